@@ -1,0 +1,1 @@
+"""adc's typed SSA IR: types, operations, builder, printer, parser, verifier, reference interpreter."""

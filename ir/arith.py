@@ -1,0 +1,57 @@
+"""Arithmetic notation on values: ``x * y`` and ``2.0 * x`` append the operation for the operands' type.
+
+Importing this module is what gives ``Value`` its operators.
+"""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.core import Value
+from adc.ir.opdef import OpDef
+from adc.ir.types import Type, index
+
+
+def const(value: float | bool, type: Type) -> Value:
+    """A constant of the given type at the insertion point."""
+    if type.is_float:
+        value = float(value)
+    elif type.is_integer:
+        value = int(value)
+    return ops.constant(value=value, type=type)
+
+
+def const_index(value: int) -> Value:
+    return const(value, index)
+
+
+def constant_of(value: Value) -> float | int | None:
+    """The number that ``value`` is known to be, or None."""
+    op = value.op
+    return op.attrs["value"] if op is not None and op.opdef is ops.constant else None
+
+
+def coerce(x: Value | float, y: Value | float) -> tuple[Value, Value]:
+    """Make a Python number among the two a constant of the other's type."""
+    if isinstance(x, Value):
+        return x, y if isinstance(y, Value) else const(y, x.type)
+    if isinstance(y, Value):
+        return const(x, y.type), y
+    raise TypeError("one operand must be an IR value")
+
+
+def _binary(on_floats: OpDef, on_integers: OpDef):  # type: ignore[no-untyped-def]
+    def apply(x: Value | float, y: Value | float) -> Value:
+        a, b = coerce(x, y)
+        return (on_floats if a.type.is_float else on_integers)(a, b)
+
+    return apply
+
+
+Value.operators.update(
+    {
+        "+": _binary(ops.addf, ops.addi),
+        "-": _binary(ops.subf, ops.subi),
+        "*": _binary(ops.mulf, ops.muli),
+        "/": _binary(ops.divf, ops.divsi),
+    }
+)

@@ -1,0 +1,74 @@
+"""Building IR: an insertion point, ``build``, and helpers for constants and structured control flow.
+
+The insertion point is the end of a block, held in a context variable, so that ``ops.sin(x)`` and ``x * y`` in a
+derivative rule or a lowering need not be handed a builder, and several threads can build at once::
+
+    with insert_at(block, loc):
+        y = ops.mulf(x, const(2.0, f64))
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from adc.ir.core import UNKNOWN, Attr, Block, Loc, Op, Value
+from adc.ir.types import Type
+
+if TYPE_CHECKING:
+    from adc.ir.opdef import OpDef
+
+_point: contextvars.ContextVar[tuple[Block, Loc]] = contextvars.ContextVar("adc_insertion_point")
+
+
+@contextlib.contextmanager
+def insert_at(block: Block, loc: Loc | None = None) -> Iterator[Block]:
+    """Append what is built inside to ``block``, marked with ``loc`` (default: the location in force outside)."""
+    if loc is None:
+        outer = _point.get(None)
+        loc = outer[1] if outer is not None else UNKNOWN
+    token = _point.set((block, loc))
+    try:
+        yield block
+    finally:
+        _point.reset(token)
+
+
+@contextlib.contextmanager
+def at_loc(loc: Loc) -> Iterator[None]:
+    """Mark what is built inside with ``loc``."""
+    token = _point.set((_point.get()[0], loc))
+    try:
+        yield
+    finally:
+        _point.reset(token)
+
+
+def current_block() -> Block:
+    return _point.get()[0]
+
+
+def current_loc() -> Loc:
+    return _point.get()[1]
+
+
+def build(
+    opdef: OpDef,
+    operands: Sequence[Value],
+    attrs: dict[str, Attr] | None = None,
+    result_types: Sequence[Type] | None = None,
+    regions: Sequence[Block] = (),
+    loc: Loc | None = None,
+) -> Op:
+    """Append an operation at the insertion point. ``result_types`` are inferred unless the operation has regions."""
+    block, here = _point.get()
+    given = attrs or {}
+    full = {name: default for name, default in opdef.attrs.items() if default is not ... and name not in given}
+    full.update(given)
+    if result_types is None:
+        if opdef.infer is None:
+            raise TypeError(f"{opdef.name}: result types must be given")
+        result_types = opdef.infer([v.type for v in operands], full)
+    return block.append(Op(opdef, operands, result_types, full, regions, loc or here))

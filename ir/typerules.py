@@ -1,0 +1,239 @@
+"""Type rules: from operand types and attributes to result types, or ``TypeError``. One function per shape of rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.ir.core import Attr
+from adc.ir.types import (
+    FloatType,
+    IndexType,
+    IntType,
+    MemRefType,
+    RecordType,
+    Type,
+    i1,
+    index,
+    record,
+)
+
+Types = Sequence[Type]
+Attrs = dict[str, Attr]
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise TypeError(message)
+
+
+def _same(types: Types, count: int) -> Type:
+    _require(len(types) == count, f"takes {count} operands, got {len(types)}")
+    _require(all(t == types[0] for t in types), f"operands differ in type: {', '.join(map(str, types))}")
+    return types[0]
+
+
+def floats(count: int):  # type: ignore[no-untyped-def]
+    """``count`` equal floats to one of the same type."""
+
+    def rule(types: Types, attrs: Attrs) -> Types:
+        t = _same(types, count)
+        _require(t.is_float, f"needs floats, got {t}")
+        return [t]
+
+    return rule
+
+
+def integers(count: int):  # type: ignore[no-untyped-def]
+    """``count`` equal integers to one of the same type."""
+
+    def rule(types: Types, attrs: Attrs) -> Types:
+        t = _same(types, count)
+        _require(t.is_integer, f"needs integers, got {t}")
+        return [t]
+
+    return rule
+
+
+def compare_floats(types: Types, attrs: Attrs) -> Types:
+    floats(2)(types, attrs)
+    return [i1]
+
+
+def compare_integers(types: Types, attrs: Attrs) -> Types:
+    integers(2)(types, attrs)
+    return [i1]
+
+
+def select(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 3 and types[0] == i1, "takes a condition (i1) and two values")
+    return [_same(types[1:], 2)]
+
+
+def float_power(types: Types, attrs: Attrs) -> Types:
+    """A float and an integer exponent to the float."""
+    _require(len(types) == 2 and types[0].is_float and types[1].is_integer, "takes a float and an integer")
+    return [types[0]]
+
+
+def given(types: Types, attrs: Attrs) -> Types:
+    """No operands; the result type is the attribute ``type``."""
+    _require(not types, "takes no operands")
+    return [attrs["type"]]
+
+
+def cast(source: tuple[type[Type], ...], target: tuple[type[Type], ...], *, grow: bool | None = None):  # type: ignore[no-untyped-def]
+    """One operand of a ``source`` class to the attribute ``type`` of a ``target`` class; ``grow``: to more bits."""
+
+    def rule(types: Types, attrs: Attrs) -> Types:
+        _require(len(types) == 1, "takes one operand")
+        to = attrs["type"]
+        _require(isinstance(types[0], source) and isinstance(to, target), f"cannot cast {types[0]} to {to}")
+        if grow is not None:
+            before, after = types[0].width, to.width  # type: ignore[attr-defined]
+            _require(before < after if grow else before > after, f"cannot cast {types[0]} to {to}")
+        return [to]
+
+    return rule
+
+
+FLOAT, INT, INDEX = (FloatType,), (IntType,), (IndexType,)
+
+
+def nothing(types: Types, attrs: Attrs) -> Types:
+    """Any operands, no result."""
+    return []
+
+
+def bound(types: Types, attrs: Attrs) -> Types:
+    _require(tuple(types) == (index, index), "takes an index and an extent")
+    return [index]
+
+
+def trap_unless(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) >= 1 and types[0] == i1, "takes a condition (i1), then values for the message")
+    return []
+
+
+def _memref(t: Type) -> MemRefType:
+    if not isinstance(t, MemRefType):
+        raise TypeError(f"needs a memref, got {t}")
+    return t
+
+
+def _indices(types: Types, rank: int) -> None:
+    _require(len(types) == rank, f"needs {rank} subscripts, got {len(types)}")
+    _require(all(t == index for t in types), "subscripts must be of type index")
+
+
+def alloc(types: Types, attrs: Attrs) -> Types:
+    result = _memref(attrs["type"])
+    _require(result.strides is None, "allocates the identity layout only")
+    _indices(types, sum(extent is None for extent in result.shape))
+    return [result]
+
+
+def dealloc(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 1, "takes one memref")
+    _memref(types[0])
+    return []
+
+
+def dim(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 1 and 0 <= attrs["dim"] < _memref(types[0]).rank, "dimension out of range")
+    return [index]
+
+
+def load(types: Types, attrs: Attrs) -> Types:
+    source = _memref(types[0])
+    _indices(types[1:], source.rank)
+    return [source.element]
+
+
+def store(types: Types, attrs: Attrs) -> Types:
+    target = _memref(types[1])
+    _require(types[0] == target.element, f"cannot store {types[0]} into {target}")
+    _indices(types[2:], target.rank)
+    return []
+
+
+def accumulate(types: Types, attrs: Attrs) -> Types:
+    _require(types[0].is_float, "accumulates floats")
+    return store(types, attrs)
+
+
+def fill(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 2 and types[0] == _memref(types[1]).element, "takes a value and a memref of it")
+    return []
+
+
+def copy(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 2, "takes a source and a target")
+    source, target = _memref(types[0]), _memref(types[1])
+    _require(source.rank == target.rank and source.element == target.element, f"cannot copy {source} to {target}")
+    return []
+
+
+def subview(types: Types, attrs: Attrs) -> Types:
+    """Source, then per dimension offsets, sizes, steps (``3 * rank`` subscripts).
+
+    ``static_steps`` repeats the steps that are constants (else None); ``dropped`` lists the dimensions, of size one,
+    that the result does without. Steps may be negative.
+    """
+    source = _memref(types[0])
+    _indices(types[1:], 3 * source.rank)
+    steps, dropped = attrs["static_steps"], attrs["dropped"]
+    _require(len(steps) == source.rank, "static_steps needs one entry per dimension")
+    strides: list[int | None] = []
+    for k in range(source.rank):
+        stride = (1 if k == source.rank - 1 else None) if source.strides is None else source.strides[k]
+        step = steps[k]
+        if k not in dropped:
+            strides.append(None if stride is None or step is None else stride * step)
+    return [MemRefType((None,) * len(strides), source.element, tuple(strides))]
+
+
+def transpose(types: Types, attrs: Attrs) -> Types:
+    source = _memref(types[0])
+    permutation = attrs["permutation"]
+    _require(sorted(permutation) == list(range(source.rank)), "permutation must name each dimension once")
+    strides = source.strides
+    if strides is None:
+        strides = (None,) * (source.rank - 1) + (1,) if source.rank else ()
+    return [
+        MemRefType(tuple(source.shape[p] for p in permutation), source.element, tuple(strides[p] for p in permutation))
+    ]
+
+
+def memref_cast(types: Types, attrs: Attrs) -> Types:
+    """To a type of the same rank and element whose layout is equal or less is known of."""
+    source, target = _memref(types[0]), _memref(attrs["type"])
+    _require(source.rank == target.rank and source.element == target.element, f"cannot cast {source} to {target}")
+    _require(
+        target.strides is not None or source.strides is None, f"cannot cast {source} to the identity layout: {target}"
+    )
+    return [target]
+
+
+def grow(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 2 and types[1] == index and _memref(types[0]).rank == 1, "takes a 1-D memref and an index")
+    return [types[0]]
+
+
+def pack(types: Types, attrs: Attrs) -> Types:
+    return [record]
+
+
+def unpack(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 1 and isinstance(types[0], RecordType), "takes a record")
+    return list(attrs["types"])
+
+
+def matmul(types: Types, attrs: Attrs) -> Types:
+    """``c += a @ b`` on memrefs of rank two."""
+    ranks = [_memref(t).rank for t in types]
+    _require(ranks == [2, 2, 2], "takes three matrices")
+    return []
+
+
+def call(types: Types, attrs: Attrs) -> Types:
+    return list(attrs["types"])

@@ -1,0 +1,124 @@
+"""Types of the IR: MLIR's scalar types, strided memrefs, functions, and adc's opaque record.
+
+Every type is an immutable value: equal types are interchangeable, and ``str(t)`` is MLIR's spelling.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Type:
+    """Base of all types."""
+
+    @property
+    def is_float(self) -> bool:
+        return isinstance(self, FloatType)
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether this is an integer one computes with (i1 included)."""
+        return isinstance(self, IntType | IndexType)
+
+
+@dataclass(frozen=True)
+class FloatType(Type):
+    """An IEEE binary float of ``width`` bits (32 or 64)."""
+
+    width: int
+
+    def __str__(self) -> str:
+        return f"f{self.width}"
+
+
+@dataclass(frozen=True)
+class IntType(Type):
+    """A signless integer of ``width`` bits (1, 32 or 64); ``i1`` is the Boolean."""
+
+    width: int
+
+    def __str__(self) -> str:
+        return f"i{self.width}"
+
+
+@dataclass(frozen=True)
+class IndexType(Type):
+    """The 64-bit integer of loop counters, extents and subscripts. A Python int is one while it is computed with."""
+
+    def __str__(self) -> str:
+        return "index"
+
+
+@dataclass(frozen=True)
+class RecordType(Type):
+    """An opaque pointer to values packed by ``adc.pack``: what a call's forward sweep leaves for its reverse sweep."""
+
+    def __str__(self) -> str:
+        return "!adc.record"
+
+
+@dataclass(frozen=True)
+class MemRefType(Type):
+    """A strided window on memory.
+
+    ``shape`` has one entry per dimension, None where the extent is known only at run time. ``strides`` is None for
+    the identity layout (C-contiguous, offset zero), else one entry per dimension, None where known only at run time;
+    the offset of a strided layout is always dynamic. The element may itself be a memref: a tape of buffers.
+    """
+
+    shape: tuple[int | None, ...]
+    element: Type
+    strides: tuple[int | None, ...] | None = None
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        dims = "".join(f"{_dim(extent)}x" for extent in self.shape)
+        if self.strides is None:
+            return f"memref<{dims}{self.element}>"
+        strides = ", ".join(_dim(stride) for stride in self.strides)
+        return f"memref<{dims}{self.element}, strided<[{strides}], offset: ?>>"
+
+
+@dataclass(frozen=True)
+class FunctionType(Type):
+    """The type of a function: what it takes and what it returns."""
+
+    inputs: tuple[Type, ...]
+    results: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        results = ", ".join(map(str, self.results))
+        return f"({', '.join(map(str, self.inputs))}) -> ({results})"
+
+
+def _dim(extent: int | None) -> str:
+    return "?" if extent is None else str(extent)
+
+
+f32 = FloatType(32)
+f64 = FloatType(64)
+i1 = IntType(1)
+i32 = IntType(32)
+i64 = IntType(64)
+index = IndexType()
+record = RecordType()
+
+
+def memref(element: Type, rank: int, strides: tuple[int | None, ...] | None = None) -> MemRefType:
+    """A memref of ``rank`` dynamic extents; C-contiguous unless ``strides`` are given."""
+    return MemRefType((None,) * rank, element, strides)
+
+
+def scalar_bytes(t: Type) -> int:
+    """Bytes that one element of type ``t`` takes in memory; a memref counts as its descriptor."""
+    if isinstance(t, FloatType):
+        return t.width // 8
+    if isinstance(t, IntType):
+        return max(1, t.width // 8)
+    if isinstance(t, MemRefType):
+        return 8 * (1 + 2 * t.rank)
+    return 8
