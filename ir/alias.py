@@ -1,0 +1,253 @@
+"""Which memory may a memref belong to, and can two memrefs overlap?
+
+Memory is named by its *roots*: a function argument (one for all arguments that share an ``adc.alias`` number), an
+allocation, or a fresh object that a call returns. The analysis is a fixed point over the whole function, so loop-carried
+memrefs have the roots that they may have in any iteration. ``may_overlap`` asks about one moment: in
+
+    for t in range(nt):
+        ...
+        u, v = v, u
+
+``u`` and ``v`` have the same two roots, and yet never overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.ir import ops
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType
+
+Roots = frozenset[Value]
+NONE: Roots = frozenset()
+
+
+def strip_views(memref: Value) -> Value:
+    """The memref that ``memref`` is a chain of views of."""
+    while (op := memref.op) is not None and Trait.VIEW in op.opdef.traits:
+        memref = op.operands[0]
+    return memref
+
+
+class Aliasing:
+    """The roots of every memref of one function. ``module`` resolves calls; without it a call's results are fresh."""
+
+    def __init__(self, func: Func, module: Module | None = None) -> None:
+        self.func = func
+        self._module = module
+        self._roots: dict[Value, Roots] = {}
+        self._contents: dict[Value, Roots] = {}
+        self._distinct: dict[Value, tuple[object, int]] = {}
+        self._changed = False
+        leaders: dict[int, Value] = {}
+        for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
+            if isinstance(arg.type, MemRefType):
+                number = attrs.get("adc.alias")
+                self._roots[arg] = frozenset({arg if number is None else leaders.setdefault(number, arg)})
+        self._solve()
+        self._find_permutations(func.body)
+
+    def roots(self, memref: Value) -> Roots:
+        """What ``memref`` may be memory of, at any time. Empty: of nothing (an undefined memref)."""
+        return self._roots.get(strip_views(memref), NONE)
+
+    def contents(self, memref: Value) -> Roots:
+        """The roots of the memrefs that a memref of memrefs may hold."""
+        return frozenset().union(*(self._contents.get(root, NONE) for root in self.roots(memref)))
+
+    def may_overlap(self, a: Value, b: Value) -> bool:
+        """Whether the two can share memory at a moment when both are in scope."""
+        a, b = self._resolve(a), self._resolve(b)
+        if a is b:
+            return True
+        in_a, in_b = self._distinct.get(a), self._distinct.get(b)
+        if in_a is not None and in_b is not None and in_a[0] is in_b[0]:
+            return False
+        return bool(self.roots(a) & self.roots(b))
+
+    # The fixed point ---------------------------------------------------------------------------------------------------
+
+    def _solve(self) -> None:
+        self._changed = True
+        while self._changed:
+            self._changed = False
+            self._visit_block(self.func.body)
+
+    def _add(self, value: Value, roots: Roots) -> None:
+        if isinstance(value.type, MemRefType):
+            old = self._roots.get(value, NONE)
+            if not roots <= old:
+                self._roots[value] = old | roots
+                self._changed = True
+
+    def _flow(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
+        for source, target in zip(sources, targets, strict=True):
+            if isinstance(target.type, MemRefType):
+                self._add(target, self.roots(source))
+
+    def _visit_block(self, block: Block) -> None:
+        for op in block.ops:
+            rule = _RULES.get(op.opdef)
+            if rule is not None:
+                rule(self, op)
+            for region in op.regions:
+                self._visit_block(region)
+
+    def _fresh(self, op: Op) -> None:
+        self._add(op.result, frozenset({op.result}))
+
+    def _load(self, op: Op) -> None:
+        if isinstance(op.result.type, MemRefType):
+            self._add(op.result, self.contents(op.operands[0]))
+
+    def _store(self, op: Op) -> None:
+        value, target = op.operands[:2]
+        if isinstance(value.type, MemRefType):
+            self._hold(target, self.roots(value))
+
+    def _fill(self, op: Op) -> None:
+        self._store(op)
+
+    def _copy(self, op: Op) -> None:
+        source, target = op.operands
+        if isinstance(source.type, MemRefType) and isinstance(source.type.element, MemRefType):
+            self._hold(target, self.contents(source))
+
+    def _hold(self, container: Value, roots: Roots) -> None:
+        for root in self.roots(container):
+            old = self._contents.get(root, NONE)
+            if not roots <= old:
+                self._contents[root] = old | roots
+                self._changed = True
+
+    def _grow(self, op: Op) -> None:
+        self._add(op.result, self.roots(op.operands[0]))
+
+    def _select(self, op: Op) -> None:
+        self._flow(op.operands[1:2], op.results)
+        self._flow(op.operands[2:3], op.results)
+
+    def _for(self, op: Op) -> None:
+        (body,) = op.regions
+        inits, yields = op.operands[3:], body.terminator.operands
+        self._flow(inits, body.args[1:])
+        self._flow(inits, op.results)
+        self._flow(yields, body.args[1:])
+        self._flow(yields, op.results)
+
+    def _while(self, op: Op) -> None:
+        before, after = op.regions
+        self._flow(op.operands, before.args)
+        self._flow(before.terminator.operands[1:], after.args)
+        self._flow(before.terminator.operands[1:], op.results)
+        self._flow(after.terminator.operands, before.args)
+
+    def _if(self, op: Op) -> None:
+        for region in op.regions:
+            self._flow(region.terminator.operands, op.results)
+
+    def _call(self, op: Op) -> None:
+        memrefs = [r for r in op.results if isinstance(r.type, MemRefType)]
+        if not memrefs:
+            return
+        callee = self._module.funcs.get(op.attrs["callee"]) if self._module else None
+        if callee is None or callee is self.func:
+            # Unknown, or recursive: fresh memory or that of any argument.
+            everything = frozenset({memrefs[0]}).union(*(self.roots(v) for v in op.operands))
+            for result in memrefs:
+                self._add(result, everything)
+            return
+        inside = Aliasing(callee, self._module)
+        returned = callee.body.terminator.operands
+        leader: dict[Value, Value] = {}
+        for result, value in zip(op.results, returned, strict=True):
+            if not isinstance(result.type, MemRefType):
+                continue
+            for root in inside.roots(value):
+                if root.owner is callee.body:
+                    for position, arg in enumerate(callee.args):
+                        if inside._roots.get(arg) == {root}:
+                            self._add(result, self.roots(op.operands[position]))
+                else:
+                    self._add(result, frozenset({leader.setdefault(root, result)}))
+
+    def _unpack(self, op: Op) -> None:
+        """``roots`` of each unpacked memref: positions of function arguments, or negative numbers for other objects."""
+        given = op.attrs.get("roots") or ((-1,),) * len(op.results)
+        leader: dict[int, Value] = {}
+        for result, numbers in zip(op.results, given, strict=True):
+            for number in numbers:
+                if number >= 0:
+                    self._add(result, self._roots[self.func.args[number]])
+                else:
+                    self._add(result, frozenset({leader.setdefault(number, result)}))
+
+    # Loops that permute what they carry ------------------------------------------------------------------------------
+
+    def _resolve(self, memref: Value) -> Value:
+        """Strip views, and loop arguments that never change."""
+        while True:
+            memref = strip_views(memref)
+            loop = memref.owner.parent_op if isinstance(memref.owner, Block) else memref.op
+            if loop is None or loop.opdef is not ops.for_:
+                return memref
+            position = memref.index - 1 if isinstance(memref.owner, Block) else memref.index
+            body = loop.regions[0]
+            if position < 0 or strip_views(body.terminator.operands[position]) is not body.args[position + 1]:
+                return memref
+            memref = loop.operands[3 + position]
+
+    def _find_permutations(self, block: Block) -> None:
+        for op in block.ops:
+            if op.opdef is ops.for_:
+                self._examine(op)
+            for region in op.regions:
+                self._find_permutations(region)
+
+    def _examine(self, loop: Op) -> None:
+        carried = permuted(loop)
+        inits = [loop.operands[3 + k] for k in carried]
+        distinct = all(not self.may_overlap(a, b) for n, a in enumerate(inits) for b in inits[:n])
+        if not distinct:
+            return
+        for k in carried:
+            self._distinct[loop.regions[0].args[1 + k]] = (loop.regions[0], k)
+            self._distinct[loop.results[k]] = (loop, k)
+
+
+def permuted(loop: Op) -> list[int]:
+    """Positions of the memrefs that a ``scf.for`` carries and merely permutes: the largest such set."""
+    body = loop.regions[0]
+    yields = body.terminator.operands
+    source = {
+        k: y.index - 1
+        for k, y in enumerate(yields)
+        if isinstance(y.type, MemRefType) and y.owner is body and y.index > 0
+    }
+    while True:
+        targets = set(source.values())
+        keep = {k: s for k, s in source.items() if s in source and k in targets}
+        if len(set(keep.values())) != len(keep):
+            seen = [s for s in keep.values()]
+            keep = {k: s for k, s in keep.items() if seen.count(s) == 1}
+        if keep == source:
+            return sorted(source)
+        source = keep
+
+
+_RULES = {
+    ops.alloc: Aliasing._fresh,
+    ops.load: Aliasing._load,
+    ops.store: Aliasing._store,
+    ops.fill: Aliasing._fill,
+    ops.copy: Aliasing._copy,
+    ops.grow: Aliasing._grow,
+    ops.select: Aliasing._select,
+    ops.for_: Aliasing._for,
+    ops.while_: Aliasing._while,
+    ops.if_: Aliasing._if,
+    ops.call: Aliasing._call,
+    ops.unpack: Aliasing._unpack,
+}
