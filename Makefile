@@ -1,0 +1,64 @@
+# make test   everything that must hold, on a fresh machine with python3, make and a C compiler
+# make demo   the plate problem, from a decorated function to an object file
+# make fuzz   20,000 random programs       make bench   the benchmarks, beside NumPy and Numba
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+FUZZ_PROGRAMS ?= 20000
+FUZZ_SEED ?= 0
+
+.PHONY: test wheel lint types unit demo fuzz bench clean
+
+test: wheel lint types unit
+
+# One virtual environment, with an editable install; the stamp names the extras that are in it.
+$(VENV)/base: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=23.2" "setuptools>=77"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
+	touch $@
+
+$(VENV)/test: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[dev,test]"
+	touch $@
+
+$(VENV)/examples: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[examples]"
+	touch $@
+
+$(VENV)/bench: $(VENV)/base
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[bench,test]"
+	touch $@
+
+# The wheel is built and installed into an environment of its own, and used from outside the root, where the
+# checkout cannot stand in for what the wheel lacks.
+wheel: $(VENV)/base
+	rm -rf build dist
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	test -x $(VENV)-wheel/bin/python || $(PYTHON) -m venv $(VENV)-wheel
+	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
+	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd / && $(abspath $(VENV)-wheel)/bin/python $(abspath tests/wheel_smoke.py) $(abspath .)
+
+lint: $(VENV)/test
+	$(BIN)/ruff check .
+
+types: $(VENV)/test
+	$(BIN)/mypy
+
+unit: $(VENV)/test
+	$(BIN)/python -m pytest tests/test_layering.py -q
+	$(BIN)/python -m pytest tests -q --ignore=tests/test_layering.py
+
+demo: $(VENV)/examples
+	$(BIN)/adc demo --output demo-output
+
+fuzz: $(VENV)/test
+	$(BIN)/python -m tests.fuzz.run --programs $(FUZZ_PROGRAMS) --seed $(FUZZ_SEED)
+
+bench: $(VENV)/bench
+	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) $(VENV)-wheel build dist demo-output .pytest_cache .mypy_cache .ruff_cache

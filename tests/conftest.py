@@ -1,0 +1,27 @@
+"""Options and fixtures of the whole test run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden files instead of comparing")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(name, text)` compares `text` with the file `golden/<name>` beside the test, or writes that file."""
+
+    def check(name: str, text: str) -> None:
+        path = Path(request.node.path).parent / "golden" / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        assert path.exists(), f"no golden file {path}; run pytest with --update-golden"
+        assert text == path.read_text(), f"differs from {path}; if it is meant to, run pytest with --update-golden"
+
+    return check

@@ -1,0 +1,109 @@
+"""Imports point one way, `adc -> frontend, passes, backend -> ir`, and close no cycle: every import is read."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LAYERS = {"adc": "adc", "frontend": "adc.frontend", "ir": "adc.ir", "passes": "adc.passes", "backend": "adc.backend"}
+ALLOWED = {
+    "adc": {"adc", "frontend", "passes", "backend", "ir"},
+    "frontend": {"frontend", "ir"},
+    "passes": {"passes", "ir"},
+    "backend": {"backend", "ir"},
+    "ir": {"ir"},
+}
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the project by dotted name."""
+    found = {}
+    for folder, package in LAYERS.items():
+        for path in sorted((ROOT / folder).glob("*.py")):
+            found[package if path.stem == "__init__" else f"{package}.{path.stem}"] = path
+    return found
+
+
+MODULES = modules()
+
+
+def layer_of(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 and parts[1] in LAYERS else "adc"
+
+
+def under_type_checking(tree: ast.Module) -> set[ast.AST]:
+    """The imports that only a type checker sees: they make no cycle at run time."""
+    inside: set[ast.AST] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            for statement in node.body:
+                inside.update(ast.walk(statement))
+    return inside
+
+
+def imports(path: Path) -> list[tuple[str, int, bool]]:
+    """`(module of adc, line, seen at run time)` for each import, those inside functions included."""
+    tree = ast.parse(path.read_text(), filename=str(path))
+    typing_only = under_type_checking(tree)
+    found = []
+    for node in ast.walk(tree):
+        names: list[str] = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: relative import"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                names.append(full if full in MODULES else str(node.module))
+        for name in names:
+            if name == "adc" or name.startswith("adc."):
+                found.append((name, node.lineno, node not in typing_only))
+    return found
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_down(module: str) -> None:
+    layer = layer_of(module)
+    for target, line, _ in imports(MODULES[module]):
+        where = f"{MODULES[module]}:{line}"
+        assert layer_of(target) in ALLOWED[layer], f"{where}: {layer} must not import {target}"
+        assert target in MODULES, f"{where}: {target} is not a module of the project"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_bare_layer_names(module: str) -> None:
+    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [str(node.module)]
+        for name in names:
+            assert name.split(".")[0] not in {"ir", "frontend", "passes", "backend"}, f"{MODULES[module]}: {name}"
+
+
+def test_no_cycles() -> None:
+    graph = {
+        module: {target for target, _, at_run_time in imports(path) if at_run_time and target in MODULES} - {module}
+        for module, path in MODULES.items()
+    }
+    state: dict[str, str] = {}
+    trail: list[str] = []
+
+    def visit(module: str) -> None:
+        if state.get(module) == "done":
+            return
+        trail.append(module)
+        assert state.get(module) != "open", "import cycle: " + " -> ".join(trail[trail.index(module) :])
+        state[module] = "open"
+        for target in sorted(graph[module]):
+            visit(target)
+        state[module] = "done"
+        trail.pop()
+
+    for module in graph:
+        visit(module)

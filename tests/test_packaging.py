@@ -1,0 +1,42 @@
+"""The two statements of where the packages are (pyproject and the links inside adc/) say the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+SETUPTOOLS = PROJECT["tool"]["setuptools"]
+
+
+def test_links_are_the_mapping() -> None:
+    mapping = {name: folder for name, folder in SETUPTOOLS["package-dir"].items() if name != "adc"}
+    links = {f"adc.{p.name}": os.readlink(p) for p in (ROOT / "adc").iterdir() if p.is_symlink()}
+    assert links == {name: f"../{folder}" for name, folder in mapping.items()}
+    assert sorted(SETUPTOOLS["packages"]) == sorted(SETUPTOOLS["package-dir"])
+
+
+def test_every_folder_of_modules_is_packaged() -> None:
+    folders = {p.parent.name for p in ROOT.glob("*/__init__.py")}
+    assert folders == {folder for folder in SETUPTOOLS["package-dir"].values()}
+    nested = [p for folder in folders for p in (ROOT / folder).glob("*/*.py") if not p.parent.is_symlink()]
+    assert nested == [], "a sub-package must be named in pyproject.toml"
+
+
+def test_run_time_dependencies() -> None:
+    names = {d.split(">")[0].split("=")[0] for d in PROJECT["project"]["dependencies"]}
+    assert names == {"llvmlite", "numpy", "rich"}
+    assert PROJECT["project"]["name"] == "adc-compiler"
+    assert PROJECT["project"]["requires-python"] == ">=3.11"
+
+
+def test_import_is_light() -> None:
+    """`import adc` loads NumPy and llvmlite, and nothing else that is heavy."""
+    heavy = ["rich", "scipy", "matplotlib", "numba", "hypothesis", "pytest"]
+    code = f"import adc, sys; print([name for name in {heavy!r} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert run.stdout.strip() == "[]"
