@@ -123,7 +123,7 @@ class Aliasing:
                 self._changed = True
 
     def _grow(self, op: Op) -> None:
-        self._add(op.result, self.roots(op.operands[0]))
+        self._add(op.result, self.roots(op.operands[0]) | {op.result})
 
     def _select(self, op: Op) -> None:
         self._flow(op.operands[1:2], op.results)
@@ -168,7 +168,7 @@ class Aliasing:
             for root in inside.roots(value):
                 if root.owner is callee.body:
                     for position, arg in enumerate(callee.args):
-                        if inside._roots.get(arg) == {root}:
+                        if inside._roots.get(arg) == frozenset({root}):
                             self._add(result, self.roots(op.operands[position]))
                 else:
                     self._add(result, frozenset({leader.setdefault(root, result)}))

@@ -1,0 +1,83 @@
+"""What operations cost, in units of about one vectorised floating-point addition. Rough on purpose: plans weigh
+alternatives that differ by factors, and must not depend on the machine.
+"""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.opdef import OpDef, Trait
+from adc.ir.types import MemRefType, scalar_bytes
+
+DEFAULT_TRIPS = 64  # of a loop whose trip count is not a constant
+STORE_BYTE = 2.0  # writing one byte to a tape and reading it back, when the tape leaves the cache
+CALL = 20.0
+_FREE = {ops.constant, ops.undef, ops.dim, ops.cast, ops.subview, ops.transpose, ops.index_cast, ops.bound}
+_CHEAP_MATH = {ops.absf, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.roundeven, ops.round_}
+_DIVISIONS = {ops.divf, ops.sqrt, ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi}
+_SLOW = {ops.powf, ops.lgamma, ops.tgamma, ops.polygamma, ops.remf, ops.remainder}
+
+
+def cost_of(opdef: OpDef) -> float:
+    """Of one execution of an operation without regions."""
+    if opdef in _FREE:
+        return 0.0
+    if opdef in _CHEAP_MATH or opdef.dialect == "arith":
+        return 4.0 if opdef in _DIVISIONS else (20.0 if opdef in _SLOW else 1.0)
+    if opdef in _DIVISIONS:
+        return 4.0
+    if opdef in _SLOW:
+        return 30.0
+    if opdef is ops.call:
+        return CALL
+    if Trait.READS in opdef.traits or Trait.WRITES in opdef.traits:
+        return 1.5
+    return 8.0  # math
+
+
+def cost_of_block(block: Block, module: Module | None = None) -> float:
+    """Of one execution of a block, loops inside weighed by their trip counts."""
+    total = 0.0
+    for op in block.ops:
+        if op.regions:
+            total += trips(op) * sum(cost_of_block(region, module) for region in op.regions)
+        elif op.opdef is ops.call and module is not None and op.attrs["callee"] in module.funcs:
+            total += CALL / 4
+        else:
+            total += cost_of(op.opdef)
+    return total
+
+
+def cost_of_func(func: Func) -> float:
+    return cost_of_block(func.body)
+
+
+def trips(op: Op) -> float:
+    """How often the regions of an operation run per execution of it."""
+    if op.opdef is ops.while_:
+        return DEFAULT_TRIPS
+    if op.opdef not in (ops.for_, ops.parallel):
+        return 1.0
+    lower, upper, step = (constant_of(v) for v in op.operands[:3])
+    if lower is None or upper is None or step is None:
+        return DEFAULT_TRIPS
+    return max(0.0, -((lower - upper) // step))
+
+
+def executions(block: Block) -> float:
+    """How often a block runs per call of its function."""
+    count = 1.0
+    op = block.parent_op
+    while op is not None:
+        count *= trips(op)
+        op = op.parent.parent_op if op.parent is not None else None
+    return count
+
+
+def storage_cost(value: Value) -> float:
+    """Of keeping one instance of a value for the reverse sweep; for an allocation, of keeping its memory as well."""
+    size = float(scalar_bytes(value.type))
+    if isinstance(value.type, MemRefType) and value.op is not None and value.op.opdef is ops.alloc:
+        size += DEFAULT_TRIPS ** value.type.rank * scalar_bytes(value.type.element)
+    return STORE_BYTE * size
