@@ -1,0 +1,116 @@
+"""NumPy's C API: addresses from its table of functions, and the layout of an array object.
+
+The fields of ``PyArrayObject`` that are read here (data, nd, dimensions, strides, descr, flags; type number and byte
+order of the descr) have the same offsets in every NumPy from 1.7 to 2.x: they are part of its stable ABI.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+
+import numpy as np
+
+from adc.ir import types as t
+
+# Byte offsets in PyArrayObject and PyArray_Descr.
+DATA, ND, DIMENSIONS, STRIDES, DESCR, FLAGS = 16, 24, 32, 40, 56, 64
+BYTE_ORDER, TYPE_NUMBER = 26, 28
+
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
+KEEP_ORDER = 2  # NPY_KEEPORDER
+
+# Positions in the table ``_ARRAY_API`` (numpy/__multiarray_api.h), unchanged since NumPy 1.7.
+_TABLE = {
+    "PyArray_Type": 2,
+    "PyArray_DescrFromType": 45,
+    "PyArray_Scalar": 60,
+    "PyArray_NewCopy": 85,
+    "PyArray_New": 93,
+    "PyArray_NewFromDescr": 94,
+    "PyArray_Zeros": 183,
+    "PyArray_NewLikeArray": 277,
+}
+DECLARATIONS = {
+    "PyArray_DescrFromType": "declare ptr @PyArray_DescrFromType(i32)",
+    "PyArray_Scalar": "declare ptr @PyArray_Scalar(ptr, ptr, ptr)",
+    "PyArray_NewCopy": "declare ptr @PyArray_NewCopy(ptr, i32)",
+    "PyArray_New": "declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
+    "PyArray_NewFromDescr": "declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
+    "PyArray_Zeros": "declare ptr @PyArray_Zeros(i32, ptr, ptr, i32)",
+    "PyArray_NewLikeArray": "declare ptr @PyArray_NewLikeArray(ptr, i32, ptr, i32)",
+}
+# dtype objects, and the types of NumPy's scalars, by the name that compiled code knows them by.
+OBJECTS: dict[str, object] = {
+    "adc_np_dtype_f64": np.dtype(np.float64),
+    "adc_np_dtype_f32": np.dtype(np.float32),
+    "adc_np_dtype_i64": np.dtype(np.int64),
+    "adc_np_dtype_i32": np.dtype(np.int32),
+    "adc_np_dtype_i1": np.dtype(np.bool_),
+    "adc_np_scalar_f64": np.float64,
+    "adc_np_scalar_f32": np.float32,
+    "adc_np_scalar_i64": np.int64,
+    "adc_np_scalar_i32": np.int32,
+    "adc_np_scalar_i1": np.bool_,
+}
+
+DTYPES: dict[t.Type, np.dtype[np.generic]] = {
+    t.f64: np.dtype(np.float64),
+    t.f32: np.dtype(np.float32),
+    t.i64: np.dtype(np.int64),
+    t.i32: np.dtype(np.int32),
+    t.i1: np.dtype(np.bool_),
+}
+
+
+def type_numbers(element: t.Type) -> tuple[int, ...]:
+    """NumPy's type numbers of an element type; C's long and long long are one type of the IR."""
+    dtype = DTYPES[element]
+    same = [np.dtype(c) for c in "?ilqfd" if np.dtype(c) == dtype]
+    return tuple(sorted({d.num for d in same}))
+
+
+@functools.cache
+def _table() -> ctypes.Array[ctypes.c_void_p]:
+    try:
+        from numpy._core import _multiarray_umath as core
+    except ImportError:  # NumPy 1
+        from numpy.core import _multiarray_umath as core  # type: ignore[no-redef]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+    del get
+    start = pointer(core._ARRAY_API, None)
+    return (ctypes.c_void_p * (max(_TABLE.values()) + 1)).from_address(start)
+
+
+def address(name: str) -> int:
+    """The address of a function of the table, or of one of ``OBJECTS``."""
+    if name in OBJECTS:
+        return id(OBJECTS[name])
+    pointer = _table()[_TABLE[name]]
+    assert isinstance(pointer, int)
+    return pointer
+
+
+@functools.cache
+def check() -> None:
+    """Raise ``RuntimeError`` if this NumPy does not lay arrays out as stubs expect."""
+    probe = np.zeros((2, 3, 4))[:, 1:]
+
+    def pointer(offset: int, base: int = id(probe)) -> int:
+        return ctypes.c_int64.from_address(base + offset).value
+
+    descr = pointer(DESCR)
+    facts = (
+        address("PyArray_Type") == id(np.ndarray),
+        pointer(DATA) == probe.ctypes.data,
+        ctypes.c_int.from_address(id(probe) + ND).value == probe.ndim,
+        tuple((ctypes.c_int64 * 3).from_address(pointer(DIMENSIONS))) == probe.shape,
+        tuple((ctypes.c_int64 * 3).from_address(pointer(STRIDES))) == probe.strides,
+        descr == id(probe.dtype),
+        ctypes.c_int.from_address(id(probe) + FLAGS).value == probe.flags.num,
+        ctypes.c_char.from_address(descr + BYTE_ORDER).value == b"=",
+        ctypes.c_int.from_address(descr + TYPE_NUMBER).value == probe.dtype.num,
+    )
+    if not all(facts):
+        raise RuntimeError(f"adc does not know the array layout of this NumPy ({np.__version__})")

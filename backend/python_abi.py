@@ -1,0 +1,101 @@
+"""Addresses of CPython's C API, and the few object layouts that compiled stubs rely on.
+
+Everything is public C API. Stubs read three things directly, because a call would double the cost of a call: the type
+of an object, the value of a float, the items of a tuple; ``check`` verifies their offsets in the running interpreter
+once, before any stub is built. Free-threaded builds lay objects out differently and are not supported.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import sys
+import sysconfig
+
+TYPE_OFFSET = 8  # of ob_type in PyObject
+FLOAT_OFFSET = 16  # of ob_fval in PyFloatObject; of the value in every NumPy scalar of a built-in number type
+TUPLE_OFFSET = tuple.__basicsize__  # of the first item in PyTupleObject (it moved in CPython 3.14)
+
+METH_FASTCALL = 0x80
+METH_O = 0x08
+
+# Functions that stubs and the run-time library may call, as LLVM declares them.
+DECLARATIONS = {
+    "PyBool_FromLong": "declare ptr @PyBool_FromLong(i64)",
+    "PyCFunction_GetFlags": "declare i32 @PyCFunction_GetFlags(ptr)",
+    "PyCFunction_GetFunction": "declare ptr @PyCFunction_GetFunction(ptr)",
+    "PyCFunction_GetSelf": "declare ptr @PyCFunction_GetSelf(ptr)",
+    "PyCapsule_GetPointer": "declare ptr @PyCapsule_GetPointer(ptr, ptr)",
+    "PyCapsule_IsValid": "declare i32 @PyCapsule_IsValid(ptr, ptr)",
+    "PyCapsule_New": "declare ptr @PyCapsule_New(ptr, ptr, ptr)",
+    "PyCell_Get": "declare ptr @PyCell_Get(ptr)",
+    "PyDict_GetItemWithError": "declare ptr @PyDict_GetItemWithError(ptr, ptr)",
+    "PyErr_Clear": "declare void @PyErr_Clear()",
+    "PyErr_NoMemory": "declare ptr @PyErr_NoMemory()",
+    "PyErr_Occurred": "declare ptr @PyErr_Occurred()",
+    "PyErr_SetString": "declare void @PyErr_SetString(ptr, ptr)",
+    "PyEval_RestoreThread": "declare void @PyEval_RestoreThread(ptr)",
+    "PyEval_SaveThread": "declare ptr @PyEval_SaveThread()",
+    "PyFloat_FromDouble": "declare ptr @PyFloat_FromDouble(double)",
+    "PyLong_AsLongLongAndOverflow": "declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)",
+    "PyLong_FromLongLong": "declare ptr @PyLong_FromLongLong(i64)",
+    "PyLong_FromVoidPtr": "declare ptr @PyLong_FromVoidPtr(ptr)",
+    "PyObject_Call": "declare ptr @PyObject_Call(ptr, ptr, ptr)",
+    "PyObject_CallMethod": "declare ptr @PyObject_CallMethod(ptr, ptr, ptr, ...)",
+    "PyObject_CallNoArgs": "declare ptr @PyObject_CallNoArgs(ptr)",
+    "PyObject_GC_UnTrack": "declare void @PyObject_GC_UnTrack(ptr)",
+    "PyObject_GetAttrString": "declare ptr @PyObject_GetAttrString(ptr, ptr)",
+    "PyObject_Vectorcall": "declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)",
+    "PyTuple_New": "declare ptr @PyTuple_New(i64)",
+    "PyTuple_SetItem": "declare i32 @PyTuple_SetItem(ptr, i64, ptr)",
+    "PyTuple_Size": "declare i64 @PyTuple_Size(ptr)",
+    "PyType_GenericNew": "declare ptr @PyType_GenericNew(ptr, ptr, ptr)",
+    "PyType_GetSlot": "declare ptr @PyType_GetSlot(ptr, i32)",
+    "Py_DecRef": "declare void @Py_DecRef(ptr)",
+    "Py_IncRef": "declare void @Py_IncRef(ptr)",
+}
+
+# Objects by the name that compiled code knows them by. All live as long as the interpreter.
+OBJECTS: dict[str, object] = {
+    "adc_py_None": None,
+    "adc_py_True": True,
+    "adc_py_False": False,
+    "adc_py_float": float,
+    "adc_py_int": int,
+    "adc_py_tuple": tuple,
+    "adc_py_builtin": type(len),
+    "adc_py_TypeError": TypeError,
+    "adc_py_SystemError": SystemError,
+}
+
+
+@functools.cache
+def address(name: str) -> int:
+    """The address of a C API function or of one of ``OBJECTS``."""
+    if name in OBJECTS:
+        return id(OBJECTS[name])
+    pointer = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value
+    assert pointer is not None
+    return pointer
+
+
+@functools.cache
+def check() -> None:
+    """Raise ``RuntimeError`` if this interpreter does not lay objects out as stubs expect."""
+    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        raise RuntimeError("adc needs CPython with the global interpreter lock")
+    probe, pair = 1.25, (probe_a := object(), object())
+    facts = (
+        ctypes.sizeof(ctypes.c_void_p) == 8,
+        object.__basicsize__ == 16,
+        ctypes.c_void_p.from_address(id(probe) + TYPE_OFFSET).value == id(float),
+        ctypes.c_double.from_address(id(probe) + FLOAT_OFFSET).value == probe,
+        ctypes.c_void_p.from_address(id(pair) + TUPLE_OFFSET).value == id(probe_a),
+    )
+    if not all(facts):
+        raise RuntimeError(f"adc does not know the object layout of this Python ({sys.version})")
+
+
+def abi_key() -> str:
+    """What compiled stubs depend on beside the machine: part of the key of a cached object."""
+    return f"cpython-{sys.version_info[0]}.{sys.version_info[1]}-{sys.abiflags}"

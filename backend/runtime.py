@@ -1,0 +1,132 @@
+"""The run-time library of this process: the support and the slots of ``NativeCallable``, compiled once.
+
+It is never unloaded: contexts that outlive a call, and the types made from its slots, may be destroyed when the
+interpreter shuts down.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import threading
+from collections.abc import Iterable
+
+import llvmlite.binding as llvm
+
+from adc.backend import callable_slots, numpy_abi, python_abi, support, target
+
+_CAPSULE_IR = r"""
+@adc_rt_capsule = constant [12 x i8] c"adc.context\00"
+
+; Destructor of the capsule that owns a context after a forward sweep.
+define void @adc_capsule_destroy(ptr %capsule) {
+  %ctx = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr @adc_rt_capsule)
+  call void @adc_context_give(ptr %ctx)
+  ret void
+}
+"""
+_EXPORTS = (
+    *support.FUNCTIONS,
+    *support.GLOBALS,
+    *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
+    "adc_capsule_destroy",
+    "adc_rt_capsule",
+)
+_building = threading.Lock()
+
+
+@functools.cache
+def _load() -> dict[str, int]:
+    python_abi.check()
+    machine = target.host().machine(level=2)
+    text = "\n".join((support.support_ir("external", linux=_is_linux()), _CAPSULE_IR, callable_slots.TEXT))
+    externals = [name for name in (*python_abi.DECLARATIONS, *python_abi.OBJECTS) if f"@{name}" in text]
+    declared = "\n".join(python_abi.DECLARATIONS.get(n, f"@{n} = external global i8") for n in externals)
+    module = llvm.parse_assembly(f'target triple = "{target.host().triple}"\n{text}\n{declared}\n')
+    builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
+    for name in externals:
+        builder.import_symbol(name, python_abi.address(name))
+    for name in _EXPORTS:
+        builder.export_symbol(name)
+    jit = llvm.create_lljit_compiler(machine)
+    library = builder.link(jit, "adc_runtime")
+    for kept in (jit, library):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    addresses = {name: library[name] for name in _EXPORTS}
+    ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = _threads_asked()
+    return addresses
+
+
+def _is_linux() -> bool:
+    return "linux" in target.host().triple
+
+
+def _threads_asked() -> int:
+    """``ADC_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the processors that this process may run on."""
+    for variable in ("ADC_NUM_THREADS", "OMP_NUM_THREADS"):
+        text = os.environ.get(variable, "")
+        if text.isdigit() and int(text) > 0:
+            return min(int(text), 1024)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def address(name: str) -> int:
+    """The address of a symbol that compiled code may import: of the support, of Python or of NumPy.
+
+    Raises ``KeyError`` for other names.
+    """
+    if name in python_abi.DECLARATIONS or name in python_abi.OBJECTS:
+        return python_abi.address(name)
+    if name in numpy_abi.DECLARATIONS or name in numpy_abi.OBJECTS or name == "PyArray_Type":
+        return numpy_abi.address(name)
+    with _building:
+        return _load()[name]
+
+
+def symbols(names: Iterable[str]) -> dict[str, int]:
+    """Those of ``names`` that ``address`` knows, with their addresses: what a JIT library imports."""
+    known: dict[str, int] = {}
+    for name in names:
+        try:
+            known[name] = address(name)
+        except KeyError:
+            continue
+    return known
+
+
+def threads() -> int:
+    """The number of threads that parallel loops use by default."""
+    return ctypes.c_int32.from_address(address("adc_default_threads")).value
+
+
+def set_threads(count: int) -> None:
+    """Set the number of threads that parallel loops use by default."""
+    if not 1 <= count <= 1024:
+        raise ValueError(f"the number of threads must be from 1 to 1024, not {count}")
+    ctypes.c_int32.from_address(address("adc_default_threads")).value = count
+
+
+def release_memory() -> None:
+    """Give back to the system what the arenas keep between calls."""
+    ctypes.CFUNCTYPE(None)(address("adc_pool_release"))()
+
+
+def peak_bytes(*, reset: bool = False) -> int:
+    """The most bytes of tapes and temporaries that one call has used at once since the last reset."""
+    most = ctypes.c_int64.from_address(address("adc_peak_bytes"))
+    value = most.value
+    if reset:
+        most.value = 0
+    return value
+
+
+def held_bytes() -> int:
+    """Bytes that the arenas keep between calls."""
+    total, context = 0, ctypes.c_void_p.from_address(address("adc_pool")).value
+    while context:
+        total += ctypes.c_int64.from_address(context + support.CONTEXT_HELD_BYTES).value
+        context = ctypes.c_void_p.from_address(context + support.CONTEXT_NEXT).value
+    return total
