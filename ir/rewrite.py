@@ -1,0 +1,80 @@
+"""Copying IR: operations, blocks and functions under a mapping of values.
+
+A mapping says which new value stands for an old one; what it does not name stands for itself. Copies extend the mapping
+with their results and block arguments, so that several pieces of code can be copied one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adc.ir.builder import current_block, insert_at
+from adc.ir.core import Block, Func, Op, Value
+
+Mapping = dict[Value, Value]
+
+
+def clone_op(op: Op, mapping: Mapping) -> Op:
+    """Append a deep copy of ``op`` at the insertion point and extend ``mapping`` by its results."""
+    regions = [clone_block(region, mapping) for region in op.regions]
+    operands = [mapping.get(v, v) for v in op.operands]
+    copy = Op(op.opdef, operands, [r.type for r in op.results], dict(op.attrs), regions, op.loc)
+    for old, new in zip(op.results, copy.results, strict=True):
+        new.hint = old.hint
+        mapping[old] = new
+    return current_block().append(copy)
+
+
+def clone_block(block: Block, mapping: Mapping) -> Block:
+    """A deep copy of ``block`` with arguments of the same types, in no region yet; ``mapping`` is extended."""
+    copy = Block([a.type for a in block.args], [a.hint for a in block.args])
+    mapping.update(zip(block.args, copy.args, strict=True))
+    with insert_at(copy):
+        for op in block.ops:
+            clone_op(op, mapping)
+    return copy
+
+
+def inline_block(block: Block, args: Sequence[Value], mapping: Mapping | None = None) -> list[Value]:
+    """Append a copy of what ``block`` does to ``args``, without its terminator.
+
+    Returns what stands for the terminator's operands.
+    """
+    mapping = {} if mapping is None else mapping
+    mapping.update(zip(block.args, args, strict=True))
+    for op in block.ops[:-1]:
+        clone_op(op, mapping)
+    return [mapping.get(v, v) for v in block.terminator.operands]
+
+
+def clone_func(func: Func, name: str, mapping: Mapping | None = None) -> Func:
+    """A deep copy of ``func`` under another name, in no module yet; ``mapping`` is extended."""
+    copy = Func(name, [a.type for a in func.args], func.result_types, [a.hint for a in func.args], func.loc)
+    copy.arg_attrs = [dict(attrs) for attrs in func.arg_attrs]
+    copy.attrs = dict(func.attrs)
+    mapping = {} if mapping is None else mapping
+    mapping.update(zip(func.args, copy.args, strict=True))
+    with insert_at(copy.body):
+        for op in func.body.ops:
+            clone_op(op, mapping)
+    return copy
+
+
+def erase_if(block: Block, dead: Callable[[Op], bool]) -> bool:
+    """Drop the operations of ``block``, nested ones included, that are ``dead``; later ones are asked first.
+
+    Returns whether there were any. An operation is asked after what uses it is gone.
+    """
+    kept: list[Op] = []
+    changed = False
+    for op in reversed(block.ops):
+        if dead(op):
+            op.drop()
+            changed = True
+            continue
+        for region in reversed(op.regions):
+            changed |= erase_if(region, dead)
+        kept.append(op)
+    if changed:
+        block.set_ops(kept[::-1])
+    return changed
