@@ -1,0 +1,422 @@
+"""What each scalar operation computes: constant folder, interpreter and test oracle in one.
+
+A function here takes the attributes, the result type and the operands, and returns the result:
+
+- f64 is a Python float, f32 a ``numpy.float32``, i1 a bool, the other integers are ints within their width;
+- floats are IEEE: never an exception, but infinities and NaN. f64 comes from C's math library by way of ``math``; f32
+  is computed in f64 and rounded once;
+- integers wrap around. What LLVM leaves undefined (division by zero, conversion of what does not fit, shifts by the
+  width or more) raises ``Undefined``: the folder leaves such an operation alone, to the interpreter it is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from adc.ir.core import Attr
+from adc.ir.special import lgamma as _lgamma
+from adc.ir.special import polygamma as _polygamma
+from adc.ir.special import tgamma as _tgamma
+from adc.ir.types import FloatType, IntType, Type
+
+Attrs = dict[str, Attr]
+Evaluate = Callable[..., Any]
+
+
+class Undefined(ArithmeticError):
+    """The operation has no result for these operands."""
+
+
+def bits(t: Type) -> int:
+    """Width of an integer type; an index has 64."""
+    return t.width if isinstance(t, IntType) else 64
+
+
+def wrap(value: int, width: int) -> int:
+    """``value`` as a signed integer of ``width`` bits (two's complement)."""
+    half = 1 << (width - 1)
+    return ((value + half) & ((1 << width) - 1)) - half
+
+
+def normal(value: Any, t: Type) -> Any:
+    """``value`` as this module represents values of type ``t``."""
+    if isinstance(t, FloatType):
+        return float(value) if t.width == 64 else _to_f32(float(value))
+    if isinstance(t, IntType) and t.width == 1:
+        return bool(value)
+    return wrap(int(value), bits(t)) if t.is_integer else value
+
+
+def _to_f32(value: float) -> np.float32:
+    with np.errstate(all="ignore"):
+        return np.float32(value)
+
+
+def _signed(value: int) -> int:
+    """An operand as a signed integer: the set bit of an i1 is its sign."""
+    return -int(value) if isinstance(value, bool) else value
+
+
+def _unsigned(value: int, width: int) -> int:
+    return int(value) & ((1 << width) - 1)
+
+
+def _integer(value: int, t: Type) -> int:
+    return bool(value & 1) if bits(t) == 1 else wrap(value, bits(t))
+
+
+# Wrappers: how a function of floats or ints becomes an evaluation -----------------------------------------------------
+
+
+def on_floats(compute: Callable[..., float]) -> Evaluate:
+    """Evaluation by a function of Python floats."""
+
+    @functools.wraps(compute)
+    def evaluate(attrs: Attrs, t: Type, *values: float) -> Any:
+        result = compute(*map(float, values))
+        return result if t.width == 64 else _to_f32(result)  # type: ignore[attr-defined]
+
+    return evaluate
+
+
+def on_integers(compute: Callable[..., int]) -> Evaluate:
+    """Evaluation by a function of unbounded signed ints; the result wraps around."""
+
+    @functools.wraps(compute)
+    def evaluate(attrs: Attrs, t: Type, *values: int) -> Any:
+        return _integer(compute(*map(_signed, values)), t)
+
+    return evaluate
+
+
+def total(compute: Callable[[float], float], outside: float = math.nan, odd: bool = False) -> Evaluate:
+    """``math``'s function of one float, made total: NaN outside its domain, an infinity (``odd``: signed as x) above.
+
+    ``outside`` may be another value for a domain error.
+    """
+
+    def extended(x: float) -> float:
+        try:
+            return compute(x)
+        except ValueError:
+            return outside
+        except OverflowError:
+            return math.copysign(math.inf, x) if odd else math.inf
+
+    return on_floats(extended)
+
+
+def logarithm(compute: Callable[[float], float], pole: float = 0.0) -> Evaluate:
+    """A logarithm: minus infinity at ``pole``, NaN below."""
+    return on_floats(lambda x: compute(x) if x > pole else -math.inf if x == pole else math.nan)
+
+
+# Float arithmetic -----------------------------------------------------------------------------------------------------
+
+
+def _divide(x: float, y: float) -> float:
+    if y != 0.0:
+        return x / y
+    if x == 0.0 or x != x:
+        return math.nan
+    return math.copysign(math.inf, x) * math.copysign(1.0, y)
+
+
+def _fmod(x: float, y: float) -> float:
+    return math.nan if math.isinf(x) or y == 0.0 else math.fmod(x, y)
+
+
+def _remainder(x: float, y: float) -> float:
+    return math.nan if math.isinf(x) or y == 0.0 else math.remainder(x, y)
+
+
+def _larger(x: float, y: float) -> float:
+    """The larger of two numbers; -0 is below +0."""
+    if x == y:
+        return y if math.copysign(1.0, x) < 0 else x
+    return x if x > y else y
+
+
+def _maximum(x: float, y: float) -> float:
+    return math.nan if x != x or y != y else _larger(x, y)
+
+
+def _maxnum(x: float, y: float) -> float:
+    return y if x != x else x if y != y else _larger(x, y)
+
+
+def _minimum(x: float, y: float) -> float:
+    return -_maximum(-x, -y)
+
+
+def _minnum(x: float, y: float) -> float:
+    return -_maxnum(-x, -y)
+
+
+addf = on_floats(operator.add)
+subf = on_floats(operator.sub)
+mulf = on_floats(operator.mul)
+divf = on_floats(_divide)
+negf = on_floats(operator.neg)
+remf = on_floats(_fmod)
+remainder = on_floats(_remainder)
+maximumf = on_floats(_maximum)
+minimumf = on_floats(_minimum)
+maxnumf = on_floats(_maxnum)
+minnumf = on_floats(_minnum)
+absf = on_floats(abs)
+copysign = on_floats(math.copysign)
+
+FLOAT_PREDICATES: dict[str, Callable[[float, float], bool]] = {
+    "oeq": operator.eq,
+    "one": lambda x, y: x < y or x > y,
+    "olt": operator.lt,
+    "ole": operator.le,
+    "ogt": operator.gt,
+    "oge": operator.ge,
+    "une": operator.ne,
+    "uno": lambda x, y: x != x or y != y,
+    "ord": lambda x, y: x == x and y == y,
+}
+INTEGER_PREDICATES: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+}
+
+
+def cmpf(attrs: Attrs, t: Type, x: float, y: float) -> bool:
+    return FLOAT_PREDICATES[attrs["predicate"]](float(x), float(y))
+
+
+def cmpi(attrs: Attrs, t: Type, x: int, y: int) -> bool:
+    return INTEGER_PREDICATES[attrs["predicate"]](_signed(x), _signed(y))
+
+
+def constant(attrs: Attrs, t: Type) -> Any:
+    return normal(attrs["value"], t)
+
+
+def select(attrs: Attrs, t: Type, condition: bool, x: Any, y: Any) -> Any:
+    return x if condition else y
+
+
+def fma(attrs: Attrs, t: Type, x: float, y: float, z: float) -> Any:
+    """``x * y + z`` with one rounding."""
+    x, y, z = float(x), float(y), float(z)
+    if not (math.isfinite(x) and math.isfinite(y) and math.isfinite(z)):
+        result = z if math.isinf(z) and math.isfinite(x) and math.isfinite(y) else x * y + z
+        return normal(result, t)
+    exact = Fraction(x) * Fraction(y) + Fraction(z)
+    if not exact:
+        # Cancellation gives +0; of zeros, the sign of the sum of zeros.
+        return normal(0.0 if x and y else x * y + z, t)
+    return round_fraction(exact, t)
+
+
+def round_fraction(exact: Fraction, t: Type) -> Any:
+    """The float of type ``t`` nearest to an exact number other than zero."""
+    try:
+        result = float(exact)
+    except OverflowError:
+        result = math.inf if exact > 0 else -math.inf
+    if t.width == 64:  # type: ignore[attr-defined]
+        return result
+    if math.isfinite(result) and (error := exact - Fraction(result)):
+        # Round to odd first, so that rounding a second time cannot go wrong.
+        mantissa = Fraction(result) / Fraction(math.ulp(result))
+        if mantissa.numerator % 2 == 0:
+            result = math.nextafter(result, math.inf if error > 0 else -math.inf)
+    return _to_f32(result)
+
+
+# Rounding -------------------------------------------------------------------------------------------------------------
+
+
+def _rounding(to_int: Callable[[float], int]) -> Evaluate:
+    """Rounding to an integral float, the sign of zero kept."""
+    return on_floats(lambda x: math.copysign(float(to_int(x)), x) if abs(x) < 2.0**52 else x)
+
+
+def _half_away(x: float) -> int:
+    whole = math.trunc(x)
+    return whole + (0 if abs(x - whole) < 0.5 else 1 if x > 0 else -1)
+
+
+floor = _rounding(math.floor)
+ceil = _rounding(math.ceil)
+trunc = _rounding(math.trunc)
+round_ = _rounding(_half_away)
+roundeven = _rounding(round)
+
+# Functions ------------------------------------------------------------------------------------------------------------
+
+sin = total(math.sin)
+cos = total(math.cos)
+tan = total(math.tan)
+asin = total(math.asin)
+acos = total(math.acos)
+atan = total(math.atan)
+sinh = total(math.sinh, odd=True)
+cosh = total(math.cosh)
+tanh = total(math.tanh)
+asinh = total(math.asinh)
+acosh = total(math.acosh)
+atanh = on_floats(
+    lambda x: math.atanh(x) if abs(x) < 1 else math.copysign(math.inf, x) if abs(x) == 1 else math.nan
+)
+atan2 = on_floats(math.atan2)
+exp = total(math.exp)
+exp2 = total(math.exp2)
+expm1 = total(math.expm1)
+log = logarithm(math.log)
+log2 = logarithm(math.log2)
+log10 = logarithm(math.log10)
+log1p = logarithm(math.log1p, pole=-1.0)
+sqrt = total(math.sqrt)
+rsqrt = on_floats(lambda x: math.nan if x < 0 else _divide(1.0, math.sqrt(x)))
+cbrt = total(math.cbrt)
+erf = total(math.erf)
+erfc = total(math.erfc)
+hypot = on_floats(math.hypot)
+lgamma = on_floats(_lgamma)
+tgamma = on_floats(_tgamma)
+
+
+def _power(x: float, y: float) -> float:
+    """C's ``pow``."""
+    odd = math.isfinite(y) and abs(y) < 2.0**53 and y == int(y) and int(y) % 2 == 1
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -math.inf if x < 0 and odd else math.inf
+    except ValueError:
+        if x == 0.0:
+            return math.copysign(math.inf, x) if odd else math.inf
+        return math.nan
+
+
+powf = on_floats(_power)
+
+
+def fpowi(attrs: Attrs, t: Type, x: float, n: int) -> Any:
+    n = _signed(n)
+    x = float(x)
+    size = _power(abs(x), float(n))
+    return normal(-size if n % 2 and math.copysign(1.0, x) < 0 else size, t)
+
+
+def polygamma(attrs: Attrs, t: Type, x: float) -> Any:
+    return normal(_polygamma(attrs["order"], float(x)), t)
+
+
+# Integers -------------------------------------------------------------------------------------------------------------
+
+
+def _quotient(compute: Callable[[int, int], int]) -> Evaluate:
+    """Division: undefined by zero, and where the quotient does not fit."""
+
+    def evaluate(attrs: Attrs, t: Type, x: int, y: int) -> Any:
+        x, y = _signed(x), _signed(y)
+        if y == 0:
+            raise Undefined("integer division by zero")
+        if y == -1 and x == -1 << (bits(t) - 1):
+            raise Undefined("the quotient does not fit")
+        return _integer(compute(x, y), t)
+
+    return evaluate
+
+
+def _truncated(x: int, y: int) -> int:
+    size = abs(x) // abs(y)
+    return size if (x < 0) == (y < 0) else -size
+
+
+def shift(compute: Callable[[int, int], int]) -> Evaluate:
+    def evaluate(attrs: Attrs, t: Type, x: int, y: int) -> Any:
+        amount = _unsigned(y, bits(t))
+        if amount >= bits(t):
+            raise Undefined("shift by the width or more")
+        return _integer(compute(_signed(x), amount), t)
+
+    return evaluate
+
+
+def ipowi(attrs: Attrs, t: Type, x: int, n: int) -> Any:
+    x, n = _signed(x), _signed(n)
+    if n < 0:
+        raise Undefined("negative exponent of an integer")
+    return _integer(pow(x, n, 1 << bits(t)), t)
+
+
+addi = on_integers(operator.add)
+subi = on_integers(operator.sub)
+muli = on_integers(operator.mul)
+divsi = _quotient(_truncated)
+remsi = _quotient(lambda x, y: x - y * _truncated(x, y))
+floordivsi = _quotient(operator.floordiv)
+ceildivsi = _quotient(lambda x, y: -(-x // y))
+andi = on_integers(operator.and_)
+ori = on_integers(operator.or_)
+xori = on_integers(operator.xor)
+shli = shift(operator.lshift)
+shrsi = shift(operator.rshift)
+maxsi = on_integers(max)
+minsi = on_integers(min)
+absi = on_integers(abs)
+
+# Casts ----------------------------------------------------------------------------------------------------------------
+
+
+def cast_float(attrs: Attrs, t: Type, x: float) -> Any:
+    return normal(float(x), t)
+
+
+def sitofp(attrs: Attrs, t: Type, x: int) -> Any:
+    return _from_int(_signed(x), t)
+
+
+def uitofp(attrs: Attrs, t: Type, x: int) -> Any:
+    return _from_int(_not_negative(x), t)
+
+
+def extui(attrs: Attrs, t: Type, x: int) -> Any:
+    return _integer(int(x) if isinstance(x, bool) else _unsigned(x, 32), t)
+
+
+def index_castui(attrs: Attrs, t: Type, x: int) -> Any:
+    return _integer(_not_negative(x), t)
+
+
+def _not_negative(x: int) -> int:
+    """An unsigned operand. The width of one that has its sign bit set is not known here."""
+    if x < 0:
+        raise Undefined("an unsigned operand is negative")
+    return int(x)
+
+
+def _from_int(x: int, t: Type) -> Any:
+    """The nearest float; an f32 is not rounded twice."""
+    return round_fraction(Fraction(x), t) if x else normal(0.0, t)
+
+
+def fptosi(attrs: Attrs, t: Type, x: float) -> Any:
+    x = float(x)
+    limit = 2.0 ** (bits(t) - 1)
+    if not (math.isfinite(x) and -limit <= math.trunc(x) < limit):
+        raise Undefined("the float does not fit the integer")
+    return _integer(math.trunc(x), t)
+
+
+def signed_cast(attrs: Attrs, t: Type, x: int) -> Any:
+    return _integer(_signed(x), t)
