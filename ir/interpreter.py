@@ -1,0 +1,327 @@
+"""Reference interpreter: runs any stage of the IR in plain Python, as the oracle for every pass and the backend.
+
+Values: a memref is a NumPy array (views for subviews; dtype object for memrefs of memrefs), f64 a float, f32 a
+``numpy.float32``, i1 a bool, index and the other integers ints within their width, a record a tuple.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adc.ir import ops
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.diagnostics import format_message, runtime_error
+from adc.ir.evaluate import Undefined
+from adc.ir.memory import UNDEF, InterpreterError, Memory, check, subview
+from adc.ir.opdef import OpDef
+from adc.ir.types import MemRefType
+
+__all__ = ["InterpreterError", "Statistics", "backward", "forward", "run", "shuffled"]
+
+Order = Callable[[range], Iterable[int]]
+Environment = dict[Value, Any]
+
+
+def forward(iterations: range) -> Iterable[int]:
+    return iterations
+
+
+def backward(iterations: range) -> Iterable[int]:
+    return reversed(iterations)
+
+
+def shuffled(seed: int) -> Order:
+    """A random order that ``seed`` fixes."""
+    rng = random.Random(seed)
+
+    def order(iterations: range) -> Iterable[int]:
+        return rng.sample(iterations, len(iterations))
+
+    return order
+
+
+@dataclass
+class Statistics:
+    """What a run did: operations executed, by kind; bytes of live allocations, at most and at the end; allocations."""
+
+    executed: Counter[OpDef] = field(default_factory=Counter)
+    peak_bytes: int = 0
+    live_bytes: int = 0
+    allocations: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.executed.total()
+
+
+def run(
+    module: Module,
+    name: str,
+    args: Sequence[Any],
+    *,
+    order: Order = forward,
+    statistics: Statistics | None = None,
+    limit: int | None = None,
+) -> list[Any]:
+    """Call function ``name`` on ``args`` and return its results; arrays are changed in place.
+
+    ``order`` is that in which ``scf.parallel`` runs its iterations; reductions combine in the order of iterations all
+    the same. ``statistics`` is filled in. More than ``limit`` operations raise ``InterpreterError``, as does anything
+    that a correct compiler never emits; traps raise what ``runtime_error`` says.
+    """
+    interpreter = _Interpreter(module, order, limit)
+    try:
+        results = interpreter.call(module.funcs[name], args)
+    finally:
+        if statistics is not None:
+            statistics.executed.update(interpreter.executed)
+            statistics.peak_bytes = interpreter.memory.peak_bytes
+            statistics.live_bytes = interpreter.memory.live_bytes
+            statistics.allocations = interpreter.memory.allocations
+    if any(r is UNDEF for r in results):
+        raise InterpreterError(f"@{name} returns an undefined value")
+    return results
+
+
+class _Interpreter:
+    def __init__(self, module: Module, order: Order, limit: int | None) -> None:
+        self.module = module
+        self.order = order
+        self.limit = limit
+        self.memory = Memory()
+        self.executed: Counter[OpDef] = Counter()
+        self.steps = 0
+
+    def call(self, func: Func, args: Sequence[Any]) -> list[Any]:
+        if len(args) != len(func.args):
+            raise InterpreterError(f"@{func.name} takes {len(func.args)} arguments, got {len(args)}")
+        env: Environment = {}
+        for position, (arg, value) in enumerate(zip(func.args, args, strict=True)):
+            env[arg] = check(value, arg.type, f"argument {position} ({arg.hint}) of @{func.name}")
+        results = self.block(func.body, env)
+        return [
+            check(value, t, f"result {position} of @{func.name}")
+            for position, (value, t) in enumerate(zip(results, func.result_types, strict=True))
+        ]
+
+    def block(self, block: Block, env: Environment) -> list[Any]:
+        """Run the operations of ``block``, whose arguments are set; return the values of its terminator's operands."""
+        for op in block.ops[:-1]:
+            self.steps += 1
+            if self.limit is not None and self.steps > self.limit:
+                raise InterpreterError(f"more than {self.limit} operations")
+            self.executed[op.opdef] += 1
+            results = self.execute(op, env)
+            env.update(zip(op.results, results, strict=True))
+        return [env[v] for v in block.terminator.operands]
+
+    def execute(self, op: Op, env: Environment) -> Sequence[Any]:
+        operands = [env[v] for v in op.operands]
+        rule = _RULES.get(op.opdef)
+        try:
+            if rule is not None:
+                return rule(self, op, operands, env)
+            if op.opdef.evaluate is None:
+                raise InterpreterError("does not know this operation")
+            if op.opdef is not ops.select:
+                self.defined(operands)
+            elif operands[0] is UNDEF:
+                raise InterpreterError("chooses by an undefined value")
+            return [op.opdef.evaluate(op.attrs, op.results[0].type, *operands)]
+        except InterpreterError as error:
+            if not getattr(error, "placed", False):
+                error.placed = True  # type: ignore[attr-defined]
+                error.args = (f"{op.opdef.name} at {op.loc}: {error}",)
+            raise
+        except Undefined as error:
+            raise InterpreterError(f"{op.opdef.name} at {op.loc}: {error}: {operands}") from None
+
+    def defined(self, values: Sequence[Any]) -> None:
+        if any(v is UNDEF for v in values):
+            raise InterpreterError("computes with an undefined value")
+
+    # memref -----------------------------------------------------------------------------------------------------------
+
+    def _alloc(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        t = op.attrs["type"]
+        extents = iter(operands)
+        return [self.memory.alloc([next(extents) if n is None else n for n in t.shape], t.element)]
+
+    def _dealloc(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.memory.free(operands[0])
+        return ()
+
+    def _dim(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        return [operands[0].shape[op.attrs["dim"]]]
+
+    def _load(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        value = self.memory.load(operands[0], tuple(operands[1:]), op.result.type)
+        if value is UNDEF:
+            raise InterpreterError("loads what was never stored")
+        return [value]
+
+    def _store(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands[1:])
+        self.memory.store(operands[0], operands[1], tuple(operands[2:]), op.operands[0].type)
+        return ()
+
+    def _accumulate(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        value, array, at, t = operands[0], operands[1], tuple(operands[2:]), op.operands[0].type
+        assert ops.addf.evaluate is not None
+        self.memory.store(ops.addf.evaluate({}, t, self.memory.load(array, at, t), value), array, at, t)
+        return ()
+
+    def _subview(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        array, rest = operands[0], operands[1:]
+        rank = array.ndim
+        steps = rest[2 * rank :]
+        if any(static not in (None, step) for static, step in zip(op.attrs["static_steps"], steps, strict=True)):
+            raise InterpreterError(f"static_steps {op.attrs['static_steps']} are not the steps {steps}")
+        return [subview(array, rest[:rank], rest[rank : 2 * rank], steps, op.attrs["dropped"])]
+
+    def _transpose(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        return [operands[0].transpose(op.attrs["permutation"])]
+
+    def _memref_cast(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        return [check(operands[0], op.attrs["type"], "operand")]
+
+    def _copy(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.memory.copy(operands[0], operands[1])
+        return ()
+
+    def _fill(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.memory.fill(operands[0], operands[1], op.operands[0].type)
+        return ()
+
+    # scf, func --------------------------------------------------------------------------------------------------------
+
+    def _counters(self, operands: list[Any]) -> range:
+        self.defined(operands[:3])
+        lower, upper, step = operands[:3]
+        if step <= 0:
+            raise InterpreterError(f"loop with step {step}")
+        return range(lower, upper, step)
+
+    def _for(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        (body,) = op.regions
+        carried = operands[3:]
+        for i in self._counters(operands):
+            env.update(zip(body.args, [i, *carried], strict=True))
+            carried = self.block(body, env)
+        return carried
+
+    def _parallel(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        (body,) = op.regions
+        counters = self._counters(operands)
+        partial: dict[int, list[Any]] = {}
+        for i in self.order(counters):
+            env[body.args[0]] = i
+            partial[i] = self.block(body, env)
+        results = operands[3:]
+        for i in counters:
+            for k, kind in enumerate(body.terminator.attrs["kinds"]):
+                self.defined([results[k], partial[i][k]])
+                t = op.results[k].type
+                combine = ops.COMBINE[kind][0 if t.is_float else 1].evaluate
+                assert combine is not None
+                results[k] = combine({}, t, results[k], partial[i][k])
+        return results
+
+    def _while(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        before, after = op.regions
+        carried = operands
+        while True:
+            env.update(zip(before.args, carried, strict=True))
+            go_on, *passed = self.block(before, env)
+            self.defined([go_on])
+            if not go_on:
+                return passed
+            env.update(zip(after.args, passed, strict=True))
+            carried = self.block(after, env)
+            self.steps += 1  # a loop of terminators alone runs into the limit too
+
+    def _if(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        return self.block(op.regions[0 if operands[0] else 1], env)
+
+    def _call(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        callee = self.module.funcs.get(op.attrs["callee"])
+        if callee is None:
+            raise InterpreterError(f"no function @{op.attrs['callee']}")
+        return self.call(callee, operands)
+
+    # adc --------------------------------------------------------------------------------------------------------------
+
+    def _bound(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        i, extent = operands
+        if -extent <= i < extent:
+            return [i + extent if i < 0 else i]
+        if not op.attrs.get("check", True):
+            raise InterpreterError(f"subscript {i} is out of range of {extent}, and yet not checked")
+        raise runtime_error("IndexError", f"index {i} is out of bounds for axis with size {extent}", op.loc)
+
+    def _assert(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        if not operands[0]:
+            message = format_message(op.attrs["message"], operands[1:])
+            raise runtime_error(op.attrs["error"], message, op.loc)
+        return ()
+
+    def _undef(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        t = op.result.type
+        return [self.memory.undefined(t) if isinstance(t, MemRefType) else UNDEF]
+
+    def _grow(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        t = op.result.type
+        assert isinstance(t, MemRefType)
+        return [self.memory.grow(operands[0], operands[1], t.element)]
+
+    def _pack(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        return [tuple(operands)]
+
+    def _unpack(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        if len(operands[0]) != len(op.results):
+            raise InterpreterError(f"unpacks {len(op.results)} values of a record of {len(operands[0])}")
+        return [
+            value if value is UNDEF else check(value, r.type, "packed value")
+            for value, r in zip(operands[0], op.results, strict=True)
+        ]
+
+
+_RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequence[Any]]] = {
+    ops.alloc: _Interpreter._alloc,
+    ops.dealloc: _Interpreter._dealloc,
+    ops.dim: _Interpreter._dim,
+    ops.load: _Interpreter._load,
+    ops.store: _Interpreter._store,
+    ops.accumulate: _Interpreter._accumulate,
+    ops.subview: _Interpreter._subview,
+    ops.transpose: _Interpreter._transpose,
+    ops.cast: _Interpreter._memref_cast,
+    ops.copy: _Interpreter._copy,
+    ops.fill: _Interpreter._fill,
+    ops.for_: _Interpreter._for,
+    ops.parallel: _Interpreter._parallel,
+    ops.while_: _Interpreter._while,
+    ops.if_: _Interpreter._if,
+    ops.call: _Interpreter._call,
+    ops.bound: _Interpreter._bound,
+    ops.assert_: _Interpreter._assert,
+    ops.undef: _Interpreter._undef,
+    ops.grow: _Interpreter._grow,
+    ops.pack: _Interpreter._pack,
+    ops.unpack: _Interpreter._unpack,
+}

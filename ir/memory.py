@@ -1,0 +1,188 @@
+"""The interpreter's memory: NumPy arrays for memrefs, with every access checked.
+
+A wrong access is a fault of the compiler, not of the user's program, so it raises ``InterpreterError`` wherever
+compiled code would have touched memory that it must not touch: subscripts out of range, memory that was freed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adc.ir.evaluate import normal
+from adc.ir.types import FloatType, IntType, MemRefType, Type
+
+Array = np.ndarray[Any, Any]
+
+
+class InterpreterError(AssertionError):
+    """The IR does what it must not do: a fault of the compiler."""
+
+
+class _Undefined:
+    """What ``adc.undef`` gives: passed on freely, but never computed with."""
+
+    def __repr__(self) -> str:
+        return "undef"
+
+
+UNDEF = _Undefined()
+
+
+def dtype_of(element: Type) -> np.dtype[Any]:
+    """The NumPy type of a memref's elements; memrefs and records are objects."""
+    if isinstance(element, FloatType):
+        return np.dtype(np.float64 if element.width == 64 else np.float32)
+    if isinstance(element, IntType):
+        return np.dtype({1: np.bool_, 32: np.int32}.get(element.width, np.int64))
+    return np.dtype(np.int64) if element.is_integer else np.dtype(object)
+
+
+def poison(element: Type) -> Any:
+    """What memory that nothing was stored to holds: NaN, and integers that look like nothing else."""
+    if isinstance(element, FloatType):
+        return math.nan
+    if isinstance(element, IntType) and element.width == 1:
+        return True
+    return 0x5EADBEEF if element.is_integer else UNDEF
+
+
+def check(value: Any, t: Type, what: str) -> Any:
+    """``value`` in the form of type ``t``; raises unless it is of that type. ``what`` names it in the message."""
+    if value is UNDEF:
+        return value
+    if not isinstance(t, MemRefType):
+        return normal(value, t)
+    if not isinstance(value, np.ndarray) or value.dtype != dtype_of(t.element) or value.ndim != t.rank:
+        shown = f"{value.dtype} of rank {value.ndim}" if isinstance(value, np.ndarray) else repr(value)
+        raise InterpreterError(f"{what} of type {t} is {shown}")
+    if any(extent not in (None, n) for extent, n in zip(t.shape, value.shape, strict=True)):
+        raise InterpreterError(f"{what} of type {t} has shape {value.shape}")
+    if value.size:
+        strides = [s // value.itemsize for s in value.strides]
+        wanted = t.strides if t.strides is not None else _contiguous(value.shape)
+        for extent, stride, want in zip(value.shape, strides, wanted, strict=True):
+            if extent > 1 and want not in (None, stride):
+                raise InterpreterError(f"{what} of type {t} has strides {strides}")
+    return value
+
+
+def _contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.append(strides[-1] * extent)
+    return tuple(reversed(strides))[-len(shape) or 1 :]
+
+
+class Memory:
+    """Allocations of one run: which live, how many bytes they take and took at most."""
+
+    def __init__(self) -> None:
+        self._live: dict[int, Array] = {}
+        self._freed: set[int] = set()
+        self.live_bytes = 0
+        self.peak_bytes = 0
+        self.allocations = 0
+
+    def _new(self, shape: Sequence[int], element: Type) -> Array:
+        if any(n < 0 for n in shape):
+            raise InterpreterError(f"memref of negative extent: {tuple(shape)}")
+        array = np.full(shape, poison(element), dtype_of(element))
+        self._freed.discard(id(array))
+        return array
+
+    def alloc(self, shape: Sequence[int], element: Type) -> Array:
+        array = self._new(shape, element)
+        self._live[id(array)] = array
+        self.allocations += 1
+        self.live_bytes += array.nbytes
+        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        return array
+
+    def undefined(self, t: MemRefType) -> Array:
+        """A memref of extent zero."""
+        return self._new((0,) * t.rank, t.element)
+
+    def free(self, array: Array) -> None:
+        self.live(array)
+        if id(array) not in self._live:
+            raise InterpreterError("frees memory that was not allocated here, or a view")
+        del self._live[id(array)]
+        self._freed.add(id(array))
+        self.live_bytes -= array.nbytes
+
+    def live(self, array: Any) -> Array:
+        """``array`` itself, which must be a memref whose memory was not freed."""
+        if array is UNDEF or not isinstance(array, np.ndarray):
+            raise InterpreterError(f"{array!r} is used as a memref")
+        root = array if array.base is None else array.base
+        if id(root) in self._freed:
+            raise InterpreterError("memory is used after it was freed")
+        return array
+
+    def load(self, array: Array, at: tuple[int, ...], element: Type) -> Any:
+        self._check_subscripts(self.live(array), at)
+        value = array[at]
+        return value if array.dtype == object else normal(value, element)
+
+    def store(self, value: Any, array: Array, at: tuple[int, ...], element: Type) -> None:
+        self._check_subscripts(self.live(array), at)
+        array[at] = poison(element) if value is UNDEF else value
+
+    def _check_subscripts(self, array: Array, at: tuple[int, ...]) -> None:
+        for i, extent in zip(at, array.shape, strict=True):
+            if not 0 <= i < extent:
+                raise InterpreterError(f"subscript {at} outside an array of shape {array.shape}")
+
+    def copy(self, source: Array, target: Array) -> None:
+        if self.live(source).shape != self.live(target).shape:
+            raise InterpreterError(f"copy from shape {source.shape} to {target.shape}")
+        if np.shares_memory(source, target):
+            raise InterpreterError("copy between memrefs that overlap")
+        target[...] = source
+
+    def fill(self, value: Any, array: Array, element: Type) -> None:
+        self.live(array)[...] = poison(element) if value is UNDEF else value
+
+    def grow(self, array: Array, i: int, element: Type) -> Array:
+        """A buffer with room for index ``i`` that starts with the contents of ``array``, which is gone."""
+        if i < 0:
+            raise InterpreterError(f"grows a buffer to index {i}")
+        if i < self.live(array).shape[0]:
+            return array
+        larger = self.alloc((max(2 * array.shape[0], i + 1),), element)
+        larger[: array.shape[0]] = array
+        if id(array) in self._live:
+            self.free(array)
+        return larger
+
+
+def subview(
+    array: Array, offsets: Sequence[int], sizes: Sequence[int], steps: Sequence[int], dropped: Sequence[int]
+) -> Array:
+    """The window of ``sizes`` elements from ``offsets``, ``steps`` apart, without the dimensions ``dropped``."""
+    index: list[slice | int] = []
+    for k, (offset, size, step) in enumerate(zip(offsets, sizes, steps, strict=True)):
+        if size < 0 or (size > 1 and step == 0):
+            raise InterpreterError(f"subview of size {size} and step {step}")
+        last = offset + (size - 1) * step
+        if size and not (0 <= offset < array.shape[k] and 0 <= last < array.shape[k]):
+            raise InterpreterError(
+                f"subview [{offset}:+{size}:{step}] outside dimension {k} of an array of shape {array.shape}"
+            )
+        if k in dropped:
+            if size != 1:
+                raise InterpreterError(f"subview drops dimension {k} of size {size}")
+            index.append(offset)
+        elif size == 0:
+            index.append(slice(0, 0))
+        elif size == 1:
+            index.append(slice(offset, offset + 1))
+        else:
+            stop = last + (1 if step > 0 else -1)
+            index.append(slice(offset, None if stop < 0 else stop, step))
+    view: Array = array[(*index, ...)]
+    return view
