@@ -47,11 +47,15 @@ OBJECTS: dict[str, object] = {
     "adc_np_dtype_i64": np.dtype(np.int64),
     "adc_np_dtype_i32": np.dtype(np.int32),
     "adc_np_dtype_i1": np.dtype(np.bool_),
-    "adc_np_scalar_f64": np.float64,
-    "adc_np_scalar_f32": np.float32,
-    "adc_np_scalar_i64": np.int64,
-    "adc_np_scalar_i32": np.int32,
-    "adc_np_scalar_i1": np.bool_,
+} | {f"adc_np_scalar_{np.dtype(c).num}": np.dtype(c).type for c in "?ilqfd"}
+
+# The scalar types (by type number) that are taken for a strong scalar, each with its LLVM type in memory.
+SCALARS: dict[t.Type, tuple[tuple[int, str], ...]] = {
+    t.f64: ((np.dtype("d").num, "double"),),
+    t.f32: ((np.dtype("f").num, "float"),),
+    t.i64: tuple((np.dtype(c).num, f"i{8 * np.dtype(c).itemsize}") for c in "lqi"),
+    t.i32: ((np.dtype("i").num, "i32"),),
+    t.i1: ((np.dtype("?").num, "i8"),),
 }
 
 DTYPES: dict[t.Type, np.dtype[np.generic]] = {
@@ -70,15 +74,18 @@ def type_numbers(element: t.Type) -> tuple[int, ...]:
     return tuple(sorted({d.num for d in same}))
 
 
+def dtype_symbol(element: t.Type) -> str:
+    """The name that compiled code knows the dtype object of an element type by."""
+    return f"adc_np_dtype_{element}"
+
+
 @functools.cache
 def _table() -> ctypes.Array[ctypes.c_void_p]:
     try:
         from numpy._core import _multiarray_umath as core
     except ImportError:  # NumPy 1
         from numpy.core import _multiarray_umath as core  # type: ignore[no-redef]
-    get = ctypes.pythonapi.PyCapsule_GetPointer
     pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
-    del get
     start = pointer(core._ARRAY_API, None)
     return (ctypes.c_void_p * (max(_TABLE.values()) + 1)).from_address(start)
 

@@ -26,7 +26,7 @@ define void @adc_capsule_destroy(ptr %capsule) {
   ret void
 }
 """
-_EXPORTS = (
+EXPORTS = (
     *support.FUNCTIONS,
     *support.GLOBALS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
@@ -39,7 +39,7 @@ _building = threading.Lock()
 @functools.cache
 def _load() -> dict[str, int]:
     python_abi.check()
-    machine = target.host().machine(level=2)
+    machine = target.host().machine(level=0)  # more would cost every process some 30 ms
     text = "\n".join((support.support_ir("external", linux=_is_linux()), _CAPSULE_IR, callable_slots.TEXT))
     externals = [name for name in (*python_abi.DECLARATIONS, *python_abi.OBJECTS) if f"@{name}" in text]
     declared = "\n".join(python_abi.DECLARATIONS.get(n, f"@{n} = external global i8") for n in externals)
@@ -47,13 +47,13 @@ def _load() -> dict[str, int]:
     builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
     for name in externals:
         builder.import_symbol(name, python_abi.address(name))
-    for name in _EXPORTS:
+    for name in EXPORTS:
         builder.export_symbol(name)
     jit = llvm.create_lljit_compiler(machine)
     library = builder.link(jit, "adc_runtime")
     for kept in (jit, library):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
-    addresses = {name: library[name] for name in _EXPORTS}
+    addresses = {name: library[name] for name in EXPORTS}
     ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = _threads_asked()
     return addresses
 

@@ -1,0 +1,181 @@
+"""What a call of compiled code takes and gives, seen from outside: shared by the Python stubs and the C wrappers.
+
+A compiled function is ``i32 @adc.NAME(ptr ctx, flattened arguments..., ptr out per result)``, 0 for success. A memref
+is flattened to data pointer, all extents, then (unless its layout is the identity) all strides in elements; a memref
+result is stored through its ``out`` as these words in this order, a Boolean result as a byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f64, index
+
+Layout = Literal["C", "inner", "any"]
+Structure = tuple["Structure", ...] | None  # None: not a tuple
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A value of the call: the position of the argument, then positions in nested tuples."""
+
+    path: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Fetched:
+    """A value that is read at each call: a captured or global variable.
+
+    If ``fetch`` has the attributes ``namespace`` (a dict) and ``name``, or ``cell`` (a closure's cell), the stub reads
+    there itself; else it calls ``fetch()``.
+    """
+
+    fetch: Callable[[], Any]
+
+
+Source = Argument | Fetched
+
+
+@dataclass(frozen=True)
+class ScalarParam:
+    """A number. Python's own ``float``, ``int``, ``bool``, exactly; or (``strong``) NumPy's scalar of the type."""
+
+    source: Source
+    type: Type = f64
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class ArrayParam:
+    """An ndarray of exactly this element type, rank and layout, aligned; writeable if ``writable``."""
+
+    source: Source
+    element: Type = f64
+    rank: int = 1
+    layout: Layout = "C"
+    writable: bool = False
+
+    @property
+    def type(self) -> MemRefType:
+        strided = self.layout != "C" and self.rank > 0
+        return MemRefType((None,) * self.rank, self.element, (None,) * self.rank if strided else None)
+
+
+@dataclass(frozen=True)
+class ShadowParam:
+    """A new zeroed array like the array that is parameter ``of``; it can be part of the result."""
+
+    of: int
+
+
+@dataclass(frozen=True)
+class RecordParam:
+    """The capsule that a forward sweep returned."""
+
+    source: Source
+
+
+@dataclass(frozen=True, eq=False)
+class StaticParam:
+    """An object that must be ``value`` itself. It is not passed on: arguments known when tracing, and guards."""
+
+    source: Source
+    value: object
+
+
+Param = ScalarParam | ArrayParam | ShadowParam | RecordParam | StaticParam
+
+
+@dataclass(frozen=True)
+class Out:
+    """Result ``position`` of the compiled function. ``strong``: a scalar as NumPy's type, not Python's.
+
+    A record becomes a capsule, which owns the context of the call and so all memory that was left allocated.
+    """
+
+    position: int
+    strong: bool = False
+
+
+@dataclass(frozen=True)
+class ShadowOut:
+    """The array that was made for parameter ``param``."""
+
+    param: int
+
+
+@dataclass(frozen=True, eq=False)
+class StaticOut:
+    """A constant, None say."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class TupleOut:
+    """A tuple."""
+
+    items: tuple[Output, ...]
+
+
+Output = Out | ShadowOut | StaticOut | TupleOut
+
+
+@dataclass(frozen=True)
+class Signature:
+    """How Python calls the IR function ``function``.
+
+    ``arguments``: per positional argument None, or its structure if it is a tuple. ``params``: what is taken from the
+    call, in the order of the compiled function's arguments (``StaticParam`` stand anywhere). ``results``: the types of
+    the compiled function's results; ``output``: how the Python result is made of them. ``disjoint``: pairs of
+    parameters (positions in ``params``) whose memory, from lowest to highest address, must not overlap.
+    ``context``: whether the function may allocate, raise or run threads; without, it gets a null context.
+    ``release_gil``: whether other Python threads may run meanwhile. ``threads``: for parallel loops, 0 the default.
+    """
+
+    function: str
+    arguments: tuple[Structure, ...]
+    params: tuple[Param, ...]
+    results: tuple[Type, ...]
+    output: Output
+    disjoint: tuple[tuple[int, int], ...] = ()
+    context: bool = True
+    release_gil: bool = True
+    threads: int = 0
+
+
+def register_type(t: Type) -> str:
+    """The LLVM type of a scalar, or of the first word of a memref."""
+    if isinstance(t, FloatType):
+        return "double" if t.width == 64 else "float"
+    if isinstance(t, IntType):
+        return f"i{t.width}"
+    return "i64" if t == index else "ptr"
+
+
+def words(t: MemRefType) -> int:
+    """Into how many words a memref is flattened."""
+    return 1 + t.rank * (1 if t.strides is None else 2)
+
+
+def result_bytes(t: Type) -> int:
+    """Bytes that a result of type ``t`` takes behind its out pointer, in multiples of 8."""
+    return 8 * words(t) if isinstance(t, MemRefType) else 8
+
+
+def passed_types(params: Sequence[Param]) -> list[Type]:
+    """The IR types of what is passed for ``params``, memrefs with all strides or none."""
+    types: list[Type] = []
+    for param in params:
+        if isinstance(param, ScalarParam | ArrayParam):
+            types.append(param.type)
+        elif isinstance(param, ShadowParam):
+            like = params[param.of]
+            assert isinstance(like, ArrayParam)
+            types.append(like.type)
+        elif isinstance(param, RecordParam):
+            types.append(RecordType())
+    return types
+
