@@ -40,6 +40,7 @@ class Aliasing:
         self._roots: dict[Value, Roots] = {}
         self._contents: dict[Value, Roots] = {}
         self._distinct: dict[Value, tuple[object, int]] = {}
+        self._permutations: set[object] = set()
         self._changed = False
         leaders: dict[int, Value] = {}
         for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
@@ -66,6 +67,17 @@ class Aliasing:
         if in_a is not None and in_b is not None and in_a[0] is in_b[0]:
             return False
         return bool(self.roots(a) & self.roots(b))
+
+    def place_in_permutation(self, memref: Value) -> tuple[object, int] | None:
+        """If ``memref`` is one of the buffers that a loop permutes: the loop (its body inside, itself after it) and which.
+
+        Places of one loop that differ in number never overlap at one moment.
+        """
+        return self._distinct.get(self._resolve(memref))
+
+    def is_permutation(self, loop: Block | Op) -> bool:
+        """Whether ``loop`` (the body inside it, the operation after it) merely permutes two or more distinct buffers."""
+        return loop in self._permutations
 
     # The fixed point ---------------------------------------------------------------------------------------------------
 
@@ -212,6 +224,8 @@ class Aliasing:
         distinct = all(not self.may_overlap(a, b) for n, a in enumerate(inits) for b in inits[:n])
         if not distinct:
             return
+        if len(carried) > 1:
+            self._permutations.update((loop, loop.regions[0]))
         for k in carried:
             self._distinct[loop.regions[0].args[1 + k]] = (loop.regions[0], k)
             self._distinct[loop.results[k]] = (loop, k)

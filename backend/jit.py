@@ -1,0 +1,62 @@
+"""Loading object code into this process with LLVM's LLJIT."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+
+from adc.backend.target import host, initialise, libmvec, openmp
+
+
+@dataclass(frozen=True)
+class Library:
+    """Loaded code: the addresses of its exported symbols. It is unloaded when the last reference to this is gone."""
+
+    addresses: Mapping[str, int]
+    _tracker: llvm.ResourceTracker
+
+    def address(self, symbol: str) -> int:
+        return self.addresses[symbol]
+
+
+class Engine:
+    """One JIT linker; ``load`` may be called from several threads.
+
+    The mathematics libraries and the OpenMP runtime are found by the code that is loaded; ``symbols`` are further ones
+    (the run-time support) that all of it can call.
+    """
+
+    def __init__(self, symbols: Mapping[str, int] | None = None) -> None:
+        initialise()
+        libmvec()
+        self._symbols = {**(openmp() or {}), **(symbols or {})}
+        self._lock = threading.Lock()
+        self._numbers = itertools.count()
+        self._jit = llvm.create_lljit_compiler(host().machine())
+
+    def load(
+        self, object_code: bytes | Iterable[bytes], exports: Collection[str], symbols: Mapping[str, int] | None = None
+    ) -> Library:
+        """Link object code (one object or several) and return the addresses of ``exports``."""
+        builder = llvm.JITLibraryBuilder()
+        for item in [object_code] if isinstance(object_code, bytes) else object_code:
+            builder.add_object_img(item)
+        builder.add_current_process()
+        for name, address in {**self._symbols, **(symbols or {})}.items():
+            builder.import_symbol(name, address)
+        for name in exports:
+            builder.export_symbol(name)
+        with self._lock:
+            tracker = builder.link(self._jit, f"adc.{next(self._numbers)}")
+        return Library({name: tracker[name] for name in exports}, tracker)
+
+
+@functools.cache
+def engine() -> Engine:
+    """The engine of this process, without further symbols."""
+    return Engine()

@@ -1,0 +1,124 @@
+"""What the functions of a module can do, callees included, as far as the lowering asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType, scalar_bytes
+
+STACK_BYTES = 2048  # the most that one small buffer takes in a frame
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Names of the functions that may end in an error, that accumulate into memory, that loop."""
+
+    fallible: frozenset[str]
+    accumulating: frozenset[str]
+    looping: frozenset[str]
+
+    @staticmethod
+    def of(module: Module) -> Effects:
+        return Effects(
+            _closure(module, _may_fail),
+            _closure(module, lambda op: op.opdef is ops.accumulate),
+            _closure(module, lambda op: op.opdef in (ops.for_, ops.while_, ops.parallel)),
+        )
+
+    def op_accumulates(self, op: Op) -> bool:
+        return op.opdef is ops.accumulate or (op.opdef is ops.call and op.attrs["callee"] in self.accumulating)
+
+    def op_loops(self, op: Op) -> bool:
+        if op.opdef is ops.call:
+            return op.attrs["callee"] in self.looping
+        return op.opdef in (ops.for_, ops.while_, ops.parallel)
+
+
+def _closure(module: Module, holds: Callable[[Op], bool]) -> frozenset[str]:
+    """The functions with an operation for which ``holds``, and those that call them."""
+    callers: dict[str, set[str]] = {}
+    work = []
+    for name, func in module.funcs.items():
+        found = False
+        for op in func.walk():
+            if op.opdef is ops.call:
+                callers.setdefault(op.attrs["callee"], set()).add(name)
+            found = found or holds(op)
+        if found:
+            work.append(name)
+    closed = set(work)
+    while work:
+        for caller in callers.get(work.pop(), ()):
+            if caller not in closed:
+                closed.add(caller)
+                work.append(caller)
+    return frozenset(closed)
+
+
+def _may_fail(op: Op) -> bool:
+    if op.opdef is ops.bound:
+        return bool(op.attrs["check"])
+    if op.opdef is ops.alloc:
+        return not on_stack(op)
+    return op.opdef in (ops.assert_, ops.grow, ops.pack)
+
+
+def on_stack(alloc: Op) -> bool:
+    """Whether an allocation can live in the frame: small, of fixed size, and never handed on.
+
+    In a loop one buffer serves all iterations, so it must not be carried to the next; nothing that is handed on is.
+    """
+    t = alloc.result.type
+    assert isinstance(t, MemRefType)
+    size = scalar_bytes(t.element)
+    for extent in t.shape:
+        if extent is None:
+            return False
+        size *= extent
+    return size <= STACK_BYTES and _stays(alloc.result)
+
+
+def _stays(memref: Value) -> bool:
+    for op, position in memref.uses:
+        if Trait.VIEW in op.opdef.traits:
+            if not _stays(op.result):
+                return False
+        elif op.opdef in (ops.store, ops.fill):
+            if position == 0:
+                return False
+        elif op.opdef not in (ops.load, ops.accumulate, ops.copy, ops.dim, ops.dealloc):
+            return False
+    return True
+
+
+@dataclass(frozen=True)
+class Facts:
+    """About the loops of one function: which accumulate into memory, and which have loops (or calls that loop) inside."""
+
+    accumulating: frozenset[Op]
+    nesting: frozenset[Op]
+
+    @staticmethod
+    def of(func: Func, effects: Effects) -> Facts:
+        accumulating: set[Op] = set()
+        nesting: set[Op] = set()
+
+        def visit(block: Block) -> tuple[bool, bool]:
+            accumulates = loops = False
+            for op in block.ops:
+                inner = [visit(region) for region in op.regions]
+                inner_accumulates, inner_loops = any(a for a, _ in inner), any(b for _, b in inner)
+                if inner_accumulates:
+                    accumulating.add(op)
+                if inner_loops:
+                    nesting.add(op)
+                accumulates = accumulates or inner_accumulates or effects.op_accumulates(op)
+                loops = loops or inner_loops or effects.op_loops(op)
+            return accumulates, loops
+
+        visit(func.body)
+        return Facts(frozenset(accumulating), frozenset(nesting))

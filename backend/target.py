@@ -1,0 +1,147 @@
+"""The machine that code is generated for: CPU, vector widths, and which run-time libraries it can count on."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import platform
+import threading
+import warnings
+from dataclasses import dataclass, replace
+
+import llvmlite.binding as llvm
+
+_LIBMVEC = "libmvec.so.1"
+_OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
+OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads", "omp_in_parallel")
+
+# What a CPU name implies, for code that is not generated for this machine.
+_AVX512_CPUS = frozenset(
+    "x86-64-v4 skylake-avx512 skx cascadelake cooperlake cannonlake icelake-client icelake-server rocketlake tigerlake "
+    "sapphirerapids emeraldrapids graniterapids graniterapids-d diamondrapids znver4 znver5".split()
+)
+_AVX2_CPUS = frozenset(
+    "x86-64-v3 haswell broadwell skylake alderlake raptorlake meteorlake arrowlake lunarlake pantherlake gracemont "
+    "sierraforest grandridge clearwaterforest bdver4 znver1 znver2 znver3".split()
+)
+# 512-bit instructions lower the clock of these so far that 256-bit vectors are the better choice.
+_SLOW_512_CPUS = frozenset("skylake-avx512 skx cascadelake cooperlake cannonlake".split())
+
+_initialised = threading.Lock()
+
+
+@functools.cache
+def initialise() -> None:
+    """Make LLVM ready to generate code for this machine (once per process)."""
+    with _initialised:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        llvm.initialize_native_asmparser()
+
+
+@dataclass(frozen=True)
+class Target:
+    """What code is generated for.
+
+    ``vector_math``: glibc's libmvec may be called; ``openmp``: an OpenMP runtime may be called.
+    """
+
+    triple: str
+    cpu: str
+    features: str
+    vector_math: bool
+    openmp: bool
+
+    def has(self, feature: str) -> bool:
+        """Whether the CPU has an instruction set extension, by LLVM's name: ``"avx2"``."""
+        if f"-{feature}" in self.features.split(","):
+            return False
+        if f"+{feature}" in self.features.split(","):
+            return True
+        if feature in ("avx2", "avx") and self.cpu in _AVX2_CPUS:
+            return True
+        return feature in ("avx512f", "avx2", "avx") and self.cpu in _AVX512_CPUS
+
+    @property
+    def is_x86(self) -> bool:
+        return self.triple.startswith("x86_64")
+
+    @property
+    def vector_bits(self) -> int:
+        """Width of the vectors that LLVM should prefer; 0 leaves the choice to it."""
+        if not self.is_x86 or not self.has("avx512f"):
+            return 0
+        return 256 if self.cpu in _SLOW_512_CPUS else 512
+
+    @property
+    def vector_classes(self) -> tuple[tuple[str, int], ...]:
+        """The x86 vector function ABI's letters for the usable register classes, with their width in bits."""
+        if not self.is_x86 or not self.vector_math:
+            return ()
+        classes = [("b", 128)]
+        if self.has("avx2"):
+            classes.append(("d", 256))
+        elif self.has("avx"):
+            classes.append(("c", 256))
+        if self.has("avx512f"):
+            classes.append(("e", 512))
+        return tuple(classes)
+
+    def machine(self, level: int = 3) -> llvm.TargetMachine:
+        """LLVM's target machine: position-independent code, so that one object serves JIT, cache and linker."""
+        initialise()
+        return llvm.Target.from_triple(self.triple).create_target_machine(
+            self.cpu, self.features, opt=level, reloc="pic", codemodel="default"
+        )
+
+
+@functools.cache
+def host() -> Target:
+    """The machine that this process runs on."""
+    initialise()
+    triple = llvm.get_process_triple()
+    features = llvm.get_host_cpu_features().flatten()
+    linux = platform.system() == "Linux"
+    return Target(
+        triple=triple,
+        cpu=llvm.get_host_cpu_name(),
+        features=features,
+        vector_math=linux and libmvec() is not None,
+        openmp=openmp() is not None,
+    )
+
+
+def for_cpu(cpu: str, features: str = "") -> Target:
+    """This machine's system with another CPU; ``"native"`` is the host."""
+    if cpu in ("", "native", "host"):
+        return host() if not features else replace(host(), features=f"{host().features},{features}")
+    return replace(host(), cpu=cpu, features=features, openmp=True)
+
+
+@functools.cache
+def libmvec() -> ctypes.CDLL | None:
+    """glibc's vector mathematics, loaded so that compiled code finds it; None where there is none."""
+    try:
+        return ctypes.CDLL(_LIBMVEC, mode=ctypes.RTLD_GLOBAL)
+    except OSError:
+        return None
+
+
+@functools.cache
+def libmvec_exports(symbol: str) -> bool:
+    library = libmvec()
+    return library is not None and hasattr(library, symbol)
+
+
+@functools.cache
+def openmp() -> dict[str, int] | None:
+    """Addresses of the OpenMP runtime's entry points, or None (said once) where no runtime is found."""
+    for name in _OPENMP:
+        try:
+            library = ctypes.CDLL(name)
+            addresses = {s: ctypes.cast(getattr(library, s), ctypes.c_void_p).value for s in OPENMP_SYMBOLS}
+        except (OSError, AttributeError):
+            continue
+        return {symbol: address for symbol, address in addresses.items() if address is not None}
+    warnings.warn("no OpenMP runtime (libgomp.so.1) was found: parallel loops run on one thread", stacklevel=2)
+    return None
