@@ -1,0 +1,172 @@
+"""What memory an operation, with all that is nested in it, may read and write, by roots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.core import Func, Module, Op, Value
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType, RecordType
+
+
+@dataclass
+class Effects:
+    """``everything``: any memory that is visible outside of one local allocation may be read and written."""
+
+    reads: set[Value] = field(default_factory=set)
+    writes: set[Value] = field(default_factory=set)
+    everything: bool = False
+    traps: bool = False
+
+    def include(self, other: Effects) -> None:
+        self.reads |= other.reads
+        self.writes |= other.writes
+        self.everything |= other.everything
+        self.traps |= other.traps
+
+
+NOTHING = Effects()
+
+
+class Memory:
+    """The effects of each operation of one function, on top of its ``Aliasing``."""
+
+    def __init__(self, func: Func, summaries: Summaries) -> None:
+        self.func = func
+        self.alias = Aliasing(func, summaries.module)
+        self.escaped: set[Value] = set()
+        self._summaries = summaries
+        self._known: dict[Op, Effects] = {}
+        self._overlaps: dict[tuple[Value, Value], bool] = {}
+        self._find_escapes()
+
+    def effects(self, op: Op) -> Effects:
+        known = self._known.get(op)
+        if known is None:
+            known = self._known[op] = self._compute(op)
+        return known
+
+    def may_overlap(self, a: Value, b: Value) -> bool:
+        known = self._overlaps.get((a, b))
+        if known is None:
+            known = self._overlaps[a, b] = self._overlaps[b, a] = self.alias.may_overlap(a, b)
+        return known
+
+    def may_write(self, op: Op, memref: Value) -> bool:
+        """Whether ``op``, nested operations included, may write what ``memref`` gives access to."""
+        effects = self.effects(op)
+        roots = self.alias.roots(memref)
+        return not effects.writes.isdisjoint(roots) or (effects.everything and self._visible(roots))
+
+    def may_read(self, op: Op, memref: Value) -> bool:
+        effects = self.effects(op)
+        roots = self.alias.roots(memref)
+        return not effects.reads.isdisjoint(roots) or (effects.everything and self._visible(roots))
+
+    def is_local(self, root: Value) -> bool:
+        """Whether nothing but this activation of the function can reach the memory of ``root``."""
+        return root.op is not None and root.op.opdef in (ops.alloc, ops.grow) and root not in self.escaped
+
+    def _visible(self, roots: Iterable[Value]) -> bool:
+        return any(not self.is_local(root) for root in roots)
+
+    def _find_escapes(self) -> None:
+        for op in self.func.walk():
+            if op.opdef in (ops.pack, ops.return_, ops.call):
+                for operand in op.operands:
+                    if isinstance(operand.type, MemRefType):
+                        self.escaped |= self.reach(operand)
+
+    def reach(self, memref: Value) -> set[Value]:
+        """The roots of ``memref``, of the memrefs it may hold, and so on."""
+        found: set[Value] = set()
+        new = set(self.alias.roots(memref))
+        while new:
+            found |= new
+            new = {inner for root in new for inner in self.alias.contents(root)} - found
+        return found
+
+    def _compute(self, op: Op) -> Effects:
+        traits = op.opdef.traits
+        if op.regions:
+            total = Effects()
+            for region in op.regions:
+                for inner in region.ops:
+                    effects = self.effects(inner)
+                    if effects is not NOTHING:
+                        total.include(effects)
+            return total
+        if op.opdef is ops.call:
+            return self._call(op)
+        if Trait.READS not in traits and Trait.WRITES not in traits:
+            if op.opdef is ops.bound:
+                return Effects(traps=op.attrs["check"])
+            return Effects(traps=True) if Trait.TRAPS in traits else NOTHING
+        roots = self.alias.roots
+        if op.opdef is ops.load:
+            return Effects(reads=set(roots(op.operands[0])))
+        if op.opdef in (ops.store, ops.fill):
+            return Effects(writes=set(roots(op.operands[1])))
+        if op.opdef is ops.accumulate:
+            both = set(roots(op.operands[1]))
+            return Effects(reads=both, writes=both)
+        if op.opdef is ops.copy:
+            return Effects(reads=set(roots(op.operands[0])), writes=set(roots(op.operands[1])))
+        touched = {root for v in op.operands if isinstance(v.type, MemRefType) for root in roots(v)}
+        reads = touched if Trait.READS in traits else set()
+        return Effects(reads=set(reads), writes=set(touched), traps=Trait.TRAPS in traits)
+
+    def _call(self, op: Op) -> Effects:
+        summary = self._summaries.of(op.attrs["callee"])
+        total = Effects(traps=summary.traps if summary else True)
+        for position, operand in enumerate(op.operands):
+            if isinstance(operand.type, RecordType):
+                total.everything = True
+            if isinstance(operand.type, MemRefType):
+                reach = self.reach(operand)
+                if summary is None or position in summary.reads:
+                    total.reads |= reach
+                if summary is None or position in summary.writes:
+                    total.writes |= reach
+        return total
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Which arguments a function may read from or write to, memrefs held by them included, and whether it may trap."""
+
+    reads: frozenset[int]
+    writes: frozenset[int]
+    traps: bool
+
+
+class Summaries:
+    """Summaries of the functions of a module, made when asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self._known: dict[str, Summary | None] = {}
+
+    def of(self, name: str) -> Summary | None:
+        """None if nothing is known: the function is not in the module, or it is recursive."""
+        if name in self._known:
+            return self._known[name]
+        self._known[name] = None
+        func = self.module.funcs.get(name)
+        if func is not None:
+            self._known[name] = self._summarise(func)
+        return self._known[name]
+
+    def _summarise(self, func: Func) -> Summary:
+        memory = Memory(func, self)
+        total = Effects()
+        for op in func.body.ops:
+            total.include(memory.effects(op))
+        positions = {k for k, arg in enumerate(func.args) if isinstance(arg.type, MemRefType)}
+        reach = {k: memory.reach(func.args[k]) for k in positions}
+        reads = {k for k in positions if total.everything or not reach[k].isdisjoint(total.reads)}
+        writes = {k for k in positions if total.everything or not reach[k].isdisjoint(total.writes)}
+        return Summary(frozenset(reads), frozenset(writes), total.traps)

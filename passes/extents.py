@@ -1,0 +1,145 @@
+"""The extents of memrefs as numbers or SSA values, through views, branches and loops."""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.core import Block, Op, Value
+from adc.ir.types import MemRefType
+
+# An extent: a number, an SSA value, or "dimension d of this memref".
+Extent = int | Value | tuple[Value, int]
+Shape = tuple[Extent, ...]
+Values = tuple[Value, ...]
+
+MAX_DEPTH = 64
+
+
+class Extents:
+    """Finds the shape of a memref in terms of values that dominate it; remembers what it found.
+
+    Loops: what a loop carries has the shape of its initial value if every value yielded to it has, assuming that of
+    all carried memrefs at once and dropping those for which it fails until the rest agree.
+    """
+
+    def __init__(self) -> None:
+        self._shapes: dict[Value, Shape] = {}
+        self._assumed: dict[Value, Shape] = {}
+        self._active: set[Op] = set()  # loops being solved
+
+    def shape(self, memref: Value, depth: int = MAX_DEPTH) -> Shape:
+        known = self._shapes.get(memref)
+        if known is None:
+            known = self._assumed.get(memref)
+        if known is not None:
+            return known
+        if depth == 0:
+            return self._unknown(memref)
+        shape = self._static(memref, self._find(memref, depth - 1))
+        if not self._assumed:
+            self._shapes[memref] = shape
+        return shape
+
+    def extent(self, value: Value) -> Extent:
+        """What an SSA value says as an extent: equal for equal constants and equal ``memref.dim``."""
+        op = value.op
+        if op is not None:
+            if op.opdef is ops.constant:
+                return int(op.attrs["value"])
+            if op.opdef is ops.dim:
+                return self.shape(op.operands[0])[op.attrs["dim"]]
+        return value
+
+    def _unknown(self, memref: Value) -> Shape:
+        assert isinstance(memref.type, MemRefType)
+        return self._static(memref, tuple((memref, d) for d in range(memref.type.rank)))
+
+    @staticmethod
+    def _static(memref: Value, shape: Shape) -> Shape:
+        assert isinstance(memref.type, MemRefType)
+        return tuple(e if known is None else known for e, known in zip(shape, memref.type.shape, strict=True))
+
+    def _find(self, memref: Value, depth: int) -> Shape:
+        op = memref.op
+        if op is None:
+            block = memref.block
+            loop = block.parent_op if block is not None else None
+            return self._unknown(memref) if loop is None else self._carried(memref, loop, block, depth)
+        kind = op.opdef
+        if kind is ops.alloc:
+            dynamic = iter(op.operands)
+            assert isinstance(memref.type, MemRefType)
+            return tuple(self.extent(next(dynamic)) if e is None else e for e in memref.type.shape)
+        if kind is ops.subview:
+            rank = (len(op.operands) - 1) // 3
+            sizes = op.operands[1 + rank : 1 + 2 * rank]
+            return tuple(self.extent(size) for d, size in enumerate(sizes) if d not in op.attrs["dropped"])
+        if kind is ops.transpose:
+            shape = self.shape(op.operands[0], depth)
+            return tuple(shape[p] for p in op.attrs["permutation"])
+        if kind is ops.cast:
+            return self.shape(op.operands[0], depth)
+        if kind is ops.undef:
+            return (0,) * len(self._unknown(memref))
+        if kind is ops.select:
+            return self._common(memref, op.operands[1], op.operands[2], depth)
+        if kind is ops.if_:
+            then, other = (region.terminator.operands[memref.index] for region in op.regions)
+            return self._common(memref, then, other, depth, op.regions)
+        if kind is ops.for_ or kind is ops.while_:
+            return self._carried(memref, op, None, depth)
+        return self._unknown(memref)
+
+    def _common(self, memref: Value, a: Value, b: Value, depth: int, inside: tuple[Block, ...] = ()) -> Shape:
+        unknown = self._unknown(memref)
+        pairs = zip(unknown, self.shape(a, depth), self.shape(b, depth), strict=True)
+        return tuple(x if x == y and not _defined_in(x, inside) else u for u, x, y in pairs)
+
+    # Loops ------------------------------------------------------------------------------------------------------------
+
+    def _carried(self, memref: Value, loop: Op, block: Block | None, depth: int) -> Shape:
+        """Shape of a memref that ``loop`` carries: an argument of its ``block``, or a result."""
+        if loop.opdef is ops.for_:
+            body = loop.regions[0]
+            slot = body.args[1 + memref.index] if block is None else memref
+            return self._slot(slot, loop, loop.operands[3:], body.args[1:], body.terminator.operands)
+        if loop.opdef is ops.while_:
+            before, after = loop.regions
+            if block is before:
+                return self._slot(memref, loop, loop.operands, before.args, after.terminator.operands)
+            shape = self.shape(before.terminator.operands[1 + memref.index], depth)
+            pairs = zip(self._unknown(memref), shape, strict=True)
+            return tuple(u if _defined_in(e, (before,)) else e for u, e in pairs)
+        return self._unknown(memref)
+
+    def _slot(self, slot: Value, loop: Op, inits: Values, args: Values, yields: Values) -> Shape:
+        shape = self._shapes.get(slot) or self._assumed.get(slot)
+        if shape is None and loop not in self._active:
+            self._solve(loop, inits, args, yields)
+            shape = self._shapes.get(slot) or self._assumed.get(slot)
+        return shape if shape is not None else self._unknown(slot)
+
+    def _solve(self, loop: Op, inits: Values, args: Values, yields: Values) -> None:
+        """Find the carried memrefs that keep the shape they start with."""
+        self._active.add(loop)
+        outer = self._assumed
+        slots = [k for k, arg in enumerate(args) if isinstance(arg.type, MemRefType)]
+        start = {k: self.shape(inits[k]) for k in slots}
+        found = {args[k]: self._unknown(args[k]) for k in slots}
+        while slots:
+            self._assumed = {**outer, **{args[k]: start[k] for k in slots}}
+            failed = {k for k in slots if self.shape(yields[k]) != start[k]}
+            if not failed:
+                break
+            slots = [k for k in slots if k not in failed]
+        found.update({args[k]: start[k] for k in slots})
+        self._active.discard(loop)
+        if outer:
+            self._assumed = {**outer, **found}
+        else:
+            self._assumed = {}
+            self._shapes.update(found)
+
+
+def _defined_in(extent: Extent, blocks: tuple[Block, ...]) -> bool:
+    value = extent[0] if isinstance(extent, tuple) else extent
+    return isinstance(value, Value) and value.block in blocks

@@ -1,0 +1,94 @@
+"""Shared steps of passes that rebuild code: take an operation out, move a region's code, change what a loop carries.
+
+Passes go through a block once, in order, and build its new list of operations; nothing is inserted in the middle of
+a list, so a pass takes time linear in the size of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.ir import ops
+from adc.ir.core import Block, Op, Value
+
+
+def replace_op(op: Op, values: Sequence[Value]) -> None:
+    """Make the users of ``op`` use ``values`` instead; ``op`` itself, now without users, forgets its operands.
+
+    The caller leaves it out of its block.
+    """
+    for old, new in zip(op.results, values, strict=True):
+        if old is not new:
+            old.replace_uses(new)
+            keep_hint(old, new)
+    op.drop()
+
+
+def keep_hint(old: Value, new: Value) -> None:
+    """Let ``new`` carry the Python name of the value that it replaces, unless it is a constant."""
+    op = new.op
+    if old.hint and not new.hint and (op is None or op.opdef is not ops.constant):
+        new.hint = old.hint
+
+
+def keep_args(block: Block, keep: Sequence[int]) -> None:
+    """Leave ``block`` only the arguments at positions ``keep``; the others have no users."""
+    block.args = tuple(block.args[k] for k in keep)
+    for position, arg in enumerate(block.args):
+        arg.index = position
+
+
+def keep_operands(block: Block, keep: Sequence[int]) -> None:
+    """Leave the terminator of ``block`` only the operands at positions ``keep``."""
+    old = block.ops[-1]
+    if len(keep) == len(old.operands):
+        return
+    operands = [old.operands[k] for k in keep]
+    attrs = dict(old.attrs)
+    if old.opdef is ops.reduce:
+        attrs["kinds"] = tuple(attrs["kinds"][k] for k in keep)
+    old.drop()
+    new = Op(old.opdef, operands, (), attrs, loc=old.loc)
+    new.parent = block
+    block.ops[-1] = new
+
+
+def with_operands(op: Op, operands: Sequence[Value], keep_results: Sequence[int]) -> Op:
+    """A copy of ``op`` that takes over its regions, with other operands and only some results; ``op`` is dropped.
+
+    Results that are left out have no users. The caller puts the copy where ``op`` was.
+    """
+    results = [op.results[k] for k in keep_results]
+    regions, op.regions = op.regions, ()
+    new = Op(op.opdef, operands, [r.type for r in results], dict(op.attrs), regions, op.loc)
+    op.drop()
+    for old, result in zip(results, new.results, strict=True):
+        old.replace_uses(result)
+        result.hint = old.hint
+    return new
+
+
+def keep_carried(op: Op, keep: Sequence[int]) -> Op:
+    """``scf.for``, ``scf.parallel`` or ``scf.if`` with only the carried values (results) at positions ``keep``.
+
+    Arguments and results that are left out have no users.
+    """
+    for region in op.regions:
+        keep_operands(region, keep)
+        if op.opdef is ops.for_:
+            keep_args(region, [0, *(k + 1 for k in keep)])
+    operands = op.operands
+    fixed = 1 if op.opdef is ops.if_ else 3
+    if op.opdef is ops.if_:
+        return with_operands(op, operands, keep)
+    return with_operands(op, [*operands[:fixed], *(operands[fixed + k] for k in keep)], keep)
+
+
+def keep_while(op: Op, carried: Sequence[int], passed: Sequence[int]) -> Op:
+    """``scf.while`` with only the carried values ``carried`` and the values passed on (results) ``passed``."""
+    before, after = op.regions
+    keep_operands(before, [0, *(k + 1 for k in passed)])
+    keep_operands(after, carried)
+    keep_args(before, carried)
+    keep_args(after, passed)
+    return with_operands(op, [op.operands[k] for k in carried], passed)

@@ -1,0 +1,238 @@
+"""A walk over a function that rewrites it, operation by operation, by rules.
+
+A rule of an operation without regions gives values equal to its results, or None. A rule of one with regions may do
+more: it gives the operation to go on with, or None if it has put others in its place. Constants are made once, at the
+start of the function. What a check or a branch establishes (``x == y``, a condition) is used where it holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import UNKNOWN, Attr, Block, Func, Loc, Op, Value
+from adc.ir.evaluate import Undefined, normal
+from adc.ir.opdef import OpDef, Trait
+from adc.ir.types import Type, i1, index
+from adc.passes.extents import Extents
+from adc.passes.integers import Integers
+from adc.passes.rewrite import keep_hint, replace_op
+
+Rule = Callable[["Rewriter", Op], Sequence[Value] | None]
+Control = Callable[["Rewriter", Op], Op | None]
+
+
+class Rewriter:
+    """The state of one walk, which is what rules are handed.
+
+    ``again`` is set by rules that make a simplification possible in code that was passed already.
+    """
+
+    def __init__(self, func: Func, rules: Mapping[OpDef, Rule], control: Mapping[OpDef, Control]) -> None:
+        self.func = func
+        self._rules = rules
+        self._control = control
+        self.integers = Integers()
+        self.extents = Extents()
+        self.again = False
+        self.loc: Loc = UNKNOWN
+        self._block: Block = func.body
+        self._pending: list[Op] = []
+        self._constants: dict[tuple[Type, str], Op] = {}
+        self._replaced: dict[Value, Value] = {}
+        self._equal: dict[Value, Value] = {}
+        self._log: list[tuple[Value, Value | None]] = []
+
+    def run(self) -> None:
+        self.walk(self.func.body)
+        self.func.body.ops = [*self._constants.values(), *self.func.body.ops]
+
+    # What rules use ---------------------------------------------------------------------------------------------------
+
+    def emit(self, opdef: OpDef, *operands: Value, **attrs: Attr) -> Value:
+        """The only result of an operation that is put before the present one, or a value known to be equal."""
+        op = self.new(opdef, operands, attrs)
+        values = self._simpler(op)
+        if values is not None:
+            op.drop()
+            return values[0]
+        self._block.append(op)
+        return op.result
+
+    def append(self, opdef: OpDef, *operands: Value, **attrs: Attr) -> Value:
+        """The result of an operation that is put before the present one as it is."""
+        return self._block.append(self.new(opdef, operands, attrs)).result
+
+    def new(self, opdef: OpDef, operands: Sequence[Value], attrs: Mapping[str, Attr] = MappingProxyType({})) -> Op:
+        """An operation that is in no block yet, at the location of the present one."""
+        given = {name: default for name, default in opdef.attrs.items() if default is not ...}
+        given.update(attrs)
+        assert opdef.infer is not None
+        return Op(opdef, operands, opdef.infer([v.type for v in operands], given), given, loc=self.loc)
+
+    def constant(self, value: float | int | bool, type: Type) -> Value:
+        value = float(value) if type.is_float else int(value)
+        key = (type, repr(value))
+        op = self._constants.get(key)
+        if op is None:
+            op = Op(ops.constant, (), (type,), {"value": value, "type": type}, loc=self.loc)
+            op.parent = self.func.body
+            self._constants[key] = op
+        return op.result
+
+    def index(self, value: int) -> Value:
+        return self.constant(value, index)
+
+    def resolve(self, value: Value) -> Value:
+        """What has taken the place of ``value``, if something has."""
+        while (new := self._replaced.get(value)) is not None:
+            value = new
+        return value
+
+    def replace(self, old: Value, new: Value) -> None:
+        """Make all users of ``old`` use ``new``."""
+        old.replace_uses(new)
+        self._replaced[old] = new
+        keep_hint(old, new)
+
+    def replace_op(self, op: Op, values: Sequence[Value]) -> None:
+        for old, new in zip(op.results, values, strict=True):
+            if old is not new:
+                self._replaced[old] = new
+        replace_op(op, values)
+
+    def rebuilt(self, old: Sequence[Value], new: Sequence[Value]) -> None:
+        """Values that took the place of others, whose users have been changed already."""
+        self._replaced.update((o, n) for o, n in zip(old, new, strict=True) if o is not n)
+
+    @contextlib.contextmanager
+    def collect(self, target: list[Op], block: Block) -> Iterator[None]:
+        """Have what is emitted inside appended to ``target``, which the caller makes part of ``block``."""
+        outer, self._block = self._block, Block()
+        try:
+            yield
+        finally:
+            for op in self._block.ops:
+                op.parent = block
+            target.extend(self._block.ops)
+            self._block = outer
+
+    def later(self, ops_in_order: Sequence[Op]) -> None:
+        """Visit these operations next: a region's code that takes the place of the operation it was in."""
+        self._pending.extend(reversed(ops_in_order))
+
+    def assume(self, condition: Value, holds: bool) -> None:
+        """From here to the end of the block, ``condition`` is known."""
+        self._set_equal(condition, self.constant(holds, condition.type))
+        op = condition.op
+        if op is None:
+            return
+        if (op.opdef is ops.andi and holds) or (op.opdef is ops.ori and not holds):
+            for operand in op.operands:
+                self.assume(operand, holds)
+        elif op.opdef is ops.select and op.result.type == i1:
+            # The short-circuit "x and y" is select(x, y, false), "x or y" is select(x, true, y).
+            first, *choices = op.operands
+            if holds and _is_constant(choices[1], 0):
+                self.assume(first, True)
+                self.assume(choices[0], True)
+            elif not holds and _is_constant(choices[0], 1):
+                self.assume(first, False)
+                self.assume(choices[1], False)
+        elif op.opdef is ops.xori and _is_constant(op.operands[1], 1):
+            self.assume(op.operands[0], not holds)
+        elif op.opdef is ops.cmpi and op.attrs["predicate"] == ("eq" if holds else "ne"):
+            kept, other = (self._equal.get(v, v) for v in op.operands)
+            if constant_of(other) is not None:
+                kept, other = other, kept
+            if kept is not other and constant_of(other) is None:
+                self._set_equal(other, kept)
+
+    # The walk ---------------------------------------------------------------------------------------------------------
+
+    def walk(self, block: Block, assumption: tuple[Value, bool] | None = None) -> None:
+        """Canonicalise a block, in which ``assumption`` (a condition and whether it holds) may be used."""
+        outer = (self._block, self._pending, self.loc)
+        mark = len(self._log)
+        self._block, self._pending = block, block.ops[::-1]
+        block.ops = []
+        if assumption is not None:
+            self.assume(*assumption)
+        while self._pending:
+            self._visit(self._pending.pop())
+        while len(self._log) > mark:
+            value, before = self._log.pop()
+            if before is None:
+                del self._equal[value]
+            else:
+                self._equal[value] = before
+        self._block, self._pending, self.loc = outer
+
+    def _visit(self, op: Op) -> None:
+        if op.opdef is ops.constant:
+            self._pool(op)
+            return
+        self.loc = op.loc
+        if self._equal:
+            for position, operand in enumerate(op.operands):
+                known = self._equal.get(operand)
+                if known is not None and known.type == operand.type:
+                    op.set_operand(position, known)
+        control = self._control.get(op.opdef)
+        if control is not None:
+            block = self._block
+            left = control(self, op)
+            if left is not None:
+                block.append(left)
+            return
+        values = self._simpler(op)
+        if values is None:
+            self._block.append(op)
+        else:
+            self.replace_op(op, values)
+
+    def _pool(self, op: Op) -> None:
+        value, type = op.attrs["value"], op.result.type
+        key = (type, repr(float(value) if type.is_float else int(value)))
+        first = self._constants.setdefault(key, op)
+        if first is op:
+            op.parent = self.func.body
+        else:
+            self.replace_op(op, (first.result,))
+
+    def _simpler(self, op: Op) -> Sequence[Value] | None:
+        """Values equal to the results of ``op``, or None if it should stay."""
+        folded = self._fold(op)
+        if folded is not None:
+            return (folded,)
+        rule = self._rules.get(op.opdef)
+        return None if rule is None else rule(self, op)
+
+    def _fold(self, op: Op) -> Value | None:
+        evaluate = op.opdef.evaluate
+        operands = op.operands
+        if evaluate is None or not operands or Trait.TRAPS in op.opdef.traits:
+            return None
+        values = []
+        for operand in operands:
+            source = operand.op
+            if source is None or source.opdef is not ops.constant:
+                return None
+            values.append(normal(source.attrs["value"], operand.type))
+        try:
+            result = evaluate(op.attrs, op.result.type, *values)
+        except Undefined:
+            return None  # it may sit where it is never reached
+        return self.constant(result, op.result.type)
+
+    def _set_equal(self, value: Value, known: Value) -> None:
+        self._log.append((value, self._equal.get(value)))
+        self._equal[value] = known
+
+
+def _is_constant(value: Value, number: int) -> bool:
+    op = value.op
+    return op is not None and op.opdef is ops.constant and op.attrs["value"] == number
