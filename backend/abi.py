@@ -1,8 +1,8 @@
 """What a call of compiled code takes and gives, seen from outside: shared by the Python stubs and the C wrappers.
 
 A compiled function is ``i32 @adc.NAME(ptr ctx, flattened arguments..., ptr out per result)``, 0 for success. A memref
-is flattened to data pointer, all extents, then (unless its layout is the identity) all strides in elements; a memref
-result is stored through its ``out`` as these words in this order, a Boolean result as a byte.
+is flattened to data pointer, all extents, then (unless its layout is the identity) all strides in elements. A result is
+stored through its ``out``: a memref as data pointer, extents and strides, whatever its layout; a Boolean as a byte.
 """
 
 from __future__ import annotations
@@ -155,14 +155,9 @@ def register_type(t: Type) -> str:
     return "i64" if t == index else "ptr"
 
 
-def words(t: MemRefType) -> int:
-    """Into how many words a memref is flattened."""
-    return 1 + t.rank * (1 if t.strides is None else 2)
-
-
-def result_bytes(t: Type) -> int:
-    """Bytes that a result of type ``t`` takes behind its out pointer, in multiples of 8."""
-    return 8 * words(t) if isinstance(t, MemRefType) else 8
+def result_words(t: Type) -> int:
+    """How many words of 8 bytes a result of type ``t`` takes behind its out pointer."""
+    return 1 + 2 * t.rank if isinstance(t, MemRefType) else 1
 
 
 def passed_types(params: Sequence[Param]) -> list[Type]:

@@ -62,7 +62,7 @@ _DOC_TEXT = b"A callable whose positional calls run the C function of its target
 def _make_type() -> type:
     members = (_Member * 3)(
         _Member(b"__vectorcalloffset__", _T_PYSSIZET, callable_slots.VECTORCALL, _READONLY, None),
-        _Member(b"_target", _T_OBJECT, callable_slots.TARGET, _READONLY, b"the built-in function that is called, or None"),
+        _Member(b"_target", _T_OBJECT, callable_slots.TARGET, _READONLY, b"the function that is called, or None"),
     )
     methods = (MethodDef * 2)(
         MethodDef(

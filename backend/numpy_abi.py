@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 
 import numpy as np
 
@@ -81,12 +82,10 @@ def dtype_symbol(element: t.Type) -> str:
 
 @functools.cache
 def _table() -> ctypes.Array[ctypes.c_void_p]:
-    try:
-        from numpy._core import _multiarray_umath as core
-    except ImportError:  # NumPy 1
-        from numpy.core import _multiarray_umath as core  # type: ignore[no-redef]
-    pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
-    start = pointer(core._ARRAY_API, None)
+    package = "numpy._core" if int(np.__version__.split(".")[0]) >= 2 else "numpy.core"
+    core = importlib.import_module(f"{package}._multiarray_umath")
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    start = kind(("PyCapsule_GetPointer", ctypes.pythonapi))(core._ARRAY_API, None)
     return (ctypes.c_void_p * (max(_TABLE.values()) + 1)).from_address(start)
 
 

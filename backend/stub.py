@@ -9,27 +9,44 @@ makes the Python result. Arguments that do not fit go to ``miss(*args)``, whose 
     f = bind(signature, "adc.stub.f", library.address, library, miss=..., error=...)
 
 ``miss`` must not call the same stub with the same objects again. ``canonical`` turns objects that mean the same (a
-subclass of float, an array in a subclass of ndarray, an equal but not identical static object) into what the stub takes.
+subclass of float, a subclass of ndarray, an equal but not identical static object) into what the stub takes.
 """
 
 from __future__ import annotations
 
 import ctypes
+import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adc.backend import numpy_abi, python_abi, runtime
-from adc.backend.abi import ArrayParam, Fetched, Param, ScalarParam, Signature, StaticOut, StaticParam, Structure, TupleOut
-from adc.backend.abi import Output as OutputTree
+from adc.backend.abi import (
+    ArrayParam,
+    Fetched,
+    Output,
+    Param,
+    ScalarParam,
+    Signature,
+    StaticOut,
+    StaticParam,
+    Structure,
+    TupleOut,
+)
 from adc.backend.callable_type import MethodDef
 from adc.backend.llvm_text import Fragment
+from adc.backend.lower_effects import Effects
 from adc.backend.stub_arguments import Arguments
 from adc.backend.stub_results import Results
 from adc.backend.stub_writer import StubWriter
-from adc.ir.types import f64, i1
+from adc.ir.core import Module
+from adc.ir.diagnostics import format_message, runtime_error
+from adc.ir.types import Type, f64, i1
+
+if TYPE_CHECKING:
+    from adc.backend.lower_emitter import Site
 
 ErrorCallback = Callable[[int, int, int], BaseException]
 
@@ -64,6 +81,13 @@ def _run(w: StubWriter, values: Sequence[str]) -> str:
     return status
 
 
+def needs(module: Module, function: str) -> tuple[bool, bool]:
+    """A signature's ``context`` and ``release_gil``: may the function fail or run threads, may it run long?"""
+    effects = Effects.of(module)
+    loops = function in effects.looping
+    return loops or function in effects.fallible, loops
+
+
 def objects_of(signature: Signature) -> list[object]:
     """The Python objects that the stub's code refers to by number, in order."""
     found: list[object] = []
@@ -74,7 +98,7 @@ def objects_of(signature: Signature) -> list[object]:
         if isinstance(param, StaticParam):
             found.append(param.value)
 
-    def walk(output: OutputTree) -> None:
+    def walk(output: Output) -> None:
         if isinstance(output, StaticOut) and output.value is not None:
             found.append(output.value)
         elif isinstance(output, TupleOut):
@@ -92,6 +116,24 @@ def _fetched_objects(source: Fetched) -> list[object]:
     if type(getattr(fetch, "cell", None)).__name__ == "cell":
         return [fetch.cell]  # type: ignore[attr-defined]
     return [fetch]
+
+
+def errors_of(sites: Sequence[Site]) -> ErrorCallback:
+    """The callback that makes the exceptions for a lowered module's error sites."""
+
+    def make(site: int, a: int, b: int) -> Exception:
+        what = sites[site]
+        values = [_operand(bits, t) for bits, t in zip((a, b), what.operand_types, strict=False)]
+        return runtime_error(what.error, format_message(what.message, values), what.loc)
+
+    return make
+
+
+def _operand(bits: int, t: Type) -> object:
+    """What a 64-bit pattern says as a value of type ``t``."""
+    if t.is_float:
+        return struct.unpack("<d", struct.pack("<q", bits))[0]
+    return bool(bits) if t == i1 else bits
 
 
 class State:
@@ -149,7 +191,8 @@ def bind(
     """A built-in function that runs a loaded stub.
 
     ``address(symbol)`` finds the stub (and ``symbol.objects``) in ``library``, which is kept alive by the function.
-    ``error(site, a, b)`` makes the exception for an error record; a and b are 64-bit patterns of the message's operands.
+    ``error(site, a, b)`` makes the exception for an error record; a and b are the operands of its message as 64-bit
+    patterns (see ``errors_of``).
     """
     objects = objects_of(signature)
     if objects:

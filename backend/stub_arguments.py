@@ -22,7 +22,11 @@ from adc.ir.types import Type, f64, i1, i64, index, scalar_bytes
 
 @dataclass
 class ArrayValue:
-    """An ndarray taken apart: LLVM values, but ``size``, the bytes of an element. ``strides`` are in bytes; ``words`` are what compiled code takes."""
+    """An ndarray taken apart: LLVM values, but for ``size``, the bytes of an element.
+
+    ``strides`` are in bytes, None if the layout is the identity; ``words`` are what compiled code takes; ``bounds`` the
+    lowest address and the first one after the array.
+    """
 
     object: str
     size: int
@@ -56,7 +60,8 @@ class Arguments:
                 continue
             value = self._fetch(param.source)
             if isinstance(param, ScalarParam):
-                self._values[position] = [self._strong(value, param.type) if param.strong else self._weak(value, param.type)]
+                take = self._strong if param.strong else self._weak
+                self._values[position] = [take(value, param.type)]
             elif isinstance(param, ArrayParam):
                 self.arrays[position] = array = self._array(value, param)
                 self._values[position] = array.words
@@ -77,7 +82,7 @@ class Arguments:
                 self.arrays[position] = shadow = self._read(self.w.let(f"load ptr, ptr {slot}"), like)
                 self._values[position] = shadow.words
 
-    # Objects -----------------------------------------------------------------------------------------------------------
+    # Objects ----------------------------------------------------------------------------------------------------------
 
     def _open(self, structure: Structure, path: tuple[int, ...]) -> None:
         """Check that tuples are tuples of the right length, and note their items."""
@@ -119,7 +124,7 @@ class Arguments:
         kind = w.field(value, python_abi.TYPE_OFFSET)
         w.require(w.let(f"icmp eq ptr {kind}, {w.symbol(symbol)}"), "miss")
 
-    # Scalars -----------------------------------------------------------------------------------------------------------
+    # Scalars ----------------------------------------------------------------------------------------------------------
 
     def _weak(self, value: str, type: Type) -> str:
         w = self.w
@@ -151,7 +156,7 @@ class Arguments:
             w.begin(take)
             raw = w.field(value, python_abi.FLOAT_OFFSET, memory)
             if memory != register:
-                raw = w.let(f"{'icmp ne' if type == i1 else 'sext'} {memory} {raw}{', 0' if type == i1 else f' to {register}'}")
+                raw = w.let(f"icmp ne i8 {raw}, 0" if type == i1 else f"sext {memory} {raw} to {register}")
             w.do(f"store {register} {raw}, ptr {slot}")
             w.branch(done)
             w.begin(after)
@@ -167,7 +172,7 @@ class Arguments:
         context = w.call("PyCapsule_GetPointer", f"ptr {value}", f"ptr {name}")
         return f"ptr {w.field(context, support.CONTEXT_RECORD)}"
 
-    # Arrays ------------------------------------------------------------------------------------------------------------
+    # Arrays -----------------------------------------------------------------------------------------------------------
 
     def _array(self, value: str, param: ArrayParam) -> ArrayValue:
         w = self.w

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 
 from adc.backend import numpy_abi, support
-from adc.backend.abi import Out, Output, ShadowOut, StaticOut, TupleOut, register_type, result_bytes
+from adc.backend.abi import Out, Output, ShadowOut, StaticOut, TupleOut, register_type, result_words
 from adc.backend.stub_arguments import Arguments
 from adc.backend.stub_writer import StubWriter
 from adc.ir.types import MemRefType, RecordType, Type, f64, i1, scalar_bytes
+
 
 class Results:
     """``pointers`` are the typed out pointers for the call."""
@@ -26,7 +27,7 @@ class Results:
         self.arguments.make_shadows()
         self.w.take_context()
         for t in self.w.signature.results:
-            self._slots.append(self.w.stack(f"[{result_bytes(t) // 8} x i64]"))
+            self._slots.append(self.w.stack(f"[{result_words(t)} x i64]"))
         self.pointers = [f"ptr {slot}" for slot in self._slots]
 
     def finish(self, status: str) -> None:
@@ -66,7 +67,7 @@ class Results:
             for item in output.items:
                 self._count_shadows(item)
 
-    # Python objects ----------------------------------------------------------------------------------------------------
+    # Python objects ---------------------------------------------------------------------------------------------------
 
     def _build(self, output: Output) -> str:
         """A new reference, or null with an exception set."""
@@ -152,8 +153,9 @@ class Results:
         data = w.let(f"load ptr, ptr {slot}")
         extents = w.offset(slot, 8)
         shapes = [w.field(extents, 8 * d, "i64") for d in range(rank)]
+        steps: list[str] = []
         if t.strides is None:
-            steps, total = [], str(size)
+            total = str(size)
             for extent in reversed(shapes):
                 steps.insert(0, total)
                 total = w.let(f"mul i64 {total}, {extent}")
@@ -187,7 +189,8 @@ class Results:
         kind, number = f"ptr {w.symbol('PyArray_Type')}", f"i32 {numpy_abi.DTYPES[t.element].num}"
         rank, shape = f"i32 {t.rank}", f"ptr {extents}"
         if t.strides is not None:
-            old = w.call("PyArray_New", kind, rank, shape, number, f"ptr {strides}", f"ptr {data}", "i32 0", "i32 0", "ptr null")
+            memory = (f"ptr {strides}", f"ptr {data}", "i32 0", "i32 0", "ptr null")
+            old = w.call("PyArray_New", kind, rank, shape, number, *memory)
             slot = w.stack("ptr")
             w.do(f"store ptr null, ptr {slot}")
             copy, done = w.label("copy"), w.label("copied")

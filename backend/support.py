@@ -10,10 +10,10 @@ in it. Symbols for compiled code:
 
 - ``ptr adc_alloc(ptr ctx, i64 bytes)``: 64-byte aligned, not zeroed; null if memory cannot be had
 - ``void adc_free(ptr ctx, ptr p)``: p may be null
-- ``ptr adc_grow(ptr ctx, ptr p, i64 bytes)``: room for ``bytes`` with the old contents, at least doubling; p may be null;
-  null (and p is still allocated) if memory cannot be had
+- ``ptr adc_grow(ptr ctx, ptr p, i64 bytes)``: room for ``bytes`` with the old contents, at least doubling; p may be
+  null; null (and p is still allocated) if memory cannot be had
 - ``void adc_raise(ptr ctx, i32 site, i64 a, i64 b)``: records an error; the first one of a run stays
-- ``i32 adc_threads(ptr ctx)``: the number of threads for a parallel loop
+- ``i32 adc_threads(ptr ctx)``: the number of threads for a parallel loop; ctx may be null
 
 These may be called from several threads with one context at a time. For those who run compiled code:
 
@@ -294,7 +294,7 @@ tidy:
   call void @adc_rt_unlock(ptr %lock)
   br label %get
 get:
-  ; Alignment 64, or 2 MiB for huge pages; the start is staggered, so that arrays do not compete for the same cache sets.
+  ; Alignment 64, or 2 MiB for huge pages. The start is staggered: arrays must not compete for the same cache sets.
   %huge = icmp uge i64 %capacity, HUGE_BYTES
   %align = select i1 %huge, i64 2097152, i64 64
   %spare = add i64 %align, 4096
@@ -520,6 +520,9 @@ parse:
 
 define LINKAGE i32 @adc_threads(ptr %ctx) {
 entry:
+  %without = icmp eq ptr %ctx, null
+  br i1 %without, label %default, label %look
+look:
   %own = load i32, ptr %ctx
   %set = icmp sgt i32 %own, 0
   br i1 %set, label %mine, label %default
@@ -624,6 +627,7 @@ def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     asked for and which number asks the system for its processors (macOS otherwise).
     """
     text = _TEXT.replace("LINKAGE ", "internal " if linkage == "internal" else "")
-    text = text.replace("LARGE_BYTES", str(LARGE)).replace("HUGE_BYTES", str(HUGE)).replace("KEEP_EPOCHS", str(KEEP_CALLS))
+    for name, value in (("LARGE_BYTES", LARGE), ("HUGE_BYTES", HUGE), ("KEEP_EPOCHS", KEEP_CALLS)):
+        text = text.replace(name, str(value))
     advice = "%advised = call i32 @madvise(ptr %start, i64 %pages, i32 14)" if linux else ""
     return text.replace("MADVISE", advice).replace("PROCESSORS_ONLINE", "84" if linux else "58")
