@@ -64,8 +64,7 @@ def polygamma_function(module: ModuleEmitter, order: int) -> str:
     name = f"adc$polygamma.{order}"
     if name not in module.helpers:
         module.helpers[name] = name
-        module.declare("llvm.floor.f64", "declare double @llvm.floor.f64(double)")
-        module.declare("llvm.fabs.f64", "declare double @llvm.fabs.f64(double)")
+        module.declare("llvm.roundeven.f64", "declare double @llvm.roundeven.f64(double)")
         for symbol in ("log", "sin", "cos"):
             module.declare(symbol, f"declare double @{symbol}(double) nounwind willreturn memory(none)")
         module.bodies.append(_polygamma(name, order))
@@ -121,20 +120,22 @@ def _polygamma(name: str, n: int) -> str:
     lines.write(f"  ret double {above}")
     # psi_n(x) = (-1)^n [psi_n(1-x) - pi^(n+1) (-1)^n P_n(cot pi x)], where P_n is the n-th derivative of cot.
     lines.write("left:")
-    lines.write("  %down = call double @llvm.floor.f64(double %x)")
-    lines.write("  %fraction = fsub double %x, %down")
+    # From the nearest integer, which is exact.
+    lines.write("  %nearest = call double @llvm.roundeven.f64(double %x)")
+    lines.write("  %fraction = fsub double %x, %nearest")
     lines.write("  %whole = fcmp oeq double %fraction, 0.0")
     lines.write("  br i1 %whole, label %pole, label %reflect")
     lines.write("pole:")
-    # Poles: NaN at order 0 (the sign differs from the sides), else infinite where both sides agree.
-    at_pole = "0x7FF8000000000000" if n % 2 == 0 else "0x7FF0000000000000"
-    lines.write(f"  ret double {at_pole}")
+    # Infinite if the order is odd; else the sign differs from the two sides, of which only zero tells.
+    if n % 2:
+        lines.write(f"  ret double {literal(math.inf, f64)}")
+    else:
+        zero = lines.let("fcmp oeq double %x, 0.0")
+        infinite = lines.let("fdiv double -1.0, %x")
+        pole = lines.let(f"select i1 {zero}, double {infinite}, double {literal(math.nan, f64)}")
+        lines.write(f"  ret double {pole}")
     lines.write("reflect:")
-    # cot(pi f) from the fraction nearest to zero, so that no digits cancel.
-    upper = lines.let("fcmp ogt double %fraction, 0.5")
-    minus = lines.let("fsub double %fraction, 1.0")
-    near = lines.let(f"select i1 {upper}, double {minus}, double %fraction")
-    angle = lines.let(f"fmul double {near}, {literal(math.pi, f64)}")
+    angle = lines.let(f"fmul double %fraction, {literal(math.pi, f64)}")
     cos = lines.let(f"call double @cos(double {angle})")
     sin = lines.let(f"call double @sin(double {angle})")
     cot = lines.let(f"fdiv double {cos}, {sin}")

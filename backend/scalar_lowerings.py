@@ -175,8 +175,13 @@ def _fpowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
     """A power with an integer exponent: by multiplication if the exponent is known and small, else pow."""
     kind, t, exponent = _kind(op), op.result.type, _known(n)
     if exponent is None or not -3 <= exponent <= 3:
-        wide = e.let(f"sitofp {register_type(op.operands[1].type)} {n} to {kind}")
-        return vectormath.call(e, "pow", t, [x, wide])
+        # The float nearest to a large odd exponent is even, so the sign is found apart.
+        integer = register_type(op.operands[1].type)
+        wide = e.let(f"sitofp {integer} {n} to {kind}")
+        size = vectormath.call(e, "pow", t, [_intrinsic("llvm.fabs")(e, op, x), wide])
+        odd = e.let(f"trunc {integer} {n} to i1") if integer != "i1" else n
+        sign = e.let(f"select i1 {odd}, {kind} {x}, {kind} {literal(1.0, t)}")
+        return _intrinsic("llvm.copysign")(e, op, size, sign)
     if exponent == 0:
         return literal(1.0, t)
     power = x
@@ -215,8 +220,8 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.remf: _library("fmod"),
     ops.maximumf: _intrinsic("llvm.maximum"),
     ops.minimumf: _intrinsic("llvm.minimum"),
-    ops.maxnumf: _intrinsic("llvm.maxnum"),
-    ops.minnumf: _intrinsic("llvm.minnum"),
+    ops.maxnumf: _intrinsic("llvm.maximumnum"),
+    ops.minnumf: _intrinsic("llvm.minimumnum"),
     ops.cmpf: _compare("fcmp"),
     ops.select: _select,
     # arith: integers

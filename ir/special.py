@@ -139,7 +139,7 @@ def _cot_derivative(order: int, x: float) -> float:
         coefficients = [
             -(a + b) for a, b in zip([*derivative, 0, 0], [0, 0, *derivative], strict=True)
         ]
-    value = 0.0
-    for c in reversed(coefficients):
+    value = float(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
         value = value * cot + c
     return value * math.pi ** (order + 1)
