@@ -101,7 +101,10 @@ class Extents:
         if loop.opdef is ops.for_:
             body = loop.regions[0]
             slot = body.args[1 + memref.index] if block is None else memref
-            return self._slot(slot, loop, loop.operands[3:], body.args[1:], body.terminator.operands)
+            shape = self._slot(slot, loop, loop.operands[3:], body.args[1:], body.terminator.operands)
+            # Where the shape may change, the result and the argument only have themselves to name.
+            pairs = zip(self._unknown(memref), shape, strict=True)
+            return tuple(u if isinstance(e, tuple) and e[0] is slot else e for u, e in pairs)
         if loop.opdef is ops.while_:
             before, after = loop.regions
             if block is before:

@@ -40,6 +40,7 @@ class Rewriter:
         self.again = False
         self.loc: Loc = UNKNOWN
         self._block: Block = func.body
+        self._out: list[Op] = []
         self._pending: list[Op] = []
         self._constants: dict[tuple[Type, str], Op] = {}
         self._replaced: dict[Value, Value] = {}
@@ -59,12 +60,12 @@ class Rewriter:
         if values is not None:
             op.drop()
             return values[0]
-        self._block.append(op)
+        self._put(op)
         return op.result
 
     def append(self, opdef: OpDef, *operands: Value, **attrs: Attr) -> Value:
         """The result of an operation that is put before the present one as it is."""
-        return self._block.append(self.new(opdef, operands, attrs)).result
+        return self._put(self.new(opdef, operands, attrs)).result
 
     def new(self, opdef: OpDef, operands: Sequence[Value], attrs: Mapping[str, Attr] = MappingProxyType({})) -> Op:
         """An operation that is in no block yet, at the location of the present one."""
@@ -111,14 +112,12 @@ class Rewriter:
     @contextlib.contextmanager
     def collect(self, target: list[Op], block: Block) -> Iterator[None]:
         """Have what is emitted inside appended to ``target``, which the caller makes part of ``block``."""
-        outer, self._block = self._block, Block()
+        outer = self._block, self._out
+        self._block, self._out = block, target
         try:
             yield
         finally:
-            for op in self._block.ops:
-                op.parent = block
-            target.extend(self._block.ops)
-            self._block = outer
+            self._block, self._out = outer
 
     def later(self, ops_in_order: Sequence[Op]) -> None:
         """Visit these operations next: a region's code that takes the place of the operation it was in."""
@@ -155,10 +154,10 @@ class Rewriter:
 
     def walk(self, block: Block, assumption: tuple[Value, bool] | None = None) -> None:
         """Canonicalise a block, in which ``assumption`` (a condition and whether it holds) may be used."""
-        outer = (self._block, self._pending, self.loc)
+        outer = (self._block, self._out, self._pending, self.loc)
         mark = len(self._log)
-        self._block, self._pending = block, block.ops[::-1]
-        block.ops = []
+        # The old list stays in place until the end: facts about loops are found through terminators.
+        self._block, self._out, self._pending = block, [], block.ops[::-1]
         if assumption is not None:
             self.assume(*assumption)
         while self._pending:
@@ -169,7 +168,8 @@ class Rewriter:
                 del self._equal[value]
             else:
                 self._equal[value] = before
-        self._block, self._pending, self.loc = outer
+        block.ops = self._out
+        self._block, self._out, self._pending, self.loc = outer
 
     def _visit(self, op: Op) -> None:
         if op.opdef is ops.constant:
@@ -183,14 +183,13 @@ class Rewriter:
                     op.set_operand(position, known)
         control = self._control.get(op.opdef)
         if control is not None:
-            block = self._block
             left = control(self, op)
             if left is not None:
-                block.append(left)
+                self._put(left)
             return
         values = self._simpler(op)
         if values is None:
-            self._block.append(op)
+            self._put(op)
         else:
             self.replace_op(op, values)
 
@@ -202,6 +201,11 @@ class Rewriter:
             op.parent = self.func.body
         else:
             self.replace_op(op, (first.result,))
+
+    def _put(self, op: Op) -> Op:
+        op.parent = self._block
+        self._out.append(op)
+        return op
 
     def _simpler(self, op: Op) -> Sequence[Value] | None:
         """Values equal to the results of ``op``, or None if it should stay."""

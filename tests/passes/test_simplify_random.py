@@ -1,0 +1,54 @@
+"""Each pass leaves what a function can be seen to do as it was: the interpreter before and after, on random IR."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from adc.ir.interpreter import InterpreterError
+from adc.ir.verifier import verify
+from adc.passes.base import Pass, run_pipeline
+from adc.passes.canonicalize import Canonicalize
+from adc.passes.cse import CSE
+from adc.passes.dce import DCE
+from adc.passes.pipelines import SIMPLIFY
+
+
+def _load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+random_ir = _load("random_ir")
+PIPELINES: dict[str, tuple[Pass, ...]] = {
+    "canonicalize": (Canonicalize(),),
+    "cse": (CSE(),),
+    "dce": (DCE(),),
+    "simplify": SIMPLIFY,
+}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 2**32 - 1), fresh=st.booleans())
+def test_same_before_and_after(name: str, seed: int, fresh: bool) -> None:
+    rng = random.Random(seed)
+    module = random_ir.generate(rng, fresh=fresh)
+    verify(module)
+    inputs = [random_ir.arguments(rng) for _ in range(2)]
+    try:
+        before = [random_ir.Outcome(module, args).seen() for args in inputs]
+    except InterpreterError:
+        assume(False)
+    module = run_pipeline(module, PIPELINES[name], verify=True)
+    after = [random_ir.Outcome(module, args, limit=10**6).seen() for args in inputs]
+    assert after == before
