@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adc.ir import checks as v
 from adc.ir import evaluate as e
 from adc.ir import typerules as t
 from adc.ir.opdef import OpDef, Trait, TypeRule
@@ -40,11 +41,12 @@ def _int(name: str, traits: frozenset[Trait] = PURE, **fields: Any) -> OpDef:
 
 
 # arith: constants, float arithmetic -----------------------------------------------------------------------------------
-constant = op("arith.constant", t.given, PURE, attrs={"value": ..., "type": ...}, evaluate=e.constant)
-FAST = {"fastmath": "none"}
-addf = _math("arith.addf", 2, COMMUTATIVE, attrs=FAST, evaluate=e.addf)
-subf = _math("arith.subf", 2, attrs=FAST, evaluate=e.subf)
-mulf = _math("arith.mulf", 2, COMMUTATIVE, attrs=FAST, evaluate=e.mulf)
+VALUE = {"value": ..., "type": ...}
+constant = op("arith.constant", t.given, PURE, attrs=VALUE, evaluate=e.constant, verify=v.constant)
+FAST, FAST_CHECK = {"fastmath": "none"}, v.one_of("fastmath", v.FAST_MATH)
+addf = _math("arith.addf", 2, COMMUTATIVE, attrs=FAST, verify=FAST_CHECK, evaluate=e.addf)
+subf = _math("arith.subf", 2, attrs=FAST, verify=FAST_CHECK, evaluate=e.subf)
+mulf = _math("arith.mulf", 2, COMMUTATIVE, attrs=FAST, verify=FAST_CHECK, evaluate=e.mulf)
 divf = _math("arith.divf", 2, evaluate=e.divf)
 negf = _math("arith.negf", evaluate=e.negf)
 remf = _math("arith.remf", 2, evaluate=e.remf)  # C's fmod: sign of the dividend
@@ -52,8 +54,9 @@ maximumf = _math("arith.maximumf", 2, COMMUTATIVE, evaluate=e.maximumf)  # NaN i
 minimumf = _math("arith.minimumf", 2, COMMUTATIVE, evaluate=e.minimumf)
 maxnumf = _math("arith.maxnumf", 2, COMMUTATIVE, evaluate=e.maxnumf)  # the other if one is NaN
 minnumf = _math("arith.minnumf", 2, COMMUTATIVE, evaluate=e.minnumf)
-# predicates: oeq one olt ole ogt oge une uno ord
-cmpf = op("arith.cmpf", t.compare_floats, PURE, attrs={"predicate": ...}, evaluate=e.cmpf)
+# oeq one olt ole ogt oge une uno ord
+PREDICATE, CMPF_CHECK = {"predicate": ...}, v.one_of("predicate", e.FLOAT_PREDICATES)
+cmpf = op("arith.cmpf", t.compare_floats, PURE, attrs=PREDICATE, evaluate=e.cmpf, verify=CMPF_CHECK)
 select = op("arith.select", t.select, PURE, evaluate=e.select)
 
 # arith: integers ------------------------------------------------------------------------------------------------------
@@ -71,7 +74,8 @@ shli = _int("arith.shli", evaluate=e.shli)
 shrsi = _int("arith.shrsi", evaluate=e.shrsi)
 maxsi = _int("arith.maxsi", COMMUTATIVE, evaluate=e.maxsi)
 minsi = _int("arith.minsi", COMMUTATIVE, evaluate=e.minsi)
-cmpi = op("arith.cmpi", t.compare_integers, PURE, attrs={"predicate": ...}, evaluate=e.cmpi)  # eq ne slt sle sgt sge
+CMPI_CHECK = v.one_of("predicate", e.INTEGER_PREDICATES)  # eq ne slt sle sgt sge
+cmpi = op("arith.cmpi", t.compare_integers, PURE, attrs=PREDICATE, evaluate=e.cmpi, verify=CMPI_CHECK)
 
 # arith: casts ---------------------------------------------------------------------------------------------------------
 TO = {"type": ...}
@@ -129,7 +133,7 @@ roundeven = _math("math.roundeven", evaluate=e.roundeven)  # half to even, as Py
 hypot = _math("adc.hypot", 2, evaluate=e.hypot)
 lgamma = _math("adc.lgamma", evaluate=e.lgamma)
 tgamma = _math("adc.tgamma", evaluate=e.tgamma)
-polygamma = _math("adc.polygamma", attrs={"order": ...}, evaluate=e.polygamma)  # order 0 is digamma
+polygamma = _math("adc.polygamma", attrs={"order": ...}, evaluate=e.polygamma, verify=v.order)  # order 0 is digamma
 remainder = _math("adc.remainder", 2, evaluate=e.remainder)  # IEEE: x - y * roundeven(x / y)
 
 # memref ---------------------------------------------------------------------------------------------------------------
@@ -138,20 +142,27 @@ dealloc = op("memref.dealloc", t.dealloc, WRITES)
 dim = op("memref.dim", t.dim, PURE, attrs={"dim": ...})
 load = op("memref.load", t.load, READS)  # %m[%i, %j]; subscripts are in range
 store = op("memref.store", t.store, WRITES)  # %v, %m[%i, %j]
-subview = op("memref.subview", t.subview, VIEW, attrs={"static_steps": ..., "dropped": ()})
+subview = op("memref.subview", t.subview, VIEW, attrs={"static_steps": ..., "dropped": ()}, verify=v.subview(constant))
 transpose = op("memref.transpose", t.transpose, VIEW, attrs={"permutation": ...})
 cast = op("memref.cast", t.memref_cast, VIEW, attrs=TO)
 copy = op("memref.copy", t.copy, READS | WRITES)  # source, target: of equal shape, not overlapping
 fill = op("linalg.fill", t.fill, WRITES)  # %v, %m
 
+# How ``scf.reduce`` combines values of each kind: on floats, on integers.
+COMBINE = {"add": (addf, addi), "mul": (mulf, muli), "min": (minimumf, minsi), "max": (maximumf, maxsi)}
+
 # scf: the terminator of each region gives its values to the parent ----------------------------------------------------
-for_ = op("scf.for", regions=1)  # lower, upper, step, inits...; block (counter, carried...); yields the next carried
-while_ = op("scf.while", regions=2)  # inits; before (carried...) ends in condition; after (passed on...) in yield
-if_ = op("scf.if", regions=2)  # condition; then, else; both yield the results
-parallel = op("scf.parallel", regions=1)  # lower, upper, step, inits...; block (counter); ends in reduce
 yield_ = op("scf.yield", t.nothing, TERMINATOR)
 condition = op("scf.condition", t.nothing, TERMINATOR)  # go on?, then what after and the results get
-reduce = op("scf.reduce", t.nothing, TERMINATOR, attrs={"kinds": ()})  # per value: "add", "mul", "min" or "max"
+# kinds, per value: "add", "mul", "min" or "max"
+reduce = op("scf.reduce", t.nothing, TERMINATOR, attrs={"kinds": ()}, verify=v.reduction(COMBINE))
+# lower, upper, step, inits...; block (counter, carried...); yields the next carried
+for_ = op("scf.for", regions=1, verify=v.for_loop(yield_))
+# inits; before (carried...) ends in condition; after (passed on...) in yield
+while_ = op("scf.while", regions=2, verify=v.while_loop(condition, yield_))
+if_ = op("scf.if", regions=2, verify=v.branch(yield_))  # condition; then, else; both yield the results
+# lower, upper, step, inits...; block (counter); ends in reduce
+parallel = op("scf.parallel", regions=1, verify=v.parallel_loop(reduce))
 
 # func -----------------------------------------------------------------------------------------------------------------
 call = op("func.call", t.call, READS | WRITES | {Trait.TRAPS}, attrs={"callee": ..., "types": ...})
@@ -163,12 +174,10 @@ return_ = op("func.return", t.nothing, TERMINATOR)
 bound = op("adc.bound", t.bound, frozenset({Trait.TRAPS}), attrs={"check": True})
 # Raises the Python exception ``error`` with ``message`` unless the first operand holds; "{}" in the message stand for
 # the other operands, which are integers or floats.
-assert_ = op("adc.assert", t.trap_unless, frozenset({Trait.TRAPS}), attrs={"error": ..., "message": ...})
+ERROR = {"error": ..., "message": ...}
+assert_ = op("adc.assert", t.trap_unless, frozenset({Trait.TRAPS}), attrs=ERROR, verify=v.error_kind)
 accumulate = op("adc.accumulate", t.accumulate, READS | WRITES)  # %v, %m[...]: m[...] += v; sums commute
 undef = op("adc.undef", t.given, PURE, attrs=TO)  # a value nobody reads; a memref of extent zero
 grow = op("adc.grow", t.grow, READS | WRITES)  # 1-D buffer, i: the same contents with room for i, the old one is gone
 pack = op("adc.pack", t.pack, frozenset({Trait.ALLOCATES}))  # values to a record
 unpack = op("adc.unpack", t.unpack, PURE, attrs={"types": ..., "roots": ()})  # roots: see adc.ir.alias
-
-# How ``scf.reduce`` combines values of each kind: on floats, on integers.
-COMBINE = {"add": (addf, addi), "mul": (mulf, muli), "min": (minimumf, minsi), "max": (maximumf, maxsi)}

@@ -1,0 +1,276 @@
+"""Reads the parts that the text of the IR is made of: names, numbers, strings, types, attributes, locations."""
+
+from __future__ import annotations
+
+import re
+import struct
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import TypeVar
+
+from adc.ir.core import UNKNOWN, Attr, Loc
+from adc.ir.diagnostics import CompileError
+from adc.ir.types import FloatType, FunctionType, IndexType, IntType, MemRefType, RecordType, Type
+
+T = TypeVar("T")
+
+_SKIP = re.compile(r"(?:\s+|//[^\n]*)*")
+_WORD = re.compile(r"[A-Za-z_$][\w.$]*", re.ASCII)
+_VALUE = re.compile(r"%([\w.$-]+)", re.ASCII)
+_HEX = re.compile(r"0x([0-9A-Fa-f]{16}|[0-9A-Fa-f]{8})\b")
+_FLOAT = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?")
+_INT = re.compile(r"-?\d+(?![\w.])")
+_NATURAL = re.compile(r"\d+")
+_DIM = re.compile(r"(\?|\d+)x")
+_STRIDE = re.compile(r"\?|-?\d+")
+_SCALAR = re.compile(r"(f32|f64|i1|i32|i64|index)\b")
+_STRING = re.compile(r'"((?:[^"\\\n]|\\[^\n])*)"')
+_ESCAPE = re.compile(r'\\(["\\nt]|[0-9A-Fa-f]{2})|([^\\]+)')
+
+_SCALARS: dict[str, Type] = {
+    "f32": FloatType(32),
+    "f64": FloatType(64),
+    "i1": IntType(1),
+    "i32": IntType(32),
+    "i64": IntType(64),
+    "index": IndexType(),
+}
+
+
+class Scanner:
+    """A position in the text; what it reads it moves past, together with white space and comments after it."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
+        self._line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
+        self.position = 0
+        self._skip()
+
+    def _skip(self) -> None:
+        found = _SKIP.match(self.text, self.position)
+        assert found is not None
+        self.position = found.end()
+
+    def error(self, message: str, start: int | None = None) -> CompileError:
+        """The error at ``start`` (default: here), to be raised by the caller."""
+        start = self.position if start is None else start
+        row = bisect_right(self._line_starts, start) - 1
+        column = start - self._line_starts[row]
+        word = re.compile(r"[\w.%@$]+|.?").match(self.text, start)
+        end = column + max(1, len(word.group()) if word else 1)
+        return CompileError(message, Loc(self.file, row + 1, column, row + 1, end), source=self.text)
+
+    def read(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Move past ``pattern``; None, without moving, if it is not here."""
+        found = pattern.match(self.text, self.position)
+        if found is not None:
+            self.position = found.end()
+            self._skip()
+        return found
+
+    def need(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
+        found = self.read(pattern)
+        if found is None:
+            raise self.error(f"expected {what}")
+        return found
+
+    def at(self, literal: str) -> bool:
+        end = self.position + len(literal)
+        if not self.text.startswith(literal, self.position):
+            return False
+        after = self.text[end : end + 1]
+        return not (literal[-1].isalnum() and (after.isalnum() or after == "_"))
+
+    def accept(self, literal: str) -> bool:
+        if not self.at(literal):
+            return False
+        self.position += len(literal)
+        self._skip()
+        return True
+
+    def expect(self, literal: str) -> None:
+        if not self.accept(literal):
+            raise self.error(f"expected '{literal}'")
+
+    @property
+    def done(self) -> bool:
+        return self.position == len(self.text)
+
+    def items(self, item: Callable[[], T], close: str) -> list[T]:
+        """``item, item, ... close``, perhaps empty; the opening bracket was read."""
+        out: list[T] = []
+        if self.accept(close):
+            return out
+        while True:
+            out.append(item())
+            if self.accept(close):
+                return out
+            if not self.accept(","):
+                raise self.error(f"expected ',' or '{close}'")
+
+    # Names and literals -----------------------------------------------------------------------------------------------
+
+    def word(self, what: str = "a name") -> str:
+        return self.need(_WORD, what).group()
+
+    def value_name(self) -> str:
+        return self.need(_VALUE, "a value (%name)").group(1)
+
+    def symbol(self) -> str:
+        start = self.position
+        self.expect("@")
+        if self.position != start + 1:
+            raise self.error("expected a symbol (@name)", start)
+        return self.string() if self.at('"') else self.word("a symbol (@name)")
+
+    def natural(self) -> int:
+        return int(self.need(_NATURAL, "a number").group())
+
+    def string(self) -> str:
+        start = self.position
+        body = self.need(_STRING, "a string").group(1)
+        out = bytearray()
+        place = 0
+        while place < len(body):
+            found = _ESCAPE.match(body, place)
+            if found is None:
+                raise self.error("unknown escape in a string", start + 1 + place)
+            escape, plain = found.groups()
+            if plain is not None:
+                out += plain.encode("utf-8", "surrogatepass")
+            elif len(escape) == 2:
+                out.append(int(escape, 16))
+            else:
+                out += {"n": b"\n", "t": b"\t"}.get(escape, escape.encode())
+            place = found.end()
+        try:
+            return out.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            raise self.error("a string that is not UTF-8", start) from None
+
+    def float_bits(self) -> tuple[float, int] | None:
+        """A float given by its bits, and its width."""
+        found = self.read(_HEX)
+        if found is None:
+            return None
+        pattern = bytes.fromhex(found.group(1))
+        return struct.unpack(">d" if len(pattern) == 8 else ">f", pattern)[0], 8 * len(pattern)
+
+    def number(self) -> float | int | None:
+        if (found := self.read(_FLOAT)) is not None:
+            return float(found.group())
+        if (found := self.read(_INT)) is not None:
+            return int(found.group())
+        return None
+
+    # Attributes and locations -----------------------------------------------------------------------------------------
+
+    def attr(self) -> Attr:
+        if (given := self.float_bits()) is not None:
+            self.expect(":")
+            self.expect(f"f{given[1]}")
+            return given[0]
+        if (number := self.number()) is not None:
+            return number
+        if self.at('"'):
+            return self.string()
+        if self.accept("["):
+            return tuple(self.items(self.attr, "]"))
+        for text, value in (("true", True), ("false", False), ("none", None)):
+            if self.accept(text):
+                return value
+        return self.type("an attribute")
+
+    def dictionary(self) -> dict[str, Attr]:
+        """``{name = attribute, ...}`` if there is one here."""
+        if not self.accept("{"):
+            return {}
+        pairs = self.items(self._entry, "}")
+        return dict(pairs)
+
+    def _entry(self) -> tuple[str, Attr]:
+        name = self.string() if self.at('"') else self.word("the name of an attribute")
+        self.expect("=")
+        return name, self.attr()
+
+    def loc(self) -> Loc:
+        """``loc(...)`` if there is one here."""
+        if not self.accept("loc"):
+            return UNKNOWN
+        self.expect("(")
+        if self.accept("unknown"):
+            self.expect(")")
+            return UNKNOWN
+        file = self.string()
+        self.expect(":")
+        line = self.natural()
+        self.expect(":")
+        column = self.natural()
+        end_line, end_column = 0, 1
+        if self.accept("to"):
+            end_line = self.natural()
+            self.expect(":")
+            end_column = self.natural()
+        self.expect(")")
+        return Loc(file, line, column - 1, end_line, end_column - 1)
+
+    # Types ------------------------------------------------------------------------------------------------------------
+
+    def type(self, what: str = "a type") -> Type:
+        if (found := self.read(_SCALAR)) is not None:
+            return _SCALARS[found.group(1)]
+        if self.accept("!adc.record"):
+            return RecordType()
+        if self.accept("memref"):
+            return self._memref()
+        if self.at("("):
+            inputs, results = self.function_type()
+            return FunctionType(inputs, results)
+        raise self.error(f"expected {what}")
+
+    def _memref(self) -> MemRefType:
+        self.expect("<")
+        shape: list[int | None] = []
+        while (found := self.read(_DIM)) is not None:
+            shape.append(None if found.group(1) == "?" else int(found.group(1)))
+        element = self.type()
+        strides: tuple[int | None, ...] | None = None
+        if self.accept(","):
+            start = self.position
+            self.expect("strided")
+            self.expect("<")
+            self.expect("[")
+            strides = tuple(self.items(self._stride, "]"))
+            self.expect(",")
+            self.expect("offset")
+            self.expect(":")
+            self.expect("?")
+            self.expect(">")
+            if len(strides) != len(shape):
+                raise self.error(f"needs {len(shape)} strides, got {len(strides)}", start)
+        self.expect(">")
+        return MemRefType(tuple(shape), element, strides)
+
+    def _stride(self) -> int | None:
+        found = self.need(_STRIDE, "a stride")
+        return None if found.group() == "?" else int(found.group())
+
+    def types(self) -> list[Type]:
+        """One or more types separated by commas."""
+        out = [self.type()]
+        while self.accept(","):
+            out.append(self.type())
+        return out
+
+    def type_list(self) -> tuple[Type, ...]:
+        """``(type, ...)``, or one type without parentheses."""
+        if self.accept("("):
+            return tuple(self.items(self.type, ")"))
+        return (self.type(),)
+
+    def function_type(self) -> tuple[tuple[Type, ...], tuple[Type, ...]]:
+        self.expect("(")
+        inputs = tuple(self.items(self.type, ")"))
+        self.expect("->")
+        return inputs, self.type_list()
