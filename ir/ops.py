@@ -14,6 +14,7 @@ from typing import Any
 
 from adc.ir import checks as v
 from adc.ir import evaluate as e
+from adc.ir import samples as s
 from adc.ir import typerules as t
 from adc.ir.opdef import OpDef, Trait, TypeRule
 
@@ -44,97 +45,103 @@ def _int(name: str, traits: frozenset[Trait] = PURE, **fields: Any) -> OpDef:
 VALUE = {"value": ..., "type": ...}
 constant = op("arith.constant", t.given, PURE, attrs=VALUE, evaluate=e.constant, verify=v.constant)
 FAST, FAST_CHECK = {"fastmath": "none"}, v.one_of("fastmath", v.FAST_MATH)
-addf = _math("arith.addf", 2, COMMUTATIVE, attrs=FAST, verify=FAST_CHECK, evaluate=e.addf)
-subf = _math("arith.subf", 2, attrs=FAST, verify=FAST_CHECK, evaluate=e.subf)
-mulf = _math("arith.mulf", 2, COMMUTATIVE, attrs=FAST, verify=FAST_CHECK, evaluate=e.mulf)
-divf = _math("arith.divf", 2, evaluate=e.divf)
-negf = _math("arith.negf", evaluate=e.negf)
-remf = _math("arith.remf", 2, evaluate=e.remf)  # C's fmod: sign of the dividend
-maximumf = _math("arith.maximumf", 2, COMMUTATIVE, evaluate=e.maximumf)  # NaN if either is
-minimumf = _math("arith.minimumf", 2, COMMUTATIVE, evaluate=e.minimumf)
-maxnumf = _math("arith.maxnumf", 2, COMMUTATIVE, evaluate=e.maxnumf)  # the other if one is NaN
-minnumf = _math("arith.minnumf", 2, COMMUTATIVE, evaluate=e.minnumf)
+addf = _math("arith.addf", 2, COMMUTATIVE, attrs=FAST, verify=FAST_CHECK, evaluate=e.addf, samples=s.PAIRS)
+subf = _math("arith.subf", 2, attrs=FAST, verify=FAST_CHECK, evaluate=e.subf, samples=s.PAIRS)
+mulf = _math("arith.mulf", 2, COMMUTATIVE, attrs=FAST, verify=FAST_CHECK, evaluate=e.mulf, samples=s.PAIRS)
+divf = _math("arith.divf", 2, evaluate=e.divf, samples=s.PAIRS)
+negf = _math("arith.negf", evaluate=e.negf, samples=s.REAL)
+remf = _math("arith.remf", 2, evaluate=e.remf, samples=s.QUOTIENTS)  # C's fmod: sign of the dividend
+maximumf = _math("arith.maximumf", 2, COMMUTATIVE, evaluate=e.maximumf, samples=s.PAIRS)  # NaN if either is
+minimumf = _math("arith.minimumf", 2, COMMUTATIVE, evaluate=e.minimumf, samples=s.PAIRS)
+maxnumf = _math("arith.maxnumf", 2, COMMUTATIVE, evaluate=e.maxnumf, samples=s.PAIRS)  # the other if one is NaN
+minnumf = _math("arith.minnumf", 2, COMMUTATIVE, evaluate=e.minnumf, samples=s.PAIRS)
 # oeq one olt ole ogt oge une uno ord
 PREDICATE, CMPF_CHECK = {"predicate": ...}, v.one_of("predicate", e.FLOAT_PREDICATES)
-cmpf = op("arith.cmpf", t.compare_floats, PURE, attrs=PREDICATE, evaluate=e.cmpf, verify=CMPF_CHECK)
-select = op("arith.select", t.select, PURE, evaluate=e.select)
+cmpf = op("arith.cmpf", t.compare_floats, PURE, attrs=PREDICATE, evaluate=e.cmpf, samples=s.COMPARED, verify=CMPF_CHECK)
+select = op("arith.select", t.select, PURE, evaluate=e.select, samples=s.CHOICES)
 
 # arith: integers ------------------------------------------------------------------------------------------------------
-addi = _int("arith.addi", COMMUTATIVE, evaluate=e.addi)
-subi = _int("arith.subi", evaluate=e.subi)
-muli = _int("arith.muli", COMMUTATIVE, evaluate=e.muli)
-divsi = _int("arith.divsi", evaluate=e.divsi)  # towards zero; the divisor must not be zero
-remsi = _int("arith.remsi", evaluate=e.remsi)
-floordivsi = _int("arith.floordivsi", evaluate=e.floordivsi)  # towards minus infinity, as Python's //
-ceildivsi = _int("arith.ceildivsi", evaluate=e.ceildivsi)
-andi = _int("arith.andi", COMMUTATIVE, evaluate=e.andi)
-ori = _int("arith.ori", COMMUTATIVE, evaluate=e.ori)
-xori = _int("arith.xori", COMMUTATIVE, evaluate=e.xori)
-shli = _int("arith.shli", evaluate=e.shli)
-shrsi = _int("arith.shrsi", evaluate=e.shrsi)
-maxsi = _int("arith.maxsi", COMMUTATIVE, evaluate=e.maxsi)
-minsi = _int("arith.minsi", COMMUTATIVE, evaluate=e.minsi)
-CMPI_CHECK = v.one_of("predicate", e.INTEGER_PREDICATES)  # eq ne slt sle sgt sge
-cmpi = op("arith.cmpi", t.compare_integers, PURE, attrs=PREDICATE, evaluate=e.cmpi, verify=CMPI_CHECK)
+addi = _int("arith.addi", COMMUTATIVE, evaluate=e.addi, samples=s.INT_PAIRS)
+subi = _int("arith.subi", evaluate=e.subi, samples=s.INT_PAIRS)
+muli = _int("arith.muli", COMMUTATIVE, evaluate=e.muli, samples=s.INT_PAIRS)
+divsi = _int("arith.divsi", evaluate=e.divsi, samples=s.INT_PAIRS)  # towards zero; the divisor must not be zero
+remsi = _int("arith.remsi", evaluate=e.remsi, samples=s.INT_PAIRS)
+floordivsi = _int("arith.floordivsi", evaluate=e.floordivsi, samples=s.INT_PAIRS)  # down, as Python's //
+ceildivsi = _int("arith.ceildivsi", evaluate=e.ceildivsi, samples=s.INT_PAIRS)  # up
+andi = _int("arith.andi", COMMUTATIVE, evaluate=e.andi, samples=s.INT_PAIRS)
+ori = _int("arith.ori", COMMUTATIVE, evaluate=e.ori, samples=s.INT_PAIRS)
+xori = _int("arith.xori", COMMUTATIVE, evaluate=e.xori, samples=s.INT_PAIRS)
+shli = _int("arith.shli", evaluate=e.shli, samples=s.SHIFTS)
+shrsi = _int("arith.shrsi", evaluate=e.shrsi, samples=s.SHIFTS)
+maxsi = _int("arith.maxsi", COMMUTATIVE, evaluate=e.maxsi, samples=s.INT_PAIRS)
+minsi = _int("arith.minsi", COMMUTATIVE, evaluate=e.minsi, samples=s.INT_PAIRS)
+CMPI_FIELDS: dict[str, Any] = {"attrs": PREDICATE, "verify": v.one_of("predicate", e.INTEGER_PREDICATES)}
+cmpi = op("arith.cmpi", t.compare_integers, PURE, evaluate=e.cmpi, samples=s.INT_PAIRS, **CMPI_FIELDS)
 
 # arith: casts ---------------------------------------------------------------------------------------------------------
 TO = {"type": ...}
-extf = op("arith.extf", t.cast(t.FLOAT, t.FLOAT, grow=True), PURE, attrs=TO, evaluate=e.cast_float)
-truncf = op("arith.truncf", t.cast(t.FLOAT, t.FLOAT, grow=False), PURE, attrs=TO, evaluate=e.cast_float)
-sitofp = op("arith.sitofp", t.cast(t.INT + t.INDEX, t.FLOAT), PURE, attrs=TO, evaluate=e.sitofp)
-uitofp = op("arith.uitofp", t.cast(t.INT, t.FLOAT), PURE, attrs=TO, evaluate=e.uitofp)  # i1 to 0.0 or 1.0
-fptosi = op("arith.fptosi", t.cast(t.FLOAT, t.INT + t.INDEX), PURE, attrs=TO, evaluate=e.fptosi)  # truncates
-extsi = op("arith.extsi", t.cast(t.INT, t.INT, grow=True), PURE, attrs=TO, evaluate=e.signed_cast)
-extui = op("arith.extui", t.cast(t.INT, t.INT, grow=True), PURE, attrs=TO, evaluate=e.extui)
-trunci = op("arith.trunci", t.cast(t.INT, t.INT, grow=False), PURE, attrs=TO, evaluate=e.signed_cast)
-# sign-extends
-index_cast = op("arith.index_cast", t.cast(t.INT + t.INDEX, t.INT + t.INDEX), PURE, attrs=TO, evaluate=e.signed_cast)
-# zero-extends: i1 to 0 or 1
-index_castui = op("arith.index_castui", t.cast(t.INT, t.INDEX), PURE, attrs=TO, evaluate=e.index_castui)
+_INTS = t.INT + t.INDEX
+
+
+def _cast(name: str, rule: TypeRule, **fields: Any) -> OpDef:
+    return op(name, rule, PURE, attrs=TO, **fields)
+
+
+extf = _cast("arith.extf", t.cast(t.FLOAT, t.FLOAT, grow=True), evaluate=e.cast_float, samples=s.REAL)
+truncf = _cast("arith.truncf", t.cast(t.FLOAT, t.FLOAT, grow=False), evaluate=e.cast_float, samples=s.REAL)
+sitofp = _cast("arith.sitofp", t.cast(_INTS, t.FLOAT), evaluate=e.sitofp, samples=s.INTS)
+uitofp = _cast("arith.uitofp", t.cast(t.INT, t.FLOAT), evaluate=e.uitofp, samples=s.BITS)  # i1 to 0.0 or 1.0
+fptosi = _cast("arith.fptosi", t.cast(t.FLOAT, _INTS), evaluate=e.fptosi, samples=s.REAL)  # truncates
+extsi = _cast("arith.extsi", t.cast(t.INT, t.INT, grow=True), evaluate=e.signed_cast, samples=s.INTS)
+extui = _cast("arith.extui", t.cast(t.INT, t.INT, grow=True), evaluate=e.extui, samples=s.INTS)
+trunci = _cast("arith.trunci", t.cast(t.INT, t.INT, grow=False), evaluate=e.signed_cast, samples=s.INTS)
+index_cast = _cast("arith.index_cast", t.cast(_INTS, _INTS), evaluate=e.signed_cast, samples=s.INTS)  # sign-extends
+index_castui = _cast("arith.index_castui", t.cast(t.INT, t.INDEX), evaluate=e.index_castui, samples=s.BITS)  # to 0 or 1
 
 # math -----------------------------------------------------------------------------------------------------------------
-sin = _math("math.sin", evaluate=e.sin)
-cos = _math("math.cos", evaluate=e.cos)
-tan = _math("math.tan", evaluate=e.tan)
-asin = _math("math.asin", evaluate=e.asin)
-acos = _math("math.acos", evaluate=e.acos)
-atan = _math("math.atan", evaluate=e.atan)
-sinh = _math("math.sinh", evaluate=e.sinh)
-cosh = _math("math.cosh", evaluate=e.cosh)
-tanh = _math("math.tanh", evaluate=e.tanh)
-asinh = _math("math.asinh", evaluate=e.asinh)
-acosh = _math("math.acosh", evaluate=e.acosh)
-atanh = _math("math.atanh", evaluate=e.atanh)
-atan2 = _math("math.atan2", 2, evaluate=e.atan2)
-exp = _math("math.exp", evaluate=e.exp)
-exp2 = _math("math.exp2", evaluate=e.exp2)
-expm1 = _math("math.expm1", evaluate=e.expm1)
-log = _math("math.log", evaluate=e.log)
-log2 = _math("math.log2", evaluate=e.log2)
-log10 = _math("math.log10", evaluate=e.log10)
-log1p = _math("math.log1p", evaluate=e.log1p)
-sqrt = _math("math.sqrt", evaluate=e.sqrt)
-rsqrt = _math("math.rsqrt", evaluate=e.rsqrt)
-cbrt = _math("math.cbrt", evaluate=e.cbrt)
-powf = _math("math.powf", 2, evaluate=e.powf)
-fpowi = op("math.fpowi", t.float_power, PURE, evaluate=e.fpowi)
-ipowi = _int("math.ipowi", evaluate=e.ipowi)  # the exponent must not be negative
-erf = _math("math.erf", evaluate=e.erf)
-erfc = _math("math.erfc", evaluate=e.erfc)
-fma = _math("math.fma", 3, evaluate=e.fma)
-copysign = _math("math.copysign", 2, evaluate=e.copysign)
-absf = _math("math.absf", evaluate=e.absf)
-absi = op("math.absi", t.integers(1), PURE, evaluate=e.absi)
-floor = _math("math.floor", evaluate=e.floor)
-ceil = _math("math.ceil", evaluate=e.ceil)
-trunc = _math("math.trunc", evaluate=e.trunc)
-round_ = _math("math.round", evaluate=e.round_)  # half away from zero, as C
-roundeven = _math("math.roundeven", evaluate=e.roundeven)  # half to even, as Python and NumPy
-hypot = _math("adc.hypot", 2, evaluate=e.hypot)
-lgamma = _math("adc.lgamma", evaluate=e.lgamma)
-tgamma = _math("adc.tgamma", evaluate=e.tgamma)
-polygamma = _math("adc.polygamma", attrs={"order": ...}, evaluate=e.polygamma, verify=v.order)  # order 0 is digamma
-remainder = _math("adc.remainder", 2, evaluate=e.remainder)  # IEEE: x - y * roundeven(x / y)
+sin = _math("math.sin", evaluate=e.sin, samples=s.REAL)
+cos = _math("math.cos", evaluate=e.cos, samples=s.REAL)
+tan = _math("math.tan", evaluate=e.tan, samples=s.REAL)
+asin = _math("math.asin", evaluate=e.asin, samples=s.UNIT)
+acos = _math("math.acos", evaluate=e.acos, samples=s.UNIT)
+atan = _math("math.atan", evaluate=e.atan, samples=s.REAL)
+sinh = _math("math.sinh", evaluate=e.sinh, samples=s.REAL)
+cosh = _math("math.cosh", evaluate=e.cosh, samples=s.REAL)
+tanh = _math("math.tanh", evaluate=e.tanh, samples=s.REAL)
+asinh = _math("math.asinh", evaluate=e.asinh, samples=s.REAL)
+acosh = _math("math.acosh", evaluate=e.acosh, samples=s.ABOVE_ONE)
+atanh = _math("math.atanh", evaluate=e.atanh, samples=s.UNIT)
+atan2 = _math("math.atan2", 2, evaluate=e.atan2, samples=s.PAIRS)
+exp = _math("math.exp", evaluate=e.exp, samples=s.REAL)
+exp2 = _math("math.exp2", evaluate=e.exp2, samples=s.REAL)
+expm1 = _math("math.expm1", evaluate=e.expm1, samples=s.REAL)
+log = _math("math.log", evaluate=e.log, samples=s.POSITIVE)
+log2 = _math("math.log2", evaluate=e.log2, samples=s.POSITIVE)
+log10 = _math("math.log10", evaluate=e.log10, samples=s.POSITIVE)
+log1p = _math("math.log1p", evaluate=e.log1p, samples=s.ABOVE_MINUS_ONE)
+sqrt = _math("math.sqrt", evaluate=e.sqrt, samples=s.POSITIVE)
+rsqrt = _math("math.rsqrt", evaluate=e.rsqrt, samples=s.POSITIVE)
+cbrt = _math("math.cbrt", evaluate=e.cbrt, samples=s.REAL)
+powf = _math("math.powf", 2, evaluate=e.powf, samples=s.POWERS)
+fpowi = op("math.fpowi", t.float_power, PURE, evaluate=e.fpowi, samples=s.FLOAT_INT)
+ipowi = _int("math.ipowi", evaluate=e.ipowi, samples=s.INT_POWERS)  # the exponent must not be negative
+erf = _math("math.erf", evaluate=e.erf, samples=s.REAL)
+erfc = _math("math.erfc", evaluate=e.erfc, samples=s.REAL)
+fma = _math("math.fma", 3, evaluate=e.fma, samples=s.TRIPLES)
+copysign = _math("math.copysign", 2, evaluate=e.copysign, samples=s.PAIRS)
+absf = _math("math.absf", evaluate=e.absf, samples=s.REAL)
+absi = op("math.absi", t.integers(1), PURE, evaluate=e.absi, samples=s.INTS)
+floor = _math("math.floor", evaluate=e.floor, samples=s.REAL)
+ceil = _math("math.ceil", evaluate=e.ceil, samples=s.REAL)
+trunc = _math("math.trunc", evaluate=e.trunc, samples=s.REAL)
+round_ = _math("math.round", evaluate=e.round_, samples=s.REAL)  # half away from zero, as C
+roundeven = _math("math.roundeven", evaluate=e.roundeven, samples=s.REAL)  # half to even, as Python and NumPy
+hypot = _math("adc.hypot", 2, evaluate=e.hypot, samples=s.PAIRS)
+lgamma = _math("adc.lgamma", evaluate=e.lgamma, samples=s.GAMMA)
+tgamma = _math("adc.tgamma", evaluate=e.tgamma, samples=s.GAMMA)
+ORDER: dict[str, Any] = {"attrs": {"order": ...}, "verify": v.order}  # order 0 is digamma
+polygamma = _math("adc.polygamma", evaluate=e.polygamma, samples=s.GAMMA, **ORDER)
+remainder = _math("adc.remainder", 2, evaluate=e.remainder, samples=s.QUOTIENTS)  # IEEE: x - y * roundeven(x / y)
 
 # memref ---------------------------------------------------------------------------------------------------------------
 alloc = op("memref.alloc", t.alloc, frozenset({Trait.ALLOCATES}), attrs=TO)  # operands: the dynamic extents
