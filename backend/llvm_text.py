@@ -85,9 +85,15 @@ class Writer:
 _DEFINED = re.compile(r'^(?:define|declare)[^@\n]*@"?([\w.$-]+)"?\(|^@"?([\w.$-]+)"? *=', re.MULTILINE)
 
 
+_EXPORTED = re.compile(r'^define (?=i32 @"?adc\.)', re.MULTILINE)
+
+
 def merge(text: str, fragments: Iterable[Fragment]) -> str:
-    """The module ``text`` with fragments added, each symbol declared once and not at all if it is defined."""
-    parts, declarations = [text], {}
+    """The lowered module ``text`` with fragments added, each symbol declared once and not at all if it is defined.
+
+    The compiled functions become internal: the fragments are the only callers, and LLVM may inline and drop them.
+    """
+    parts, declarations = [_EXPORTED.sub("define internal ", text)], {}
     for fragment in fragments:
         parts.append(fragment.text)
         declarations.update(fragment.declarations)

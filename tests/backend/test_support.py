@@ -1,0 +1,202 @@
+"""The run-time support, called through ctypes: arena, errors, pool."""
+
+from __future__ import annotations
+
+import ctypes
+import random
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from adc.backend import runtime, support
+
+P, I64, I32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
+
+
+def function(name: str, result: Any, *args: Any) -> Callable[..., Any]:
+    return ctypes.CFUNCTYPE(result, *args)(runtime.address(name))
+
+
+alloc = function("adc_alloc", P, P, I64)
+free = function("adc_free", None, P, P)
+grow = function("adc_grow", P, P, P, I64)
+raise_ = function("adc_raise", None, P, I32, I64, I64)
+threads = function("adc_threads", I32, P)
+new = function("adc_context_new", P)
+delete = function("adc_context_delete", None, P)
+reset = function("adc_context_reset", None, P)
+take = function("adc_context_take", P)
+give = function("adc_context_give", None, P)
+
+
+def word(context: int, offset: int) -> int:
+    return I64.from_address(context + offset).value
+
+
+@pytest.fixture
+def context() -> Iterator[int]:
+    made = new()
+    yield made
+    delete(made)
+
+
+def test_alloc_is_aligned_and_apart(context: int) -> None:
+    sizes = [0, 1, 63, 64, 65, 1000, 4096, 100_000, 5_000_000, 9_000_000]
+    blocks = [(alloc(context, size), size) for size in sizes]
+    for number, (address, size) in enumerate(blocks):
+        assert address % 64 == 0
+        ctypes.memset(address, number + 1, size)
+    for number, (address, size) in enumerate(blocks):
+        assert ctypes.string_at(address, size) == bytes([number + 1]) * size
+    assert word(context, support.CONTEXT_LIVE) == len(sizes)
+
+
+def test_freed_block_is_used_again(context: int) -> None:
+    first = alloc(context, 10_000)
+    free(context, first)
+    assert alloc(context, 9_000) == first  # of the same class, or one of the next three
+    assert alloc(context, 9_000) != first
+    free(context, None)
+
+
+def test_capacity_is_at_most_a_quarter_more(context: int) -> None:
+    for size in [65, 100, 500, 777, 4097, 10_001, 123_457, 1_000_001]:
+        before = word(context, support.CONTEXT_LIVE_BYTES)
+        alloc(context, size)
+        capacity = word(context, support.CONTEXT_LIVE_BYTES) - before
+        assert size <= capacity <= 1.25 * size + 64
+
+
+def test_random_blocks_never_overlap(context: int) -> None:
+    rng = random.Random(1)
+    live: dict[int, int] = {}
+    for _ in range(3000):
+        if live and rng.random() < 0.45:
+            address = rng.choice(list(live))
+            del live[address]
+            free(context, address)
+            continue
+        size = int(2 ** rng.uniform(0, 18))
+        address = alloc(context, size)
+        for other, length in live.items():
+            assert address + size <= other or other + length <= address
+        live[address] = size
+    assert word(context, support.CONTEXT_LIVE) == len(live)
+    reset(context)
+    assert word(context, support.CONTEXT_LIVE) == 0 == word(context, support.CONTEXT_LIVE_BYTES)
+    held = word(context, support.CONTEXT_HELD_BYTES)
+    for size in sorted(live.values(), reverse=True):
+        alloc(context, size)
+    # Nearly all of it came from the free lists: a block may have served a request of a smaller class before.
+    assert word(context, support.CONTEXT_HELD_BYTES) <= 1.01 * held
+
+
+def test_grow_keeps_contents_and_doubles(context: int) -> None:
+    p = grow(context, None, 100)
+    ctypes.memmove(p, b"abc" * 30, 90)
+    capacity = word(context, support.CONTEXT_LIVE_BYTES)
+    assert grow(context, p, capacity) == p
+    q = grow(context, p, capacity + 1)
+    assert q != p and ctypes.string_at(q, 90) == b"abc" * 30
+    assert word(context, support.CONTEXT_LIVE_BYTES) >= 2 * capacity
+    assert word(context, support.CONTEXT_LIVE) == 1
+
+
+@pytest.mark.parametrize("size", [1 << 46, 1 << 50, -1, -(1 << 63)])
+def test_impossible_sizes_give_null(context: int, size: int) -> None:
+    assert alloc(context, size) is None
+    p = alloc(context, 10)
+    assert grow(context, p, size) is None
+    free(context, p)
+    assert word(context, support.CONTEXT_LIVE) == 0
+
+
+def test_large_blocks_out_of_use_go_back_to_the_system(context: int) -> None:
+    for megabytes in range(1, 60):
+        free(context, alloc(context, megabytes << 20))
+        I64.from_address(context + 32).value += 1  # a call later
+    held = word(context, support.CONTEXT_HELD_BYTES)
+    assert held < 60 * (support.KEEP_CALLS + 2) << 20
+    assert held < 59 * 60 // 2 << 20
+
+
+def test_only_the_first_error_is_kept(context: int) -> None:
+    raise_(context, 3, 4, -5)
+    raise_(context, 6, 7, 8)
+    assert I32.from_address(context + support.CONTEXT_ERROR).value == 1
+    assert I32.from_address(context + support.CONTEXT_SITE).value == 3
+    assert word(context, support.CONTEXT_A) == 4 and word(context, support.CONTEXT_B) == -5
+    reset(context)
+    assert I32.from_address(context + support.CONTEXT_ERROR).value == 0
+
+
+def test_several_threads_allocate_at_once(context: int) -> None:
+    wrong: list[int] = []
+
+    def work(tag: int) -> None:
+        rng = random.Random(tag)
+        for _ in range(400):
+            blocks = [alloc(context, rng.randrange(1, 3000)) for _ in range(5)]
+            for p in blocks:
+                ctypes.memset(p, tag, 1)
+            wrong.extend(p for p in blocks if ctypes.string_at(p, 1) != bytes([tag]))
+            for p in blocks:
+                free(context, p)
+
+    workers = [threading.Thread(target=work, args=(tag,)) for tag in range(1, 5)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not wrong
+    assert word(context, support.CONTEXT_LIVE) == 0
+
+
+def test_pool_gives_the_last_one_first_and_clean() -> None:
+    a, b = take(), take()
+    assert a != b
+    runtime.peak_bytes(reset=True)
+    alloc(a, 5000)
+    raise_(a, 1, 0, 0)
+    give(a)
+    assert runtime.peak_bytes() >= 5000
+    assert take() == a
+    assert word(a, support.CONTEXT_LIVE) == 0
+    assert I32.from_address(a + support.CONTEXT_ERROR).value == 0
+    give(a)
+    give(b)
+
+
+def test_a_block_returns_to_the_context_it_came_from() -> None:
+    a, b = new(), new()
+    p = alloc(a, 100)
+    free(b, p)
+    assert word(a, support.CONTEXT_LIVE) == 0 == word(b, support.CONTEXT_LIVE)
+    assert alloc(a, 100) == p
+    delete(a)
+    delete(b)
+
+
+def test_released_memory_is_gone() -> None:
+    a = take()
+    alloc(a, 3 << 20)
+    give(a)
+    assert runtime.held_bytes() >= 3 << 20
+    runtime.release_memory()
+    assert runtime.held_bytes() == 0
+
+
+def test_thread_count(context: int) -> None:
+    default = runtime.threads()
+    assert threads(context) == default == threads(None)
+    try:
+        runtime.set_threads(7)
+        assert threads(context) == 7
+        I32.from_address(context + support.CONTEXT_THREADS).value = 2
+        assert threads(context) == 2
+        with pytest.raises(ValueError, match="1 to 1024"):
+            runtime.set_threads(0)
+    finally:
+        runtime.set_threads(default)
