@@ -41,7 +41,6 @@ class Activity:
     aliasing: Aliasing
     varied: set[Value] = field(default_factory=set)
     useful: set[Value] = field(default_factory=set)
-    calls: dict[Op, Interface] = field(default_factory=dict)
     shadowed: set[Value] = field(default_factory=set)  # roots that have a shadow
 
     def active(self, value: Value) -> bool:
@@ -50,6 +49,45 @@ class Activity:
 
     def has_shadow(self, memref: Value) -> bool:
         return any(root in self.shadowed for root in self.aliasing.roots(memref))
+
+    def close_shadows(self) -> None:
+        """A root has a shadow if it is active, or if some memref may be of it and of an active root."""
+        shadowed = self.shadowed
+        shadowed |= {v for v in self.varied & self.useful if isinstance(v.type, MemRefType)}
+        groups = {self.aliasing.roots(v) for v in _memrefs(self.func) if _holds_floats(v)}
+        changed = bool(shadowed)
+        while changed:
+            changed = False
+            for roots in groups:
+                if not roots <= shadowed and not shadowed.isdisjoint(roots):
+                    shadowed |= roots
+                    changed = True
+
+    def give_shadow(self, memref: Value) -> None:
+        """Let the roots of ``memref`` have shadows, active or not."""
+        self.shadowed |= self.aliasing.roots(memref)
+        self.close_shadows()
+
+    def interface_of(self, op: Op) -> Interface:
+        """How the callee of this call is to be differentiated."""
+        varied = frozenset(
+            k
+            for k, v in enumerate(op.operands)
+            if (self.has_shadow(v) if isinstance(v.type, MemRefType) else v in self.varied)
+        )
+        results = frozenset(
+            k
+            for k, v in enumerate(op.results)
+            if (self.has_shadow(v) if isinstance(v.type, MemRefType) else self.active(v))
+        )
+        args = frozenset(
+            k
+            for k, v in enumerate(op.operands)
+            if isinstance(v.type, MemRefType)
+            and self.has_shadow(v)
+            and not self.useful.isdisjoint(self.aliasing.roots(v))
+        )
+        return Interface(varied, results, args)
 
     def __str__(self) -> str:
         lines = [f"activity of @{self.func.name}"]
@@ -87,10 +125,7 @@ class _Analysis:
         outputs = [returned[k] for k in self.interface.useful_results]
         outputs += [self.func.args[k] for k in self.interface.useful_args]
         self._fixpoint(self.result.useful, outputs, self._backward)
-        self._close_shadows()
-        for op in self.func.walk():
-            if op.opdef is ops.call:
-                self.result.calls[op] = self._interface_of(op)
+        self.result.close_shadows()
         return self.result
 
     def _fixpoint(self, marks: set[Value], seeds: Iterable[Value], visit: Callable[[Op], None]) -> None:
@@ -217,43 +252,6 @@ class _Analysis:
             inner._fixpoint(inner.result.useful, outputs, inner._backward)
             self.backward[key] = inner._positions(func.args)
         return self.backward[key]
-
-    # Both ----------------------------------------------------------------------------------------------------------------
-
-    def _close_shadows(self) -> None:
-        """A root has a shadow if it is active, or if some memref may be of it and of an active root."""
-        shadowed = self.result.shadowed
-        shadowed |= {v for v in self.result.varied & self.result.useful if isinstance(v.type, MemRefType)}
-        groups = {self.aliasing.roots(v) for v in _memrefs(self.func) if _holds_floats(v)}
-        changed = bool(shadowed)
-        while changed:
-            changed = False
-            for roots in groups:
-                if not roots <= shadowed and not shadowed.isdisjoint(roots):
-                    shadowed |= roots
-                    changed = True
-
-    def _interface_of(self, op: Op) -> Interface:
-        """How the callee of this call is to be differentiated."""
-        active, useful = self.result.active, self.result.useful
-        varied = frozenset(
-            k
-            for k, v in enumerate(op.operands)
-            if (self.result.has_shadow(v) if isinstance(v.type, MemRefType) else v in self.result.varied)
-        )
-        results = frozenset(
-            k
-            for k, v in enumerate(op.results)
-            if (self.result.has_shadow(v) if isinstance(v.type, MemRefType) else active(v))
-        )
-        args = frozenset(
-            k
-            for k, v in enumerate(op.operands)
-            if isinstance(v.type, MemRefType)
-            and self.result.has_shadow(v)
-            and not useful.isdisjoint(self.aliasing.roots(v))
-        )
-        return Interface(varied, results, args)
 
 
 def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:

@@ -93,8 +93,11 @@ class Augmented:
         """Primal values that the adjoint of ``op`` itself (not of what is inside it) uses."""
         kind = op.opdef
         if kind is ops.alloc:
-            own = self.activity.has_shadow(op.result) and op.result not in self.companion
-            return list(op.operands) if own else []
+            if not self.activity.has_shadow(op.result):
+                return []
+            if op.result in self.companion:
+                return [] if self.direct else [self.companion[op.result]]
+            return list(op.operands)
         if not self.has_adjoint(op):
             return []
         if kind in RULES:

@@ -38,7 +38,7 @@ class StoragePlan:
     refused: dict[Op, str] = field(default_factory=dict)  # loads that may not be repeated, and why
 
     def __str__(self) -> str:
-        slots = [v for v in self.stored if v.block is not None and executions(v.block) > 1 or _in_loop(v)]
+        slots = [v for v in self.stored if (v.block is not None and executions(v.block) > 1) or _in_loop(v)]
         if not slots:
             return "tape: nothing is stored (0 bytes)"
         lines = ["tape:"]

@@ -59,7 +59,7 @@ class Tape:
         self._extents: dict[tuple[Op, Op], Value] = {}
 
     def keep(self, value: Value, anchor: Op | None = None) -> None:
-        """Store ``value``. ``anchor``: the operation right before which it was just built, if it is not in place yet."""
+        """Store ``value``. ``anchor``: the operation right before which it was built, if it is not in place yet."""
         if value in self.slots:
             return
         block = _home(value, anchor)
@@ -71,7 +71,7 @@ class Tape:
         else:
             self._keep_in_buffer(value, loops, anchor)
 
-    # Values outside all loops ----------------------------------------------------------------------------------------------
+    # Values outside all loops ----------------------------------------------------------------------
 
     def _keep_in_branches(self, value: Value, block: Block, anchor: Op | None) -> None:
         """Hand a value out of the branches around it, to the function's own block."""
@@ -94,12 +94,13 @@ class Tape:
         if not self.direct:
             self.residuals.append(outer)
 
-    # Counted loops -----------------------------------------------------------------------------------------------------------
+    # Counted loops ---------------------------------------------------------------------------------
 
     def _keep_in_buffer(self, value: Value, loops: list[Op], anchor: Op | None) -> None:
         group = [loops[-1]]
         for outer in reversed(loops[:-1]):
-            if outer.opdef is ops.while_ or not all(_visible_outside(b, outer) for loop in group for b in _bounds(loop)):
+            bounds = [b for loop in group for b in loop.operands[:3]]
+            if outer.opdef is ops.while_ or not all(_visible_outside(b, outer) for b in bounds):
                 break
             group.insert(0, outer)
         first = group[0]
@@ -125,7 +126,7 @@ class Tape:
                 self._numbers[loop] = iteration_number(body.args[0], loop.operands[0], loop.operands[2])
         return self._numbers[loop]
 
-    # While loops -------------------------------------------------------------------------------------------------------------
+    # While loops -----------------------------------------------------------------------------------
 
     def _keep_in_while(self, value: Value, loop: Op, anchor: Op | None) -> None:
         before, after = loop.regions
@@ -143,7 +144,7 @@ class Tape:
         self.slots[value] = Slot(full, (loop,))
         self._keep_outer(full, None)
 
-    # All loops ----------------------------------------------------------------------------------------------------------------
+    # All loops -------------------------------------------------------------------------------------
 
     def _store(self, value: Value, buffer: Value, subscripts: list[Value], anchor: Op | None) -> None:
         if anchor is not None:
@@ -171,10 +172,6 @@ def _home(value: Value, anchor: Op | None) -> Block:
     block = anchor.parent if anchor is not None else value.block
     assert block is not None
     return block
-
-
-def _bounds(loop: Op) -> tuple[Value, ...]:
-    return loop.operands[:3]
 
 
 def _loops_above(block: Block) -> list[Op]:
