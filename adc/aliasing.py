@@ -1,0 +1,111 @@
+"""Arguments that overlap in memory: which of them do, and copies and shadows that are laid out alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from adc.errors import ArgumentError
+
+NDArray = np.ndarray[Any, Any]
+
+
+def byte_bounds(array: NDArray) -> tuple[int, int]:
+    """The addresses of the first byte of ``array`` and of the first after its last; equal if it is empty."""
+    low = high = array.__array_interface__["data"][0]
+    if array.size == 0:
+        return low, low
+    for extent, stride in zip(array.shape, array.strides):
+        reach = (extent - 1) * stride
+        low, high = (low + reach, high) if reach < 0 else (low, high + reach)
+    return low, high + array.itemsize
+
+
+def groups(arrays: Mapping[int, NDArray]) -> dict[int, int]:
+    """The number of its group for each array that overlaps another; arrays that do not are not in the result.
+
+    Arrays count as overlapping when their ranges of addresses do, and transitively. Groups are numbered by their first
+    member in the order of ``arrays``, so that equal patterns have equal numbers.
+    """
+    if len(arrays) < 2:
+        return {}
+    spans = sorted((*byte_bounds(array), key) for key, array in arrays.items() if array.size)
+    clusters: list[list[int]] = []
+    end = -1
+    for low, high, key in spans:
+        if low < end:
+            clusters[-1].append(key)
+        else:
+            clusters.append([key])
+        end = max(end, high)
+    found: dict[int, int] = {}
+    order = {key: n for n, key in enumerate(arrays)}
+    shared = sorted((sorted(c, key=order.__getitem__) for c in clusters if len(c) > 1), key=lambda c: order[c[0]])
+    for number, cluster in enumerate(shared):
+        found.update((key, number) for key in cluster)
+    return found
+
+
+@dataclass(frozen=True)
+class Backing:
+    """The memory that a group of overlapping arrays spans: bytes from address ``low`` up to ``high``."""
+
+    low: int
+    high: int
+
+    def view(self, of: NDArray, buffer: NDArray) -> NDArray:
+        """The window on ``buffer`` that lies in it as ``of`` lies in the span."""
+        offset = of.__array_interface__["data"][0] - self.low
+        return np.ndarray(of.shape, of.dtype, buffer.data, offset, of.strides)
+
+
+def span(arrays: Sequence[NDArray]) -> Backing:
+    bounds = [byte_bounds(array) for array in arrays if array.size]
+    return Backing(min(low for low, _ in bounds), max(high for _, high in bounds))
+
+
+def laid_out_alike(arrays: Mapping[int, NDArray], *, copy: bool, names: Mapping[int, str]) -> dict[int, NDArray]:
+    """New arrays that overlap each other just as ``arrays`` (one group) do: with their contents, or zeros.
+
+    Raises ``ArgumentError`` for arrays whose elements overlap in part, or are of different dtypes.
+    """
+    first = next(iter(arrays.values()))
+    for key, array in arrays.items():
+        offset = array.__array_interface__["data"][0] - first.__array_interface__["data"][0]
+        if array.dtype != first.dtype or offset % first.itemsize:
+            raise ArgumentError(
+                f"arguments {names[next(iter(arrays))]} and {names[key]} share memory as different kinds of number",
+                help="pass a copy of one of them",
+            )
+    backing = span(list(arrays.values()))
+    # Whole elements of the dtype, so that the buffer is aligned as the dtype wants it.
+    buffer = np.zeros(-(-(backing.high - backing.low) // first.itemsize), first.dtype)
+    views = {key: backing.view(array, buffer) for key, array in arrays.items()}
+    if copy:
+        for key, array in arrays.items():
+            np.copyto(views[key], array)
+    return views
+
+
+def zeros(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Literal["C", "inner", "any"]) -> NDArray:
+    """Zeros in a layout of exactly this kind, as compiled code may demand it."""
+    if layout == "C":
+        return np.zeros(shape, dtype)
+    *outer, last = shape
+    if layout == "inner":
+        return np.zeros((*outer, last + 1), dtype)[..., :-1]
+    return np.zeros((*outer, 2 * last), dtype)[..., ::2]
+
+
+def overlaps_itself(array: NDArray) -> bool:
+    """Whether two elements of ``array`` may be the same memory (as in a broadcast or windowed view)."""
+    dims = sorted((abs(stride), extent) for extent, stride in zip(array.shape, array.strides) if extent > 1)
+    reach = array.itemsize
+    for stride, extent in dims:
+        if stride < reach:
+            return True
+        reach = stride * (extent - 1) + reach
+    return False

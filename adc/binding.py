@@ -1,0 +1,198 @@
+"""How Python calls a compiled function: from a traced function to the signature that stubs are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from adc.backend.abi import (
+    Argument,
+    ArrayParam,
+    Fetched,
+    Out,
+    Output,
+    Param,
+    ScalarParam,
+    ShadowOut,
+    ShadowParam,
+    Signature,
+    StaticOut,
+    StaticParam,
+    TupleOut,
+)
+from adc.backend.lower_effects import Effects
+from adc.frontend import Leaf, ResultLeaf, ResultStatic, ResultTree, Traced
+from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, layout_of, numpy_dtype
+from adc.ir import ops
+from adc.ir.core import Func, Module
+from adc.ir.types import MemRefType, Type
+from adc.selecting import GradLeaf, GradTree, Wanted
+from adc.signature import structure
+
+Path = tuple[int, ...]
+
+
+def leaf_path(names: Sequence[str], leaf: Leaf) -> Path:
+    """The positions that lead from all arguments to an argument leaf."""
+    return (names.index(str(leaf.path[0])), *(int(k) for k in leaf.path[1:]))
+
+
+def leaf_params(names: Sequence[str], traced: Traced, *, read_only: bool) -> list[Param]:
+    """One parameter for each IR argument of the traced function. ``read_only``: nothing of the caller's is stored to."""
+    params: list[Param] = []
+    for position, leaf in enumerate(traced.leaves):
+        source = Fetched(leaf.fetch) if leaf.kind == "capture" else Argument(leaf_path(names, leaf))
+        if isinstance(leaf.abstract, Scalar):
+            params.append(ScalarParam(source, leaf.abstract.type, not leaf.abstract.weak))
+        else:
+            assert isinstance(leaf.abstract, Array)
+            a = leaf.abstract
+            writable = position in traced.mutated and not read_only
+            params.append(ArrayParam(source, a.element, a.rank, a.layout, writable))
+    return params
+
+
+def guard_params(names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced) -> list[Param]:
+    """What must be the very object it was when the function was traced: static arguments, functions read by name."""
+    params: list[Param] = [StaticParam(Fetched(guard.fetch), guard.expected) for guard in traced.guards]
+
+    def statics(abstract: Abstract, path: Path) -> None:
+        if isinstance(abstract, Static):
+            params.append(StaticParam(Argument(path), abstract.value))
+        elif isinstance(abstract, Tuple):
+            for k, item in enumerate(abstract.items):
+                statics(item, (*path, k))
+
+    for k, abstract in enumerate(abstracts):
+        statics(abstract, (k,))
+    return params
+
+
+def disjoint_pairs(
+    traced: Traced, written: Iterable[int], wrt: frozenset[int] | None = None
+) -> tuple[tuple[int, int], ...]:
+    """Pairs of IR arguments that the code takes not to overlap.
+
+    Those are pairs of which one is written or, for a derivative with respect to ``wrt``, pairs of float arrays of which
+    one is in ``wrt``: they would have to share a shadow. Arguments in one alias group may overlap.
+    """
+    stored = set(written)
+    arrays = {k: leaf.abstract for k, leaf in enumerate(traced.leaves) if isinstance(leaf.abstract, Array)}
+    captured = {k for k, leaf in enumerate(traced.leaves) if leaf.kind == "capture"}
+    pairs = []
+    for b in arrays:
+        for a in arrays:
+            if a >= b or (arrays[a].alias is not None and arrays[a].alias == arrays[b].alias):
+                continue
+            if a in stored or b in stored:
+                pairs.append((a, b))
+            elif wrt is not None and arrays[a].element.is_float and arrays[b].element.is_float:
+                both = a in captured and b in captured
+                if (a in wrt and b in wrt) if both else (a in wrt or b in wrt):
+                    pairs.append((a, b))
+    return tuple(pairs)
+
+
+def needs_context(module: Module, name: str) -> tuple[bool, bool]:
+    """Whether the function may allocate, raise or run threads; and whether it may run for long."""
+    effects = Effects.of(module)
+    parallel = any(op.opdef is ops.parallel for f in module.funcs.values() for op in f.walk())
+    allocates = any(op.opdef is ops.alloc for f in module.funcs.values() for op in f.walk())
+    return name in effects.fallible or parallel or allocates, name in effects.looping
+
+
+def primal_output(tree: ResultTree) -> Output:
+    """The Python result of the function, from the results of its IR."""
+    if isinstance(tree, ResultLeaf):
+        return Out(tree.position, tree.strong)
+    if isinstance(tree, ResultStatic):
+        return StaticOut(tree.value)
+    return TupleOut(tuple(primal_output(item) for item in tree.items))
+
+
+def signature(
+    names: Sequence[str],
+    abstracts: Sequence[Abstract],
+    module: Module,
+    function: str,
+    params: Sequence[Param],
+    output: Output,
+    *,
+    disjoint: tuple[tuple[int, int], ...] = (),
+    extra_arguments: int = 0,
+    threads: int = 0,
+) -> Signature:
+    """The signature of ``function``, called with all arguments by position and then ``extra_arguments`` more."""
+    context, long = needs_context(module, function)
+    arguments = (*(structure(a) for a in abstracts), *(None,) * extra_arguments)
+    results = module.funcs[function].result_types
+    return Signature(
+        function, arguments, tuple(params), results, output, disjoint, context=context, release_gil=long, threads=threads
+    )
+
+
+def shadow_positions(func: Func) -> list[int]:
+    """The positions, among the primal's arguments, of those whose shadows a differentiated function takes, in order."""
+    return [int(attrs["adc.shadow"]) for attrs in func.arg_attrs if "adc.shadow" in attrs]
+
+
+def gradient_output(
+    traced: Traced, wanted: Wanted, shadows: Sequence[int], first: int, *, with_value: bool
+) -> tuple[Output, tuple[Param, ...]]:
+    """What a gradient call returns, and the parameters for the shadows that are made for it.
+
+    ``first`` is the position of the first leaf among the parameters. Scalar cotangents are the results after the
+    value, in the order of the arguments.
+    """
+    made = tuple(ShadowParam(first + k) for k in shadows)
+    param_of = {k: first + len(traced.leaves) + n for n, k in enumerate(shadows)}
+    scalars = [k for k in wanted.wrt if isinstance(traced.leaves[k].abstract, Scalar)]
+    result_of = {k: n + (1 if with_value else 0) for n, k in enumerate(scalars)}
+
+    def build(tree: GradTree) -> Output:
+        if tree is None:
+            return StaticOut(None)
+        if isinstance(tree, GradLeaf):
+            if tree.position in param_of:
+                return ShadowOut(param_of[tree.position])
+            abstract = traced.leaves[tree.position].abstract
+            assert isinstance(abstract, Scalar)
+            return Out(result_of[tree.position], not abstract.weak)
+        return TupleOut(tuple(build(item) for item in tree.items))
+
+    trees: list[Output] = [build(tree) for tree in wanted.positional]
+    named: list[Output] = [build(tree) for _, tree in wanted.named]
+    gradients: Output = trees[0] if wanted.single else TupleOut(tuple(trees))
+    if wanted.named:
+        gradients = TupleOut(tuple(named)) if not trees else TupleOut((gradients, TupleOut(tuple(named))))
+    if with_value:
+        assert isinstance(traced.result, ResultLeaf)
+        return TupleOut((Out(0, traced.result.strong), gradients)), made
+    return gradients, made
+
+
+def explicit_shadows(first: int, types: Sequence[Type]) -> list[Param]:
+    """Parameters for shadows that the caller passes as arguments from number ``first`` on, of these memref types."""
+    params: list[Param] = []
+    for number, t in enumerate(types, first):
+        assert isinstance(t, MemRefType)
+        params.append(ArrayParam(Argument((number,)), t.element, t.rank, layout_of(t), True))
+    return params
+
+
+def as_scalar(value: Any, type: Type, *, strong: bool) -> Any:
+    """A number that compiled code returned as Python's, made NumPy's if ``strong``."""
+    return numpy_dtype(type).type(value) if strong else value
+
+
+def name_gradients(result: Any, wanted: Wanted, *, with_value: bool) -> Any:
+    """The result of a gradient call with the gradients that were asked for by name put into a dict."""
+    if not wanted.named:
+        return result
+    value, gradients = result if with_value else (None, result)
+    names = [name for name, _ in wanted.named]
+    if wanted.positional:
+        gradients = (gradients[0], dict(zip(names, gradients[1], strict=True)))
+    else:
+        gradients = dict(zip(names, gradients, strict=True))
+    return (value, gradients) if with_value else gradients

@@ -1,0 +1,148 @@
+"""The driver: a Python function and abstract arguments, taken through the stages to something that can be called."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from adc.backend.abi import Signature
+from adc.errors import DifferentiationError
+from adc.frontend import ResultLeaf, ResultTuple, Traced, trace
+from adc.frontend.abstract import Abstract
+from adc.ir.core import Module
+from adc.ir.types import MemRefType, Type
+from adc.options import Options
+from adc.passes import differentiate, pipelines
+from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.demand import CallPlan
+from adc.selecting import Wanted
+from adc.signature import Parameters
+
+Builtin = Callable[..., Any]
+
+
+@dataclass
+class Subject:
+    """A Python function and how it is to be compiled: what the function and its derivatives have in common."""
+
+    fn: Callable[..., Any]
+    parameters: Parameters
+    options: Options
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    last: tuple[Abstract, ...] | None = None  # what was specialised for last
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.fn, "__name__", "function"))
+
+
+@dataclass
+class Staged:
+    """One function taken through the stages for one tuple of abstract arguments; ``seconds`` is how long each took."""
+
+    subject: Subject
+    abstracts: tuple[Abstract, ...]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def measure(self, stage: str) -> Iterator[None]:
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+    def traced(self) -> Traced:
+        """The function in IR as it was written."""
+        positional, keywords = self.subject.parameters.split(self.abstracts)
+        with self.measure("trace"):
+            return trace(self.subject.fn, positional, keywords)
+
+    def simplified(self, traced: Traced) -> Module:
+        """The primal as it is differentiated. Changes the module of ``traced``."""
+        return self._run(traced.module, pipelines.SIMPLIFY, "simplify")
+
+    def primal(self, traced: Traced) -> Module:
+        """The primal as it is lowered to LLVM."""
+        return self._run(self.simplified(traced), pipelines.SIMPLIFY, "prepare")
+
+    def gradient(
+        self, traced: Traced, wanted: Wanted, *, with_value: bool
+    ) -> tuple[Module, differentiate.Adjoint]:
+        """A module with the gradient, as it is lowered to LLVM."""
+        module = self.simplified(traced)
+        with self.measure("differentiate"):
+            adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
+        return self._run(module, pipelines.SIMPLIFY, "prepare"), adjoint
+
+    def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
+        """A module with the two halves of the pullback, before what is done to lower it."""
+        module = self.simplified(traced)
+        with self.measure("differentiate"):
+            adjoint, plan = differentiate.split(module, traced.entry, wanted.wrt)
+        return module, adjoint, plan
+
+    def prepared(self, module: Module) -> Module:
+        return self._run(module, pipelines.SIMPLIFY, "prepare")
+
+    def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
+        with self.measure(stage):
+            return run_pipeline(module, passes, verify=bool(os.environ.get("ADC_VERIFY")))
+
+
+def compile_functions(
+    staged: Staged, module: Module, signatures: Sequence[Signature], miss: Callable[..., Any]
+) -> list[Builtin]:
+    """A callable for each of the signatures, by the engine of the options."""
+    options = staged.subject.options
+    if options.engine == "interpreter":
+        from adc.interpreted import interpreted  # the oracle of the tests: users need not load it
+
+        return [interpreted(module, s) for s in signatures]
+    from adc.native import native  # what only prints IR need not load the code generator
+
+    keep = {name for s in signatures for name in reachable(module, s.function)}
+    part = Module({name: f for name, f in module.funcs.items() if name in keep})
+    with staged.measure("native"):
+        doc = staged.subject.fn.__doc__
+        return native(part, signatures, parallel=options.parallel, miss=miss, name=staged.subject.name, doc=doc)
+
+
+def reachable(module: Module, name: str) -> set[str]:
+    """The functions that ``name`` may call, itself included."""
+    found: set[str] = set()
+    work = [name]
+    while work:
+        current = work.pop()
+        if current not in found:
+            found.add(current)
+            work += [op.attrs["callee"] for op in module.funcs[current].walk() if "callee" in op.attrs]
+    return found
+
+
+def result_type(traced: Traced, position: int) -> Type:
+    return traced.module.funcs[traced.entry].result_types[position]
+
+
+def scalar_result(subject: Subject, traced: Traced) -> ResultLeaf:
+    """The result of a function that ``grad`` takes: one float. Raises ``DifferentiationError`` for others."""
+    result = traced.result
+    if isinstance(result, ResultTuple):
+        what = "a tuple"
+    elif isinstance(result, ResultLeaf):
+        t = result_type(traced, result.position)
+        if t.is_float:
+            return result
+        what = "an array" if isinstance(t, MemRefType) else "an integer" if t.is_integer else str(t)
+    else:
+        what = "None" if result.value is None else f"a {type(result.value).__name__}"
+    raise DifferentiationError(
+        f"{subject.name} returns {what}; a gradient needs a function that returns one float",
+        traced.module.funcs[traced.entry].loc,
+        help="return a float, or use pullback, which takes a cotangent for each result",
+    )

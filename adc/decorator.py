@@ -1,0 +1,245 @@
+"""``jit_grad`` and the function forms: Python objects whose calls run compiled code."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import types
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+
+from adc.backend.callable_type import NativeCallable
+from adc.compiler import Staged, Subject
+from adc.errors import AdcError, ArgumentError
+from adc.frontend.abstract import Abstract
+from adc.options import ArgNames, ArgNums, Engine, Options, Selection, selection
+from adc.pullback import Pullback, PullbackCode
+from adc.signature import Parameters, abstracts_of, normalise
+from adc.specialise import Gradient, Primal, Specialisation
+
+if TYPE_CHECKING:
+    from adc.report import Report
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Dispatcher(NativeCallable):
+    """Finds, or compiles, the specialisation for the arguments of a call.
+
+    The compiled code of the last one is the target of the object: a call whose arguments fit it runs without any of
+    this. All others come here.
+    """
+
+    def __init__(self, subject: Subject) -> None:
+        self._subject = subject
+        self._table: dict[tuple[Abstract, ...], list[Specialisation]] = {}
+        self._here = threading.local()
+
+    def _compile(self, staged: Staged) -> Specialisation:
+        raise NotImplementedError
+
+    def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            values = self._subject.parameters.bind(args, kwargs)
+            spec, values = self._find(values)
+            if spec.direct is not None and spec.direct is not self._target:
+                self._adopt(spec.direct)
+            return spec.run(values)
+        except AdcError as error:
+            # What went on inside adc to find this out is of no use to the user.
+            raise error.with_traceback(None) from None
+
+    def _adopt(self, direct: Callable[..., Any]) -> None:
+        if self._subject.options.engine == "native":
+            self._set_target(direct)
+
+    def _miss(self, *args: Any) -> Any:
+        """Called by compiled code for arguments that it was not made for."""
+        if getattr(self._here, "missed", False):
+            raise ArgumentError(f"{self._subject.name}: compiled code does not take these arguments")
+        self._here.missed = True
+        try:
+            return self._dispatch(*args)
+        finally:
+            self._here.missed = False
+
+    def _find(self, values: tuple[Any, ...]) -> tuple[Specialisation, tuple[Any, ...]]:
+        """The specialisation for the values of all parameters, and the values as it takes them."""
+        subject = self._subject
+        values = normalise(subject.parameters.names, values)
+        key = abstracts_of(subject.parameters.names, values)
+        for spec in self._table.get(key, ()):
+            if spec.fits():
+                return spec, values
+        with subject.lock:
+            for spec in self._table.get(key, ()):
+                if spec.fits():
+                    return spec, values
+            spec = self._compile(Staged(subject, key))
+            # The newest first: what was redefined does not come back as a rule.
+            self._table[key] = [spec, *self._table.get(key, ())][:_KEPT]
+            subject.last = key
+            return spec, values
+
+    def _known(self) -> list[Specialisation]:
+        return [spec for specs in self._table.values() for spec in specs]
+
+
+_KEPT = 8  # specialisations for equal argument types that differ in what they read by name
+
+
+class GradientFunction(Dispatcher):
+    """The gradient of a function, or its value and gradient: takes the function's arguments."""
+
+    def __init__(self, subject: Subject, chosen: Selection, *, with_value: bool) -> None:
+        super().__init__(subject)
+        self._chosen = chosen
+        self._with_value = with_value
+
+    def _compile(self, staged: Staged) -> Specialisation:
+        return Gradient(staged, self._chosen, self._miss, with_value=self._with_value)
+
+    def __repr__(self) -> str:
+        return f"<{'value and gradient' if self._with_value else 'gradient'} of {self._subject.name}>"
+
+
+class _PullbackFunction(Dispatcher):
+    """The forward half of pullbacks."""
+
+    def _compile(self, staged: Staged) -> Specialisation:
+        return PullbackCode(staged, self._miss)
+
+
+class JitFunction(Dispatcher, Generic[P, R]):
+    """A Python function, compiled when it is called, with its derivatives.
+
+    ``f(...)`` does what the Python function does, results and effects. ``f.grad(...)`` and ``f.value_and_grad(...)``
+    differentiate a function that returns one float, and leave the caller's arrays as they were. ``f.pullback(...)``
+    calls the function and returns its result and a ``Pullback``.
+    """
+
+    grad: GradientFunction
+    value_and_grad: GradientFunction
+
+    def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options) -> None:
+        if not isinstance(fn, types.FunctionType):
+            raise ArgumentError(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
+        super().__init__(Subject(fn, Parameters(fn), options))
+        functools.update_wrapper(self, fn)
+        self.__dict__.pop("__adc__", None)
+        self._chosen = chosen
+        self._gradients: dict[tuple[Selection, bool], GradientFunction] = {}
+        self.grad = self._gradient(chosen, with_value=False)
+        self.value_and_grad = self._gradient(chosen, with_value=True)
+        self._pullbacks = _PullbackFunction(self._subject)
+
+    def _compile(self, staged: Staged) -> Specialisation:
+        return Primal(staged, self._miss)
+
+    def _gradient(self, chosen: Selection, *, with_value: bool) -> GradientFunction:
+        key = (chosen, with_value)
+        return self._gradients.setdefault(key, GradientFunction(self._subject, chosen, with_value=with_value))
+
+    def pullback(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
+        """The result of a call, effects included, and the pullback of its cotangents."""
+        result: tuple[R, Pullback] = self._pullbacks._dispatch(*args, **kwargs)
+        return result
+
+    def dump_ir(self, stage: str = "simplified", signature: str | None = None, *, locs: bool = False) -> str:
+        """The function at a stage of compilation, as text: traced, simplified, plan, adjoint, lowered, llvm or asm.
+
+        It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without, for those of the last call,
+        or for the annotations of the parameters. Nothing is run.
+        """
+        from adc.dump import dump, resolve
+
+        return dump(self._subject, resolve(self._subject, signature), stage, self._chosen, locs=locs)
+
+    def report(self, signature: str | None = None) -> Report:
+        """What the gradient stores, repeats and runs on threads, line by line; for the types that ``dump_ir`` takes."""
+        from adc.dump import resolve
+        from adc.report import report
+
+        return report(self._subject, resolve(self._subject, signature), self._chosen)
+
+    def __repr__(self) -> str:
+        return f"<adc function {self.__module__}.{getattr(self, '__qualname__', self._subject.name)}>"
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+
+@overload
+def jit_grad(fn: Callable[P, R], /) -> JitFunction[P, R]: ...
+
+
+@overload
+def jit_grad(
+    *,
+    argnums: ArgNums = None,
+    argnames: ArgNames = (),
+    threads: int | None = None,
+    parallel: bool = True,
+) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
+
+
+def jit_grad(
+    fn: Callable[..., Any] | None = None,
+    /,
+    *,
+    argnums: ArgNums = None,
+    argnames: ArgNames = (),
+    threads: int | None = None,
+    parallel: bool = True,
+    _engine: Engine = "native",
+) -> Any:
+    """Compile a Python function and its gradient: as a decorator, with or without arguments.
+
+    ``argnums`` (default 0) are the positions of the parameters to differentiate with respect to: one gradient for an
+    int, a tuple of gradients for a tuple. ``argnames`` are names of parameters or of captured variables, whose
+    gradients come in a dict; with both, ``(those of argnums, dict)``. ``threads`` is the number of threads of parallel
+    loops (default: ``ADC_NUM_THREADS``, or all cores); without ``parallel`` no loop runs on threads.
+    """
+    chosen, options = selection(argnums, argnames), Options(threads, parallel, _engine)
+
+    def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:
+        return JitFunction(_plain_function(function), chosen, options)
+
+    return decorate if fn is None else decorate(fn)
+
+
+def _plain_function(fn: Callable[..., Any]) -> Callable[..., Any]:
+    return fn._subject.fn if isinstance(fn, JitFunction) else fn
+
+
+def _function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
+    """``fn`` as adc calls it. A plain function remembers what was compiled for it, as long as it lives."""
+    if isinstance(fn, JitFunction):
+        return fn
+    if not isinstance(fn, types.FunctionType):
+        raise ArgumentError(f"adc differentiates Python functions, not {fn!r}", help="wrap it in a function")
+    known = fn.__dict__.get("__adc__")
+    if not isinstance(known, JitFunction) or known._subject.fn is not fn:
+        known = fn.__dict__.setdefault("__adc__", JitFunction(fn, Selection(), Options()))
+    return known
+
+
+def grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> GradientFunction:
+    """The gradient of a function that returns one float, as a function of the same arguments; see ``jit_grad``."""
+    return _function_of(fn)._gradient(selection(argnums, argnames), with_value=False)
+
+
+def value_and_grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> GradientFunction:
+    """As ``grad``, returning ``(value, gradient)``."""
+    return _function_of(fn)._gradient(selection(argnums, argnames), with_value=True)
+
+
+def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pullback]:
+    """Call a function: its result, and the ``Pullback`` of this call."""
+    result: tuple[R, Pullback] = _function_of(fn).pullback(*args, **kwargs)
+    return result
+
+
+vjp = pullback

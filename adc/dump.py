@@ -1,0 +1,164 @@
+"""The stages of compilation as text: what ``dump_ir``, ``adc compile --dump-ir`` and ``ADC_DUMP_IR`` show.
+
+====================  ==========================================================================================
+traced                the function as it was written, operation by operation
+simplified            after folding, forwarding and hoisting, loops proved independent made parallel: what is differentiated
+plan                  for each value that the reverse sweep needs: had again, recomputed or stored, and why
+adjoint               the gradient: forward and reverse sweep
+lowered               primal and gradient as they are translated, parallel updates chosen
+llvm, asm             LLVM IR after optimisation, machine code for the host
+====================  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from adc.compiler import Staged, Subject, reachable
+from adc.errors import ArgumentError, DifferentiationError
+from adc.frontend import annotated, parse_signature
+from adc.frontend.abstract import Abstract
+from adc.ir.core import Module
+from adc.ir.printer import print_module
+from adc.options import Selection
+from adc.selecting import everything, select
+
+STAGES = ("traced", "simplified", "plan", "adjoint", "lowered", "llvm", "asm")
+
+
+def stages_of(text: str) -> tuple[str, ...]:
+    """The stages named in ``text``, separated by commas; all of them for ``"all"`` or nothing."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names or names in (("all",), ("1",)):
+        return STAGES
+    for name in names:
+        if name not in STAGES:
+            raise ArgumentError(f"there is no stage {name!r}", help=f"the stages are {', '.join(STAGES)}")
+    return names
+
+
+def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
+    """The abstract arguments to show a function for: of a signature, of the last call, of its annotations."""
+    if signature is not None:
+        found = tuple(parse_signature(signature))
+        if len(found) != len(subject.parameters.names):
+            raise ArgumentError(
+                f"{subject.name} takes {len(subject.parameters.names)} arguments; the signature has {len(found)}"
+            )
+        return found
+    if subject.last is not None:
+        return subject.last
+    from_annotations = annotated(subject.fn)
+    if from_annotations is not None:
+        return tuple(from_annotations)
+    raise ArgumentError(
+        f"the argument types of {subject.name} are not known yet",
+        help='call it first, pass a signature such as "f64[:, ::1], f64, i64", or annotate the parameters',
+    )
+
+
+def dump(
+    subject: Subject,
+    abstracts: Sequence[Abstract],
+    stage: str,
+    chosen: Selection | None = None,
+    *,
+    kind: str = "gradient",
+    locs: bool = False,
+) -> str:
+    """A function at one stage, as text. ``kind``: the derivative that is meant, ``"gradient"`` or ``"pullback"``."""
+    (stage,) = stages_of(stage) if stage else ("simplified",)
+    staged = Staged(subject, tuple(abstracts))
+    traced = staged.traced()
+    if stage == "traced":
+        return print_module(traced.module, locs=locs)
+    if stage == "simplified":
+        return print_module(staged.simplified(traced), locs=locs)
+    names = subject.parameters.names
+    if kind == "pullback":
+        module, adjoint, plan = staged.split(traced, everything(names, staged.abstracts, traced))
+        module = staged.prepared(module)
+        roots = [plan.augmented, plan.reverse]
+    else:
+        wanted = select(subject.name, names, staged.abstracts, traced, chosen or Selection())
+        module, adjoint = staged.gradient(traced, wanted, with_value=True)
+        roots = [adjoint.name]
+    if stage == "plan":
+        return str(adjoint) + "\n"
+    if stage == "adjoint":
+        return print_module(_part(module, roots), locs=locs)
+    with_primal = _part(module, [traced.entry, *roots])
+    if stage == "lowered":
+        return print_module(with_primal, locs=locs)
+    from adc.native import compiled_text
+
+    optimized = compiled_text(with_primal, [traced.entry, *roots], parallel=subject.options.parallel)
+    return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
+
+
+def dump_requested(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection, stream: TextIO | None = None) -> None:
+    """Print the stages that ``ADC_DUMP_IR`` asks for, to stderr."""
+    requested = os.environ.get("ADC_DUMP_IR")
+    if requested is None:
+        return
+    out = stream or sys.stderr
+    for stage in stages_of(requested):
+        try:
+            text = dump(subject, abstracts, stage, chosen)
+        except DifferentiationError as error:
+            text = f"{error.message}\n"
+        write_stage(out, f"{subject.name}: {stage}", text, "asm" if stage == "asm" else "ir")
+
+
+def _part(module: Module, roots: Sequence[str]) -> Module:
+    keep = {name for root in roots for name in reachable(module, root)}
+    return Module({name: func for name, func in module.funcs.items() if name in keep})
+
+
+def write_stage(out: TextIO, title: str, text: str, language: str = "ir") -> None:
+    """Write one stage: in colours to a terminal, as plain text to anything else."""
+    if out.isatty() and "NO_COLOR" not in os.environ:
+        _write_in_colours(out, title, text, language)
+    else:
+        out.write(f"// {title}\n{text.rstrip()}\n\n")
+        out.flush()
+
+
+_TOKENS = re.compile(
+    r"(?P<comment>//[^\n]*|;[^\n]*)"
+    r'|(?P<string>"[^"\n]*")'
+    r"|(?P<symbol>@[\w.$\"-]+)"
+    r"|(?P<value>%[\w.$#-]+)"
+    r"|(?P<type>\b(?:memref|strided)<[^\n]*?>+|\b[fi]\d+\b|\bindex\b|!adc\.record|\bptr\b|\bdouble\b)"
+    r"|(?P<op>\b(?:arith|math|memref|scf|func|adc|linalg)\.[\w.]+)"
+    r"|(?P<number>\b-?\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)"
+)
+_STYLES = {
+    "comment": "bright_black",
+    "string": "green",
+    "symbol": "bold yellow",
+    "value": "cyan",
+    "type": "blue",
+    "op": "magenta",
+    "number": "green",
+}
+
+
+def _write_in_colours(out: TextIO, title: str, text: str, language: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(file=out, highlight=False)
+    console.rule(f"[bold]{title}", align="left")
+    shown = Text(text.rstrip(), no_wrap=True)
+    if language == "ir":
+        for match in _TOKENS.finditer(text.rstrip()):
+            kind = match.lastgroup
+            assert kind is not None
+            shown.stylize(_STYLES[kind], match.start(), match.end())
+    console.print(shown, soft_wrap=True)
+    console.print()

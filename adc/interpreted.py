@@ -1,0 +1,101 @@
+"""Calls by the reference interpreter: the same signatures that the native stubs implement, in plain Python.
+
+This is the oracle of the tests (option ``engine="interpreter"``): what a compiled function must agree with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adc.backend.abi import (
+    ArrayParam,
+    Fetched,
+    Out,
+    Output,
+    RecordParam,
+    ScalarParam,
+    ShadowOut,
+    ShadowParam,
+    Signature,
+    Source,
+    StaticOut,
+    StaticParam,
+    TupleOut,
+)
+from adc.frontend.abstract import numpy_dtype
+from adc.ir import interpreter
+from adc.ir.core import Module
+from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f32, i1
+
+
+def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:
+    """A function that takes what the stub of ``signature`` takes, and runs ``module`` in the interpreter.
+
+    Arguments that do not fit are a ``TypeError``: it is for the caller to have looked up the right specialisation.
+    """
+
+    def call(*args: Any) -> Any:
+        if len(args) != len(signature.arguments):
+            raise TypeError(f"{signature.function}: {len(args)} arguments, not {len(signature.arguments)}")
+        passed: list[Any] = []
+        by_param: dict[int, Any] = {}
+        for position, param in enumerate(signature.params):
+            if isinstance(param, ShadowParam):
+                by_param[position] = np.zeros_like(by_param[param.of], order="C", subok=False)
+                passed.append(by_param[position])
+                continue
+            value = _fetch(param.source, args)
+            if isinstance(param, StaticParam):
+                continue
+            if isinstance(param, ScalarParam):
+                value = _scalar(value, param.type)
+            elif isinstance(param, ArrayParam):
+                _check_array(value, param)
+            else:
+                assert isinstance(param, RecordParam)
+            by_param[position] = value
+            passed.append(value)
+        results = interpreter.run(module, signature.function, passed)
+        return _output(signature.output, results, signature.results, by_param)
+
+    call.__name__ = signature.function
+    return call
+
+
+def _fetch(source: Source, args: tuple[Any, ...]) -> Any:
+    if isinstance(source, Fetched):
+        return source.fetch()
+    value: Any = args
+    for position in source.path:
+        value = value[position]
+    return value
+
+
+def _scalar(value: Any, type: Type) -> Any:
+    if isinstance(type, FloatType):
+        return np.float32(value) if type == f32 else float(value)
+    return bool(value) if type == i1 else int(value)
+
+
+def _check_array(value: Any, param: ArrayParam) -> None:
+    if not isinstance(value, np.ndarray) or value.dtype != numpy_dtype(param.element) or value.ndim != param.rank:
+        raise TypeError(f"needs an array of {param.element} and rank {param.rank}")
+
+
+def _output(output: Output, results: list[Any], types: tuple[Type, ...], by_param: dict[int, Any]) -> Any:
+    if isinstance(output, TupleOut):
+        return tuple(_output(item, results, types, by_param) for item in output.items)
+    if isinstance(output, ShadowOut):
+        return by_param[output.param]
+    if isinstance(output, StaticOut):
+        return output.value
+    assert isinstance(output, Out)
+    value, type = results[output.position], types[output.position]
+    if isinstance(type, MemRefType | RecordType):
+        return value
+    if output.strong and isinstance(type, FloatType | IntType):
+        return numpy_dtype(type).type(value)
+    return value

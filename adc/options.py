@@ -1,0 +1,63 @@
+"""What a user can set for a function: which arguments to differentiate, and how compiled code runs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from adc.errors import ArgumentError
+
+Engine = Literal["native", "interpreter"]
+ArgNums = int | Iterable[int] | None
+ArgNames = str | Iterable[str]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How compiled code runs.
+
+    ``threads``: how many threads parallel loops use; None is ``ADC_NUM_THREADS``, or all cores. ``parallel``: whether
+    any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs the IR in the reference
+    interpreter instead of native code, slowly; it is the oracle of the tests.
+    """
+
+    threads: int | None = None
+    parallel: bool = True
+    engine: Engine = "native"
+
+    def __post_init__(self) -> None:
+        if self.threads is not None and self.threads < 1:
+            raise ArgumentError(f"threads must be at least 1, not {self.threads}")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which arguments to differentiate with respect to.
+
+    ``numbers`` are positions of parameters, in order; ``single`` says that one was asked for as a bare int, so that
+    its gradient comes without a tuple. ``names`` are parameters or captured variables whose gradients come in a dict.
+    """
+
+    numbers: tuple[int, ...] = (0,)
+    single: bool = True
+    names: tuple[str, ...] = ()
+
+
+def selection(argnums: ArgNums, argnames: ArgNames) -> Selection:
+    """Read ``argnums`` and ``argnames`` as users give them. With neither, the first argument is meant."""
+    names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    if not all(isinstance(name, str) for name in names):
+        raise ArgumentError(f"argnames must be a name or names, not {argnames!r}")
+    if argnums is None:
+        return Selection((), False, names) if names else Selection()
+    try:
+        if not isinstance(argnums, Iterable):
+            return Selection((operator.index(argnums),), True, names)
+        numbers = tuple(operator.index(n) for n in argnums)
+    except TypeError:
+        raise ArgumentError(f"argnums must be an int or ints, not {argnums!r}") from None
+    if len(set(numbers)) != len(numbers) or len(set(names)) != len(names):
+        raise ArgumentError("argnums and argnames must name each argument once")
+    return Selection(numbers, False, names)

@@ -1,0 +1,283 @@
+"""Pullbacks: a call's forward sweep, kept so that cotangents can be pulled back through it, as often as one likes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adc import binding
+from adc.backend.abi import Argument, ArrayParam, Out, Output, Param, RecordParam, ScalarParam, StaticOut, TupleOut
+from adc.compiler import Staged, compile_functions
+from adc.errors import ArgumentError, DifferentiationError
+from adc.frontend import ResultLeaf, ResultTree, ResultTuple
+from adc.frontend.abstract import Array, Scalar, numpy_dtype
+from adc.ir import ops
+from adc.ir.core import Func
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType, Type
+from adc.seeding import seeded
+from adc.selecting import GradLeaf, GradTree, everything
+from adc.specialise import Specialisation, arrange
+
+NDArray = np.ndarray[Any, Any]
+
+
+class PullbackCode(Specialisation):
+    """The forward and the reverse sweep of a function, as two callables."""
+
+    def __init__(self, staged: Staged, miss: Callable[..., Any]) -> None:
+        traced = staged.traced()
+        super().__init__(staged, traced)
+        self.wanted = everything(self.names, self.abstracts, traced)
+        self.result_types = traced.module.funcs[traced.entry].result_types
+        module, self.adjoint, self.plan = staged.split(traced, self.wanted)
+        forward, reverse, self.taken = seeded(module, traced.entry, self.plan)
+        module = staged.prepared(module)
+        self.shadows = list(self.plan.shadows)
+        self.read_in_reverse = frozenset(_read(module.funcs[reverse], self.plan.kept))
+        leaf_params = binding.leaf_params(self.names, traced, read_only=False)
+        guards = binding.guard_params(self.names, self.abstracts, traced)
+        shadow_types = [module.funcs[forward].args[len(traced.leaves) + n].type for n in range(len(self.shadows))]
+        has_record = len(module.funcs[forward].result_types) > len(self.result_types)
+        shift = len(guards)
+        disjoint = binding.disjoint_pairs(traced, traced.mutated, frozenset(self.wanted.wrt))
+        threads = self.subject.options.threads or 0
+        outputs: tuple[Output, ...] = (
+            binding.primal_output(traced.result),
+            Out(len(self.result_types)) if has_record else StaticOut(None),
+        )
+        self.forward_signature = binding.signature(
+            self.names,
+            self.abstracts,
+            module,
+            forward,
+            [*guards, *leaf_params, *binding.explicit_shadows(len(self.names), shadow_types)],
+            TupleOut(outputs),
+            disjoint=tuple((a + shift, b + shift) for a, b in disjoint),
+            extra_arguments=len(self.shadows),
+            threads=threads,
+        )
+        self.reverse_signature = binding.signature(
+            (),
+            (),
+            module,
+            reverse,
+            self._reverse_params(leaf_params, shadow_types, has_record),
+            TupleOut(tuple(Out(k) for k in range(len(module.funcs[reverse].result_types)))),
+            extra_arguments=len(self.plan.kept) + len(self.shadows) + len(self.taken) + has_record,
+            threads=threads,
+        )
+        self.has_record = has_record
+        signatures = [self.forward_signature, self.reverse_signature]
+        self.forward, self.reverse = compile_functions(staged, module, signatures, miss)
+
+    def _reverse_params(self, leaf_params: Sequence[Param], shadow_types: Sequence[Type], has_record: bool) -> list[Param]:
+        params: list[Param] = []
+        for k in self.plan.kept:
+            like = leaf_params[k]
+            source = Argument((len(params),))
+            if isinstance(like, ArrayParam):
+                params.append(ArrayParam(source, like.element, like.rank, like.layout))
+            else:
+                assert isinstance(like, ScalarParam)
+                params.append(ScalarParam(source, like.type, like.strong))
+        params += binding.explicit_shadows(len(params), shadow_types)
+        for k in self.taken:
+            t, source = self.result_types[k], Argument((len(params),))
+            if isinstance(t, MemRefType):
+                params.append(ArrayParam(source, t.element, t.rank))
+            else:
+                params.append(ScalarParam(source, t, numpy_dtype(t) != np.float64))
+        if has_record:
+            params.append(RecordParam(Argument((len(params),))))
+        return params
+
+    def run(self, values: tuple[Any, ...]) -> tuple[Any, Pullback]:
+        leaves = self.leaf_values(values)
+        mutated, wrt = self.traced.mutated, set(self.wanted.wrt)
+        self.check_captures(leaves, lambda k, c: k in mutated or (k in wrt and k not in self.captured_positions()))
+        names = {k: self.leaf_name(k) for k in range(len(leaves))}
+        shadows = arrange(self, leaves, self.shadows, names, copy=False).shadows
+        result, record = self.forward(*values, *(shadows[k] for k in self.shadows))
+        return result, Pullback(self, leaves, shadows, result, record)
+
+    def captured_positions(self) -> set[int]:
+        return {k for k, leaf in enumerate(self.traced.leaves) if leaf.kind == "capture"}
+
+
+def _read(reverse: Func, kept: Sequence[int]) -> list[int]:
+    """Those of the arguments ``kept`` whose contents the reverse function may look at."""
+
+    def looks(position: int) -> bool:
+        work = [reverse.args[position]]
+        while work:
+            value = work.pop()
+            for op, _ in value.uses:
+                if Trait.VIEW in op.opdef.traits:
+                    work += op.results
+                elif op.opdef is not ops.dim:
+                    return True
+        return False
+
+    return [k for n, k in enumerate(kept) if isinstance(reverse.args[n].type, MemRefType) and looks(n)]
+
+
+class Pullback:
+    """What maps cotangents of a call's results, and of what it left in its arguments, to cotangents of its arguments.
+
+    Call it with a cotangent shaped as the result (nothing for a result without floats); ``final`` gives cotangents of
+    arrays as the call left them, by parameter name. The answer has one cotangent per parameter, None for those that are
+    not differentiable. It may be called any number of times. Arrays that the reverse sweep reads must still hold what
+    they held when the forward sweep ended: if not, ``DifferentiationError`` says which changed.
+    """
+
+    def __init__(
+        self, code: PullbackCode, leaves: list[Any], shadows: dict[int, NDArray], result: Any, record: object
+    ) -> None:
+        self._code = code
+        self._shadows = shadows
+        self._record = record
+        self._kept = {k: leaves[k] for k in code.plan.kept}
+        self._marks = {k: fingerprint(leaves[k]) for k in code.read_in_reverse}
+        self._shapes = {k: shape for k, shape in _shapes(code.traced.result, result)}
+        # Shape and dtype of each array: the results may not depend on some of them at all.
+        self._like = {k: (v.shape, v.dtype) for k, v in enumerate(leaves) if isinstance(v, np.ndarray)}
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        code = self._code
+        arguments = ", ".join(f"{n}: {a}" for n, a in zip(code.names, code.abstracts, strict=True))
+        return f"<pullback of {code.subject.name}({arguments})>"
+
+    def dump_ir(self, stage: str = "adjoint") -> str:
+        """The IR of the forward and reverse sweeps at a stage; see ``adc.dump``."""
+        from adc.dump import dump
+
+        return dump(self._code.subject, self._code.abstracts, stage, kind="pullback")
+
+    def __call__(self, cotangent: Any = None, *, final: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+        code = self._code
+        for k, mark in self._marks.items():
+            if fingerprint(self._kept[k]) != mark:
+                raise DifferentiationError(
+                    f"{code.leaf_name(k)} was changed after the forward sweep of {code.subject.name}, which needs it",
+                    help="call the pullback before changing the array, or pass a copy to the function",
+                )
+        seeds: dict[int, Any] = {}
+        _collect(code.traced.result, cotangent, seeds, "the cotangent")
+        with self._lock:
+            for shadow in self._shadows.values():
+                shadow.fill(0)
+            for name, value in (final or {}).items():
+                self._seed_final(name, value)
+            cotangents = [self._seed(k, seeds.get(k)) for k in code.taken]
+            record = [self._record] if code.has_record else []
+            ordered = [self._shadows[k] for k in code.shadows]
+            results = code.reverse(*self._kept.values(), *ordered, *cotangents, *record)
+            return self._assemble(results)
+
+    def _seed(self, position: int, value: Any) -> Any:
+        t = self._code.result_types[position]
+        if not isinstance(t, MemRefType):
+            kind = numpy_dtype(t).type
+            number = kind(0 if value is None else _number(value))
+            return float(number) if kind is np.float64 else number
+        shape = self._shapes[position]
+        if value is None:
+            return np.zeros(shape, numpy_dtype(t.element))
+        array = np.ascontiguousarray(np.asarray(value, numpy_dtype(t.element)))
+        if np.shape(value) != shape:
+            raise ArgumentError(f"the cotangent of a result of shape {shape} has shape {np.shape(value)}")
+        return array.reshape(shape)
+
+    def _seed_final(self, name: str, value: Any) -> None:
+        code = self._code
+        if name not in code.names:
+            raise ArgumentError(f"{code.subject.name} has no parameter {name!r}")
+        tree = code.wanted.positional[code.names.index(name)]
+
+        def add(tree: GradTree, value: Any) -> None:
+            if tree is None or value is None:
+                return
+            if isinstance(tree, GradLeaf):
+                if tree.position not in self._shadows:
+                    raise ArgumentError(f"{code.leaf_name(tree.position)} is no array: it has no final state")
+                shadow = self._shadows[tree.position]
+                if np.shape(value) != shadow.shape:
+                    raise ArgumentError(
+                        f"the cotangent of {code.leaf_name(tree.position)} has shape {np.shape(value)}, not {shadow.shape}"
+                    )
+                shadow += value
+                return
+            for item, part in zip(tree.items, value, strict=True):
+                add(item, part)
+
+        if tree is None:
+            raise ArgumentError(f"{name} has no cotangent")
+        add(tree, value)
+
+    def _assemble(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
+        code = self._code
+        scalars = dict(zip(code.plan.cotangents_out, results, strict=True))
+        arrays = {k: shadow.copy() for k, shadow in self._shadows.items()}
+
+        def build(tree: GradTree) -> Any:
+            if tree is None:
+                return None
+            if not isinstance(tree, GradLeaf):
+                return tuple(build(item) for item in tree.items)
+            abstract = code.traced.leaves[tree.position].abstract
+            if isinstance(abstract, Array):
+                known = arrays.get(tree.position)
+                return np.zeros(*self._like[tree.position]) if known is None else known
+            assert isinstance(abstract, Scalar)
+            value = scalars.get(tree.position, 0.0)
+            return binding.as_scalar(value, abstract.type, strong=not abstract.weak)
+
+        return tuple(build(tree) for tree in code.wanted.positional)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the cotangent of a float is a float, not {value!r}") from None
+
+
+def _shapes(tree: ResultTree, result: Any) -> list[tuple[int, tuple[int, ...]]]:
+    """The shapes of the arrays in a result, by the position of the IR result."""
+    if isinstance(tree, ResultTuple):
+        return [pair for item, part in zip(tree.items, result, strict=True) for pair in _shapes(item, part)]
+    return [(tree.position, np.shape(result))] if isinstance(tree, ResultLeaf) else []
+
+
+def _collect(tree: ResultTree, cotangent: Any, found: dict[int, Any], what: str) -> None:
+    """The cotangents for the IR results of the tree of a Python result. None is zero."""
+    if cotangent is None:
+        return
+    if isinstance(tree, ResultLeaf):
+        found[tree.position] = cotangent
+    elif isinstance(tree, ResultTuple):
+        if not isinstance(cotangent, tuple | list) or len(cotangent) != len(tree.items):
+            raise ArgumentError(f"{what} must be a tuple of {len(tree.items)}, as the result is, not {cotangent!r}")
+        for k, (item, part) in enumerate(zip(tree.items, cotangent, strict=True)):
+            _collect(item, part, found, f"{what}[{k}]")
+    else:
+        raise ArgumentError(f"{what} belongs to {tree.value!r}, which has none; pass None")
+
+
+def fingerprint(array: NDArray) -> tuple[Any, ...]:
+    """A short summary of the contents of an array, by which a change shows. Costs two passes over the memory."""
+    if array.size == 0:
+        return (array.shape,)
+    whole = np.ascontiguousarray(array)
+    words = whole.reshape(-1).view(np.uint64 if whole.itemsize == 8 else np.uint32 if whole.itemsize == 4 else np.uint8)
+    width = 512
+    body = words[: words.size - words.size % width].reshape(-1, width)
+    columns = np.bitwise_xor.reduce(body, axis=0) if len(body) else words[:0]
+    rows = np.add.reduce(body, axis=1, dtype=words.dtype) if len(body) else words[:0]
+    rest = words[words.size - words.size % width :]
+    return (array.shape, hash(columns.tobytes()), hash(rows.tobytes()), hash(rest.tobytes()))

@@ -1,0 +1,48 @@
+"""What a gradient costs and why: a report that prints, made of the plans that the passes followed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adc.compiler import Staged, Subject
+from adc.frontend.abstract import Abstract
+from adc.options import Selection
+from adc.passes.differentiate import Adjoint
+from adc.selecting import select
+
+
+@dataclass(frozen=True)
+class Report:
+    """The plans of one gradient. ``adjoint`` holds activity and storage plan, of callees too."""
+
+    function: str
+    arguments: tuple[str, ...]
+    with_respect_to: tuple[str, ...]
+    adjoint: Adjoint
+    seconds: dict[str, float]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.function}({', '.join(self.arguments)})",
+            f"gradient with respect to {', '.join(self.with_respect_to)}",
+            "",
+            str(self.adjoint),
+            "",
+            "compiled in " + ", ".join(f"{stage} {1e3 * s:.1f} ms" for stage, s in self.seconds.items()),
+        ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -> Report:
+    """Compile the gradient as far as the IR goes, and report on it."""
+    staged = Staged(subject, tuple(abstracts))
+    traced = staged.traced()
+    wanted = select(subject.name, subject.parameters.names, staged.abstracts, traced, chosen)
+    _, adjoint = staged.gradient(traced, wanted, with_value=True)
+    leaves = traced.leaves
+    wrt = tuple(str(leaves[k].path[0]) + "".join(f"[{n}]" for n in leaves[k].path[1:]) for k in wanted.wrt)
+    arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
+    return Report(subject.name, arguments, wrt, adjoint, staged.seconds)

@@ -1,0 +1,91 @@
+"""Pullbacks of functions that return arrays: the record also holds the shadows of the results, to be seeded later.
+
+``differentiate.split`` returns the shadow of each array result beside the result. For a pullback that is called from
+Python they are packed into the record, and the reverse function takes cotangent arrays, which it adds to them.
+"""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Value
+from adc.ir.types import MemRefType, index, memref, record
+from adc.passes.demand import CallPlan
+
+
+def seeded(module: Module, name: str, plan: CallPlan) -> tuple[str, str, tuple[int, ...]]:
+    """The forward and the reverse function for a pullback of ``name``, and the results that take a cotangent, in order.
+
+    The forward function takes the arguments and the shadows of ``plan.shadows``, and returns the results of the
+    function and a record, if there is one. The reverse function takes the arguments ``plan.kept``, the shadows, one
+    cotangent per result named (C-contiguous memrefs for arrays), and the record; it returns the cotangents
+    ``plan.cotangents_out``.
+    """
+    if not plan.shadow_results:
+        return plan.augmented, plan.reverse, plan.cotangents_in
+    forward = _forward(module, name, plan)
+    reverse, taken = _reverse(module, name, plan)
+    return forward, reverse, taken
+
+
+def _forward(module: Module, name: str, plan: CallPlan) -> str:
+    primal, augmented = module.funcs[name], module.funcs[plan.augmented]
+    results = (*primal.result_types, record)
+    hints = [arg.hint for arg in augmented.args]
+    func = Func(module.unique_name(f"{name}.forward"), [a.type for a in augmented.args], results, hints, primal.loc)
+    func.arg_attrs = [dict(attrs) for attrs in augmented.arg_attrs]
+    with insert_at(func.body, primal.loc):
+        attrs = {"callee": augmented.name, "types": augmented.result_types}
+        made = build(ops.call, func.args, attrs).results
+        count = len(primal.result_types)
+        build(ops.return_, [*made[:count], build(ops.pack, made[count:]).result])
+    module.add(func)
+    return func.name
+
+
+def _reverse(module: Module, name: str, plan: CallPlan) -> tuple[str, tuple[int, ...]]:
+    primal, augmented, reverse = module.funcs[name], module.funcs[plan.augmented], module.funcs[plan.reverse]
+    taken = tuple(sorted({*plan.cotangents_in, *plan.shadow_results}))
+    fixed = len(plan.kept) + len(plan.shadows)
+    types = [a.type for a in reverse.args[:fixed]]
+    hints = [a.hint for a in reverse.args[:fixed]]
+    for k in taken:
+        t = primal.result_types[k]
+        types.append(memref(t.element, t.rank) if isinstance(t, MemRefType) else t)
+        hints.append(f"result{k}_bar")
+    func = Func(module.unique_name(f"{name}.reverse"), [*types, record], reverse.result_types, [*hints, "record"], primal.loc)
+    func.arg_attrs[:fixed] = [dict(attrs) for attrs in reverse.arg_attrs[:fixed]]
+    with insert_at(func.body, primal.loc):
+        packed = augmented.result_types[len(primal.result_types) :]
+        values = build(ops.unpack, [func.args[-1]], {"types": packed}).results
+        shadows = dict(zip(plan.shadow_results, values, strict=False))
+        cotangents = dict(zip(taken, func.args[fixed:-1], strict=True))
+        for k in plan.shadow_results:
+            _add(cotangents[k], shadows[k])
+        operands = [*func.args[:fixed], *(cotangents[k] for k in plan.cotangents_in)]
+        operands += [values[-1]] if plan.record else []
+        attrs = {"callee": reverse.name, "types": reverse.result_types}
+        build(ops.return_, build(ops.call, operands, attrs).results)
+    module.add(func)
+    return func.name, taken
+
+
+def _add(source: Value, target: Value) -> None:
+    """Add each element of ``source`` to that of ``target``, which is of the same shape."""
+    t = source.type
+    assert isinstance(t, MemRefType)
+
+    def loops(subscripts: list[Value]) -> None:
+        if len(subscripts) == t.rank:
+            value = ops.load(source, *subscripts)
+            build(ops.accumulate, [value, target, *subscripts])
+            return
+        upper = ops.dim(source, dim=len(subscripts))
+        body = Block([index])
+        with insert_at(body):
+            loops([*subscripts, body.args[0]])
+            build(ops.yield_, [])
+        build(ops.for_, [const_index(0), upper, const_index(1)], result_types=[], regions=[body])
+
+    loops([])

@@ -1,0 +1,146 @@
+"""Which leaves of which arguments a gradient is taken with respect to, and the container that it comes back in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adc.errors import ArgumentError, DifferentiationError
+from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple
+from adc.frontend import Leaf, Traced
+from adc.options import Selection
+
+
+@dataclass(frozen=True)
+class GradLeaf:
+    """The gradient of IR argument ``position``."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class GradTuple:
+    """A tuple of gradients; None stands for what is not differentiable."""
+
+    items: tuple[GradTree, ...]
+
+
+GradTree = GradLeaf | GradTuple | None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The gradients asked for, as trees over IR arguments; ``wrt`` lists all those arguments, in order."""
+
+    positional: tuple[GradTree, ...]
+    single: bool
+    named: tuple[tuple[str, GradTree], ...] = ()
+
+    @property
+    def wrt(self) -> tuple[int, ...]:
+        found: set[int] = set()
+
+        def collect(tree: GradTree) -> None:
+            if isinstance(tree, GradLeaf):
+                found.add(tree.position)
+            elif isinstance(tree, GradTuple):
+                for item in tree.items:
+                    collect(item)
+
+        for tree in (*self.positional, *(tree for _, tree in self.named)):
+            collect(tree)
+        return tuple(sorted(found))
+
+
+def is_float(abstract: Abstract) -> bool:
+    """Whether a leaf has a gradient: a float, or an array of floats."""
+    if isinstance(abstract, Scalar):
+        return abstract.type.is_float
+    return isinstance(abstract, Array) and abstract.element.is_float
+
+
+def select(function: str, names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced, chosen: Selection) -> Wanted:
+    """The leaves that ``chosen`` means. Raises for arguments that there are not, or that have no gradient."""
+    leaves = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"}
+    captured = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "capture"}
+
+    def of_parameter(name: str) -> GradTree:
+        abstract = abstracts[names.index(name)]
+        tree = _tree((name,), abstract, leaves)
+        if tree is None:
+            raise DifferentiationError(
+                f"{function}: argument {name!r} is {_what(abstract)} and has no gradient",
+                help=_way_out(abstract),
+            )
+        return tree
+
+    positional = []
+    for number in chosen.numbers:
+        if not -len(names) <= number < len(names):
+            raise ArgumentError(f"{function} has no argument number {number}; it takes {len(names)}")
+        positional.append(of_parameter(names[number]))
+    named = []
+    for name in chosen.names:
+        if name in names:
+            named.append((name, of_parameter(name)))
+        else:
+            named.append((name, _of_capture(function, name, names, traced.leaves, captured)))
+    return Wanted(tuple(positional), chosen.single, tuple(named))
+
+
+def everything(names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced) -> Wanted:
+    """Every argument, None for those that are not differentiable: what a pullback gives."""
+    leaves = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"}
+    return Wanted(tuple(_tree((name,), a, leaves) for name, a in zip(names, abstracts, strict=True)), False)
+
+
+def _tree(path: tuple[str | int, ...], abstract: Abstract, leaves: dict[tuple[str | int, ...], int]) -> GradTree:
+    if isinstance(abstract, Tuple):
+        items = tuple(_tree((*path, k), item, leaves) for k, item in enumerate(abstract.items))
+        return GradTuple(items) if any(item is not None for item in items) else None
+    return GradLeaf(leaves[path]) if is_float(abstract) else None
+
+
+def _of_capture(
+    function: str,
+    name: str,
+    names: Sequence[str],
+    leaves: Sequence[Leaf],
+    captured: dict[tuple[str | int, ...], int],
+) -> GradTree:
+    found = [(path, k) for path, k in captured.items() if path[0] == name]
+    if not found:
+        known = sorted({*names, *(str(path[0]) for path in captured)})
+        raise ArgumentError(f"{function} neither takes nor reads a variable {name!r}; it has {', '.join(known)}")
+    tree = _capture_tree((name,), dict(found), leaves)
+    if tree is None:
+        abstract = leaves[found[0][1]].abstract
+        raise DifferentiationError(
+            f"{function}: captured variable {name!r} is {_what(abstract)} and has no gradient", help=_way_out(abstract)
+        )
+    return tree
+
+
+def _capture_tree(path: tuple[str | int, ...], found: dict[tuple[str | int, ...], int], leaves: Sequence[Leaf]) -> GradTree:
+    if path in found:
+        return GradLeaf(found[path]) if is_float(leaves[found[path]].abstract) else None
+    deeper = sorted({p[len(path)] for p in found if p[: len(path)] == path and len(p) > len(path)}, key=int)
+    items = tuple(_capture_tree((*path, k), found, leaves) for k in deeper)
+    return GradTuple(items) if any(item is not None for item in items) else None
+
+
+def _what(abstract: Abstract) -> str:
+    if isinstance(abstract, Scalar):
+        name = str(abstract)
+        return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+    if isinstance(abstract, Array):
+        return f"an array of {str(abstract).split('[')[0]}"
+    if isinstance(abstract, Static):
+        return "None" if abstract.value is None else f"a {type(abstract.value).__name__}"
+    return "a tuple without floats"
+
+
+def _way_out(abstract: Abstract) -> str:
+    if isinstance(abstract, Scalar | Array):
+        return "pass a float, or choose other arguments with argnums or argnames"
+    return "choose other arguments with argnums or argnames"

@@ -1,0 +1,154 @@
+"""From a call to what a function is specialised for: parameters, leaves of containers, overlap of arrays."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from adc import aliasing
+from adc.errors import ArgumentError
+from adc.frontend.abstract import Abstract, Array, Tuple, abstract_of, map_abstract, with_alias
+
+_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class Parameters:
+    """The parameters of a Python function: their names in order, and how calls bind to them."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.function = getattr(fn, "__qualname__", repr(fn))
+        self.signature = inspect.signature(fn)
+        self.names = tuple(self.signature.parameters)
+        kinds = [p.kind for p in self.signature.parameters.values()]
+        self._plain = all(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+        for parameter in self.signature.parameters.values():
+            if parameter.kind in _VARIADIC:
+                star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"
+                raise ArgumentError(
+                    f"{self.function}: a compiled function takes no {star}{parameter.name}",
+                    help="name each parameter; a tuple of arrays or numbers is one argument",
+                )
+
+    def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The values of all parameters in order, defaults filled in. Raises ``ArgumentError``."""
+        if not kwargs and self._plain and len(args) == len(self.names):
+            return args
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise ArgumentError(f"{self.function}() {error}") from None
+        bound.apply_defaults()
+        return tuple(bound.arguments[name] for name in self.names)
+
+    def split(self, abstracts: tuple[Abstract, ...]) -> tuple[tuple[Abstract, ...], dict[str, Abstract]]:
+        """Positional and keyword-only arguments, as the tracer takes them."""
+        positional, keywords = [], {}
+        for name, abstract in zip(self.names, abstracts, strict=True):
+            if self.signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY:
+                keywords[name] = abstract
+            else:
+                positional.append(abstract)
+        return tuple(positional), keywords
+
+
+def leaves(value: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:
+    """The values in nested tuples, with the positions that lead to them."""
+    if type(value) is tuple:
+        for position, item in enumerate(value):
+            yield from leaves(item, (*path, position))
+    else:
+        yield path, value
+
+
+def replace_leaves(value: Any, replacement: Mapping[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> Any:
+    """``value`` with the leaves at the given positions replaced."""
+    if type(value) is tuple:
+        return tuple(replace_leaves(item, replacement, (*path, k)) for k, item in enumerate(value))
+    return replacement.get(path, value)
+
+
+def at(value: Any, path: tuple[int, ...]) -> Any:
+    """The leaf at ``path``."""
+    for position in path:
+        value = value[position]
+    return value
+
+
+def describe(names: tuple[str, ...], path: tuple[int, ...]) -> str:
+    """How a user would write the leaf at ``path`` of all arguments."""
+    return names[path[0]] + "".join(f"[{k}]" for k in path[1:])
+
+
+def plain(value: Any, where: str) -> Any:
+    """``value`` as one of the types that compiled code takes exactly. Raises ``ArgumentError`` for what adc lacks."""
+    kind = type(value)
+    if kind in (float, int, bool, np.ndarray, tuple) or value is None:
+        return _aligned(value, where) if kind is np.ndarray else value
+    if isinstance(value, np.ndarray):
+        if isinstance(value, np.ma.MaskedArray | np.matrix):
+            raise ArgumentError(f"argument {where}: a {kind.__name__} is not supported", help="pass a plain ndarray")
+        return _aligned(value.view(np.ndarray), where)
+    if isinstance(value, np.int32):
+        return np.int64(value)
+    if isinstance(value, np.generic):
+        return value
+    if isinstance(value, list | dict | set | bytearray):
+        raise ArgumentError(
+            f"argument {where}: a {kind.__name__} is not supported", help="pass a NumPy array, or a tuple of numbers and arrays"
+        )
+    if isinstance(value, bool | int | float) and not hasattr(kind, "__members__"):
+        return float(value) if isinstance(value, float) else int(value)
+    return value
+
+
+def _aligned(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
+    if not array.flags.aligned:
+        raise ArgumentError(f"argument {where}: the array is not aligned in memory", help="pass a copy of it")
+    if any(stride % array.itemsize for stride in array.strides) and array.itemsize:
+        raise ArgumentError(
+            f"argument {where}: the strides of the array are not whole elements", help="pass a copy of it"
+        )
+    if aliasing.overlaps_itself(array) and array.flags.writeable:
+        raise ArgumentError(
+            f"argument {where}: elements of the array share memory", help="pass a copy, or a read-only view"
+        )
+    return array
+
+
+def normalise(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """All arguments with each leaf made ``plain``."""
+    changed = {
+        path: new for path, leaf in leaves(values) if (new := plain(leaf, describe(names, path))) is not leaf
+    }
+    result: tuple[Any, ...] = replace_leaves(values, changed) if changed else values
+    return result
+
+
+def abstracts_of(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Abstract, ...]:
+    """What to specialise for: an abstract type for each argument, overlapping arrays in numbered groups."""
+    found = []
+    for name, value in zip(names, values, strict=True):
+        try:
+            found.append(abstract_of(value))
+        except TypeError as error:
+            raise ArgumentError(f"argument {name}: {error}") from None
+    arrays = [(path, leaf) for path, leaf in leaves(values) if isinstance(leaf, np.ndarray)]
+    numbers = aliasing.groups({n: array for n, (_, array) in enumerate(arrays)})
+    if numbers:
+        counter = iter(range(len(arrays)))
+
+        def mark(leaf: Abstract) -> Abstract:
+            return with_alias(leaf, numbers.get(next(counter))) if isinstance(leaf, Array) else leaf
+
+        found = [map_abstract(abstract, mark) for abstract in found]
+    return tuple(found)
+
+
+def structure(abstract: Abstract) -> tuple[Any, ...] | None:
+    """The nesting of tuples in ``abstract``, as the call path checks it; None for what is not a tuple."""
+    if isinstance(abstract, Tuple):
+        return tuple(structure(item) for item in abstract.items)
+    return None

@@ -1,0 +1,228 @@
+"""Specialisations: a function, or its gradient, compiled for one tuple of abstract arguments and what it captured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adc import aliasing, binding
+from adc.backend.abi import Out, Output, Param, TupleOut
+from adc.compiler import Builtin, Staged, compile_functions, result_type, scalar_result
+from adc.errors import ArgumentError
+from adc.frontend import Leaf, Traced
+from adc.frontend.abstract import Array, Scalar, Static, abstract_of
+from adc.selecting import GradLeaf, GradTree, Wanted, select
+from adc.signature import at, replace_leaves
+
+NDArray = np.ndarray[Any, Any]
+
+
+class Specialisation:
+    """What all kinds have in common: whether it still fits, and the values of the leaves of a call."""
+
+    def __init__(self, staged: Staged, traced: Traced) -> None:
+        self.staged = staged
+        self.subject = staged.subject
+        self.names = staged.subject.parameters.names
+        self.abstracts = staged.abstracts
+        self.traced = traced
+        self.direct: Builtin | None = None  # takes all arguments by position, without Python in between
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        """The result of a call with the values of all parameters."""
+        raise NotImplementedError
+
+    def fits(self) -> bool:
+        """Whether what the function reads by name is still what it was traced with, or of the same types."""
+        for guard in self.traced.guards:
+            if Static(guard.fetch()) != Static(guard.expected):
+                return False
+        return all(abstract_of(leaf.fetch()) == leaf.abstract for leaf in self.captures())
+
+    def captures(self) -> list[Leaf]:
+        return [leaf for leaf in self.traced.leaves if leaf.kind == "capture"]
+
+    def leaf_values(self, values: tuple[Any, ...]) -> list[Any]:
+        """The values of the IR arguments, captured ones included."""
+        return [
+            leaf.fetch() if leaf.kind == "capture" else at(values, binding.leaf_path(self.names, leaf))
+            for leaf in self.traced.leaves
+        ]
+
+    def leaf_name(self, position: int) -> str:
+        path = self.traced.leaves[position].path
+        return str(path[0]) + "".join(f"[{k}]" for k in path[1:])
+
+    def check_captures(self, leaves: list[Any], matters: Callable[[int, int], bool]) -> None:
+        """Refuse arguments that overlap a captured array, where that matters to the pair of them."""
+        arrays = {k: v for k, v in enumerate(leaves) if isinstance(v, np.ndarray)}
+        captured = [k for k in arrays if self.traced.leaves[k].kind == "capture"]
+        if not captured:
+            return
+        for c in captured:
+            for k in arrays:
+                if k != c and matters(k, c) and aliasing.groups({k: arrays[k], c: arrays[c]}):
+                    raise ArgumentError(
+                        f"{self.subject.name}: argument {self.leaf_name(k)} shares memory with {self.leaf_name(c)}, "
+                        "which the function reads by name",
+                        help=f"pass {self.leaf_name(c)} as an argument too",
+                    )
+
+    def alias_groups(self) -> dict[int, list[int]]:
+        """The IR arguments of each alias group."""
+        found: dict[int, list[int]] = {}
+        for k, leaf in enumerate(self.traced.leaves):
+            if isinstance(leaf.abstract, Array) and leaf.abstract.alias is not None:
+                found.setdefault(leaf.abstract.alias, []).append(k)
+        return found
+
+
+class Primal(Specialisation):
+    """The function itself."""
+
+    def __init__(self, staged: Staged, miss: Callable[..., Any]) -> None:
+        traced = staged.traced()
+        super().__init__(staged, traced)
+        module = staged.primal(traced)
+        params = binding.leaf_params(self.names, traced, read_only=False)
+        disjoint = binding.disjoint_pairs(traced, traced.mutated)
+        guards = binding.guard_params(self.names, self.abstracts, traced)
+        signature = binding.signature(
+            self.names,
+            self.abstracts,
+            module,
+            traced.entry,
+            [*guards, *params],
+            binding.primal_output(traced.result),
+            disjoint=tuple((a + len(guards), b + len(guards)) for a, b in disjoint),
+            threads=self.subject.options.threads or 0,
+        )
+        (self.direct,) = compile_functions(staged, module, [signature], miss)
+        self.signature = signature
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        mutated = self.traced.mutated
+        self.check_captures(self.leaf_values(values), lambda k, c: k in mutated)
+        assert self.direct is not None
+        return self.direct(*values)
+
+
+class Gradient(Specialisation):
+    """The gradient, with the value or without. Overlapping arguments take a way of their own through Python."""
+
+    def __init__(self, staged: Staged, selection: Any, miss: Callable[..., Any], *, with_value: bool) -> None:
+        traced = staged.traced()
+        super().__init__(staged, traced)
+        self.with_value = with_value
+        self.result = scalar_result(self.subject, traced)
+        self.value_type = result_type(traced, self.result.position)
+        self.wanted = select(self.subject.name, self.names, self.abstracts, traced, selection)
+        module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value)
+        func = module.funcs[self.adjoint.name]
+        self.shadows = binding.shadow_positions(func)
+        self.aliased = bool(self.alias_groups())
+        guards = binding.guard_params(self.names, self.abstracts, traced)
+        leaves = binding.leaf_params(self.names, traced, read_only=not self.aliased)
+        shift = len(guards)
+        if self.aliased:
+            types = [func.args[len(traced.leaves) + n].type for n in range(len(self.shadows))]
+            extra: list[Param] = binding.explicit_shadows(len(self.names), types)
+            output: Output = TupleOut(tuple(Out(k) for k in range(len(func.result_types))))
+        else:
+            output, made = binding.gradient_output(traced, self.wanted, self.shadows, shift, with_value=with_value)
+            extra = list(made)
+        disjoint = binding.disjoint_pairs(traced, (), frozenset(self.wanted.wrt))
+        self.signature = binding.signature(
+            self.names,
+            self.abstracts,
+            module,
+            func.name,
+            [*guards, *leaves, *extra],
+            output,
+            disjoint=tuple((a + shift, b + shift) for a, b in disjoint),
+            extra_arguments=len(self.shadows) if self.aliased else 0,
+            threads=self.subject.options.threads or 0,
+        )
+        (self.kernel,) = compile_functions(staged, module, [self.signature], miss)
+        if not self.aliased and not self.wanted.named:
+            self.direct = self.kernel
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        leaves = self.leaf_values(values)
+        wrt = set(self.wanted.wrt)
+        self.check_captures(leaves, lambda k, c: self._may_matter(k, c, wrt))
+        if not self.aliased:
+            return binding.name_gradients(self.kernel(*values), self.wanted, with_value=self.with_value)
+        names = {k: self.leaf_name(k) for k in range(len(leaves))}
+        arranged = arrange(self, leaves, self.shadows, names, copy=True)
+        replaced = {
+            binding.leaf_path(self.names, self.traced.leaves[k]): array for k, array in arranged.copies.items()
+        }
+        results = self.kernel(*replace_leaves(values, replaced), *(arranged.shadows[k] for k in self.shadows))
+        return self._assemble(results, arranged.shadows)
+
+    def _may_matter(self, k: int, c: int, wrt: set[int]) -> bool:
+        if self.traced.leaves[k].kind == "capture":
+            return k in wrt and c in wrt
+        floats = all(self.traced.leaves[n].abstract.element.is_float for n in (k, c))  # type: ignore[attr-defined]
+        return floats and (k in wrt or c in wrt)
+
+    def _assemble(self, results: tuple[Any, ...], shadows: Mapping[int, NDArray]) -> Any:
+        """The Python result of a call that was given its shadows."""
+        rest = iter(results[1:] if self.with_value else results)
+        scalars = {}
+        for k in self.wanted.wrt:
+            abstract = self.traced.leaves[k].abstract
+            if isinstance(abstract, Scalar):
+                scalars[k] = binding.as_scalar(next(rest), abstract.type, strong=not abstract.weak)
+
+        def build(tree: GradTree) -> Any:
+            if tree is None:
+                return None
+            if isinstance(tree, GradLeaf):
+                return shadows[tree.position] if tree.position in shadows else scalars[tree.position]
+            return tuple(build(item) for item in tree.items)
+
+        positional = tuple(build(tree) for tree in self.wanted.positional)
+        gradients: Any = positional[0] if self.wanted.single else positional
+        if self.wanted.named:
+            by_name = {name: build(tree) for name, tree in self.wanted.named}
+            gradients = (gradients, by_name) if positional else by_name
+        if not self.with_value:
+            return gradients
+        t = self.value_type
+        return binding.as_scalar(results[0], t, strong=self.result.strong), gradients
+
+
+@dataclass
+class Arranged:
+    """Arrays that overlapping arguments are replaced by, and the shadows of arguments."""
+
+    copies: dict[int, NDArray]
+    shadows: dict[int, NDArray]
+
+
+def arrange(
+    spec: Specialisation, leaves: list[Any], shadows: list[int], names: Mapping[int, str], *, copy: bool
+) -> Arranged:
+    """Shadows of the arguments ``shadows``: laid out alike where arguments overlap, else of the same kind of layout.
+
+    With ``copy`` also copies, laid out alike, of the groups in which some array is written.
+    """
+    arranged = Arranged({}, {})
+    for members in spec.alias_groups().values():
+        arrays = {k: leaves[k] for k in members}
+        shadowed = {k: v for k, v in arrays.items() if k in shadows}
+        if shadowed:
+            arranged.shadows.update(aliasing.laid_out_alike(shadowed, copy=False, names=names))
+        if copy and any(k in spec.traced.mutated for k in members):
+            arranged.copies.update(aliasing.laid_out_alike(arrays, copy=True, names=names))
+    for k in shadows:
+        if k not in arranged.shadows:
+            abstract = spec.traced.leaves[k].abstract
+            assert isinstance(abstract, Array)
+            arranged.shadows[k] = aliasing.zeros(leaves[k].shape, leaves[k].dtype, abstract.layout)
+    return arranged
