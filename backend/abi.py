@@ -7,7 +7,7 @@ stored through its ``out``: a memref as data pointer, extents and strides, whate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -65,7 +65,7 @@ class ArrayParam:
 
 @dataclass(frozen=True)
 class ShadowParam:
-    """A new zeroed array like the array that is parameter ``of``; it can be part of the result."""
+    """A new zeroed C-contiguous array of the shape and dtype of parameter ``of``; it can be part of the result."""
 
     of: int
 
@@ -158,19 +158,4 @@ def register_type(t: Type) -> str:
 def result_words(t: Type) -> int:
     """How many words of 8 bytes a result of type ``t`` takes behind its out pointer."""
     return 1 + 2 * t.rank if isinstance(t, MemRefType) else 1
-
-
-def passed_types(params: Sequence[Param]) -> list[Type]:
-    """The IR types of what is passed for ``params``, memrefs with all strides or none."""
-    types: list[Type] = []
-    for param in params:
-        if isinstance(param, ScalarParam | ArrayParam):
-            types.append(param.type)
-        elif isinstance(param, ShadowParam):
-            like = params[param.of]
-            assert isinstance(like, ArrayParam)
-            types.append(like.type)
-        elif isinstance(param, RecordParam):
-            types.append(RecordType())
-    return types
 

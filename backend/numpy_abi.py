@@ -30,7 +30,6 @@ _TABLE = {
     "PyArray_New": 93,
     "PyArray_NewFromDescr": 94,
     "PyArray_Zeros": 183,
-    "PyArray_NewLikeArray": 277,
 }
 DECLARATIONS = {
     "PyArray_DescrFromType": "declare ptr @PyArray_DescrFromType(i32)",
@@ -39,7 +38,6 @@ DECLARATIONS = {
     "PyArray_New": "declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
     "PyArray_NewFromDescr": "declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
     "PyArray_Zeros": "declare ptr @PyArray_Zeros(i32, ptr, ptr, i32)",
-    "PyArray_NewLikeArray": "declare ptr @PyArray_NewLikeArray(ptr, i32, ptr, i32)",
 }
 # dtype objects, and the types of NumPy's scalars, by the name that compiled code knows them by.
 OBJECTS: dict[str, object] = {

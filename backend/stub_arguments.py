@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adc.backend import numpy_abi, python_abi, support
 from adc.backend.abi import (
@@ -79,7 +79,9 @@ class Arguments:
                 like = self.w.signature.params[param.of]
                 assert isinstance(like, ArrayParam)
                 self.shadow_slots[position] = slot = self._shadow(self.arrays[param.of], like)
-                self.arrays[position] = shadow = self._read(self.w.let(f"load ptr, ptr {slot}"), like)
+                self.arrays[position] = shadow = self._read(
+                    self.w.let(f"load ptr, ptr {slot}"), replace(like, layout="C")
+                )
                 self._values[position] = shadow.words
 
     # Objects ----------------------------------------------------------------------------------------------------------
@@ -267,22 +269,12 @@ class Arguments:
         w.require(w.let(f"or i1 {below}, {above}"), "miss")
 
     def _shadow(self, array: ArrayValue, param: ArrayParam) -> str:
-        """A slot that holds a new zeroed array with the extents of ``array``, its axes in the same order in memory."""
+        """A slot that holds a new zeroed array with the extents of ``array``."""
         w = self.w
         dtype = w.symbol(numpy_abi.dtype_symbol(param.element))
         w.call_void("Py_IncRef", f"ptr {dtype}")  # the call takes a reference
-        if array.strides is None:
-            dimensions = w.field(array.object, numpy_abi.DIMENSIONS)
-            new = w.call("PyArray_Zeros", f"i32 {param.rank}", f"ptr {dimensions}", f"ptr {dtype}", "i32 0")
-        else:
-            order = numpy_abi.KEEP_ORDER
-            new = w.call("PyArray_NewLikeArray", f"ptr {array.object}", f"i32 {order}", f"ptr {dtype}", "i32 0")
+        dimensions = w.field(array.object, numpy_abi.DIMENSIONS)
+        new = w.call("PyArray_Zeros", f"i32 {param.rank}", f"ptr {dimensions}", f"ptr {dtype}", "i32 0")
         slot = w.own(new)
         w.require(w.let(f"icmp ne ptr {new}, null"), "fail")
-        if array.strides is not None:
-            total = str(scalar_bytes(param.element))
-            for extent in array.extents:
-                total = w.let(f"mul i64 {total}, {extent}")
-            w.declarations["llvm.memset.p0.i64"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
-            w.do(f"call void @llvm.memset.p0.i64(ptr {w.field(new, numpy_abi.DATA)}, i8 0, i64 {total}, i1 false)")
         return slot
