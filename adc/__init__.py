@@ -9,13 +9,21 @@
         return x
 
     f(3.0, 2), f.grad(3.0, 2)        # 81.0, 108.0
+
+Names are loaded when they are first used, so that a layer below (``adc.ir``) can be imported by itself.
 """
 
-from adc import errors
-from adc.decorator import JitFunction, grad, jit_grad, pullback, value_and_grad, vjp
-from adc.errors import AdcError
-from adc.frontend import prange
-from adc.pullback import Pullback
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adc import errors
+    from adc.decorator import JitFunction, grad, jit_grad, pullback, value_and_grad, vjp
+    from adc.errors import AdcError
+    from adc.frontend import prange
+    from adc.pullback import Pullback
 
 __all__ = [
     "AdcError",
@@ -29,3 +37,27 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+_HOMES = {
+    "AdcError": "adc.errors",
+    "JitFunction": "adc.decorator",
+    "Pullback": "adc.pullback",
+    "grad": "adc.decorator",
+    "jit_grad": "adc.decorator",
+    "prange": "adc.frontend",
+    "value_and_grad": "adc.decorator",
+    "vjp": "adc.decorator",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return importlib.import_module("adc.errors")
+    if name == "pullback":
+        value = importlib.import_module("adc.decorator").pullback
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
+        raise AttributeError(f"module 'adc' has no attribute {name!r}")
+    globals()[name] = value
+    return value
