@@ -155,7 +155,7 @@ def bound(e: FunctionEmitter, op: Op) -> None:
         result = e.let(f"select i1 {negative}, i64 {wrapped}, i64 {subscript}")
     if op.attrs["check"]:
         inside = e.let(f"icmp ult i64 {result}, {extent}")
-        message = "index {} is out of bounds for an axis of size {}"
+        message = "index {} is out of bounds for axis with size {}"
         e.trap_unless(inside, Site("IndexError", message, op.loc, (index, index)), [subscript, extent])
     e.env[op.result] = result
 
