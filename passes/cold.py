@@ -1,0 +1,27 @@
+"""Code that is there for the rare case: slow copies of loops, which later passes need not optimise.
+
+An ``scf.if`` says which of its regions is cold by the attribute ``adc.cold``, "then" or "else".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adc.ir import ops
+from adc.ir.core import Block, Op
+
+COLD = "adc.cold"
+
+
+def warm_regions(op: Op) -> tuple[Block, ...]:
+    """The regions of ``op`` that are worth the effort."""
+    cold = op.attrs.get(COLD) if op.opdef is ops.if_ else None
+    return op.regions if cold is None else op.regions[1:] if cold == "then" else op.regions[:1]
+
+
+def walk_warm(block: Block) -> Iterator[Op]:
+    """Every operation outside cold regions, outer before inner, in order."""
+    for op in block.ops:
+        yield op
+        for region in warm_regions(op):
+            yield from walk_warm(region)
