@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from adc.decorator import JitFunction, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
     from adc.frontend import prange
-    from adc.pullback import Pullback
+    from adc.pullbacks import Pullback
 
 __all__ = [
     "AdcError",
@@ -41,10 +41,11 @@ __all__ = [
 _HOMES = {
     "AdcError": "adc.errors",
     "JitFunction": "adc.decorator",
-    "Pullback": "adc.pullback",
+    "Pullback": "adc.pullbacks",
     "grad": "adc.decorator",
     "jit_grad": "adc.decorator",
     "prange": "adc.frontend",
+    "pullback": "adc.decorator",
     "value_and_grad": "adc.decorator",
     "vjp": "adc.decorator",
 }
@@ -53,11 +54,8 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name == "errors":
         return importlib.import_module("adc.errors")
-    if name == "pullback":
-        value = importlib.import_module("adc.decorator").pullback
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
-    else:
+    if name not in _HOMES:
         raise AttributeError(f"module 'adc' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

@@ -38,7 +38,7 @@ def leaf_path(names: Sequence[str], leaf: Leaf) -> Path:
 
 
 def leaf_params(names: Sequence[str], traced: Traced, *, read_only: bool) -> list[Param]:
-    """One parameter for each IR argument of the traced function. ``read_only``: nothing of the caller's is stored to."""
+    """One parameter for each IR argument of the traced function. ``read_only``: none of the caller's is stored to."""
     params: list[Param] = []
     for position, leaf in enumerate(traced.leaves):
         source = Fetched(leaf.fetch) if leaf.kind == "capture" else Argument(leaf_path(names, leaf))
@@ -127,7 +127,15 @@ def signature(
     arguments = (*(structure(a) for a in abstracts), *(None,) * extra_arguments)
     results = module.funcs[function].result_types
     return Signature(
-        function, arguments, tuple(params), results, output, disjoint, context=context, release_gil=long, threads=threads
+        function,
+        arguments,
+        tuple(params),
+        results,
+        output,
+        disjoint,
+        context=context,
+        release_gil=long,
+        threads=threads,
     )
 
 

@@ -13,7 +13,7 @@ from adc.compiler import Staged, Subject
 from adc.errors import AdcError, ArgumentError
 from adc.frontend.abstract import Abstract
 from adc.options import ArgNames, ArgNums, Engine, Options, Selection, selection
-from adc.pullback import Pullback, PullbackCode
+from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import Parameters, abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
 

@@ -2,7 +2,7 @@
 
 ====================  ==========================================================================================
 traced                the function as it was written, operation by operation
-simplified            after folding, forwarding and hoisting, loops proved independent made parallel: what is differentiated
+simplified            after folding, forwarding, hoisting; independent loops are parallel: what is differentiated
 plan                  for each value that the reverse sweep needs: had again, recomputed or stored, and why
 adjoint               the gradient: forward and reverse sweep
 lowered               primal and gradient as they are translated, parallel updates chosen
@@ -100,7 +100,9 @@ def dump(
     return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
 
 
-def dump_requested(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection, stream: TextIO | None = None) -> None:
+def dump_requested(
+    subject: Subject, abstracts: Sequence[Abstract], chosen: Selection, stream: TextIO | None = None
+) -> None:
     """Print the stages that ``ADC_DUMP_IR`` asks for, to stderr."""
     requested = os.environ.get("ADC_DUMP_IR")
     if requested is None:

@@ -26,7 +26,13 @@ def _engine() -> Engine:
 
 
 def native(
-    module: Module, signatures: Sequence[Signature], *, parallel: bool, miss: Callable[..., Any], name: str, doc: str | None
+    module: Module,
+    signatures: Sequence[Signature],
+    *,
+    parallel: bool,
+    miss: Callable[..., Any],
+    name: str,
+    doc: str | None,
 ) -> list[Builtin]:
     """Compile ``module`` and return a built-in function for each of ``signatures``.
 

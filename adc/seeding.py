@@ -54,7 +54,8 @@ def _reverse(module: Module, name: str, plan: CallPlan) -> tuple[str, tuple[int,
         t = primal.result_types[k]
         types.append(memref(t.element, t.rank) if isinstance(t, MemRefType) else t)
         hints.append(f"result{k}_bar")
-    func = Func(module.unique_name(f"{name}.reverse"), [*types, record], reverse.result_types, [*hints, "record"], primal.loc)
+    called = module.unique_name(f"{name}.reverse")
+    func = Func(called, [*types, record], reverse.result_types, [*hints, "record"], primal.loc)
     func.arg_attrs[:fixed] = [dict(attrs) for attrs in reverse.arg_attrs[:fixed]]
     with insert_at(func.body, primal.loc):
         packed = augmented.result_types[len(primal.result_types) :]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.errors import ArgumentError, DifferentiationError
-from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple
 from adc.frontend import Leaf, Traced
+from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple
 from adc.options import Selection
 
 
@@ -59,7 +59,9 @@ def is_float(abstract: Abstract) -> bool:
     return isinstance(abstract, Array) and abstract.element.is_float
 
 
-def select(function: str, names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced, chosen: Selection) -> Wanted:
+def select(
+    function: str, names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced, chosen: Selection
+) -> Wanted:
     """The leaves that ``chosen`` means. Raises for arguments that there are not, or that have no gradient."""
     leaves = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"}
     captured = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "capture"}
@@ -121,7 +123,9 @@ def _of_capture(
     return tree
 
 
-def _capture_tree(path: tuple[str | int, ...], found: dict[tuple[str | int, ...], int], leaves: Sequence[Leaf]) -> GradTree:
+def _capture_tree(
+    path: tuple[str | int, ...], found: dict[tuple[str | int, ...], int], leaves: Sequence[Leaf]
+) -> GradTree:
     if path in found:
         return GradLeaf(found[path]) if is_float(leaves[found[path]].abstract) else None
     deeper = sorted({p[len(path)] for p in found if p[: len(path)] == path and len(p) > len(path)}, key=int)

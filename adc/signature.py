@@ -12,6 +12,7 @@ from adc import aliasing
 from adc.errors import ArgumentError
 from adc.frontend.abstract import Abstract, Array, Tuple, abstract_of, map_abstract, with_alias
 
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -22,8 +23,7 @@ class Parameters:
         self.function = getattr(fn, "__qualname__", repr(fn))
         self.signature = inspect.signature(fn)
         self.names = tuple(self.signature.parameters)
-        kinds = [p.kind for p in self.signature.parameters.values()]
-        self._plain = all(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+        self._plain = all(p.kind in _POSITIONAL for p in self.signature.parameters.values())
         for parameter in self.signature.parameters.values():
             if parameter.kind in _VARIADIC:
                 star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"
@@ -97,7 +97,8 @@ def plain(value: Any, where: str) -> Any:
         return value
     if isinstance(value, list | dict | set | bytearray):
         raise ArgumentError(
-            f"argument {where}: a {kind.__name__} is not supported", help="pass a NumPy array, or a tuple of numbers and arrays"
+            f"argument {where}: a {kind.__name__} is not supported",
+            help="pass a NumPy array, or a tuple of numbers and arrays",
         )
     if isinstance(value, bool | int | float) and not hasattr(kind, "__members__"):
         return float(value) if isinstance(value, float) else int(value)

@@ -14,7 +14,7 @@ from adc.compiler import Builtin, Staged, compile_functions, result_type, scalar
 from adc.errors import ArgumentError
 from adc.frontend import Leaf, Traced
 from adc.frontend.abstract import Array, Scalar, Static, abstract_of
-from adc.selecting import GradLeaf, GradTree, Wanted, select
+from adc.selecting import GradLeaf, GradTree, select
 from adc.signature import at, replace_leaves
 
 NDArray = np.ndarray[Any, Any]

@@ -74,7 +74,9 @@ class PullbackCode(Specialisation):
         signatures = [self.forward_signature, self.reverse_signature]
         self.forward, self.reverse = compile_functions(staged, module, signatures, miss)
 
-    def _reverse_params(self, leaf_params: Sequence[Param], shadow_types: Sequence[Type], has_record: bool) -> list[Param]:
+    def _reverse_params(
+        self, leaf_params: Sequence[Param], shadow_types: Sequence[Type], has_record: bool
+    ) -> list[Param]:
         params: list[Param] = []
         for k in self.plan.kept:
             like = leaf_params[k]
@@ -142,7 +144,7 @@ class Pullback:
         self._record = record
         self._kept = {k: leaves[k] for k in code.plan.kept}
         self._marks = {k: fingerprint(leaves[k]) for k in code.read_in_reverse}
-        self._shapes = {k: shape for k, shape in _shapes(code.traced.result, result)}
+        self._shapes = dict(_shapes(code.traced.result, result))
         # Shape and dtype of each array: the results may not depend on some of them at all.
         self._like = {k: (v.shape, v.dtype) for k, v in enumerate(leaves) if isinstance(v, np.ndarray)}
         self._lock = threading.Lock()
@@ -274,7 +276,7 @@ def fingerprint(array: NDArray) -> tuple[Any, ...]:
     if array.size == 0:
         return (array.shape,)
     whole = np.ascontiguousarray(array)
-    words = whole.reshape(-1).view(np.uint64 if whole.itemsize == 8 else np.uint32 if whole.itemsize == 4 else np.uint8)
+    words = whole.reshape(-1).view({8: np.uint64, 4: np.uint32, 1: np.uint8}[whole.itemsize])
     width = 512
     body = words[: words.size - words.size % width].reshape(-1, width)
     columns = np.bitwise_xor.reduce(body, axis=0) if len(body) else words[:0]
