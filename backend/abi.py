@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f64, index
+from adc.ir.types import FloatType, IntType, MemRefType, Type, f64, index
 
 Layout = Literal["C", "inner", "any"]
 Structure = tuple["Structure", ...] | None  # None: not a tuple
