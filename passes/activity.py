@@ -207,9 +207,7 @@ class _Analysis:
                 return frozenset(range(len(func.result_types))), memrefs
             inner = _Analysis(self.module, func, Interface(varied, frozenset()), self.stack)
             inner._fixpoint(inner.result.varied, [func.args[k] for k in varied], inner._forward)
-            args = frozenset(
-                k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType) and inner._marked(a)
-            )
+            args = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType) and inner._marked(a))
             self.forward[key] = (inner._positions(func.body.terminator.operands), args)
         return self.forward[key]
 
@@ -229,9 +227,7 @@ class _Analysis:
                 self._mark(op.operands[0])
         elif kind is ops.call:
             results = self._positions(op.results)
-            args = frozenset(
-                k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and self._marked(v)
-            )
+            args = frozenset(k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and self._marked(v))
             for k in self._summary_backward(op.attrs["callee"], results, args):
                 self._mark(op.operands[k])
         else:

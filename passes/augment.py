@@ -48,9 +48,7 @@ def _sequential(op: Op) -> Op:
     end = body.terminator
     body.set_ops(body.ops[:-1])
     with insert_at(body, op.loc):
-        combined = [
-            _combine(kind, a, v) for kind, a, v in zip(end.attrs["kinds"], carried, end.operands, strict=True)
-        ]
+        combined = [_combine(kind, a, v) for kind, a, v in zip(end.attrs["kinds"], carried, end.operands, strict=True)]
         build(ops.yield_, combined)
     end.drop()
     op.regions = ()
@@ -102,9 +100,7 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
     calls = [op for op in augmented.func.walk() if op.opdef is ops.call]
     stable = {
         op: frozenset(
-            k
-            for k, v in enumerate(op.operands)
-            if isinstance(v.type, MemRefType) and legality.intact_after(op, v)
+            k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and legality.intact_after(op, v)
         )
         for op in calls
     }
@@ -121,9 +117,7 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
                 continue
             augmented.calls[op] = plan
             lacking = [op.operands[k] for k in plan.shadows if not activity.has_shadow(op.operands[k])]
-            lacking += [
-                op.results[k] for k in plan.shadow_results if not activity.has_shadow(op.results[k])
-            ]
+            lacking += [op.results[k] for k in plan.shadow_results if not activity.has_shadow(op.results[k])]
             if lacking:
                 for memref in lacking:
                     activity.give_shadow(memref)

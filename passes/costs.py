@@ -79,5 +79,5 @@ def storage_cost(value: Value) -> float:
     """Of keeping one instance of a value for the reverse sweep; for an allocation, of keeping its memory as well."""
     size = float(scalar_bytes(value.type))
     if isinstance(value.type, MemRefType) and value.op is not None and value.op.opdef is ops.alloc:
-        size += DEFAULT_TRIPS ** value.type.rank * scalar_bytes(value.type.element)
+        size += DEFAULT_TRIPS**value.type.rank * scalar_bytes(value.type.element)
     return STORE_BYTE * size

@@ -52,9 +52,9 @@ def gradient(module: Module, name: str, wrt: tuple[int, ...], *, with_value: boo
     """Add ``name.grad`` to ``module``: forward and reverse sweep of ``name``, whose first result is a float.
 
     It takes the arguments, then the shadows (zeroed; marked ``adc.shadow``) of the memref arguments in ``wrt`` and of
-    those that may overlap others (marked ``adc.alias``), into which the gradient is accumulated. It returns the results
-    of the function if ``with_value``, then the cotangents of the float arguments in ``wrt``. Arguments that the function
-    writes to are copied first, except those that may overlap: of these the caller passes copies.
+    those that may overlap others (marked ``adc.alias``), into which the gradient is accumulated. It returns the
+    results of the function if ``with_value``, then the cotangents of the float arguments in ``wrt``. Arguments that
+    the function writes to are copied first, except those that may overlap: of these the caller passes copies.
     """
     return _Differentiator(module).gradient(name, wrt, with_value)
 
@@ -65,9 +65,7 @@ def split(module: Module, name: str, wrt: tuple[int, ...]) -> tuple[Adjoint, Cal
     func = module.funcs[name]
     memrefs = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType))
     floats = frozenset(
-        k
-        for k, t in enumerate(func.result_types)
-        if t.is_float or (isinstance(t, MemRefType) and t.element.is_float)
+        k for k, t in enumerate(func.result_types) if t.is_float or (isinstance(t, MemRefType) and t.element.is_float)
     )
     interface = Interface(frozenset(wrt), floats, memrefs)
     differentiator = _Differentiator(module)
@@ -81,7 +79,7 @@ class _Differentiator:
         self.plans: dict[tuple[str, Interface, frozenset[int]], CallPlan] = {}
         self.adjoints: dict[tuple[str, Interface, frozenset[int]], Adjoint] = {}
 
-    # One function -----------------------------------------------------------------------------------------------------
+    # One function ----------------------------------------------------------------------------------------------------
 
     def gradient(self, name: str, wrt: tuple[int, ...], with_value: bool) -> Adjoint:
         primal = self.module.funcs[name]
@@ -203,7 +201,7 @@ class _Differentiator:
             func.name, rev.name, tuple(positions), shadow_results, kept, cotangents_in, floats_out, bool(residuals)
         )
 
-    # Steps -----------------------------------------------------------------------------------------------------------------
+    # Steps -----------------------------------------------------------------------------------------------------------
 
     def _store(self, augmented: Augmented, recipes: Recipes) -> tuple[StoragePlan, Tape]:
         plan = plan_storage(augmented, recipes)

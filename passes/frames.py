@@ -8,11 +8,13 @@ block is thus computed in front of that region, once.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.alias import strip_views
-from adc.ir.builder import build, insert_at
+from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Loc, Op, Value
 from adc.ir.rewrite import clone_op
 from adc.passes.demand import Augmented
@@ -53,6 +55,16 @@ class Reader:
             frame = frame.parent
         raise AssertionError("a primal value is wanted outside the mirror of its block")
 
+    @contextlib.contextmanager
+    def _inside(self, frame: Frame) -> Iterator[None]:
+        """Build at the current end of ``frame``, an outer frame perhaps; constants go there as well."""
+        outer, self.frame = self.frame, frame
+        try:
+            with insert_at(frame.target, frame.loc):
+                yield
+        finally:
+            self.frame = outer
+
     def _home(self, value: Value) -> Frame:
         op = value.op
         if op is not None and op.opdef in (ops.constant, ops.undef):
@@ -64,7 +76,7 @@ class Reader:
         frame = self._home(value)
         known = frame.values.get(value)
         if known is None:
-            with insert_at(frame.target, frame.loc):
+            with self._inside(frame):
                 known = self._make(value, frame)
             known.hint = known.hint or value.hint
             frame.values[value] = known
@@ -80,7 +92,7 @@ class Reader:
         if op is None:
             return self._argument(value)
         mapping = {v: self.value(v) for v in outside_operands(op)}
-        with insert_at(frame.target, op.loc):
+        with at_loc(op.loc):
             return self._repeat(op, mapping).results[value.index]
 
     def _repeat(self, op: Op, mapping: dict[Value, Value]) -> Op:
@@ -126,9 +138,10 @@ class Reader:
         if known is None:
             view = memref.op
             assert view is not None
-            operands = [self.value(v) for v in view.operands[1:]]
-            on = self.shadow(view.operands[0])
-            with insert_at(home.target, view.loc):
-                known = view_of(view, on, operands)
+            with self._inside(home):
+                operands = [self.value(v) for v in view.operands[1:]]
+                on = self.shadow(view.operands[0])
+                with at_loc(view.loc):
+                    known = view_of(view, on, operands)
             home.shadows[memref] = known
         return known

@@ -88,7 +88,7 @@ class ReverseSweep:
         for k, term in zip(active, terms, strict=True):
             self.add(cotangents, op.operands[k], term)
 
-    # Memory ---------------------------------------------------------------------------------------------------------------
+    # Memory ----------------------------------------------------------------------------------------------------------
 
     def _load(self, op: Op, cotangents: Cotangents) -> None:
         g = cotangents.pop(op.result, None)
@@ -133,7 +133,7 @@ class ReverseSweep:
         for k, term in zip(plan.cotangents_out, call.results, strict=True):
             self.add(cotangents, op.operands[k], term)
 
-    # Regions: see reverse_regions ---------------------------------------------------------------------------------------
+    # Regions: see reverse_regions ------------------------------------------------------------------------------------
 
     def outer_values(self, op: Op) -> list[Value]:
         """Active values from outside an operation's regions to whose cotangents its reversal contributes."""

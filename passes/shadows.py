@@ -164,7 +164,6 @@ class _Companions:
                 end.add_operand(self._of(end.operands[result.index], end))
             self.companion[result] = op.add_result(result.type)
 
-
     def _call(self, op: Op) -> None:
         """Call the augmented callee instead: shadows go in, shadows of results and a record come out."""
         plan = self.augmented.calls[op]
@@ -207,4 +206,3 @@ def _insert_before(op: Op, new: Op) -> None:
     assert block is not None
     new.parent = block
     block.ops.insert(block.ops.index(op), new)
-

@@ -125,7 +125,7 @@ class Recipes:
         return self._permuted[loop]
 
     def recipe(self, value: Value) -> Recipe | None:
-        """What ``value`` can be computed from again, and the cost of one such computation; None if it must be stored."""
+        """What ``value`` can be computed from again, and the cost of doing it once; None if it must be stored."""
         if value not in self._cache:
             self._cache[value] = self._argument(value) if value.op is None else self._result(value.op)
         return self._cache[value]

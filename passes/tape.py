@@ -194,5 +194,3 @@ def _visible_outside(value: Value, loop: Op) -> bool:
             return False
         block = op.parent if op is not None else None
     return True
-
-
