@@ -6,5 +6,13 @@ from adc.passes.base import Pipeline
 from adc.passes.canonicalize import Canonicalize
 from adc.passes.cse import CSE
 from adc.passes.dce import DCE
+from adc.passes.dead_stores import DeadStores
+from adc.passes.ifconvert import IfConvert
+from adc.passes.licm import LICM
+from adc.passes.views import FoldViews
 
-SIMPLIFY: Pipeline = (Canonicalize(), CSE(), DCE())
+SIMPLIFY: Pipeline = (Canonicalize(), FoldViews(), CSE(), LICM(), DeadStores(), Canonicalize(), CSE(), DCE())
+"""Clean up code that is to be analysed or differentiated further: traced code, and adjoint code in between."""
+
+FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
+"""After differentiation, before lowering."""

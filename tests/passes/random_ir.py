@@ -1,7 +1,7 @@
 """Random valid IR functions for comparing a pass with the interpreter before and after.
 
-``generate(rng)`` gives a module with an entry ``f(a: f64[?], b: f64[?, ?], n: index, x: f64, y: f64)``. Loops are short,
-integers small; subscripts are checked unless they are in range by construction.
+``generate(rng)`` gives a module with an entry ``f(a: f64[?], b: f64[?, ?], n: index, x: f64, y: f64)``. Loops are
+short, integers small; subscripts are checked unless they are in range by construction.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Generator:
             build(ops.return_, [ops.addf(z, const(1.0, f64))])
         self.module.add(callee)
 
-    # Values ------------------------------------------------------------------------------------------------------------
+    # Values -----------------------------------------------------------------------------------------------------------
 
     def all(self, t: Type) -> list[Value]:
         return [v for level in self.scope for v in level if v.type == t]
@@ -107,10 +107,10 @@ class Generator:
         assert isinstance(m.type, MemRefType)
         return m, [self.subscript(ops.dim(m, dim=d)) for d in range(m.type.rank)]
 
-    # Statements --------------------------------------------------------------------------------------------------------
+    # Statements -------------------------------------------------------------------------------------------------------
 
     def statements(self, depth: int) -> None:
-        for _ in range(self.rng.randrange(2, 7)):
+        for _ in range(self.rng.randrange(3, 10)):
             if self.budget <= 0:
                 return
             self.budget -= 1
@@ -238,7 +238,7 @@ class Generator:
                 build(ops.yield_, [x])
             self.add(build(ops.if_, [same], result_types=[index], regions=[body, other]).result)
 
-    # Control -----------------------------------------------------------------------------------------------------------
+    # Control ----------------------------------------------------------------------------------------------------------
 
     def nested(self, block: Block, depth: int) -> None:
         self.scope.append(list(block.args))
@@ -346,7 +346,7 @@ def ops_store(*operands: Value) -> None:
     build(ops.store, operands)
 
 
-def generate(rng: random.Random, size: int = 40, fresh: bool = False) -> Module:
+def generate(rng: random.Random, size: int = 60, fresh: bool = False) -> Module:
     return Generator(rng, size, fresh).module_of_f()
 
 

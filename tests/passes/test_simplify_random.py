@@ -17,7 +17,11 @@ from adc.passes.base import Pass, run_pipeline
 from adc.passes.canonicalize import Canonicalize
 from adc.passes.cse import CSE
 from adc.passes.dce import DCE
-from adc.passes.pipelines import SIMPLIFY
+from adc.passes.dead_stores import DeadStores
+from adc.passes.ifconvert import IfConvert
+from adc.passes.licm import LICM
+from adc.passes.pipelines import FINISH, SIMPLIFY
+from adc.passes.views import FoldViews
 
 
 def _load(name: str) -> ModuleType:
@@ -33,7 +37,11 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     "canonicalize": (Canonicalize(),),
     "cse": (CSE(),),
     "dce": (DCE(),),
-    "simplify": SIMPLIFY,
+    "fold-views": (FoldViews(),),
+    "licm": (LICM(),),
+    "dead-stores": (DeadStores(),),
+    "if-convert": (IfConvert(),),
+    "all": (*SIMPLIFY, *FINISH),
 }
 
 
