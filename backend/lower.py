@@ -1,9 +1,9 @@
 """From a module of the IR to LLVM IR.
 
-Each function ``f`` becomes ``i32 @adc.f(ptr ctx, arguments..., ptr per result)``: a memref argument is a data pointer, its
-extents, and, unless its layout is the identity, its strides in elements; a memref result is written as that many 64-bit
-words, with strides; the status is zero on success. Functions that cannot fail are internal functions that return values,
-with such an interface before those that are exported.
+Each function ``f`` becomes ``i32 @adc.f(ptr ctx, arguments..., ptr per result)``: a memref argument is a data pointer,
+its extents, and, unless its layout is the identity, its strides in elements; a memref result is written as 64-bit
+words, always with strides; the status is zero on success. Functions that cannot fail are internal functions that return
+values, with such an interface before those that are exported.
 """
 
 from __future__ import annotations
@@ -88,6 +88,12 @@ def lower_module(
     )
 
 
+def _debug_scope(module: ModuleEmitter, func: Func) -> str:
+    if module.debug is None:
+        return ""
+    return module.debug.subprogram(module, func.name, f"adc.{func.name}", func.loc)
+
+
 def _parameters(func: Func, aliasing: Aliasing) -> tuple[list[str], list[list[str]]]:
     """The text of the LLVM parameters, and the names that make up each argument."""
     texts, names = ["ptr %ctx"], []
@@ -120,9 +126,7 @@ def _reachable_otherwise(func: Func, aliasing: Aliasing) -> set[int]:
 def _lower_function(module: ModuleEmitter, func: Func, exported: bool) -> None:
     fallible = func.name in module.effects.fallible
     scopes = Scopes(module, func, module.module)
-    scope = ""
-    if module.debug is not None:
-        scope = module.debug.subprogram(module, func.name, f"adc.{func.name}", func.loc)
+    scope = _debug_scope(module, func)
     e = FunctionEmitter(module, func, scopes, Facts.of(func, module.effects), scope)
     e.at(func.loc)
     texts, names = _parameters(func, scopes.aliasing)
@@ -147,13 +151,15 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool) -> None:
 
 def _interface(module: ModuleEmitter, func: Func, texts: list[str], attributes: str) -> None:
     """The common interface before a function that returns values."""
-    scopes = Scopes(module, Func("", []), module.module)
-    e = FunctionEmitter(module, func, scopes, Facts(frozenset(), frozenset()))
+    scope = _debug_scope(module, func)
+    e = FunctionEmitter(module, func, Scopes(module, Func("", []), module.module), Facts.none(), scope)
+    e.at(func.loc)
     plain = [text.replace(" noalias", "") for text in texts]
     results = call_by_value(e, symbol(func.name, "$value"), ", ".join(plain), func.result_types)
     for k, (t, value) in enumerate(zip(func.result_types, results, strict=True)):
         write(e, f"%out{k}", t, value, "")
     e.do("ret i32 0")
     texts = texts + [f"ptr noalias %out{k}" for k in range(len(func.result_types))]
-    head = f"define i32 {symbol(func.name)}({', '.join(texts)}) {attributes} {{"
+    place = f" !dbg {scope}" if scope else ""
+    head = f"define i32 {symbol(func.name)}({', '.join(texts)}) {attributes}{place} {{"
     module.bodies.append(f"{head}\nentry:\n{e.text()}\n}}\n")

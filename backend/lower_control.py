@@ -142,7 +142,7 @@ def return_status(e: FunctionEmitter, op: Op) -> None:
     e.do("ret i32 0")
 
 
-# Checks -----------------------------------------------------------------------------------------------------------------
+# Checks ---------------------------------------------------------------------------------------------------------------
 
 
 def bound(e: FunctionEmitter, op: Op) -> None:
@@ -168,12 +168,12 @@ def assert_(e: FunctionEmitter, op: Op) -> None:
 
 
 def _bits(e: FunctionEmitter, value: str, t: Type) -> str:
-    """A number as 64 bits: an integer sign-extended (a Boolean is 0 or 1), a float as a double."""
+    """A number as 64 bits: an integer sign-extended (a Boolean is 0 or 1); a float's own bits, zeros above."""
     kind = register_type(t)
-    if kind == "float":
-        value, kind = e.let(f"fpext float {value} to double"), "double"
     if kind == "double":
         return e.let(f"bitcast double {value} to i64")
+    if kind == "float":
+        return e.let(f"zext i32 {e.let(f'bitcast float {value} to i32')} to i64")
     if kind == "i64":
         return value
     return e.let(f"{'zext' if kind == 'i1' else 'sext'} {kind} {value} to i64")

@@ -97,10 +97,14 @@ def _stays(memref: Value) -> bool:
 
 @dataclass(frozen=True)
 class Facts:
-    """About the loops of one function: which accumulate into memory, and which have loops (or calls that loop) inside."""
+    """About the loops of a function: which accumulate into memory; which have loops, or calls that loop, inside."""
 
     accumulating: frozenset[Op]
     nesting: frozenset[Op]
+
+    @staticmethod
+    def none() -> Facts:
+        return Facts(frozenset(), frozenset())
 
     @staticmethod
     def of(func: Func, effects: Effects) -> Facts:

@@ -128,7 +128,7 @@ class FunctionEmitter:
         self.scope = scope  # debug scope of this LLVM function
         self.dbg = ""
 
-    # Names, instructions, blocks ---------------------------------------------------------------------------------------
+    # Names, instructions, blocks --------------------------------------------------------------------------------------
 
     def name(self) -> str:
         self._count += 1
@@ -170,7 +170,7 @@ class FunctionEmitter:
         if self.module.debug is not None:
             self.dbg = self.module.debug.location(self.module, loc, self.scope)
 
-    # Values ------------------------------------------------------------------------------------------------------------
+    # Values -----------------------------------------------------------------------------------------------------------
 
     def __getitem__(self, value: Value) -> Operand:
         found = self.env.get(value)
@@ -211,7 +211,8 @@ class FunctionEmitter:
         if t.strides is None:
             return Descriptor(values[0], extents, self.contiguous(extents))
         given = values[1 + t.rank :]
-        return Descriptor(values[0], extents, tuple(v if s is None else str(s) for v, s in zip(given, t.strides, strict=True)))
+        strides = tuple(v if s is None else str(s) for v, s in zip(given, t.strides, strict=True))
+        return Descriptor(values[0], extents, strides)
 
     def contiguous(self, extents: Sequence[str]) -> tuple[str, ...]:
         """The strides of a C-contiguous array."""
@@ -244,7 +245,7 @@ class FunctionEmitter:
             return Descriptor("null", extents, ("1",) * t.rank)
         return "null" if register_type(t) == "ptr" else literal(0, t)
 
-    # Phis --------------------------------------------------------------------------------------------------------------
+    # Phis -------------------------------------------------------------------------------------------------------------
 
     def open_phis(self, types: Sequence[Type]) -> Phis:
         """Phis at the head of a loop, to be completed when what flows into them is known."""
@@ -261,7 +262,7 @@ class FunctionEmitter:
         """Whether an error exit was written."""
         return bool(self._fail_label)
 
-    # Errors ------------------------------------------------------------------------------------------------------------
+    # Errors -----------------------------------------------------------------------------------------------------------
 
     def fail_label(self) -> str:
         """The block that leaves the function after an error."""
@@ -299,7 +300,7 @@ class FunctionEmitter:
         self.branch_if(condition, self.fail_label(), good, f", !prof {weights}")
         self.begin(good)
 
-    # Operations --------------------------------------------------------------------------------------------------------
+    # Operations -------------------------------------------------------------------------------------------------------
 
     def lower_ops(self, block: Block) -> Op:
         """Lower all operations of a block but its terminator, which is returned."""

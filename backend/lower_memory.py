@@ -1,13 +1,13 @@
 """Lowering of memory: allocation, views, loads and stores, whole-array fills and copies, records.
 
-A memref is pointer arithmetic. In memory (as an element of another memref, in a record) it is a struct of 64-bit words:
-pointer, extents, strides. Addresses of elements are ``inbounds``, since subscripts are in range; those of views are not,
-because an empty view may point outside.
+A memref is pointer arithmetic. In memory (as an element of another memref, in a record) it is a struct of 64-bit
+words: pointer, extents, strides. Addresses of elements are ``inbounds``, since subscripts are in range; those of views
+are not, because an empty view may point outside.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from adc.backend.lower_effects import on_stack
 from adc.backend.lower_emitter import FunctionEmitter, Operand, Site
@@ -34,7 +34,7 @@ def _element(memref: Value) -> Type:
     return memref.type.element
 
 
-# Addresses and accesses ---------------------------------------------------------------------------------------------
+# Addresses and accesses -----------------------------------------------------------------------------------------------
 
 
 def offset(e: FunctionEmitter, memref: Descriptor, subscripts: Sequence[str]) -> str:
@@ -166,10 +166,8 @@ def _allocate(e: FunctionEmitter, op: Op, extents: Sequence[str], size: int) -> 
 
 
 def allocate_bytes(e: FunctionEmitter, op: Op, total: str) -> str:
-    e.module.declare(
-        "adc_alloc",
-        'declare noalias align 64 ptr @adc_alloc(ptr, i64) nounwind allockind("alloc,uninitialized") "alloc-family"="adc"',
-    )
+    attributes = 'nounwind allockind("alloc,uninitialized") "alloc-family"="adc"'
+    e.module.declare("adc_alloc", f"declare noalias align 64 ptr @adc_alloc(ptr, i64) {attributes}")
     ptr = e.let(f"call ptr @adc_alloc(ptr %ctx, i64 {total})")
     have = e.let(f"icmp ne ptr {ptr}, null")
     e.trap_unless(have, Site("MemoryError", _MEMORY, op.loc, (index,)), [total])
@@ -304,7 +302,7 @@ def _fill_byte(value: Operand, element: Type) -> str | None:
     return "0" if value == literal(0, element) else None
 
 
-def _each(e: FunctionEmitter, memref: Descriptor, element: Type, visit) -> None:  # type: ignore[no-untyped-def]
+def _each(e: FunctionEmitter, memref: Descriptor, element: Type, visit: Callable[[str], None]) -> None:
     """``visit(address)`` for every element, in loops over the dimensions."""
 
     def nest(k: int, ptr: str) -> None:

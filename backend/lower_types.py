@@ -83,7 +83,7 @@ def carried_values(value: str | Descriptor, t: Type) -> list[str]:
 
 
 def abi_types(t: Type) -> list[str]:
-    """LLVM types of an argument between functions: a memref with all extents, and all strides if it is not C-contiguous."""
+    """LLVM types of an argument between functions: of a memref all extents; all strides if it is not C-contiguous."""
     if not isinstance(t, MemRefType):
         return [register_type(t)]
     return ["ptr", *["i64"] * (t.rank if t.strides is None else 2 * t.rank)]

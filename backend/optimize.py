@@ -2,48 +2,64 @@
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
+import threading
+from functools import cached_property
 
 import llvmlite.binding as llvm
 
 from adc.backend.target import Target
 
 
-@dataclass(frozen=True)
 class Optimized:
-    """An optimised module. LLVM's objects stay inside; the products are made when they are asked for."""
+    """A module after LLVM's default pipeline of a level (0 to 3).
 
-    target: Target
-    level: int
-    _module: llvm.ModuleRef
+    The products are made when they are asked for. ``llvm_ir`` is what the optimiser left, before code
+    generation changes it. May be used from several threads.
+    """
+
+    def __init__(self, text: str, target: Target, level: int = 3) -> None:
+        self.target = target
+        self.level = level
+        self._text = text
+        self._lock = threading.Lock()
+        self._module: llvm.ModuleRef | None = _run_pipeline(text, target, level)
+
+    def _take(self) -> llvm.ModuleRef:
+        """The module, to be used up: optimised again if it was taken before."""
+        with self._lock:
+            module, self._module = self._module, None
+        return module if module is not None else _run_pipeline(self._text, self.target, self.level)
 
     def llvm_ir(self) -> str:
-        return str(self._module)
+        module = self._take()
+        text = str(module)
+        with self._lock:
+            self._module = module
+        return text
 
     def assembly(self) -> str:
-        return self.target.machine(self.level).emit_assembly(self._module)
+        return str(self.target.machine(self.level).emit_assembly(self._take()))
 
-    @functools.cached_property
+    @cached_property
     def object_code(self) -> bytes:
         """A relocatable object file, position-independent."""
-        return self.target.machine(self.level).emit_object(self._module)
+        return bytes(self.target.machine(self.level).emit_object(self._take()))
 
 
 def optimize(text: str, target: Target, level: int = 3) -> Optimized:
-    """Parse LLVM IR and run the default pipeline of an optimisation ``level`` (0 to 3) on it.
+    """Parse LLVM IR and optimise it; raises ``RuntimeError`` if it is not valid."""
+    return Optimized(text, target, level)
 
-    Every call has an LLVM context of its own, so several threads may do this at once.
-    """
+
+def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
+    """The optimised module, in an LLVM context of its own, so that several threads may do this at once."""
     machine = target.machine(level)
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(level)
-    options.loop_vectorization = level >= 2
-    options.slp_vectorization = level >= 2
-    options.loop_interleaving = level >= 2
-    options.loop_unrolling = level >= 2
+    options.loop_vectorization = options.slp_vectorization = level >= 2
+    options.loop_interleaving = options.loop_unrolling = level >= 2
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    return Optimized(target, level, module)
+    return module

@@ -4,12 +4,13 @@ The outermost parallel loop of a nest, if the pass that proved it marked it (``t
 OpenMP's entry points. Its body is outlined into a function that is given a struct: what it uses from outside, and the
 number and size of the blocks that the iterations are cut into. These depend on the trip count alone, and each block is
 run by the same code over the same range whichever thread does it; reductions are per block and combined in order. So
-results do not depend on the number of threads, not in the last bit. A run too short to be worth waking threads calls the
-same function. Where the body ends in an error the thread leaves its blocks, and the status is looked at after the join.
+results do not depend on the number of threads, not in the last bit. A run too short to be worth waking threads calls
+the same function. Where the body ends in an error the thread leaves its blocks; the status is read after the join.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.backend.lower_emitter import FunctionEmitter, Operand
@@ -77,8 +78,16 @@ def _simd(e: FunctionEmitter, op: Op) -> None:
     e.env.update(zip(op.results, results, strict=True))
 
 
-def _iterations(e, op, lower, upper, step, inits, subscript):  # type: ignore[no-untyped-def]
-    """The iterations of a parallel loop in sequence, reducing on the way; ``subscript`` maps the LLVM loop's counter."""
+def _iterations(
+    e: FunctionEmitter,
+    op: Op,
+    lower: str,
+    upper: str,
+    step: str,
+    inits: Sequence[Operand],
+    subscript: Callable[[str], str],
+) -> list[Operand]:
+    """The iterations of a parallel loop in sequence, reducing; ``subscript`` maps the LLVM loop's counter."""
     (block,) = op.regions
     group = "" if op in e.facts.accumulating else e.module.distinct(lambda n: "!{}")
     if group:
@@ -121,7 +130,7 @@ class _Region:
         self.places: dict[str, str] = {}
         self.data = e.name()
 
-    # What the body takes from outside ----------------------------------------------------------------------------------
+    # What the body takes from outside ---------------------------------------------------------------------------------
 
     def capture(self, value: Value) -> Operand:
         outside = self.e[value]
@@ -145,7 +154,7 @@ class _Region:
             self.fields.append("i8" if kind == "i1" else kind)
             self.sources.append(outside)
             address = inside.name()
-            inside.prologue.append(f"  {address} = getelementptr inbounds %DATA, ptr %data, i32 0, i32 {number}{inside.dbg}")
+            self.field(address, number)
             if kind == "i1":
                 byte = inside.name()
                 inside.prologue.append(f"  {byte} = load i8, ptr {address}, align 1{inside.dbg}")
@@ -154,7 +163,12 @@ class _Region:
                 inside.prologue.append(f"  {place} = load {kind}, ptr {address}{inside.dbg}")
         return place
 
-    # Inside --------------------------------------------------------------------------------------------------------------
+    def field(self, name: str, number: int) -> None:
+        """Define, at the start of the function, the address of a field of the struct."""
+        inside = self.inside
+        inside.prologue.append(f"  {name} = getelementptr inbounds %DATA, ptr %data, i32 0, i32 {number}{inside.dbg}")
+
+    # Inside -----------------------------------------------------------------------------------------------------------
 
     def write_function(self) -> None:
         inside, op = self.inside, self.op
@@ -162,7 +176,7 @@ class _Region:
         names = ("%flag", "%status", "%trips", "%blocks", "%size", "%partials")
         for number, (name, kind) in enumerate(zip(names, self._HEADER, strict=True)):
             address = name if name == "%status" else inside.name()
-            inside.prologue.append(f"  {address} = getelementptr inbounds %DATA, ptr %data, i32 0, i32 {number}{inside.dbg}")
+            self.field(address, number)
             if name != "%status":
                 inside.prologue.append(f"  {name} = load {kind}, ptr {address}{inside.dbg}")
         team, ready = inside.new_label(), inside.new_label()
@@ -215,7 +229,7 @@ class _Region:
         slot = e.let(f"mul nuw nsw i64 {number}, {count}") if count > 1 else number
         return e.let(f"getelementptr inbounds i64, ptr {base}, i64 {e.add(slot, str(k))}")
 
-    # Outside -------------------------------------------------------------------------------------------------------------
+    # Outside ----------------------------------------------------------------------------------------------------------
 
     def lower(self) -> None:
         e, op = self.e, self.op

@@ -42,12 +42,13 @@ def _intrinsic(name: str, suffix: str = "") -> Lowering:
     def lower(e: FunctionEmitter, op: Op, *xs: str) -> str:
         kind = _kind(op)
         mangled = f"{name}.{'f' + str(op.result.type.width) if isinstance(op.result.type, FloatType) else kind}"
-        extra = f", {suffix.split()[0]}" if suffix else ""
-        e.module.declare(mangled, f"declare {kind} @{mangled}({', '.join([kind] * len(xs))}{extra})")
-        given = ", ".join(f"{kind} {x}" for x in xs)
-        return e.let(f"call contract {kind} @{mangled}({given}{', ' + suffix if suffix else ''})"
-                     if op.result.type.is_float
-                     else f"call {kind} @{mangled}({given}{', ' + suffix if suffix else ''})")
+        types, given = [kind] * len(xs), [f"{kind} {x}" for x in xs]
+        if suffix:
+            types.append(suffix.split()[0])
+            given.append(suffix)
+        e.module.declare(mangled, f"declare {kind} @{mangled}({', '.join(types)})")
+        flags = "contract " if op.result.type.is_float else ""
+        return e.let(f"call {flags}{kind} @{mangled}({', '.join(given)})")
 
     return lower
 
@@ -76,8 +77,8 @@ def _select(e: FunctionEmitter, op: Op, condition: str, x: str, y: str) -> str:
     return e.let(f"select i1 {condition}, {kind} {x}, {kind} {y}")
 
 
-# Integer division. LLVM leaves division by zero and of the least number by -1 undefined, also where it was moved out of a
-# branch that guards it. So -1 and 0 never reach the divider.
+# Integer division. LLVM leaves division by zero and of the least number by -1 undefined, also where it was moved out of
+# a branch that guards it. So -1 and 0 never reach the divider.
 
 
 def _known(y: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import platform
+import re
 import threading
 import warnings
 from dataclasses import dataclass, replace
@@ -16,16 +17,16 @@ _OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
 OPENMP_SYMBOLS = ("GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads", "omp_in_parallel")
 
 # What a CPU name implies, for code that is not generated for this machine.
-_AVX512_CPUS = frozenset(
-    "x86-64-v4 skylake-avx512 skx cascadelake cooperlake cannonlake icelake-client icelake-server rocketlake tigerlake "
-    "sapphirerapids emeraldrapids graniterapids graniterapids-d diamondrapids znver4 znver5".split()
+_AVX512_CPUS = re.compile(
+    "x86-64-v4|skylake-avx512|skx|cascadelake|cooperlake|cannonlake|icelake-.*|rocketlake|tigerlake|"
+    "sapphirerapids|emeraldrapids|graniterapids.*|diamondrapids|znver[4-9]"
 )
-_AVX2_CPUS = frozenset(
-    "x86-64-v3 haswell broadwell skylake alderlake raptorlake meteorlake arrowlake lunarlake pantherlake gracemont "
-    "sierraforest grandridge clearwaterforest bdver4 znver1 znver2 znver3".split()
+_AVX2_CPUS = re.compile(
+    "x86-64-v3|core-avx2|haswell|broadwell|skylake|alderlake|raptorlake|meteorlake|arrowlake.*|lunarlake|pantherlake|"
+    "gracemont|sierraforest|grandridge|clearwaterforest|bdver4|znver[1-3]"
 )
 # 512-bit instructions lower the clock of these so far that 256-bit vectors are the better choice.
-_SLOW_512_CPUS = frozenset("skylake-avx512 skx cascadelake cooperlake cannonlake".split())
+_SLOW_512_CPUS = frozenset({"skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake"})
 
 _initialised = threading.Lock()
 
@@ -58,9 +59,9 @@ class Target:
             return False
         if f"+{feature}" in self.features.split(","):
             return True
-        if feature in ("avx2", "avx") and self.cpu in _AVX2_CPUS:
+        if feature in ("avx2", "avx") and _AVX2_CPUS.fullmatch(self.cpu):
             return True
-        return feature in ("avx512f", "avx2", "avx") and self.cpu in _AVX512_CPUS
+        return feature in ("avx512f", "avx2", "avx") and bool(_AVX512_CPUS.fullmatch(self.cpu))
 
     @property
     def is_x86(self) -> bool:

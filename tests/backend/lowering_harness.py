@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
 from adc.backend import lower, runtime, support
 from adc.backend.jit import Engine, Library
 from adc.backend.optimize import Optimized, optimize
@@ -36,11 +37,19 @@ class Trapped(Exception):
 class Native:
     """A module compiled for this machine."""
 
-    def __init__(self, module: Module, *, threads: bool = True, debug: bool = False, level: int = 3) -> None:
+    def __init__(
+        self,
+        module: Module,
+        *,
+        threads: bool = True,
+        debug: bool = False,
+        level: int = 3,
+        symbols: Mapping[str, int] | None = None,
+    ) -> None:
         self.module = module
         self.lowered = lower.lower_module(module, threads=threads, debug=debug)
         self.optimized: Optimized = optimize(str(self.lowered), self.lowered.target, level)
-        self.library: Library = engine().load(self.optimized.object_code, self.lowered.exports)
+        self.library: Library = engine().load(self.optimized.object_code, self.lowered.exports, symbols)
 
     def __call__(self, name: str, *args: Any, threads: int = 1) -> list[Any]:
         func = self.module.funcs[name]

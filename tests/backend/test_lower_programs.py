@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from adc.ir.interpreter import run
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
-
 from tests.backend.lowering_harness import Native
 from tests.backend.lowering_programs import ALL
-
 
 
 @functools.cache
@@ -90,7 +89,8 @@ def _layout_copy(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return a.copy()
     flip = tuple(slice(None, None, -1 if s < 0 else 1) for s in a.strides)
     plain = a[flip]
-    base = np.zeros(sum(s * (n - 1) for s, n in zip(plain.strides, plain.shape, strict=True)) // a.itemsize + 1, a.dtype)
+    last = sum(s * (n - 1) for s, n in zip(plain.strides, plain.shape, strict=True))
+    base = np.zeros(last // a.itemsize + 1, a.dtype)
     view = np.lib.stride_tricks.as_strided(base, plain.shape, plain.strides)
     view[...] = plain
     return view[flip]

@@ -8,20 +8,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from adc.backend.lower_table import LOWERINGS
 from adc.backend.scalar_lowerings import SCALARS
 from adc.ir import evaluate, ops
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Func
+from adc.ir.core import Block, Func
 from adc.ir.opdef import OpDef, Trait
 from adc.ir.types import Type, f32, f64, i1, i32, i64, index, memref
-
 from tests.backend.lowering_harness import Native, module_of, ulps
 
 DEFINITIONS = [d for d in ops.TABLE.values() if d.evaluate is not None and d is not ops.constant]
-FLOATS = (0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 2.5, -2.5, 0.5, 1.5, -3.0, 7.75, 1e-9, -40.25, 1e300, -1e-310, math.inf, math.nan)
-FLOATS += (-math.inf, 12.0, 23.4)
-INTEGERS = (0, 1, -1, 2, 3, -3, 7, -8, 10, 31, 63, 64, -100, (1 << 31) - 1, -(1 << 31), (1 << 62) + 5, (1 << 63) - 1, -(1 << 63))
+FLOATS = (0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 2.5, -2.5, 0.5, 1.5, -3.0, 7.75, 1e-9, -40.25, 12.0, 23.4, 1e300, -1e-310)
+FLOATS += (math.inf, -math.inf, math.nan)
+INTEGERS = (0, 1, -1, 2, 3, -3, 7, -8, 10, 31, 63, 64, -100, (1 << 31) - 1, -(1 << 31), (1 << 62) + 5)
+INTEGERS += ((1 << 63) - 1, -(1 << 63))
 
 # Functions whose value is the difference of larger numbers, in parts of a thousandth of a unit in those.
 ABSOLUTE = {ops.lgamma: 1e-14, ops.polygamma: 1e-13}
@@ -86,8 +87,6 @@ def _module(definition: OpDef) -> tuple[list[tuple[tuple[Type, ...], dict[str, A
 
 
 def _loop(func: Func, definition: OpDef, attrs: dict[str, Any]) -> None:
-    from adc.ir.core import Block
-
     *sources, target = func.args
     zero, one = (ops.constant(value=v, type=index) for v in (0, 1))
     body = Block([index])

@@ -1,0 +1,98 @@
+"""Optimiser and JIT: products, several threads at once, debug information, compile time."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+import time
+
+import pytest
+
+from adc.backend import lower
+from adc.backend.jit import engine
+from adc.backend.optimize import optimize
+from adc.ir import ops
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Func, Loc
+from adc.ir.parser import parse_module
+from adc.ir.types import f64
+from tests.backend.lowering_harness import Native, module_of
+
+_SQUARE = """
+func.func @f(%x: f64) -> f64 {
+  %y = arith.mulf %x, %x : f64
+  func.return %y : f64
+}
+func.func @"g.grad-1"(%x: f64) -> f64 attributes {adc.entry = true} {
+  %y = func.call @f(%x) : (f64) -> f64
+  func.return %y : f64
+}
+"""
+
+
+def test_products_can_be_asked_for_in_any_order() -> None:
+    lowered = lower.lower_module(parse_module(_SQUARE))
+    first, second = optimize(str(lowered), lowered.target), optimize(str(lowered), lowered.target)
+    assert first.object_code == second.object_code
+    assert first.llvm_ir() == second.llvm_ir() == first.llvm_ir()
+    assert first.assembly() == second.assembly()
+    assert first.object_code[:4] == b"\x7fELF" or not lowered.target.triple.endswith("linux-gnu")
+
+
+def test_only_exported_functions_are_visible() -> None:
+    lowered = lower.lower_module(parse_module(_SQUARE))
+    assert lowered.exports == ("adc.g.grad-1",)
+    text = optimize(str(lowered), lowered.target).llvm_ir()
+    assert re.findall(r"^define .*@\"?([\w.$-]+)", text, re.MULTILINE) == ["adc.g.grad-1"]
+    every = lower.lower_module(parse_module(_SQUARE), exports=["f", "g.grad-1"])
+    assert Native(every_module := parse_module(_SQUARE), debug=True)("g.grad-1", 3.0) == [9.0]
+    assert every.exports == ("adc.f", "adc.g.grad-1") and every_module
+
+
+def test_invalid_text_and_missing_symbols_are_errors() -> None:
+    lowered = lower.lower_module(parse_module(_SQUARE))
+    with pytest.raises(RuntimeError, match="parsing"):
+        optimize("define nonsense", lowered.target)
+    missing = "declare void @adc_no_such_function()\ndefine void @f() { call void @adc_no_such_function() ret void }"
+    with pytest.raises(RuntimeError, match="materialize"):
+        engine().load(optimize(missing, lowered.target).object_code, ["f"])
+
+
+def test_several_threads_compile_at_once() -> None:
+    def compile_one(k: int) -> float:
+        native = Native(parse_module(_SQUARE.replace("mulf %x, %x", "addf %x, %x" if k % 2 else "mulf %x, %x")))
+        return float(native("g.grad-1", float(k))[0])
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(compile_one, range(16)))
+    assert found == [2.0 * k if k % 2 else float(k * k) for k in range(16)]
+
+
+def test_machine_code_is_mapped_to_lines_of_the_source() -> None:
+    func = Func("f", [f64], [f64], loc=Loc("/somewhere/model.py", 11))
+    with insert_at(func.body, Loc("/somewhere/model.py", 12, 4)):
+        y = ops.sin(func.args[0])
+    with insert_at(func.body, Loc("/somewhere/model.py", 13, 8)):
+        build(ops.return_, [ops.cos(y)])
+    native = Native(module_of(func), debug=True)
+    assembly = native.optimized.assembly()
+    assert "model.py" in assembly
+    assert {int(n) for n in re.findall(r"\.loc\s+\d+\s+(\d+)", assembly)} >= {12, 13}
+    assert ".loc" not in Native(module_of(func)).optimized.assembly()
+
+
+def test_lowering_takes_linear_time() -> None:
+    def seconds(count: int) -> float:
+        func = Func("f", [f64], [f64])
+        with insert_at(func.body):
+            value = func.args[0]
+            for k in range(count):
+                value = ops.addf(ops.mulf(value, func.args[0]), ops.constant(value=float(k), type=f64))
+            build(ops.return_, [value])
+        module = module_of(func)
+        start = time.perf_counter()
+        lower.lower_module(module)
+        return time.perf_counter() - start
+
+    small = min(seconds(2000) for _ in range(3))
+    assert seconds(20_000) < 30 * small

@@ -1,0 +1,187 @@
+"""Hot loops are SIMD: vector mathematics, no checks of overlap, no scalar calls."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from adc.backend import lower, target
+from adc.backend.optimize import optimize
+from adc.backend.vectormath import variants
+from adc.ir.parser import parse_module
+from tests.backend.lowering_harness import Native
+
+HOST = target.host()
+simd = pytest.mark.skipif(
+    not HOST.vector_math or not (HOST.has("avx2") or HOST.has("avx512f")), reason="no vector mathematics here"
+)
+
+_STENCIL = """
+func.func @main(%a: memref<?xTYPE>, %b: memref<?xTYPE>, %c: memref<?xTYPE>, %out: memref<?xTYPE>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %two = arith.constant 2.0 : TYPE
+  %three = arith.constant 3.0 : TYPE
+  %four = arith.constant 4.0 : TYPE
+  %n = memref.dim %a, 0 : memref<?xTYPE>
+  LOOP {
+    %x = memref.load %a[%i] : memref<?xTYPE>
+    %y = memref.load %b[%i] : memref<?xTYPE>
+    %z = memref.load %c[%i] : memref<?xTYPE>
+    %x2 = arith.mulf %two, %x : TYPE
+    %s = math.sin %x2 : TYPE
+    %y3 = arith.mulf %three, %y : TYPE
+    %t = math.cos %y3 : TYPE
+    %st = arith.mulf %s, %t : TYPE
+    %z4 = arith.mulf %four, %z : TYPE
+    %r = arith.mulf %st, %z4 : TYPE
+    memref.store %r, %out[%i] : memref<?xTYPE>
+    END
+  }
+  func.return
+}
+"""
+_FOR = ("scf.for %i = %c0 to %n step %c1", "scf.yield")
+_PARALLEL = ("scf.parallel (%i) = (%c0) to (%n) step (%c1)", "scf.reduce()")
+
+
+def stencil(loop: tuple[str, str], t: str = "f64") -> str:
+    return _STENCIL.replace("TYPE", t).replace("LOOP", loop[0]).replace("END", loop[1])
+
+
+def loops(assembly: str) -> list[str]:
+    """The innermost loops: from a label to the jump back to it, with no other label between."""
+    found, label, body = [], "", []
+    for line in assembly.splitlines():
+        if match := re.match(r"^(\.LBB\w+):", line):
+            label, body = match[1], []
+        else:
+            body.append(line)
+            if label and re.search(rf"\sj\w+\s+{re.escape(label)}\b", line):
+                found.append("\n".join(body))
+    return found
+
+
+@simd
+@pytest.mark.parametrize("loop", [_FOR, _PARALLEL], ids=["for", "parallel"])
+@pytest.mark.parametrize("t", ["f64", "f32"])
+def test_the_stencil_calls_vector_sine_and_cosine(loop: tuple[str, str], t: str) -> None:
+    native = Native(parse_module(stencil(loop, t)))
+    suffix = "" if t == "f64" else "f"
+    hot = [body for body in loops(native.optimized.assembly()) if "_ZGV" in body]
+    assert hot
+    register = "%zmm" if HOST.vector_bits == 512 else "%ymm"
+    for body in hot:
+        calls = set(re.findall(r"callq?\s+(\w+)", body))
+        assert all(c.startswith("_ZGV") and c.endswith((f"_sin{suffix}", f"_cos{suffix}")) for c in calls), calls
+        assert len(calls) == 2
+    assert any(register in body for body in hot)
+    assert "vector.memcheck" not in native.optimized.llvm_ir()
+    dtype = np.float64 if t == "f64" else np.float32
+    a, b, c = (np.random.default_rng(k).random(1003).astype(dtype) for k in range(3))
+    out = np.zeros_like(a)
+    native("main", a, b, c, out)
+    expected = np.sin(2 * a) * np.cos(3 * b) * 4 * c
+    np.testing.assert_allclose(out, expected, rtol=1e-13 if t == "f64" else 2e-5)
+
+
+def test_without_vector_mathematics_the_calls_are_scalar() -> None:
+    module = parse_module(stencil(_FOR))
+    plain = replace(HOST, vector_math=False)
+    lowered = lower.lower_module(module, plain)
+    assert "_ZGV" not in str(lowered)
+    assembly = optimize(str(lowered), plain).assembly()
+    assert re.search(r"callq?\s+sin", assembly) or HOST.triple.startswith(("aarch64", "arm64"))
+
+
+@pytest.mark.skipif(not HOST.is_x86, reason="x86's vector function ABI")
+def test_code_for_other_processors() -> None:
+    module = parse_module(stencil(_FOR))
+    for cpu, register, absent in (("x86-64", "%xmm", "%ymm"), ("x86-64-v3", "%ymm", "%zmm"), ("x86-64-v4", "%zmm", "")):
+        other = target.for_cpu(cpu)
+        assembly = optimize(str(lower.lower_module(module, other)), other).assembly()
+        assert register in assembly, cpu
+        assert not absent or absent not in assembly, cpu
+
+
+def test_only_what_the_library_exports_is_offered() -> None:
+    for symbol, arity in (("sin", 1), ("pow", 2), ("hypot", 2), ("lgamma", 1), ("no_such_function", 1)):
+        for name, lanes in variants(HOST, symbol, 64, arity):
+            assert target.libmvec_exports(name)
+            assert f"N{lanes}{'v' * arity}_{symbol}" in name
+    assert variants(HOST, "no_such_function", 64, 1) == []
+    assert variants(HOST, "lgamma", 64, 1) == []
+
+
+_HEAT = """
+func.func @main(%u: memref<?x?xf64>, %v: memref<?x?xf64>, %nt: index, %k: f64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %four = arith.constant 4.0 : f64
+  %a, %b = scf.for %t = %c0 to %nt step %c1 iter_args(%p = %u, %q = %v) -> (memref<?x?xf64>, memref<?x?xf64>) {
+    %n0 = memref.dim %p, 0 : memref<?x?xf64>
+    %m0 = memref.dim %p, 1 : memref<?x?xf64>
+    %n = arith.subi %n0, %c1 : index
+    %m = arith.subi %m0, %c1 : index
+    ROWS {
+      %im = arith.subi %i, %c1 : index
+      %ip = arith.addi %i, %c1 : index
+      COLUMNS {
+        %jm = arith.subi %j, %c1 : index
+        %jp = arith.addi %j, %c1 : index
+        %c = memref.load %p[%i, %j] : memref<?x?xf64>
+        %x0 = memref.load %p[%im, %j] : memref<?x?xf64>
+        %x1 = memref.load %p[%ip, %j] : memref<?x?xf64>
+        %x2 = memref.load %p[%i, %jm] : memref<?x?xf64>
+        %x3 = memref.load %p[%i, %jp] : memref<?x?xf64>
+        %s0 = arith.addf %x0, %x1 : f64
+        %s1 = arith.addf %x2, %x3 : f64
+        %s2 = arith.addf %s0, %s1 : f64
+        %c4 = arith.mulf %four, %c : f64
+        %d = arith.subf %s2, %c4 : f64
+        %kd = arith.mulf %k, %d : f64
+        %new = arith.addf %c, %kd : f64
+        memref.store %new, %q[%i, %j] : memref<?x?xf64>
+        END
+      }
+      END
+    } ATTRS
+    scf.yield %q, %p : memref<?x?xf64>, memref<?x?xf64>
+  }
+  func.return
+}
+"""
+
+
+def heat(parallel: bool) -> str:
+    head = "scf.parallel (%I) = (%c1) to (%N) step (%c1)" if parallel else "scf.for %I = %c1 to %N step %c1"
+    text = _HEAT.replace("END", "scf.reduce()" if parallel else "scf.yield")
+    text = text.replace("ROWS", head.replace("I", "i").replace("N", "n"))
+    text = text.replace("COLUMNS", head.replace("I", "j").replace("N", "m"))
+    return text.replace("ATTRS", "{threads = true}" if parallel else "")
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_a_stencil_between_swapped_buffers_vectorises_without_checks(parallel: bool) -> None:
+    native = Native(parse_module(heat(parallel)))
+    text = native.optimized.llvm_ir()
+    assert "vector.body" in text
+    assert "vector.memcheck" not in text and "scevcheck" not in text
+    if HOST.is_x86 and HOST.has("avx2"):
+        packed = [b for b in loops(native.optimized.assembly()) if re.search(r"v\w+pd\s.*%[yz]mm", b)]
+        assert packed
+        assert not any(re.search(r"\bcall", b) for b in packed)
+    u = np.random.default_rng(3).random((40, 53))
+    p, q = u.copy(), u.copy()
+    native("main", p, q, 6, 0.1, threads=2)
+    a, b = u.copy(), u.copy()
+    for _ in range(6):
+        b[1:-1, 1:-1] = a[1:-1, 1:-1] + 0.1 * (
+            a[:-2, 1:-1] + a[2:, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:] - 4 * a[1:-1, 1:-1]
+        )
+        a, b = b, a
+    np.testing.assert_allclose(p, a, rtol=1e-13)
+    np.testing.assert_allclose(q, b, rtol=1e-13)
