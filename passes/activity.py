@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.diagnostics import DifferentiationError
 from adc.ir.types import MemRefType
 from adc.passes.rules import RULES
 
@@ -188,6 +189,9 @@ class _Analysis:
                 self._mark(op.results[k])
             for k in args:
                 self._mark(op.operands[k])
+        elif kind is ops.pack:
+            if any(self._marked(v) for v in op.operands):
+                raise DifferentiationError("cannot differentiate through a record of a reverse sweep", op.loc)
         else:
             for sources, targets in edges(op):
                 self._flow(sources, targets)

@@ -15,6 +15,7 @@ from adc.ir.alias import Aliasing, strip_views
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.diagnostics import DifferentiationError
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, memref, record
 from adc.passes.activity import Activity, Interface
@@ -78,6 +79,7 @@ class _Differentiator:
         self.module = module
         self.plans: dict[tuple[str, Interface, frozenset[int]], CallPlan] = {}
         self.adjoints: dict[tuple[str, Interface, frozenset[int]], Adjoint] = {}
+        self.in_progress: set[str] = set()
 
     # One function ----------------------------------------------------------------------------------------------------
 
@@ -116,25 +118,13 @@ class _Differentiator:
         """The augmented and the reverse function of a callee."""
         key = (name, interface, stable)
         if key not in self.plans:
-            self.plans[key] = self._recursive(name, interface)
+            if name in self.in_progress:
+                func = self.module.funcs[name]
+                raise DifferentiationError(f"cannot differentiate {name}, which calls itself", func.loc)
+            self.in_progress.add(name)
             self.plans[key] = self._split(name, interface, stable)
+            self.in_progress.remove(name)
         return self.plans[key]
-
-    def _recursive(self, name: str, interface: Interface) -> CallPlan:
-        """What a function that calls itself may assume of its own differentiation."""
-        func = self.module.funcs[name]
-        floats = [k for k in interface.varied if func.args[k].type.is_float]
-        shadows = [k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType) and a.type.element.is_float]
-        return CallPlan(
-            augmented=f"{name}.aug",
-            reverse=f"{name}.rev",
-            shadows=tuple(shadows),
-            shadow_results=(),
-            kept=tuple(range(len(func.args))),
-            cotangents_in=tuple(sorted(interface.useful_results)),
-            cotangents_out=tuple(sorted(floats)),
-            record=True,
-        )
 
     def _split(self, name: str, interface: Interface, stable: frozenset[int]) -> CallPlan:
         primal = self.module.funcs[name]

@@ -13,6 +13,7 @@ from adc.ir.alias import strip_views
 from adc.ir.arith import const
 from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
+from adc.ir.diagnostics import DifferentiationError
 from adc.ir.types import MemRefType, index, record
 from adc.passes.demand import Augmented
 from adc.passes.insertion import Insertions
@@ -81,6 +82,8 @@ class _Companions:
                 self._if(op)
             elif op in self.augmented.calls:
                 self._call(op)
+            elif op.opdef is ops.load and self._has_shadow(op.result):
+                raise DifferentiationError("cannot differentiate through an array of arrays", op.loc)
             else:
                 for region in op.regions:
                     self.visit(region)
