@@ -82,6 +82,13 @@ class Writer:
         self.do(f"call void {self.symbol(name)}({', '.join(args)})")
 
 
+def c_string(name: str, text: str) -> str:
+    """The definition of a constant C string."""
+    data = text.encode() + b"\0"
+    escaped = "".join(chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in data)
+    return f'{name} = private unnamed_addr constant [{len(data)} x i8] c"{escaped}"\n'
+
+
 _DEFINED = re.compile(r'^(?:define|declare)[^@\n]*@"?([\w.$-]+)"?\(|^@"?([\w.$-]+)"? *=', re.MULTILINE)
 
 

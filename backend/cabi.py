@@ -1,0 +1,212 @@
+"""The C interface of ahead-of-time output: which functions there are, what each takes and gives, under which names.
+
+For a Python function ``heat`` an object file has ``heat``, and if asked for ``heat_grad``, and the pullback as
+``heat_aug``, ``heat_rev`` and ``heat_free``. All return a status. Arguments are flat: an array is a pointer, its
+extents, and, if its layout is not C-contiguous, its strides in elements. Results come last, through pointers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from adc.ir.core import Func, Module
+from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, i1
+
+# in: read; inout: read and written; gradient: overwritten with a gradient; cotangent: read, and replaced.
+Role = Literal["in", "inout", "gradient", "cotangent"]
+Kind = Literal["call", "forward", "reverse"]
+
+_RESERVED = """
+    auto break case char const continue default do double else enum extern float for goto if inline int long
+    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
+    bool true false alignas alignof constexpr nullptr static_assert thread_local typeof and bitand bitor catch
+    class compl concept delete explicit export friend mutable namespace new not operator or private protected
+    public template this throw try typeid typename using virtual xor asm complex imaginary handle
+""".split()  # noqa: SIM905
+
+
+@dataclass(frozen=True)
+class CParam:
+    """An argument of the compiled function. ``like``: the parameter that has the extents of this array."""
+
+    name: str
+    type: Type
+    role: Role = "in"
+    like: int | None = None
+
+
+@dataclass(frozen=True)
+class CResult:
+    """A result of the compiled function, by a pointer that may be null."""
+
+    name: str
+    type: Type
+    meaning: str
+
+
+@dataclass(frozen=True)
+class CFunction:
+    """One function of the interface. ``function`` names it in the IR; ``kind`` says what becomes of its context."""
+
+    name: str
+    function: str
+    kind: Kind
+    summary: str
+    params: tuple[CParam, ...]
+    results: tuple[CResult, ...]
+
+    def disjoint(self) -> list[tuple[int, int]]:
+        """The pairs of array parameters that must not overlap: those of which one is written."""
+        arrays = [k for k, p in enumerate(self.params) if isinstance(p.type, MemRefType)]
+        written = {k for k in arrays if self.params[k].role != "in"}
+        return [(a, b) for n, b in enumerate(arrays) for a in arrays[:n] if a in written or b in written]
+
+
+class Names:
+    """Gives out C identifiers, each once."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def __call__(self, wanted: str) -> str:
+        base = identifier(wanted)
+        name, count = base, 1
+        while name in self._taken:
+            count += 1
+            name = f"{base}_{count}"
+        self._taken.add(name)
+        return name
+
+
+def identifier(name: str) -> str:
+    """A valid C identifier that looks like a name in Python."""
+    name = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
+    if name[0].isdigit():
+        name = f"_{name}"
+    return f"{name}_" if name in _RESERVED else name
+
+
+def primal(module: Module, function: str, name: str) -> CFunction:
+    """The function itself."""
+    func, names = module.funcs[function], Names()
+    params = [
+        CParam(names(_name(func, k)), arg.type, "in" if func.arg_attrs[k].get("adc.readonly") else "inout")
+        for k, arg in enumerate(func.args)
+    ]
+    results = _results(names, func.result_types)
+    return CFunction(name, function, "call", f"Computes {name}.", tuple(params), tuple(results))
+
+
+def gradient(
+    module: Module, function: str, name: str, arguments: Sequence[str], wrt: Sequence[int], values: int = 0
+) -> CFunction:
+    """The joint gradient: arguments, shadows, and as results ``values`` of the function, then scalar cotangents.
+
+    ``arguments`` are the names of the primal's arguments, ``wrt`` the positions of those that are differentiated by.
+    """
+    func, names = module.funcs[function], Names()
+    params: list[CParam] = []
+    for k, arg in enumerate(func.args):
+        attrs = func.arg_attrs[k]
+        if "adc.shadow" in attrs:
+            of = int(attrs["adc.shadow"])
+            params.append(CParam(names(f"{arguments[of]}_grad"), arg.type, "gradient", of))
+        else:
+            params.append(CParam(names(arguments[k]), arg.type))
+    results = _results(names, func.result_types[:values])
+    scalars = [arguments[k] for k in wrt if not isinstance(func.args[k].type, MemRefType)]
+    for t, argument in zip(func.result_types[values:], scalars, strict=True):
+        results.append(CResult(names(f"{argument}_grad"), t, f"the derivative with respect to {argument}"))
+    summary = "Computes the gradient; the arrays that it is taken of keep their contents."
+    return CFunction(name, function, "call", summary, tuple(params), tuple(results))
+
+
+def forward(module: Module, function: str, name: str, arguments: Sequence[str], shadows: Sequence[int]) -> CFunction:
+    """The forward sweep of a pullback: arguments, shadows of ``shadows`` (positions); results, perhaps a record."""
+    func, names = module.funcs[function], Names()
+    params = []
+    for k, argument in enumerate(arguments):
+        role: Role = "in" if func.arg_attrs[k].get("adc.readonly") else "inout"
+        params.append(CParam(names(argument), func.args[k].type, role))
+    for k, arg in zip(shadows, func.args[len(arguments) :], strict=True):
+        params.append(CParam(names(f"{arguments[k]}_bar"), arg.type, "cotangent", k))
+    results = _results(names, [t for t in func.result_types if not isinstance(t, RecordType)])
+    if len(results) < len(func.result_types):
+        results.append(CResult("record", func.result_types[-1], ""))
+    summary = (
+        f"Computes what {name.removesuffix('_aug')} does and keeps what the reverse sweep needs. "
+        "The arrays of cotangents are only remembered."
+    )
+    return CFunction(name, function, "forward", summary, tuple(params), tuple(results))
+
+
+def reverse(
+    module: Module,
+    function: str,
+    name: str,
+    arguments: Sequence[str],
+    kept: Sequence[int],
+    shadows: Sequence[int],
+    results: Mapping[int, str],
+    out: Sequence[int],
+) -> CFunction:
+    """The reverse sweep: arguments ``kept``, shadows, cotangents of ``results`` (by position, with names), the record.
+
+    Its results are the cotangents of the arguments ``out``.
+    """
+    func, names = module.funcs[function], Names()
+    types = iter(arg.type for arg in func.args)
+    params = [CParam(names(arguments[k]), next(types)) for k in kept]
+    for k in shadows:
+        like = list(kept).index(k) if k in kept else None
+        params.append(CParam(names(f"{arguments[k]}_bar"), next(types), "cotangent", like))
+    params += [CParam(names(f"{result}_bar"), next(types)) for result in results.values()]
+    params += [CParam("record", t) for t in types]
+    outs = [
+        CResult(names(f"{arguments[k]}_bar"), t, f"the cotangent of {arguments[k]}")
+        for k, t in zip(out, func.result_types, strict=True)
+    ]
+    summary = (
+        f"Pulls cotangents back through a call of {name.removesuffix('_rev')}_aug, "
+        "given its arguments as that left them."
+    )
+    return CFunction(name, function, "reverse", summary, tuple(params), tuple(outs))
+
+
+def argument_names(func: Func) -> list[str]:
+    """The names of a function's arguments in C."""
+    names = Names()
+    return [names(_name(func, k)) for k in range(len(func.args))]
+
+
+def result_names(types: Sequence[Type]) -> list[str]:
+    """The names of a function's results in C."""
+    return [result.name for result in _results(Names(), types)]
+
+
+def _name(func: Func, position: int) -> str:
+    return str(func.arg_attrs[position].get("adc.name") or func.args[position].hint or f"arg{position}")
+
+
+def _results(names: Names, types: Iterable[Type]) -> list[CResult]:
+    types = list(types)
+    if len(types) == 1:
+        return [CResult(names("result"), types[0], "the result")]
+    return [CResult(names(f"result{k}"), t, f"result {k}") for k, t in enumerate(types)]
+
+
+def c_type(t: Type) -> str:
+    """The C type of a scalar or of an array's element."""
+    if isinstance(t, FloatType):
+        return "double" if t.width == 64 else "float"
+    if t == i1:
+        return "bool"
+    return f"int{t.width}_t" if isinstance(t, IntType) else "int64_t"
+
+
+def dynamic_strides(t: MemRefType) -> list[int]:
+    """The dimensions whose strides the caller passes."""
+    return [] if t.strides is None else [d for d, stride in enumerate(t.strides) if stride is None]
