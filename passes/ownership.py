@@ -1,0 +1,71 @@
+"""Which values may refer to the same memory, as sets that grow while a function is walked.
+
+Two relations are kept. Values of one *class* may be the same memory at one moment. A class *may hold* another: its
+values may have taken over the memory of the other, which then no longer owns it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from adc.ir.core import Block, Value
+
+
+class Classes:
+    """Union-find over memrefs and records."""
+
+    def __init__(self, depth: dict[Block, int]) -> None:
+        self._depth = depth
+        self._leader: dict[Value, Value] = {}
+        self._members: dict[Value, list[Value]] = {}
+        self._holds: dict[Value, list[Value]] = {}
+        self._outermost: dict[Value, int] = {}
+
+    def find(self, value: Value) -> Value:
+        leader = self._leader.get(value)
+        if leader is None:
+            self._leader[value] = value
+            self._members[value] = [value]
+            block = value.block
+            self._outermost[value] = self._depth.get(block, 0) if block is not None else 0
+            return value
+        while leader is not value:
+            above = self._leader[leader]
+            self._leader[value] = above
+            value, leader = leader, above
+        return leader
+
+    def union(self, a: Value, b: Value) -> None:
+        """``a`` and ``b`` may be the same memory."""
+        a, b = self.find(a), self.find(b)
+        if a is b:
+            return
+        if len(self._members[a]) < len(self._members[b]):
+            a, b = b, a
+        self._leader[b] = a
+        self._members[a] += self._members.pop(b)
+        self._holds.setdefault(a, []).extend(self._holds.pop(b, ()))
+        self._outermost[a] = min(self._outermost[a], self._outermost.pop(b))
+
+    def hold(self, holder: Value, held: Value) -> None:
+        """``holder`` may own what ``held`` owned before."""
+        self._holds.setdefault(self.find(holder), []).append(held)
+
+    def reach(self, value: Value) -> set[Value]:
+        """Leaders of the classes whose uses are uses of memory that ``value`` may own."""
+        found: set[Value] = set()
+        work = [self.find(value)]
+        while work:
+            leader = work.pop()
+            if leader not in found:
+                found.add(leader)
+                work.extend(self.find(held) for held in self._holds.get(leader, ()))
+        return found
+
+    def members(self, leaders: Iterable[Value]) -> Iterator[Value]:
+        for leader in leaders:
+            yield from self._members[leader]
+
+    def outermost(self, leaders: Iterable[Value]) -> int:
+        """Depth of the outermost block that defines a member."""
+        return min(self._outermost[leader] for leader in leaders)
