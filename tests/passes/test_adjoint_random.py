@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.passes.random_ir import generate
 
 from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError, DifferentiationError
@@ -16,6 +15,7 @@ from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import run_pipeline
 from adc.passes.differentiate import gradient
+from tests.passes.random_ir import generate
 
 WRT = (0, 1, 3, 4)  # a, b, x, y of the generated functions
 BLOCKS = range(0, 400, 20)
