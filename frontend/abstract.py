@@ -1,0 +1,203 @@
+"""Abstract argument types: what a compiled function is specialised for.
+
+A specialisation key is a tuple of these. They are immutable and hashable, and say nothing of run-time values, except
+``Static``, whose value is part of the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from adc.ir.types import IntType, MemRefType, Type, f32, f64, i1, i32, i64, index
+
+Layout = Literal["C", "inner", "any"]
+
+
+@dataclass(frozen=True)
+class Abstract:
+    """Base of all abstract types."""
+
+
+@dataclass(frozen=True)
+class Scalar(Abstract):
+    """A number of type ``f64 f32 i64 i32 i1``. Python's own numbers are ``weak``: NumPy's types win over them."""
+
+    type: Type
+    weak: bool = True
+
+    def __str__(self) -> str:
+        names = {f64: "float", i64: "int", i1: "bool"}
+        return names[self.type] if self.weak and self.type in names else dtype_name(self.type)
+
+
+@dataclass(frozen=True)
+class Array(Abstract):
+    """An array. ``layout``: ``"C"`` contiguous, ``"inner"`` innermost stride of one element, ``"any"``.
+
+    Arguments whose ``alias`` is the same number may overlap; those without one never do.
+    """
+
+    element: Type
+    rank: int
+    layout: Layout = "C"
+    alias: int | None = None
+    writable: bool = True
+
+    def __str__(self) -> str:
+        dims = [":"] * self.rank
+        if self.layout == "C" and dims:
+            dims[-1] = "::1"
+        return f"{dtype_name(self.element)}[{', '.join(dims)}]"
+
+
+@dataclass(frozen=True)
+class Tuple(Abstract):
+    """A tuple, item by item."""
+
+    items: tuple[Abstract, ...]
+
+    def __str__(self) -> str:
+        return f"tuple({', '.join(map(str, self.items))})"
+
+
+@dataclass(frozen=True, eq=False)
+class Static(Abstract):
+    """A value known when the function is traced (None, str, a function, ...); numbers compare with their type."""
+
+    value: Any
+
+    def _key(self) -> tuple[type, Any]:
+        try:
+            hash(self.value)
+        except TypeError:
+            return (type(self.value), id(self.value))
+        return (type(self.value), self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and (self.value is other.value or self._key() == other._key())
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __str__(self) -> str:
+        if callable(self.value):
+            return str(getattr(self.value, "__name__", type(self.value).__name__))
+        return repr(self.value)
+
+
+@dataclass(frozen=True)
+class Closure(Abstract):
+    """A function defined inside a traced function: its code and what it captured. ``code`` is compared by identity."""
+
+    code: Any
+    names: tuple[str, ...]
+    items: tuple[Abstract, ...]
+
+    def __str__(self) -> str:
+        return str(getattr(self.code, "name", "<lambda>"))
+
+
+_NAMES: dict[Type, str] = {f64: "f64", f32: "f32", i64: "i64", i32: "i32", i1: "bool", index: "int"}
+DTYPES: dict[np.dtype[Any], Type] = {
+    np.dtype(np.float64): f64,
+    np.dtype(np.float32): f32,
+    np.dtype(np.int64): i64,
+    np.dtype(np.int32): i32,
+    np.dtype(np.bool_): i1,
+}
+_NUMPY: dict[Type, np.dtype[Any]] = {t: d for d, t in DTYPES.items()}
+
+
+def dtype_name(t: Type) -> str:
+    """The name of an element type in annotations and messages."""
+    return _NAMES[t]
+
+
+def numpy_dtype(t: Type) -> np.dtype[Any]:
+    """NumPy's dtype for an element type."""
+    return _NUMPY[t]
+
+
+def abstract_of(value: Any) -> Abstract:
+    """The abstract type of a run-time value.
+
+    Raises ``TypeError`` for arrays of a dtype that adc does not have. Objects that are not numbers, arrays or tuples
+    are ``Static``.
+    """
+    if isinstance(value, bool):
+        return Scalar(i1)
+    if isinstance(value, np.generic):
+        if value.dtype == np.int32:
+            return Scalar(i64, weak=False)
+        if value.dtype not in DTYPES:
+            raise TypeError(f"a NumPy scalar of type {value.dtype} is not supported; {_SUPPORTED}")
+        return Scalar(DTYPES[value.dtype], weak=False)
+    if isinstance(value, int):
+        return Scalar(i64)
+    if isinstance(value, float):
+        return Scalar(f64)
+    if isinstance(value, np.ndarray):
+        return _abstract_array(value)
+    if type(value) is tuple:
+        return Tuple(tuple(abstract_of(item) for item in value))
+    return Static(value)
+
+
+_SUPPORTED = "supported are float64, float32, int64, int32 and bool"
+
+
+def _abstract_array(value: np.ndarray[Any, Any]) -> Array:
+    element = DTYPES.get(value.dtype)
+    if element is None or not value.dtype.isnative:
+        raise TypeError(f"an array of dtype {value.dtype} is not supported; {_SUPPORTED}, in native byte order")
+    layout: Layout = "any"
+    if value.flags.c_contiguous:
+        layout = "C"
+    elif value.ndim and value.strides[-1] == value.itemsize:
+        layout = "inner"
+    return Array(element, value.ndim, layout, None, bool(value.flags.writeable))
+
+
+def walk_abstract(a: Abstract) -> Iterator[Abstract]:
+    """The leaves of ``a``, in order: scalars, arrays and statics."""
+    if isinstance(a, Tuple | Closure):
+        for item in a.items:
+            yield from walk_abstract(item)
+    else:
+        yield a
+
+
+def map_abstract(a: Abstract, change: Callable[[Abstract], Abstract]) -> Abstract:
+    """``a`` with each leaf replaced by ``change(leaf)``."""
+    if isinstance(a, Tuple | Closure):
+        return replace(a, items=tuple(map_abstract(item, change) for item in a.items))
+    return change(a)
+
+
+def with_alias(a: Abstract, number: int | None) -> Abstract:
+    """``a`` with every array in it put into the alias group ``number``."""
+    return map_abstract(a, lambda leaf: replace(leaf, alias=number) if isinstance(leaf, Array) else leaf)
+
+
+def memref_type(a: Array) -> MemRefType:
+    """The IR type of an array."""
+    strides: tuple[int | None, ...] | None = None
+    if a.rank and a.layout != "C":
+        strides = (None,) * (a.rank - 1) + (1 if a.layout == "inner" else None,)
+    return MemRefType((None,) * a.rank, a.element, strides)
+
+
+def layout_of(t: MemRefType) -> Layout:
+    """What an abstract array says of the layout ``t``."""
+    if t.strides is None:
+        return "C"
+    return "inner" if t.strides[-1] == 1 else "any"
+
+
+def value_type(element: Type) -> Type:
+    """The type in which a number of dtype ``element`` is computed with: integers as ``index``."""
+    return index if isinstance(element, IntType) and element != i1 else element

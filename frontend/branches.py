@@ -1,0 +1,189 @@
+"""Two ways through the code, of which a run-time condition takes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from adc.frontend import abstract
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.merge import (
+    Clash,
+    Maybe,
+    arrays,
+    clash_message,
+    coerce,
+    describe,
+    flatten,
+    join,
+    rebuild,
+    types,
+    unset,
+)
+from adc.frontend.roots import NOWHERE, Phase, Phases, Roots, overlap
+from adc.frontend.values import AbstractValue, Array, Poison, Scalar, Static
+from adc.ir import ops
+from adc.ir.builder import build, current_block, current_loc, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.diagnostics import Note
+
+Path = Callable[[], AbstractValue | None]
+RESULT = "<result>"
+
+
+@dataclass(frozen=True, eq=False)
+class Traced:
+    """Code of one path, in a block of its own: what it returns, and the variables at its end."""
+
+    block: Block
+    result: AbstractValue | None
+    env: dict[str, AbstractValue]
+
+    @property
+    def pure(self) -> bool:
+        """Whether to run this code does no harm where it is not needed."""
+        return all(op.opdef.pure for op in self.block.ops)
+
+    def splice(self) -> None:
+        """Move the code to the insertion point."""
+        block = current_block()
+        for op in self.block.ops:
+            block.append(op)
+
+
+def trace(frame: Frame, path: Path) -> Traced:
+    """Trace ``path`` into a block that is not yet anywhere; the frame's variables stay as they are."""
+    before = frame.env
+    block = Block()
+    frame.env = dict(before)
+    try:
+        with insert_at(block):
+            result = path()
+        return Traced(block, result, frame.env)
+    finally:
+        frame.env = before
+
+
+def branch(
+    frame: Frame, condition: Value, then: Path, other: Path, names: Iterable[str] = ()
+) -> AbstractValue | None:
+    """Trace both paths into a ``scf.if``. Returns what they return, merged; merges the variables ``names`` too."""
+    return merge(frame, condition, trace(frame, then), trace(frame, other), names)
+
+
+def merge(
+    frame: Frame, condition: Value, then: Traced, other: Traced, names: Iterable[str] = ()
+) -> AbstractValue | None:
+    """A ``scf.if`` of two traced paths."""
+    pairs: dict[str, tuple[AbstractValue | None, AbstractValue | None]] = {
+        name: (then.env.get(name), other.env.get(name)) for name in sorted(names)
+    }
+    if then.result is not None or other.result is not None:
+        pairs[RESULT] = then.result, other.result
+    merged = _merge(frame, condition, (then.block, other.block), pairs)
+    result = merged.pop(RESULT, None)
+    if isinstance(result, Poison):
+        raise refuse(current_loc(), result.reason, result.help, result.notes)
+    for name in pairs:
+        if name != RESULT:
+            frame.env.pop(name, None)
+    frame.env.update(merged)
+    return result
+
+
+def _merge(
+    frame: Frame,
+    condition: Value,
+    blocks: tuple[Block, Block],
+    pairs: dict[str, tuple[AbstractValue | None, AbstractValue | None]],
+) -> dict[str, AbstractValue]:
+    done: dict[str, AbstractValue] = {}
+    specs: dict[str, abstract.Abstract] = {}
+    for name, (a, b) in pairs.items():
+        if a is None and b is None:
+            continue
+        if a is not None and b is not None and _identical(a, b):
+            done[name] = a
+            continue
+        spec = _spec(frame, name, a, b)
+        if isinstance(spec, Poison):
+            done[name] = spec
+        else:
+            specs[name] = spec
+    roots = [_close(blocks[k], specs, {name: pairs[name][k] for name in specs}) for k in (0, 1)]
+    result_types = [t for spec in specs.values() for t in types(spec)]
+    op = build(ops.if_, [condition], result_types=result_types, regions=blocks)
+    for result, hint in zip(op.results, [n for n, s in specs.items() for _ in types(s)], strict=True):
+        result.hint = "" if hint == RESULT else hint
+    values = iter(op.results)
+    phases = Phases(_apart(roots[0], roots[1]))
+    for name, spec in specs.items():
+        done[name] = rebuild(spec, values, _phase_roots(frame, name, phases, roots))
+    return done
+
+
+def _identical(a: AbstractValue, b: AbstractValue) -> bool:
+    if a is b:
+        return True
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a.value is b.value and a.weak == b.weak
+    if isinstance(a, Array) and isinstance(b, Array):
+        return a.memref is b.memref
+    if isinstance(a, Static) and isinstance(b, Static):
+        return abstract.Static(a.value) == abstract.Static(b.value)
+    return False
+
+
+def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | None) -> abstract.Abstract | Poison:
+    for value in (a, b):
+        if isinstance(value, Poison):
+            return value
+    if a is None or b is None:
+        value = a or b
+        assert value is not None
+        spec = describe(value)
+        return spec if isinstance(spec, Maybe) else Maybe(spec)
+    try:
+        return join(describe(a), describe(b))
+    except Clash as clash:
+        shown = "the value" if name == RESULT else f"'{name}'"
+        notes = [Note("assigned here", frame.assigned_at[name])] if name in frame.assigned_at else []
+        return Poison(clash_message(shown, a, b, clash), tuple(notes), "use two names, or convert one of the two")
+
+
+def _close(
+    block: Block, specs: dict[str, abstract.Abstract], values: dict[str, AbstractValue | None]
+) -> dict[str, Roots]:
+    """End a branch with its yields; the roots of the arrays among them."""
+    yields: list[Value] = []
+    roots: dict[str, Roots] = {}
+    with insert_at(block):
+        for name, spec in specs.items():
+            value = values[name]
+            if value is not None:
+                roots |= {f"{name}#{k}": a.roots for k, a in enumerate(arrays(value))}
+            yields += flatten(unset(spec) if value is None else coerce(value, spec))
+        build(ops.yield_, yields)
+    return roots
+
+
+def _apart(a: dict[str, Roots], b: dict[str, Roots]) -> set[frozenset[str]]:
+    names = sorted(a.keys() | b.keys())
+    return {
+        frozenset((x, y))
+        for n, x in enumerate(names)
+        for y in names[:n]
+        if not any(overlap(r.get(x, NOWHERE), r.get(y, NOWHERE)) for r in (a, b))
+    }
+
+
+def _phase_roots(
+    frame: Frame, name: str, phases: Phases, roots: list[dict[str, Roots]]
+) -> Callable[[int], Roots]:
+    def of(k: int) -> Roots:
+        leaf = f"{name}#{k}"
+        over = roots[0].get(leaf, NOWHERE) | roots[1].get(leaf, NOWHERE)
+        return frozenset({Phase(leaf, frame.next_order(), "", phases, over)})
+
+    return of

@@ -1,0 +1,140 @@
+"""Calls: what is called, and how its arguments are bound."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.library import LIBRARY, is_library
+from adc.frontend.methods import call_method
+from adc.frontend.names import external
+from adc.frontend.signature import bind, capture
+from adc.frontend.source import FunctionSource, NoSource, function_source
+from adc.frontend.values import AbstractValue, Closure, Method, Static, describe_type
+from adc.ir.builder import current_loc
+from adc.ir.core import Loc
+
+
+@dataclass(frozen=True, eq=False)
+class Callee:
+    """A Python function to trace. ``identity`` tells it from others; ``free`` are captured variables of a traced
+    function, passed as further arguments."""
+
+    identity: object
+    source: FunctionSource
+    module_globals: dict[str, Any]
+    cells: dict[str, Any]
+    defaults: Mapping[str, Any]
+    free: Mapping[str, AbstractValue]
+
+    @staticmethod
+    def of(fn: types.FunctionType, loc: Loc) -> Callee:
+        """From a function object; refused at ``loc`` if its source cannot be had."""
+        try:
+            source = function_source(fn)
+        except NoSource as reason:
+            raise refuse(loc, f"no rule and no source for {fn.__name__}: {reason}") from None
+        if not isinstance(source.node, ast.FunctionDef | ast.Lambda):
+            raise refuse(source.header, "async functions are not supported", "use a plain function")
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+        a = source.node.args
+        positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+        values = fn.__defaults__ or ()
+        defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
+        defaults |= fn.__kwdefaults__ or {}
+        return Callee(fn, source, fn.__globals__, cells, defaults, {})
+
+    def default(self, frame: Frame, name: str) -> AbstractValue:
+        """The default of a parameter; numbers are known, arrays are captured."""
+        value = self.defaults[name]
+        if isinstance(value, AbstractValue):
+            return value
+        if value is None or isinstance(value, bool | int | float | str):
+            return Static(value)
+        return external(frame, value, ("default", id(self.identity), name), name, lambda: self.defaults[name])
+
+
+CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractValue]
+
+
+def python_function(obj: Any) -> Any:
+    """What a decorator wrapped, or ``obj`` itself."""
+    while not isinstance(obj, types.FunctionType) and hasattr(obj, "__wrapped__"):
+        obj = obj.__wrapped__
+    return obj
+
+
+def call_value(
+    frame: Frame,
+    callee: AbstractValue,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    call_function: CallFunction,
+) -> AbstractValue:
+    """Call a library function, a method, a Python function or a closure."""
+    if isinstance(callee, Method):
+        return call_method(frame, callee, args, kwargs)
+    if isinstance(callee, Closure):
+        return _call_closure(frame, callee, args, kwargs, call_function)
+    if not isinstance(callee, Static) or not callable(callee.value):
+        raise refuse(current_loc(), f"{describe_type(callee)} cannot be called")
+    if is_library(callee.value):
+        return LIBRARY[callee.value](frame, args, kwargs)
+    function = python_function(callee.value)
+    if not isinstance(function, types.FunctionType):
+        raise _no_rule(callee.value, args)
+    target = Callee.of(function, current_loc())
+    defaults = {name: _default_of(target, frame, name) for name in target.defaults}
+    bound = bind(_node(target.source), target.source.name, args, kwargs, defaults)
+    return call_function(frame, target, bound)
+
+
+def _default_of(target: Callee, frame: Frame, name: str) -> Callable[[], AbstractValue]:
+    return lambda: target.default(frame, name)
+
+
+def _node(source: FunctionSource) -> ast.FunctionDef | ast.Lambda:
+    return source.node
+
+
+def _call_closure(
+    frame: Frame,
+    closure: Closure,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    call_function: CallFunction,
+) -> AbstractValue:
+    c = capture(closure)
+    a = c.source.node.args
+    positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+    defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(c.defaults) :], c.defaults, strict=True))
+    defaults |= dict(c.keyword_defaults)
+    free = dict(zip(c.free, c.captured or (), strict=True))
+    target = Callee(c.source.node, c.source, c.module_globals, c.outer_cells, defaults, free)
+    thunks = {name: _default_of(target, frame, name) for name in defaults}
+    bound = bind(_node(c.source), c.source.name, args, kwargs, thunks)
+    return call_function(frame, target, bound)
+
+
+def _no_rule(obj: Any, args: Sequence[AbstractValue]) -> Exception:
+    name = getattr(obj, "__name__", type(obj).__name__)
+    module = getattr(obj, "__module__", None)
+    shown = f"{module}.{name}" if module and module != "builtins" else name
+    types_ = ", ".join(describe_type(a) for a in args)
+    return refuse(current_loc(), f"no rule and no source for {shown}({types_})", _suggestion(obj, name))
+
+
+def _suggestion(obj: Any, name: str) -> str:
+    import difflib
+
+    known = {getattr(f, "__name__", ""): f for f in LIBRARY}
+    close = difflib.get_close_matches(name, [n for n in known if n], 1)
+    if not close:
+        return "write it in Python, as a function that adc can trace"
+    module = getattr(known[close[0]], "__module__", None) or "numpy"
+    return f"the nearest that is supported is {module}.{close[0]}"

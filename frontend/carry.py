@@ -1,0 +1,256 @@
+"""The variables that a loop carries from one iteration to the next.
+
+The body is traced under assumptions: the type of each variable at the head of the loop, and which carried arrays never
+overlap. Afterwards ``settle`` compares them with what the body leaves behind; if they were too narrow it widens them
+and the body is traced again. Types only ever widen, so this ends, mostly at the first attempt.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from adc.frontend import abstract
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.merge import (
+    Clash,
+    Maybe,
+    arrays,
+    coerce,
+    describe,
+    flatten,
+    join,
+    rebuild,
+    types,
+    unset,
+    widen,
+)
+from adc.frontend.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
+from adc.frontend.values import AbstractValue, Array, Poison, Unbound, describe_type
+from adc.ir.arith import constant_of
+from adc.ir.builder import current_loc, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.diagnostics import Note
+from adc.ir.types import Type, f32, f64, i32
+
+
+@dataclass(eq=False)
+class Carry:
+    """``private``: names that the loop itself sets at the head of each iteration (its counter)."""
+
+    frame: Frame
+    stmt: ast.For | ast.While
+    private: frozenset[str] = frozenset()
+    before: dict[str, AbstractValue] = field(init=False)
+    specs: dict[str, abstract.Abstract] = field(default_factory=dict)
+    late: list[str] = field(default_factory=list)  # first assigned in the body, read after the loop only
+    late_specs: dict[str, abstract.Abstract] = field(default_factory=dict)
+    over: dict[str, Roots] = field(default_factory=dict)  # per carried array: outer memory it may refer to
+    apart: set[frozenset[str]] = field(default_factory=set)
+    guessed: set[str] = field(default_factory=set)
+    attempts: int = 0
+    order: int = 0
+
+    def __post_init__(self) -> None:
+        frame, live = self.frame, self.frame.liveness
+        self.before = dict(frame.env)
+        assigns = live.assigns[self.stmt] - self.private
+        at_head = live.reads[self.stmt] | live.captured
+        after = live.after[self.stmt] | live.captured
+        hints = frame.hints.get(self.stmt, {})
+        for name in sorted(assigns):
+            value = self.before.get(name)
+            if value is not None and (name not in at_head | after or isinstance(value, Poison)):
+                del self.before[name]
+                value = None
+            if value is not None:
+                self.specs[name] = _hinted(widen(describe(value)), hints.get(name))
+            elif name in at_head:
+                self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(f64))
+                if name not in hints:
+                    self.guessed.add(name)
+            elif name in after:
+                self.late.append(name)
+        self._assume_apart()
+
+    def _assume_apart(self) -> None:
+        initial = {leaf: a.roots for name in self.specs for leaf, a in _leaves(name, self.before.get(name)).items()}
+        everything = frozenset().union(*initial.values()) if initial else NOWHERE
+        self.over = dict.fromkeys(initial, everything)
+        for x in initial:
+            for y in initial:
+                if x < y and not overlap(initial[x], initial[y]):
+                    self.apart.add(frozenset((x, y)))
+
+    # One attempt ------------------------------------------------------------------------------------------------------
+
+    def types(self) -> list[Type]:
+        return [t for spec in self.specs.values() for t in types(spec)]
+
+    def hints(self) -> list[str]:
+        return [name for name, spec in self.specs.items() for _ in types(spec)]
+
+    def enter(self, values: Iterator[Value]) -> None:
+        """Set the frame's variables to what they hold at the head of an iteration."""
+        self.order = self.frame.next_order()
+        self.late_specs = {}
+        self.frame.env = self._bound(values)
+
+    def _bound(self, values: Iterator[Value]) -> dict[str, AbstractValue]:
+        env, phases = dict(self.before), Phases(set(self.apart))
+        for name, spec in self.specs.items():
+            env[name] = rebuild(spec, values, self._phase(name, phases))
+        return env
+
+    def _phase(self, name: str, phases: Phases) -> Callable[[int], Roots]:
+        def roots(k: int) -> Roots:
+            leaf = f"{name}#{k}"
+            over = self.over.get(leaf, NOWHERE)
+            return frozenset({Phase(leaf, self.frame.next_order(), "", phases, over)})
+
+        return roots
+
+    def settle(self, body: Block) -> bool:
+        """Whether the assumptions hold for what the body left in the frame; if not, they are widened."""
+        env, good = self.frame.env, True
+        for name, spec in self.specs.items():
+            end = env.get(name)
+            assert end is not None
+            if isinstance(end, Poison):
+                raise refuse(self.frame.assigned_at.get(name, current_loc()), end.reason, end.help, end.notes)
+            wider = self._widened(name, spec, end)
+            if wider != spec:
+                self.specs[name] = wider
+                good = good and _differ_in_weakness(spec, wider) and not _narrow(body)
+        for name in self.late:
+            end = env.get(name)
+            if end is not None and not isinstance(end, Poison):
+                self.late_specs[name] = widen(describe(end))
+                self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, end).items()}
+        good = self._settle_memory(env) and good
+        self.frame.hints[self.stmt] = dict(self.specs)
+        self.attempts += 1
+        return good
+
+    def _widened(self, name: str, spec: abstract.Abstract, end: AbstractValue) -> abstract.Abstract:
+        """The type at the head of the loop, given what the body makes of it."""
+        found = widen(describe(end))
+        if name in self.guessed:
+            self.guessed.discard(name)
+            return Maybe(found.item if isinstance(found, Maybe) else found)
+        start = self.before.get(name)
+        try:
+            if self.attempts == 0 and start is not None:
+                # A literal takes the type that it meets in the loop: 0.0 before a sum of float32 is float32.
+                joined = join(describe(start), found)
+                return joined if spec == widen(describe(start)) else join(joined, spec)
+            return join(spec, found)
+        except Clash as clash:
+            before = "unset" if start is None else describe_type(start)
+            raise refuse(
+                self.frame.assigned_at.get(name, current_loc()),
+                f"'{name}' changes its type in the loop: {before} before it, {describe_type(end)} here; {clash}",
+                f"give '{name}' its final type before the loop, or use another name here",
+                [Note("this is the loop", self.frame.loc(self.stmt))],
+            ) from None
+
+    def _settle_memory(self, env: dict[str, AbstractValue]) -> bool:
+        ends = {leaf: a.roots for name in self.specs for leaf, a in _leaves(name, env[name]).items()}
+        good = True
+        for leaf, roots in ends.items():
+            outer = self._outer(roots)
+            known = self.over.get(leaf, NOWHERE)
+            if not outer <= known:
+                self.over[leaf] = known | outer
+                good = False
+        for pair in list(self.apart):
+            x, y = pair
+            if overlap(ends.get(x, NOWHERE), ends.get(y, NOWHERE)):
+                self.apart.discard(pair)
+                good = False
+        return good
+
+    def _outer(self, roots: Roots) -> Roots:
+        """Those of ``roots`` that are older than the loop; phases made inside it count as what they stand for."""
+        found: set[Root] = set()
+        for root in roots:
+            if root.order < self.order:
+                found.add(root)
+            elif isinstance(root, Phase):
+                found |= self._outer(root.over)
+        return frozenset(found)
+
+    # The finished loop --------------------------------------------------------------------------------------------------
+
+    def _late(self, name: str, ran: bool | Value | None) -> abstract.Abstract:
+        """How a late variable is handed on: with a flag unless it is set whenever the loop ran at all."""
+        spec = self.late_specs[name]
+        return spec if ran is not None or isinstance(spec, Maybe) else Maybe(spec)
+
+    def late_types(self, ran: bool | Value | None) -> list[Type]:
+        return [t for name in self.late_specs for t in types(self._late(name, ran))]
+
+    def late_hints(self, ran: bool | Value | None) -> list[str]:
+        return [name for name in self.late_specs for _ in types(self._late(name, ran))]
+
+    def yields(self, block: Block, ran: bool | Value | None) -> list[Value]:
+        """What the body hands on, converted at its end."""
+        env = self.frame.env
+        with insert_at(block):
+            result = [v for name, spec in self.specs.items() for v in flatten(coerce(env[name], spec))]
+            for name in self.late_specs:
+                result += flatten(coerce(env[name], self._late(name, ran)))
+        return result
+
+    def inits(self, ran: bool | Value | None) -> list[Value]:
+        """The carried values before the first iteration, converted at the insertion point.
+
+        ``ran`` says whether there is an iteration, where that can be told before the loop.
+        """
+        result: list[Value] = []
+        for name, spec in self.specs.items():
+            start = self.before.get(name)
+            result += flatten(unset(spec) if start is None else coerce(start, spec))
+        for name in self.late_specs:
+            spec = self._late(name, ran)
+            empty = unset(spec)
+            assert isinstance(empty, Unbound)
+            result += flatten(empty if isinstance(spec, Maybe) else empty.value)
+        return result
+
+    def leave(self, results: Iterator[Value], ran: bool | Value | None) -> None:
+        """Set the frame's variables to what they hold after the loop."""
+        ends, phases = self.frame.env, Phases(set(self.apart))
+        env = self._bound(results)
+        for name in self.late_specs:
+            spec = self._late(name, ran)
+            value = rebuild(spec, results, self._phase(name, phases))
+            if not isinstance(spec, Maybe) and isinstance(ran, Value) and not constant_of(ran):
+                value = Unbound(ran, value)
+            env[name] = value
+        for name in self.late:
+            if isinstance(ends.get(name), Poison):
+                env[name] = ends[name]
+        self.frame.env = env
+
+
+def _hinted(spec: abstract.Abstract, hint: abstract.Abstract | None) -> abstract.Abstract:
+    try:
+        return spec if hint is None else join(spec, hint)
+    except Clash:
+        return spec
+
+
+def _leaves(name: str, value: AbstractValue | None) -> dict[str, Array]:
+    return {f"{name}#{k}": a for k, a in enumerate(arrays(value))} if value is not None else {}
+
+
+def _differ_in_weakness(a: abstract.Abstract, b: abstract.Abstract) -> bool:
+    return isinstance(a, abstract.Scalar) and isinstance(b, abstract.Scalar) and a.type == b.type
+
+
+def _narrow(body: Block) -> bool:
+    """Whether float32 or int32 occur: only beside these does it matter whether a number is Python's or NumPy's."""
+    return any(r.type in (f32, i32) for op in body.walk() for r in op.results)

@@ -1,0 +1,353 @@
+"""Expressions: from a node of the syntax tree to an abstract value, with the code for it at the insertion point."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from adc.frontend import arrays, scalars, subscripts
+from adc.frontend.attributes import attribute
+from adc.frontend.branches import Traced, branch, merge, trace
+from adc.frontend.closures import make_closure
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.library import is_library
+from adc.frontend.names import lookup
+from adc.frontend.unsupported import refuse_expression
+from adc.frontend.values import (
+    AbstractValue,
+    Array,
+    Lazy,
+    Scalar,
+    Static,
+    Tuple,
+    describe_type,
+    is_array,
+    is_numeric,
+)
+from adc.ir import ops
+from adc.ir.core import Value
+from adc.ir.types import i1
+
+BINARY: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.MatMult: "@",
+}
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+_UNARY: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+
+
+def evaluate(frame: Frame, node: ast.expr) -> AbstractValue:
+    """The value of an expression."""
+    rule = _RULES.get(type(node))
+    if rule is None:
+        raise refuse_expression(frame.loc(node), node)
+    with frame.at(node):
+        return rule(frame, node)
+
+
+def evaluate_kept(frame: Frame, node: ast.expr) -> AbstractValue:
+    """As ``evaluate``, for a value that is kept: an array expression is computed now."""
+    value = evaluate(frame, node)
+    with frame.at(node):
+        return arrays.settled(frame, value)
+
+
+def _constant(frame: Frame, node: ast.Constant) -> AbstractValue:
+    if isinstance(node.value, complex | bytes):
+        raise refuse_expression(frame.loc(node), node)
+    return Static(node.value)
+
+
+def _name(frame: Frame, node: ast.Name) -> AbstractValue:
+    return lookup(frame, node.id)
+
+
+def _tuple(frame: Frame, node: ast.Tuple) -> AbstractValue:
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            raise refuse_expression(frame.loc(item), item)
+    return Tuple(tuple(evaluate_kept(frame, item) for item in node.elts))
+
+
+def _binary(frame: Frame, node: ast.BinOp) -> AbstractValue:
+    left = _before_calls(frame, evaluate(frame, node.left), node.right)
+    right = evaluate(frame, node.right)
+    return arrays.operate(frame, BINARY[type(node.op)], left, right)
+
+
+def _before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> AbstractValue:
+    """Compute a pending array expression if evaluating ``rest`` may change what it reads."""
+    if isinstance(value, Lazy) and any(_may_write(frame, node) for node in rest):
+        return arrays.materialise(frame, value)
+    return value
+
+
+def _may_write(frame: Frame, node: ast.expr) -> bool:
+    return any(isinstance(n, ast.Call) and not _calls_library(frame, n.func) for n in ast.walk(node))
+
+
+def _calls_library(frame: Frame, callee: ast.expr) -> bool:
+    if isinstance(callee, ast.Attribute):
+        owner = callee.value
+        if not isinstance(owner, ast.Name) or owner.id in frame.liveness.local:
+            return False
+        return is_library(getattr(_outer(frame, owner.id), callee.attr, None))
+    return isinstance(callee, ast.Name) and callee.id not in frame.env and is_library(_outer(frame, callee.id))
+
+
+def _outer(frame: Frame, name: str) -> Any:
+    found = frame.module_globals.get(name)
+    builtin = frame.module_globals.get("__builtins__")
+    return found if found is not None else getattr(builtin, name, None)
+
+
+def _unary(frame: Frame, node: ast.UnaryOp) -> AbstractValue:
+    if isinstance(node.op, ast.Not):
+        known = condition(frame, node.operand)
+        return Static(not known) if isinstance(known, bool) else Scalar(scalars.logical_not(known), i1)
+    return arrays.operate_unary(frame, _UNARY[type(node.op)], evaluate(frame, node.operand))
+
+
+def _compare(frame: Frame, node: ast.Compare) -> AbstractValue:
+    if len(node.ops) == 1:
+        return _comparison(frame, node.ops[0], evaluate(frame, node.left), node.comparators[0])[0]
+    result = _chain(frame, node, 0, evaluate(frame, node.left))
+    return Static(result) if isinstance(result, bool) else Scalar(result, i1)
+
+
+def _chain(frame: Frame, node: ast.Compare, k: int, left: AbstractValue) -> bool | Value:
+    """``a < b < c``: each operand is evaluated once, the later ones only while the comparisons hold."""
+    with frame.at(node):
+        value, right = _comparison(frame, node.ops[k], left, node.comparators[k])
+        known = as_condition(frame, value)
+        if k + 1 == len(node.ops):
+            return known
+        return _conjunction(frame, known, lambda: _chain(frame, node, k + 1, right), stop=False)
+
+
+def _comparison(
+    frame: Frame, op: ast.cmpop, left: AbstractValue, node: ast.expr
+) -> tuple[AbstractValue, AbstractValue]:
+    right = evaluate(frame, node)
+    if isinstance(op, ast.Is | ast.IsNot):
+        same = _identity(frame, left, right, node)
+        return Static(same == isinstance(op, ast.Is)), right
+    symbol = _COMPARE.get(type(op))
+    if symbol is None:
+        return Static(_membership(frame, op, left, right, node)), right
+    if not (is_numeric(left) or is_array(left)) or not (is_numeric(right) or is_array(right)):
+        return _compare_static(frame, symbol, left, right, node), right
+    return arrays.operate(frame, symbol, left, right), right
+
+
+def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool:
+    if isinstance(left, Static) and isinstance(right, Static):
+        return left.value is right.value
+    if isinstance(left, Array) and isinstance(right, Array):
+        raise refuse(frame.loc(node), "whether two arrays are one object is not known when the function is compiled")
+    return left is right
+
+
+def _compare_static(
+    frame: Frame, symbol: str, left: AbstractValue, right: AbstractValue, node: ast.expr
+) -> AbstractValue:
+    if isinstance(left, Static) and isinstance(right, Static):
+        try:
+            return Static(bool(scalars.PYTHON[symbol](left.value, right.value)))
+        except TypeError:
+            pass
+    elif symbol in ("==", "!=") and (isinstance(left, Static) != isinstance(right, Static)):
+        return Static(symbol == "!=")
+    raise refuse(frame.loc(node), f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}")
+
+
+def _membership(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool:
+    items = right.items if isinstance(right, Tuple) else None
+    if isinstance(left, Static) and isinstance(right, Static) and isinstance(right.value, str | tuple | frozenset):
+        found = left.value in right.value
+    elif items is not None and isinstance(left, Static) and all(isinstance(i, Static) for i in items):
+        found = left.value in tuple(i.value for i in items if isinstance(i, Static))
+    else:
+        raise refuse(
+            frame.loc(node), "'in' works on what is known when the function is compiled", "compare with == and 'or'"
+        )
+    return found == isinstance(op, ast.In)
+
+
+# Truth, short circuits --------------------------------------------------------------------------------------------------
+
+
+def condition(frame: Frame, node: ast.expr) -> bool | Value:
+    """Whether an expression holds: known now, or an i1."""
+    if isinstance(node, ast.BoolOp):
+        with frame.at(node):
+            return _conditions(frame, node.values, stop=isinstance(node.op, ast.Or))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        known = condition(frame, node.operand)
+        with frame.at(node):
+            return not known if isinstance(known, bool) else scalars.logical_not(known)
+    value = evaluate(frame, node)
+    with frame.at(node):
+        return as_condition(frame, value)
+
+
+def as_condition(frame: Frame, value: AbstractValue) -> bool | Value:
+    """Truth of a value."""
+    return arrays.truth(value)
+
+
+def _conditions(frame: Frame, nodes: list[ast.expr], stop: bool) -> bool | Value:
+    first = condition(frame, nodes[0])
+    if len(nodes) == 1:
+        return first
+    return _conjunction(frame, first, lambda: _conditions(frame, nodes[1:], stop), stop)
+
+
+def _conjunction(frame: Frame, first: bool | Value, rest: Callable[[], bool | Value], stop: bool) -> bool | Value:
+    """``first and rest`` (``stop`` False) or ``first or rest``; ``rest`` is evaluated only if it is needed, unless
+    evaluating it does no harm."""
+    if isinstance(first, bool):
+        return first if first == stop else rest()
+    other = trace(frame, lambda: _as_value(rest()))
+    result = _join_conditions(frame, first, other, stop)
+    assert result is not None
+    return scalars.truth(result)
+
+
+def _as_value(known: bool | Value) -> AbstractValue:
+    return Static(known) if isinstance(known, bool) else Scalar(known, i1)
+
+
+def _join_conditions(frame: Frame, first: Value, other: Traced, stop: bool) -> AbstractValue | None:
+    if other.pure and isinstance(other.result, Static):
+        return other.result if bool(other.result.value) == stop else Scalar(first, i1)
+    if other.pure and isinstance(other.result, Scalar) and other.result.dtype == i1:
+        other.splice()
+        return Scalar((ops.ori if stop else ops.andi)(first, other.result.value), i1, other.result.weak)
+    decided = trace(frame, lambda: Static(stop))
+    return merge(frame, first, decided if stop else other, other if stop else decided)
+
+
+def _boolean(frame: Frame, node: ast.BoolOp) -> AbstractValue:
+    """``a and b`` as a value: one of the operands."""
+    return _select_operand(frame, node.values, stop=isinstance(node.op, ast.Or))
+
+
+def _select_operand(frame: Frame, nodes: list[ast.expr], stop: bool) -> AbstractValue:
+    first = evaluate(frame, nodes[0])
+    if len(nodes) == 1:
+        return first
+    known = as_condition(frame, first)
+    if isinstance(known, bool):
+        return first if known == stop else _select_operand(frame, nodes[1:], stop)
+    other = trace(frame, lambda: arrays.settled(frame, _select_operand(frame, nodes[1:], stop)))
+    if isinstance(first, Scalar) and first.dtype == i1 and isinstance(other.result, Scalar):
+        if other.result.dtype == i1 and other.pure:
+            result = _join_conditions(frame, known, other, stop)
+            assert result is not None
+            return result
+    keep = trace(frame, lambda: arrays.settled(frame, first))
+    result = merge(frame, known, keep if stop else other, other if stop else keep)
+    assert result is not None
+    return result
+
+
+def _conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
+    known = condition(frame, node.test)
+    if isinstance(known, bool):
+        return evaluate(frame, node.body if known else node.orelse)
+    result = branch(
+        frame, known, lambda: evaluate_kept(frame, node.body), lambda: evaluate_kept(frame, node.orelse)
+    )
+    assert result is not None
+    return result
+
+
+# Attributes, subscripts, calls, functions ---------------------------------------------------------------------------
+
+
+def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue:
+    return attribute(frame, evaluate(frame, node.value), node.attr)
+
+
+def _subscript(frame: Frame, node: ast.Subscript) -> AbstractValue:
+    owner = evaluate(frame, node.value)
+    if isinstance(owner, Lazy):
+        owner = _before_calls(frame, owner, node.slice)
+    return subscripts.read(frame, owner, items_of(frame, owner, node.slice))
+
+
+def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[subscripts.Item]:
+    """What stands between the brackets, evaluated, each with its range."""
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    items: list[subscripts.Item] = []
+    for item in nodes:
+        loc = frame.loc(item)
+        if isinstance(item, ast.Slice):
+            parts = [None if p is None else evaluate(frame, p) for p in (item.lower, item.upper, item.step)]
+            items.append(subscripts.Item(loc, subscripts.Slice(*parts)))
+            continue
+        value = evaluate(frame, item)
+        if isinstance(value, Tuple) and is_array(owner) and len(nodes) == 1:
+            items += [subscripts.Item(loc, v) for v in value.items]
+        else:
+            items.append(subscripts.Item(loc, value))
+    return items
+
+
+def _call(frame: Frame, node: ast.Call) -> AbstractValue:
+    callee = evaluate(frame, node.func)
+    args: list[AbstractValue] = []
+    inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
+    values: list[AbstractValue] = []
+    for k, item in enumerate(inputs):
+        if isinstance(item, ast.Starred):
+            raise refuse_expression(frame.loc(item), item)
+        values.append(_before_calls(frame, evaluate(frame, item), *inputs[k + 1 :]))
+    args = values[: len(node.args)]
+    kwargs: dict[str, AbstractValue] = {}
+    for keyword, value in zip(node.keywords, values[len(node.args) :], strict=True):
+        if keyword.arg is None:
+            raise refuse(frame.loc(keyword), "** in a call is not supported", "write the keywords out")
+        kwargs[keyword.arg] = value
+    return frame.tracer.call(frame, callee, args, kwargs)
+
+
+def _lambda(frame: Frame, node: ast.Lambda) -> AbstractValue:
+    return make_closure(frame, node, evaluate_kept)
+
+
+_RULES: dict[type[ast.expr], Callable[[Frame, Any], AbstractValue]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Tuple: _tuple,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _boolean,
+    ast.IfExp: _conditional,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
+    ast.Lambda: _lambda,
+}

@@ -1,0 +1,162 @@
+"""The state of tracing one Python function into one IR function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from adc.frontend import abstract
+from adc.frontend.convert import from_element
+from adc.frontend.liveness import Liveness
+from adc.frontend.roots import Root
+from adc.frontend.source import FunctionSource
+from adc.frontend.values import AbstractValue, Array, Scalar, array
+from adc.ir.builder import at_loc, insert_at
+from adc.ir.core import Block, Func, Loc, Module, Value
+from adc.ir.types import Type
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A static thing that was read through a global or closure variable: the compiled code holds while
+    ``fetch()`` still gives ``expected``."""
+
+    name: str
+    fetch: Callable[[], Any]
+    expected: Any
+
+    def holds(self) -> bool:
+        try:
+            now = self.fetch()
+        except (KeyError, AttributeError, ValueError, IndexError, TypeError):
+            return False
+        if now is self.expected:
+            return True
+        return type(now) is type(self.expected) and isinstance(now, str | bytes | int | float) and now == self.expected
+
+
+@dataclass(frozen=True, eq=False)
+class Capture:
+    """A number or array read through a global or closure variable: an extra argument, fetched at each call.
+
+    ``key`` tells two variables of one name apart.
+    """
+
+    key: tuple[Any, ...]
+    name: str
+    fetch: Callable[[], Any]
+    abstract: abstract.Abstract
+
+
+class Tracer(Protocol):
+    """What a frame needs of the whole."""
+
+    module: Module
+
+    def call(
+        self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+    ) -> AbstractValue:
+        """Call ``callee`` at the insertion point."""
+
+    def guard(self, guard: Guard) -> None:
+        """Have the compiled code depend on ``guard``."""
+
+    def capture_alias(self, name: str) -> int | None:
+        """The alias group of a captured array."""
+
+
+@dataclass(eq=False)
+class Frame:
+    """``env`` maps local variables to what they hold at the insertion point. ``prologue`` goes before the body."""
+
+    tracer: Tracer
+    func: Func
+    source: FunctionSource
+    liveness: Liveness
+    module_globals: dict[str, Any]
+    cells: dict[str, Any]
+    entry: bool
+    env: dict[str, AbstractValue] = field(default_factory=dict)
+    prologue: Block = field(default_factory=Block)
+    captures: dict[tuple[Any, ...], tuple[Capture, AbstractValue]] = field(default_factory=dict)
+    assigned_at: dict[str, Loc] = field(default_factory=dict)
+    order: int = 0
+    parallel: list[ast.For] = field(default_factory=list)
+    hints: dict[ast.stmt, Any] = field(default_factory=dict)
+    nested: dict[ast.AST, FunctionSource] = field(default_factory=dict)
+    groups: dict[int, Root] = field(default_factory=dict)
+    written: set[Root] = field(default_factory=set)
+    argument_roots: dict[int, Root] = field(default_factory=dict)
+
+    def loc(self, node: ast.AST) -> Loc:
+        return self.source.loc(node)
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Iterator[None]:
+        """Mark what is built inside with the range of ``node``."""
+        with at_loc(self.source.loc(node)):
+            yield
+
+    def add_argument(self, a: abstract.Abstract, name: str, protected: str = "") -> AbstractValue:
+        """A new argument of the IR function for a scalar or array, and its value (computed in the prologue)."""
+        assert isinstance(a, abstract.Scalar | abstract.Array)
+        attrs: dict[str, Any] = {"adc.name": name}
+        type_: Type
+        if isinstance(a, abstract.Array):
+            type_ = abstract.memref_type(a)
+            if a.alias is not None:
+                attrs["adc.alias"] = a.alias
+        else:
+            type_ = a.type if self.entry else abstract.value_type(a.type)
+        arg = self.func.body.add_arg(type_, name)
+        self.func.arg_attrs.append(attrs)
+        with insert_at(self.prologue, self.func.loc):
+            if isinstance(a, abstract.Scalar):
+                return Scalar(_named(from_element(arg), name), a.type, a.weak)
+            root = self.argument_roots[arg.index] = self._root(a, name, protected)
+            return array(arg, frozenset({root}))
+
+    def _root(self, a: abstract.Array, name: str, protected: str) -> Root:
+        if not protected and not a.writable:
+            protected = f"'{name}' is read-only"
+        if a.alias is None:
+            return self.new_root(name, protected)
+        root = self.groups.setdefault(a.alias, self.new_root(name))
+        root.protected = root.protected or protected
+        return root
+
+    def new_root(self, name: str, protected: str = "") -> Root:
+        return Root(name, self.next_order(), protected)
+
+    def next_order(self) -> int:
+        self.order += 1
+        return self.order
+
+    def capture(self, c: Capture) -> AbstractValue:
+        """The value of a captured variable: an argument added at its first use."""
+        known = self.captures.get(c.key)
+        if known is None:
+            a = c.abstract
+            protected = ""
+            if isinstance(a, abstract.Array):
+                a = abstract.Array(a.element, a.rank, a.layout, self.tracer.capture_alias(c.name), a.writable)
+                protected = f"'{c.name}' is captured from outside the function"
+            known = self.captures[c.key] = (c, self.add_argument(a, c.name, protected))
+        return known[1]
+
+
+def _named(value: Value, name: str) -> Value:
+    if not value.hint:
+        value.hint = name
+    return value
+
+
+def discard(*blocks: Block) -> None:
+    """Forget code that was built into ``blocks`` and will not be used."""
+    for block in blocks:
+        for op in block.ops:
+            op.drop()
+        block.set_ops([])

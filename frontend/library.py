@@ -1,0 +1,23 @@
+"""All functions that adc knows without tracing them, by the function object itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adc.frontend import library_arrays, library_builtins, library_math, library_numpy
+from adc.frontend.rules import Rule
+
+LIBRARY: dict[Any, Rule] = {
+    **library_math.TABLE,
+    **library_builtins.TABLE,
+    **library_numpy.TABLE,
+    **library_arrays.TABLE,
+}
+
+
+def is_library(obj: Any) -> bool:
+    """Whether a rule for ``obj`` is known."""
+    try:
+        return obj in LIBRARY
+    except TypeError:  # not hashable
+        return False

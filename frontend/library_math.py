@@ -1,0 +1,118 @@
+"""Python's ``math`` module."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from adc.frontend import scalars
+from adc.frontend.convert import as_scalar, convert, kind
+from adc.frontend.frame import Frame
+from adc.frontend.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
+from adc.frontend.values import AbstractValue, Scalar
+from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.core import Value
+from adc.ir.types import f64, i64
+
+UNARY: dict[str, Callable[[Value], Value]] = {
+    "sin": ops.sin,
+    "cos": ops.cos,
+    "tan": ops.tan,
+    "asin": ops.asin,
+    "acos": ops.acos,
+    "atan": ops.atan,
+    "sinh": ops.sinh,
+    "cosh": ops.cosh,
+    "tanh": ops.tanh,
+    "asinh": ops.asinh,
+    "acosh": ops.acosh,
+    "atanh": ops.atanh,
+    "exp": ops.exp,
+    "exp2": ops.exp2,
+    "expm1": ops.expm1,
+    "log2": ops.log2,
+    "log10": ops.log10,
+    "log1p": ops.log1p,
+    "sqrt": ops.sqrt,
+    "cbrt": ops.cbrt,
+    "erf": ops.erf,
+    "erfc": ops.erfc,
+    "gamma": ops.tgamma,
+    "lgamma": ops.lgamma,
+    "fabs": ops.absf,
+    "degrees": lambda x: ops.mulf(x, const(180.0 / math.pi, x.type)),
+    "radians": lambda x: ops.mulf(x, const(math.pi / 180.0, x.type)),
+}
+_BINARY: dict[str, Callable[..., Value]] = {
+    "atan2": ops.atan2,
+    "copysign": ops.copysign,
+    "fmod": ops.remf,
+    "remainder": ops.remainder,
+    "hypot": ops.hypot,
+}
+
+
+def is_nan(x: Value) -> Value:
+    return ops.cmpf(x, x, predicate="uno")
+
+
+def is_inf(x: Value) -> Value:
+    return ops.cmpf(ops.absf(x), const(math.inf, x.type), predicate="oeq")
+
+
+def is_finite(x: Value) -> Value:
+    return ops.cmpf(ops.absf(x), const(math.inf, x.type), predicate="olt")
+
+
+def _to_integer(function: Callable[[float], int], emit: Callable[[Value], Value]) -> Callable[..., AbstractValue]:
+    """floor, ceil and trunc of a float, as a Python int."""
+
+    def rule(frame: Frame, x: AbstractValue) -> AbstractValue:
+        need_numbers(f"math.{function.__name__}", [x])
+        known = fold(function, [x])
+        if known is not None:
+            return known
+        s = as_scalar(x)
+        if kind(s.dtype) < 2:
+            return Scalar(convert(s, i64), i64)
+        return Scalar(convert(Scalar(emit(s.value), s.dtype), i64), i64)
+
+    return rule
+
+
+def _log(frame: Frame, x: AbstractValue, base: AbstractValue | None = None) -> AbstractValue:
+    args = [x] if base is None else [x, base]
+    need_numbers("math.log", args, "use np.log on arrays")
+    known = fold(math.log, args)
+    if known is not None:
+        return known
+    values = [ops.log(convert(as_scalar(a), f64)) for a in args]
+    return Scalar(values[0] if base is None else ops.divf(*values), f64)
+
+
+def _pow(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    need_numbers("math.pow", [x, y], "use ** on arrays")
+    known = fold(math.pow, [x, y])
+    return known or scalars.binary("**", Scalar(convert(as_scalar(x), f64), f64), y)
+
+
+def _fma(x: Value, y: Value, z: Value) -> Value:
+    return ops.fma(x, y, z)
+
+
+TABLE: dict[Any, Rule] = {
+    **{getattr(math, n): on_python_floats(n, getattr(math, n), e) for n, e in UNARY.items() if hasattr(math, n)},
+    **{getattr(math, n): on_python_floats(n, getattr(math, n), e, 2) for n, e in _BINARY.items()},
+    math.log: positional("math.log", range(1, 3), _log),
+    math.pow: positional("math.pow", 2, _pow),
+    math.floor: positional("math.floor", 1, _to_integer(math.floor, ops.floor)),
+    math.ceil: positional("math.ceil", 1, _to_integer(math.ceil, ops.ceil)),
+    math.trunc: positional("math.trunc", 1, _to_integer(math.trunc, ops.trunc)),
+    math.isnan: predicate("isnan", math.isnan, is_nan, weak=True),
+    math.isinf: predicate("isinf", math.isinf, is_inf, weak=True),
+    math.isfinite: predicate("isfinite", math.isfinite, is_finite, weak=True),
+}
+if hasattr(math, "fma"):
+    TABLE[math.fma] = on_python_floats("fma", math.fma, _fma, 3)

@@ -1,0 +1,192 @@
+"""Loops: ``for`` over ranges and tuples, ``while``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adc.frontend.carry import Carry
+from adc.frontend.convert import as_scalar, convert, kind, trap_unless
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, discard
+from adc.frontend.names import static_int
+from adc.frontend.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
+from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
+from adc.ir import ops
+from adc.ir.arith import const, const_index, constant_of
+from adc.ir.builder import build, current_loc, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.types import i1, i64, index
+
+Execute = Callable[[Frame, Sequence[ast.stmt]], None]
+
+
+def make_range(args: Sequence[AbstractValue], parallel: bool = False) -> Range:
+    """``range(*args)`` or ``prange(*args)``."""
+    if not 1 <= len(args) <= 3:
+        raise refuse(current_loc(), f"range() takes 1 to 3 arguments, got {len(args)}")
+    for a in args:
+        if not is_numeric(a) or kind(as_scalar(a).dtype) == 2:
+            raise refuse(
+                current_loc(), f"range() takes integers, not {describe_type(a)}", "convert with int(...) first"
+            )
+    if len(args) == 1:
+        return Range(Static(0), args[0], Static(1), parallel)
+    return Range(args[0], args[1], args[2] if len(args) == 3 else Static(1), parallel)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A range as a loop with a positive step; ``value(k)`` is Python's loop variable for the counter ``k``."""
+
+    lower: Value
+    upper: Value
+    step: Value
+    value: Callable[[Value], Value]
+    last: Callable[[], Value]  # the loop variable's last value, if there was an iteration
+
+    def known_to_run(self) -> bool | None:
+        """Whether there is an iteration, if that can be told now."""
+        low, high = constant_of(self.lower), constant_of(self.upper)
+        return None if low is None or high is None else low < high
+
+    def ran(self) -> bool | Value:
+        """Whether there is an iteration."""
+        known = self.known_to_run()
+        return known if known is not None else ops.cmpi(self.lower, self.upper, predicate="slt")
+
+
+def counted(r: Range) -> Counted:
+    """Emit the bounds of a range."""
+    start, stop = (convert(as_scalar(v), i64) for v in (r.start, r.stop))
+    step = static_int(r.step)
+    if step is not None and step > 0:
+        stride = const_index(step)
+
+        def last() -> Value:
+            if step == 1:
+                return stop - 1
+            return start + ops.floordivsi(stop - 1 - start, stride) * step
+
+        return Counted(start, stop, stride, lambda k: k, last)
+    if step == 0:
+        raise refuse(current_loc(), "range() arg 3 must not be zero")
+    stride = convert(as_scalar(r.step), i64)
+    if step is None:
+        trap_unless(
+            ops.cmpi(stride, const_index(0), predicate="ne"), "ValueError", "range() arg 3 must not be zero"
+        )
+    trip = ops.ceildivsi(stop - start, stride)
+    return Counted(
+        const_index(0), trip, const_index(1), lambda k: start + k * stride, lambda: start + (trip - 1) * stride
+    )
+
+
+def for_range(frame: Frame, stmt: ast.For, r: Range, execute: Execute) -> None:
+    """A ``for`` over a range as a ``scf.for``."""
+    if not isinstance(stmt.target, ast.Name):
+        raise refuse(frame.loc(stmt.target), "the variable of a loop over a range must be a name")
+    name = stmt.target.id
+    loop = counted(r)
+    if loop.known_to_run() is False:
+        return
+    reassigned = name in _assigned_in(frame, stmt)
+    after = frame.liveness.after[stmt] | frame.liveness.captured
+    carry = Carry(frame, stmt, frozenset() if reassigned and name in after else frozenset({name}))
+    before = frame.env.get(name)
+    while True:
+        body = Block([index, *carry.types()], [name, *carry.hints()])
+        with insert_at(body):
+            carry.enter(iter(body.args[1:]))
+            frame.env[name] = Scalar(loop.value(body.args[0]), i64)
+            frame.assigned_at[name] = frame.loc(stmt.target)
+            execute(frame, stmt.body)
+        if carry.settle(body):
+            break
+        discard(body)
+    ran = loop.ran() if carry.late_specs or name in after else None
+    inits = carry.inits(ran)
+    for t, late in zip(carry.late_types(ran), carry.late_hints(ran), strict=True):
+        body.add_arg(t, late)
+    yields = carry.yields(body, ran)
+    with insert_at(body):
+        build(ops.yield_, yields)
+    op = build(
+        ops.for_,
+        [loop.lower, loop.upper, loop.step, *inits],
+        result_types=[v.type for v in inits],
+        regions=[body],
+    )
+    _name_results(op.results, [*carry.hints(), *carry.late_hints(ran)])
+    carry.leave(iter(op.results), ran)
+    if name in carry.private and name in after:
+        assert ran is not None
+        _after_loop(frame, name, before, loop, ran)
+
+
+def _assigned_in(frame: Frame, stmt: ast.For) -> frozenset[str]:
+    """Names that the body itself assigns, the loop's own target aside."""
+    found = frame.liveness.body_assigns.get(stmt)
+    return found if found is not None else frozenset()
+
+
+def _name_results(results: Sequence[Value], hints: Sequence[str]) -> None:
+    for value, hint in zip(results, hints, strict=True):
+        value.hint = hint
+
+
+def _after_loop(frame: Frame, name: str, before: AbstractValue | None, loop: Counted, ran: bool | Value) -> None:
+    """The loop variable keeps its last value; of an empty loop, what it was before."""
+    last = Scalar(loop.last(), i64)
+    if ran is True:
+        frame.env[name] = last
+        return
+    assert isinstance(ran, Value)
+    if before is None or isinstance(before, Poison):
+        frame.env[name] = Unbound(ran, last)
+        return
+    try:
+        spec = join(describe(before), describe(last))
+    except Clash as clash:
+        frame.env[name] = Poison(clash_message(f"'{name}'", before, last, clash))
+        return
+    values = [flatten(coerce(v, spec)) for v in (last, before)]
+    chosen = [ops.select(ran, x, y) for x, y in zip(*values, strict=True)]
+    frame.env[name] = rebuild(spec, iter(chosen), lambda k: frozenset())
+
+
+def while_loop(
+    frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], execute: Execute
+) -> None:
+    """A ``while`` as a ``scf.while``."""
+    carry = Carry(frame, stmt)
+    while True:
+        head = Block(carry.types(), carry.hints())
+        with insert_at(head):
+            carry.enter(iter(head.args))
+            known = test()
+        if known is False:
+            discard(head)
+            frame.env = dict(carry.before)
+            return
+        body = Block(carry.types(), carry.hints())
+        with insert_at(body):
+            carry.enter(iter(body.args))
+            execute(frame, stmt.body)
+        if carry.settle(body):
+            break
+        discard(head, body)
+    inits = carry.inits(None)
+    for t, late in zip(carry.late_types(None), carry.late_hints(None), strict=True):
+        head.add_arg(t, late)
+        body.add_arg(t, late)
+    yields = carry.yields(body, None)
+    with insert_at(head):
+        go_on = const(known, i1) if isinstance(known, bool) else known
+        build(ops.condition, [go_on, *head.args])
+    with insert_at(body):
+        build(ops.yield_, yields)
+    op = build(ops.while_, inits, result_types=[v.type for v in inits], regions=[head, body])
+    _name_results(op.results, [*carry.hints(), *carry.late_hints(None)])
+    carry.leave(iter(op.results), None)

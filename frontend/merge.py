@@ -1,0 +1,218 @@
+"""Values that come together from several paths: the type for both, conversion to it, and trees taken apart into IR
+values and built up again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from adc.frontend import abstract
+from adc.frontend.convert import as_scalar, convert, kind
+from adc.frontend.roots import Roots
+from adc.frontend.values import (
+    AbstractValue,
+    Array,
+    Lazy,
+    Scalar,
+    Static,
+    Tuple,
+    Unbound,
+    array,
+    describe_type,
+    is_number,
+    number_dtype,
+)
+from adc.ir import ops
+from adc.ir.core import Value
+from adc.ir.types import Type, f32, i1, i32
+
+
+class Clash(Exception):
+    """Two values have no common type."""
+
+
+@dataclass(frozen=True)
+class Maybe(abstract.Abstract):
+    """A variable that may be unset: a flag, then the value."""
+
+    item: abstract.Abstract
+
+
+@dataclass(frozen=True, eq=False)
+class Same(abstract.Abstract):
+    """A value that can only be handed on as it is: the same object on every path."""
+
+    value: AbstractValue
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def describe(v: AbstractValue) -> abstract.Abstract:
+    """The abstract type of a value; literals stay ``Static``."""
+    if isinstance(v, Static):
+        return abstract.Static(v.value)
+    if isinstance(v, Scalar):
+        return abstract.Scalar(v.dtype, v.weak)
+    if isinstance(v, Array):
+        return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type))
+    if isinstance(v, Tuple):
+        return abstract.Tuple(tuple(describe(item) for item in v.items))
+    if isinstance(v, Unbound):
+        return Maybe(describe(v.value))
+    assert not isinstance(v, Lazy)
+    return Same(v)
+
+
+def widen(a: abstract.Abstract) -> abstract.Abstract:
+    """``a`` with known numbers as run-time ones."""
+    if isinstance(a, abstract.Static) and is_number(a.value):
+        return abstract.Scalar(*number_dtype(a.value))
+    if isinstance(a, abstract.Tuple):
+        return abstract.Tuple(tuple(widen(item) for item in a.items))
+    if isinstance(a, Maybe):
+        return Maybe(widen(a.item))
+    return a
+
+
+def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
+    """A type to which values of both convert without a change of meaning. Raises ``Clash``."""
+    if a == b:
+        return a
+    if isinstance(a, Maybe) or isinstance(b, Maybe):
+        return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
+    if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple) and len(a.items) == len(b.items):
+        return abstract.Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if isinstance(a, abstract.Array) and isinstance(b, abstract.Array):
+        if a.element != b.element:
+            raise Clash("the element types differ")
+        if a.rank != b.rank:
+            raise Clash("the numbers of dimensions differ")
+        layouts = {a.layout, b.layout}
+        return replace(a, layout="any" if "any" in layouts or not a.rank else "inner")
+    x, y = widen(a), widen(b)
+    if isinstance(x, abstract.Scalar) and isinstance(y, abstract.Scalar):
+        return _join_scalars(a, x, b, y)
+    raise Clash("they have no common type")
+
+
+def _join_scalars(
+    a: abstract.Abstract, x: abstract.Scalar, b: abstract.Abstract, y: abstract.Scalar
+) -> abstract.Scalar:
+    if x.type == y.type:
+        return abstract.Scalar(x.type, x.weak and y.weak)
+    for narrow, other, wide in ((x, b, y), (y, a, x)):
+        if narrow.type in (f32, i32) and (kind(wide.type) >= kind(narrow.type) or narrow.type == f32):
+            # A literal such as 0.0 before a loop over float32 becomes float32, as it does when the two first meet.
+            if isinstance(other, abstract.Static) and _fits(other.value, narrow.type):
+                return narrow
+            if kind(wide.type) >= 1 and not (narrow.type == i32 and kind(wide.type) == 2):
+                raise Clash("adc does not convert between them by itself")
+    dtype = x.type if kind(x.type) > kind(y.type) else y.type
+    return abstract.Scalar(dtype, x.weak and y.weak)
+
+
+def _fits(value: float, dtype: Type) -> bool:
+    if dtype == f32:
+        with np.errstate(over="ignore"):
+            return float(np.float32(value)) == value
+    return isinstance(value, int | np.integer) and -(2**31) <= value < 2**31
+
+
+def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
+    """``v`` converted, at the insertion point, to a type that ``join`` gave."""
+    if isinstance(to, abstract.Scalar):
+        s = as_scalar(v)
+        return Scalar(convert(s, to.type), to.type, to.weak)
+    if isinstance(to, abstract.Array):
+        assert isinstance(v, Array)
+        wanted = abstract.memref_type(to)
+        return v if v.type == wanted else replace(v, memref=ops.cast(v.memref, type=wanted))
+    if isinstance(to, abstract.Tuple):
+        assert isinstance(v, Tuple)
+        return Tuple(tuple(coerce(item, t) for item, t in zip(v.items, to.items, strict=True)))
+    if isinstance(to, Maybe):
+        if isinstance(v, Unbound):
+            return Unbound(v.flag, coerce(v.value, to.item))
+        return Unbound(ops.constant(value=1, type=i1), coerce(v, to.item))
+    return v
+
+
+def unset(to: abstract.Abstract) -> AbstractValue:
+    """An unset variable of type ``to``."""
+    item = to.item if isinstance(to, Maybe) else to
+    undefined = [ops.undef(type=t) for t in types(item)]
+    return Unbound(ops.constant(value=0, type=i1), rebuild(item, iter(undefined), lambda k: frozenset()))
+
+
+def types(a: abstract.Abstract) -> list[Type]:
+    """The IR types that values of ``a`` take apart into."""
+    if isinstance(a, abstract.Scalar):
+        return [abstract.value_type(a.type)]
+    if isinstance(a, abstract.Array):
+        return [abstract.memref_type(a)]
+    if isinstance(a, abstract.Tuple):
+        return [t for item in a.items for t in types(item)]
+    if isinstance(a, Maybe):
+        return [i1, *types(a.item)]
+    return []
+
+
+def flatten(v: AbstractValue) -> list[Value]:
+    """The IR values of a tree in order."""
+    if isinstance(v, Scalar):
+        return [v.value]
+    if isinstance(v, Array):
+        return [v.memref]
+    if isinstance(v, Tuple):
+        return [x for item in v.items for x in flatten(item)]
+    if isinstance(v, Unbound):
+        return [v.flag, *flatten(v.value)]
+    return []
+
+
+def arrays(v: AbstractValue) -> list[Array]:
+    """The arrays of a tree in order."""
+    if isinstance(v, Array):
+        return [v]
+    if isinstance(v, Tuple):
+        return [x for item in v.items for x in arrays(item)]
+    if isinstance(v, Unbound):
+        return arrays(v.value)
+    return []
+
+
+def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int], Roots]) -> AbstractValue:
+    """The tree of type ``a`` from its IR values; ``roots(k)`` are those of its ``k``-th array."""
+    counter = iter(range(10**9))
+
+    def make(a: abstract.Abstract) -> AbstractValue:
+        if isinstance(a, abstract.Scalar):
+            return Scalar(next(values), a.type, a.weak)
+        if isinstance(a, abstract.Array):
+            return array(next(values), roots(next(counter)))
+        if isinstance(a, abstract.Tuple):
+            return Tuple(tuple(make(item) for item in a.items))
+        if isinstance(a, Maybe):
+            return Unbound(next(values), make(a.item))
+        if isinstance(a, Same):
+            return a.value
+        assert isinstance(a, abstract.Static)
+        return Static(a.value)
+
+    return make(a)
+
+
+def array_count(a: abstract.Abstract) -> int:
+    if isinstance(a, Maybe):
+        return array_count(a.item)
+    return sum(isinstance(leaf, abstract.Array) for leaf in abstract.walk_abstract(a))
+
+
+def clash_message(name: str, a: AbstractValue, b: AbstractValue, reason: Clash) -> str:
+    return f"{name} is {describe_type(a)} on one path and {describe_type(b)} on another: {reason}"

@@ -1,0 +1,126 @@
+"""What a name means: a local variable, a captured one, a global, a builtin."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adc.frontend import abstract
+from adc.frontend.convert import trap_unless
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Capture, Frame, Guard
+from adc.frontend.values import AbstractValue, Poison, Scalar, Static, Tuple, Unbound
+from adc.ir.builder import current_loc
+from adc.ir.diagnostics import Note
+
+
+def lookup(frame: Frame, name: str) -> AbstractValue:
+    """The value of the variable ``name`` at the insertion point."""
+    value = frame.env.get(name)
+    if value is not None:
+        return _local(frame, name, value)
+    if name in frame.liveness.local:
+        if frame.parallel:
+            loop = frame.parallel[-1]
+            raise refuse(
+                current_loc(),
+                f"'{name}' has no value here: iterations of a parallel loop do not see each other's variables",
+                notes=[Note("the parallel loop", frame.loc(loop))],
+            )
+        raise refuse(current_loc(), f"'{name}' is read before it is assigned", f"assign '{name}' first")
+    if name in frame.cells:
+        cell = frame.cells[name]
+        try:
+            content = cell.cell_contents
+        except ValueError:
+            raise refuse(current_loc(), f"'{name}' of the enclosing function is not set yet") from None
+        return external(frame, content, ("cell", id(cell)), name, lambda: cell.cell_contents)
+    if name in frame.module_globals:
+        space = frame.module_globals
+        return external(frame, space[name], ("global", id(space), name), name, lambda: space[name])
+    if hasattr(builtins, name):
+        return Static(getattr(builtins, name))
+    raise refuse(current_loc(), f"the name '{name}' is not defined")
+
+
+def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
+    if isinstance(value, Poison):
+        raise refuse(current_loc(), value.reason, value.help, value.notes)
+    if isinstance(value, Unbound):
+        message = f"cannot access local variable '{name}' where it is not associated with a value"
+        trap_unless(value.flag, "UnboundLocalError", message)
+        value = frame.env[name] = value.value
+    return value
+
+
+def external(
+    frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]
+) -> AbstractValue:
+    """A value from outside: numbers and arrays become arguments read at each call, all else is static and guarded."""
+    if isinstance(value, int | float | np.generic | np.ndarray) and not isinstance(value, bool):
+        try:
+            capture = Capture(key, name, fetch, abstract.abstract_of(value))
+        except TypeError as error:
+            raise refuse(current_loc(), f"'{name}' cannot be used here: {error}") from None
+        result = frame.capture(capture)
+        if isinstance(result, Scalar) and not result.dtype.is_float:
+            return Scalar(result.value, result.dtype, result.weak, lambda: _pin(frame, name, fetch))
+        return result
+    if type(value) is tuple:
+        frame.tracer.guard(Guard(f"len({name})", lambda: _tuple_length(fetch()), len(value)))
+        items = (
+            external(frame, item, (*key, k), f"{name}.{k}", _item_of(fetch, k)) for k, item in enumerate(value)
+        )
+        return Tuple(tuple(items))
+    if not isinstance(value, types.ModuleType) or value.__name__.split(".")[0] not in _STABLE_MODULES:
+        frame.tracer.guard(Guard(name, fetch, value))
+    return Static(value)
+
+
+_STABLE_MODULES = frozenset({"math", "numpy", "adc", "builtins", "operator", "cmath"})
+
+
+def _tuple_length(value: object) -> int:
+    return len(value) if type(value) is tuple else -1
+
+
+def _item_of(fetch: Callable[[], Any], k: int) -> Callable[[], Any]:
+    return lambda: fetch()[k]
+
+
+def _pin(frame: Frame, name: str, fetch: Callable[[], Any]) -> Any:
+    value = fetch()
+    frame.tracer.guard(Guard(name, fetch, value))
+    return value
+
+
+def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
+    """An attribute of a static object: of a module, mostly."""
+    try:
+        value = getattr(owner, name)
+    except AttributeError:
+        kind = "module" if isinstance(owner, types.ModuleType) else type(owner).__name__
+        shown = getattr(owner, "__name__", kind)
+        raise refuse(current_loc(), f"{kind} '{shown}' has no attribute '{name}'") from None
+    if isinstance(owner, types.ModuleType) and owner.__name__.split(".")[0] in _STABLE_MODULES:
+        return Static(value)
+    shown = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
+    return external(frame, value, ("attribute", id(owner), name), shown, lambda: getattr(owner, name))
+
+
+def static_int(v: AbstractValue) -> int | None:
+    """The integer that ``v`` is known to be; a captured one becomes part of what the code depends on."""
+    if isinstance(v, Static) and isinstance(v.value, int | np.integer):
+        return int(v.value)
+    if isinstance(v, Scalar) and v.pin is not None:
+        return int(v.pin())
+    return None
+
+
+def is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name

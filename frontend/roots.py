@@ -1,0 +1,80 @@
+"""Which memory an array is a window on, as the tracer knows it while it builds code.
+
+A *root* is a piece of memory: what an argument refers to, an allocation, what a call returned. A loop that carries
+arrays gives each a *phase* root, which stands for "what this variable refers to in this iteration": phases of one loop
+that are told apart never overlap, though over all iterations they may be the same memory::
+
+    for t in range(nt):
+        ...                  # u and v: two phases over the same two roots
+        u, v = v, u
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(eq=False)
+class Root:
+    """Memory of its own. ``order`` counts up as a function is traced: what is made inside a loop has a higher number
+    than the loop. ``protected`` says why it must not be written, if so."""
+
+    name: str
+    order: int = 0
+    protected: str = ""
+
+
+@dataclass(eq=False)
+class Phases:
+    """The phase roots of one loop or branch. ``apart`` holds the pairs of names that never overlap."""
+
+    apart: set[frozenset[str]] = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class Phase(Root):
+    """What the carried variable ``name`` refers to, one of ``over`` or memory made by an earlier iteration."""
+
+    phases: Phases = field(default_factory=Phases)
+    over: frozenset[Root] = frozenset()
+
+
+Roots = frozenset[Root]
+NOWHERE: Roots = frozenset()
+
+
+def overlap(a: Roots, b: Roots) -> bool:
+    """Whether memory of ``a`` and memory of ``b`` may be the same at this moment."""
+    return any(_same(x, y) for x in a for y in b)
+
+
+def _same(x: Root, y: Root) -> bool:
+    if x is y:
+        return True
+    if isinstance(x, Phase) and isinstance(y, Phase) and x.phases is y.phases:
+        return frozenset((x.name, y.name)) not in x.phases.apart
+    if isinstance(x, Phase) and (not isinstance(y, Phase) or x.order >= y.order):
+        return any(_same(o, y) for o in x.over)
+    if isinstance(y, Phase):
+        return any(_same(x, o) for o in y.over)
+    return False
+
+
+def protection(roots: Roots) -> str:
+    """Why memory of ``roots`` must not be written; empty if it may be."""
+    for root in roots:
+        reason = protection(root.over) if isinstance(root, Phase) else root.protected
+        if reason:
+            return reason
+    return ""
+
+
+def grounded(roots: Roots) -> Roots:
+    """The roots with phases replaced by what they stand for."""
+    found: set[Root] = set()
+    for root in roots:
+        if isinstance(root, Phase):
+            found |= grounded(root.over)
+        else:
+            found.add(root)
+    return frozenset(found)

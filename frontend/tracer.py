@@ -1,0 +1,312 @@
+"""The entrance: ``trace`` turns a Python function, for given argument types, into a module of IR."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from adc.frontend import abstract
+from adc.frontend.calls import Callee, call_value, python_function
+from adc.frontend.convert import to_element
+from adc.frontend.errors import refuse, with_note
+from adc.frontend.frame import Capture, Frame, Guard
+from adc.frontend.merge import arrays, describe, flatten, rebuild
+from adc.frontend.merge import types as ir_types
+from adc.frontend.roots import Phase, Root, Roots, grounded
+from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive
+from adc.frontend.statements import execute_function
+from adc.frontend.values import AbstractValue, Array, Closure, Scalar, Static, Tuple, describe_type
+from adc.ir import ops
+from adc.ir.builder import build, current_loc, insert_at
+from adc.ir.core import UNKNOWN, Func, Module
+from adc.ir.diagnostics import CompileError, Note
+from adc.ir.types import i64
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One argument of the entry function.
+
+    ``kind`` ``"argument"``: the parameter ``path[0]``, then positions in nested tuples. ``kind`` ``"capture"``: the
+    captured or global variable ``path[0]``, whose value ``fetch()`` reads.
+    """
+
+    path: tuple[str | int, ...]
+    abstract: abstract.Abstract
+    kind: Literal["argument", "capture"]
+    fetch: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True)
+class ResultLeaf:
+    """The result at ``position`` of the entry function: a number or an array of type ``abstract``."""
+
+    position: int
+    abstract: abstract.Abstract
+
+
+@dataclass(frozen=True)
+class ResultTuple:
+    items: tuple[Result, ...]
+
+
+@dataclass(frozen=True)
+class ResultStatic:
+    value: Any
+
+
+Result = ResultLeaf | ResultTuple | ResultStatic
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A traced function: the module, the name of its entry, and how Python's arguments and results map to it.
+
+    ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
+    arrays are stored to. ``guards`` must hold before each call, or the code no longer is what Python would run.
+    """
+
+    module: Module
+    entry: str
+    leaves: tuple[Leaf, ...]
+    result: Result
+    mutated: frozenset[int]
+    guards: tuple[Guard, ...]
+    parameters: inspect.Signature
+
+
+@dataclass(eq=False)
+class Specialisation:
+    """A callee for given argument types. ``roots`` are those of its array arguments, in order."""
+
+    func: Func
+    result: abstract.Abstract
+    captures: tuple[Capture, ...]
+    roots: tuple[Root, ...]
+    captured_roots: dict[Root, Capture]
+    result_roots: tuple[Roots, ...]
+    written: frozenset[Root]
+
+
+@dataclass(eq=False)
+class Tracer:
+    """Traces one module."""
+
+    aliases: Mapping[str, int]
+    module: Module = field(default_factory=Module)
+    guards: dict[tuple[str, int], Guard] = field(default_factory=dict)
+    known: dict[tuple[Any, ...], Specialisation] = field(default_factory=dict)
+    active: list[object] = field(default_factory=list)
+
+    def guard(self, guard: Guard) -> None:
+        self.guards.setdefault((guard.name, id(guard.expected)), guard)
+
+    def capture_alias(self, name: str) -> int | None:
+        return self.aliases.get(name)
+
+    def call(
+        self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+    ) -> AbstractValue:
+        return call_value(frame, callee, args, kwargs, self._call_function)
+
+    def _call_function(self, frame: Frame, callee: Callee, bound: Mapping[str, AbstractValue]) -> AbstractValue:
+        """A call of a Python function: the callee is traced once per signature and called."""
+        values = [prepare(v) for v in bound.values()]
+        free = [prepare(v) for v in callee.free.values()]
+        signature = describe_arguments([*values, *free])
+        key = (callee.identity, signature)
+        found = self.known.get(key)
+        if found is None:
+            names = [*bound, *callee.free]
+            try:
+                found = self.known[key] = self._specialise(callee, names, signature)
+            except CompileError as error:
+                note = Note(f"in the call of {callee.source.name}()", current_loc())
+                raise with_note(error, note) from None
+        return self._emit_call(frame, found, [*values, *free])
+
+    def _specialise(self, callee: Callee, names: list[str], signature: tuple[abstract.Abstract, ...]) -> Specialisation:
+        name = self.module.unique_name(_symbol(callee.source.name))
+        func = self.module.add(Func(name, [], loc=callee.source.header))
+        frame = Frame(
+            self, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=False
+        )
+        for n, a in zip(names, signature, strict=True):
+            frame.env[n] = receive(a, n, frame.add_argument)
+        roots = tuple(next(iter(a.roots)) for n in names for a in arrays_of(frame.env[n]))
+        assert all(isinstance(r, Root) for r in roots)
+        result = self._run(callee, frame)
+        spec = describe(result)
+        captured = {
+            next(iter(v.roots)): c for c, v in frame.captures.values() if isinstance(v, Array)
+        }
+        with insert_at(func.body, func.loc):
+            build(ops.return_, flatten(result))
+        _finish(frame)
+        func.result_types = tuple(ir_types(spec))
+        return Specialisation(
+            func,
+            spec,
+            tuple(c for c, _ in frame.captures.values()),
+            roots,
+            captured,
+            tuple(a.roots for a in arrays(result)),
+            frozenset(frame.written),
+        )
+
+    def _run(self, callee: Callee, frame: Frame) -> AbstractValue:
+        if callee.identity in self.active:
+            raise refuse(
+                callee.source.header, f"{callee.source.name}() calls itself: recursion is not supported", "use a loop"
+            )
+        self.active.append(callee.identity)
+        try:
+            with insert_at(frame.func.body, frame.func.loc):
+                result = execute_function(frame, callee.source.body)
+        finally:
+            self.active.pop()
+        if any(isinstance(leaf, Closure) for leaf in _parts(result)):
+            raise refuse(callee.source.header, f"{callee.source.name}() returns a function, which is not supported")
+        return result
+
+    def _emit_call(self, frame: Frame, s: Specialisation, values: list[AbstractValue]) -> AbstractValue:
+        captured = [frame.capture(c) for c in s.captures]
+        operands = [x for v in (*values, *captured) for x in operands_of(v)]
+        attrs = {"callee": s.func.name, "types": s.func.result_types}
+        op = build(ops.call, _conformed(operands, s.func), attrs)
+        passed: dict[Root, Roots] = {}
+        for root, a in zip(s.roots, (a for v in values for a in arrays_of(v)), strict=True):
+            passed[root] = passed.get(root, frozenset()) | a.roots
+        for root, c in s.captured_roots.items():
+            value = frame.capture(c)
+            assert isinstance(value, Array)
+            passed[root] = value.roots
+        for root in s.written:
+            frame.written |= passed.get(root, frozenset())
+        fresh: dict[Root | None, Root] = {}
+
+        def roots(k: int) -> Roots:
+            result: Roots = frozenset()
+            for root in s.result_roots[k]:
+                for ground in grounded(frozenset({root})):
+                    known = passed.get(ground)
+                    result |= known if known is not None else {_fresh(frame, fresh, ground)}
+                if isinstance(root, Phase):  # memory that an iteration made
+                    result |= {_fresh(frame, fresh, None)}
+            return result
+
+        return rebuild(s.result, iter(op.results), roots)
+
+
+def _fresh(frame: Frame, fresh: dict[Root | None, Root], root: Root | None) -> Root:
+    if root not in fresh:
+        fresh[root] = frame.new_root("result")
+    return fresh[root]
+
+
+def _conformed(operands: list[Any], func: Func) -> list[Any]:
+    """Operands cast to the layouts that the callee was compiled for."""
+    return [
+        v if v.type == arg.type else ops.cast(v, type=arg.type) for v, arg in zip(operands, func.args, strict=True)
+    ]
+
+
+def _parts(v: AbstractValue) -> list[AbstractValue]:
+    return [x for item in v.items for x in _parts(item)] if isinstance(v, Tuple) else [v]
+
+
+def _symbol(name: str) -> str:
+    return "".join(c if c.isalnum() or c == "_" else "" for c in name) or "lambda"
+
+
+def _finish(frame: Frame) -> set[int]:
+    """Put the prologue before the body and mark what is never stored to. The positions of mutated arguments."""
+    frame.func.body.set_ops([*frame.prologue.ops, *frame.func.body.ops])
+    mutated: set[int] = set()
+    written = grounded(frozenset(frame.written))
+    for position, root in frame.argument_roots.items():
+        if root in written:
+            mutated.add(position)
+        else:
+            frame.func.arg_attrs[position]["adc.readonly"] = True
+    return mutated
+
+
+def trace(
+    fn: Callable[..., Any],
+    args: Sequence[abstract.Abstract],
+    kwargs: Mapping[str, abstract.Abstract] = {},  # noqa: B006 - never changed
+    *,
+    capture_aliases: Mapping[str, int] = {},  # noqa: B006
+) -> Traced:
+    """Trace ``fn`` for arguments of the given types.
+
+    ``capture_aliases`` gives captured arrays, by the name in their leaf's path, the alias group of arguments that they
+    may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
+    fit the signature.
+    """
+    function = python_function(fn)
+    if not isinstance(function, types.FunctionType):
+        raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}")
+    callee = Callee.of(function, UNKNOWN)
+    parameters = inspect.signature(function)
+    tracer = Tracer(capture_aliases)
+    func = tracer.module.add(Func(_symbol(callee.source.name), [], loc=callee.source.header))
+    func.attrs["adc.entry"] = True
+    frame = Frame(tracer, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=True)
+    leaves: list[Leaf] = []
+    bound = parameters.bind(*args, **kwargs).arguments
+
+    def receive_leaf(path: tuple[str | int, ...]) -> Callable[[abstract.Abstract, str], AbstractValue]:
+        def add(a: abstract.Abstract, name: str) -> AbstractValue:
+            tail = tuple(int(p) for p in name.split(".")[1:])
+            leaves.append(Leaf((*path, *tail), a, "argument"))
+            return frame.add_argument(a, name)
+
+        return add
+
+    with insert_at(frame.prologue, func.loc):
+        for name in parameters.parameters:
+            if name in bound:
+                frame.env[name] = receive(bound[name], name, receive_leaf((name,)))
+            elif name in callee.defaults:
+                frame.env[name] = callee.default(frame, name)
+    result = tracer._run(callee, frame)
+    with insert_at(func.body, func.loc):
+        tree, values = _result_tree(result)
+        build(ops.return_, values)
+    func.result_types = tuple(v.type for v in values)
+    mutated = _finish(frame)
+    for capture, _ in frame.captures.values():
+        leaves.append(Leaf((capture.name,), capture.abstract, "capture", capture.fetch))
+    return Traced(
+        tracer.module,
+        func.name,
+        tuple(leaves),
+        tree,
+        frozenset(mutated),
+        tuple(tracer.guards.values()),
+        parameters,
+    )
+
+
+def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
+    values: list[Any] = []
+
+    def of(v: AbstractValue) -> Result:
+        if isinstance(v, Tuple):
+            return ResultTuple(tuple(of(item) for item in v.items))
+        if isinstance(v, Static):
+            return ResultStatic(v.value)
+        if not isinstance(v, Scalar | Array):
+            raise refuse(current_loc(), f"cannot return {describe_type(v)}")
+        if isinstance(v, Array):
+            values.append(v.memref)
+        else:
+            values.append(to_element(v.value, i64) if v.value.type.is_integer and v.dtype.is_integer else v.value)
+        return ResultLeaf(len(values) - 1, describe(v))
+
+    return of(result), values

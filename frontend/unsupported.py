@@ -1,0 +1,57 @@
+"""What the language does not have yet: the message and the way out, for each kind of syntax."""
+
+from __future__ import annotations
+
+import ast
+
+from adc.frontend.errors import refuse
+from adc.ir.core import Loc
+
+_EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.List: ("lists are not supported", "use a tuple, or an array made with np.zeros"),
+    ast.ListComp: ("list comprehensions are not supported", "fill an array in a loop"),
+    ast.SetComp: ("set comprehensions are not supported", "fill an array in a loop"),
+    ast.DictComp: ("dict comprehensions are not supported", "use a tuple"),
+    ast.GeneratorExp: ("generator expressions are not supported", "write a loop that accumulates"),
+    ast.Dict: ("dicts are not supported", "pass the values as separate arguments"),
+    ast.Set: ("sets are not supported", "use a tuple"),
+    ast.JoinedStr: ("f-strings are not supported", "format the text outside the compiled function"),
+    ast.Starred: ("* unpacking is not supported", "write the items out"),
+    ast.NamedExpr: (":= is not supported", "assign in a statement of its own"),
+    ast.Await: ("await is not supported", "compile the numerical part as a plain function"),
+    ast.Yield: ("generators are not supported", "store the values in an array"),
+    ast.YieldFrom: ("generators are not supported", "store the values in an array"),
+    ast.Constant: ("complex numbers and bytes are not supported", "use two floats"),
+    ast.Slice: ("a slice stands in brackets only", ""),
+}
+_STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Break: ("break is not supported", "put the condition into a while loop"),
+    ast.Continue: ("continue is not supported", "put the rest of the body under an if"),
+    ast.Raise: ("raise is not supported", "check the arguments outside the compiled function"),
+    ast.Assert: ("assert is not supported", "check the arguments outside the compiled function"),
+    ast.Try: ("try is not supported", "handle exceptions outside the compiled function"),
+    ast.TryStar: ("try is not supported", "handle exceptions outside the compiled function"),
+    ast.With: ("with is not supported", "open resources outside the compiled function"),
+    ast.AsyncWith: ("with is not supported", "open resources outside the compiled function"),
+    ast.AsyncFor: ("async for is not supported", "compile the numerical part as a plain function"),
+    ast.AsyncFunctionDef: ("async functions are not supported", "compile the numerical part as a plain function"),
+    ast.ClassDef: ("classes cannot be defined here", "define the class at module level"),
+    ast.Global: ("global variables cannot be assigned", "pass the value in and return the new one"),
+    ast.Nonlocal: ("nonlocal is not supported", "return the new value from the inner function"),
+    ast.Delete: ("del is not supported", "leave it out: memory is freed by itself"),
+    ast.Import: ("imports are not supported here", "import at the top of the module"),
+    ast.ImportFrom: ("imports are not supported here", "import at the top of the module"),
+    ast.Match: ("match is not supported", "use if and elif"),
+}
+
+
+def refuse_expression(loc: Loc, node: ast.AST) -> Exception:
+    """The refusal of an expression."""
+    message, help = _EXPRESSIONS.get(type(node), (f"{type(node).__name__} expressions are not supported", ""))
+    return refuse(loc, message, help)
+
+
+def refuse_statement(loc: Loc, node: ast.AST) -> Exception:
+    """The refusal of a statement."""
+    message, help = _STATEMENTS.get(type(node), (f"{type(node).__name__} statements are not supported", ""))
+    return refuse(loc, message, help)

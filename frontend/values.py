@@ -1,0 +1,284 @@
+"""What the tracer computes with: abstract values, as trees whose leaves are IR values.
+
+``Static`` is known at trace time; ``Scalar`` and ``Array`` stand for run-time numbers and arrays; ``Lazy`` is an array
+expression not yet evaluated; ``Tuple`` and ``Closure`` hold others. Values are immutable (what they refer to is not).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adc.frontend import abstract
+from adc.frontend.roots import NOWHERE, Roots
+from adc.frontend.source import FunctionSource
+from adc.ir import ops
+from adc.ir.arith import const_index, constant_of
+from adc.ir.core import Value
+from adc.ir.diagnostics import Note
+from adc.ir.types import MemRefType, Type, f64, i1, i64
+
+if TYPE_CHECKING:
+    from adc.frontend.frame import Frame
+
+
+@dataclass(frozen=True, eq=False)
+class AbstractValue:
+    """Base of all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Static(AbstractValue):
+    """Any Python object known at trace time: a literal, a function, a module, None, a type, a string."""
+
+    value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Scalar(AbstractValue):
+    """A run-time number of dtype ``dtype`` (f64 f32 i64 i32 i1); integers are computed with as ``index``.
+
+    ``weak``: a Python number, which takes the type of a NumPy number that it meets. ``pin``, where there is one,
+    makes the value static: it returns the number and has the compiled code depend on it.
+    """
+
+    value: Value
+    dtype: Type
+    weak: bool = True
+    pin: Callable[[], Any] | None = None
+
+
+Dim = int | Value
+
+
+@dataclass(frozen=True, eq=False)
+class Array(AbstractValue):
+    """An array in memory. ``dims`` are its extents, ``roots`` the memory it may be a window on."""
+
+    memref: Value
+    dims: tuple[Dim, ...]
+    roots: Roots = NOWHERE
+
+    @property
+    def type(self) -> MemRefType:
+        assert isinstance(self.memref.type, MemRefType)
+        return self.memref.type
+
+    @property
+    def dtype(self) -> Type:
+        return self.type.element
+
+    @property
+    def rank(self) -> int:
+        return len(self.dims)
+
+
+@dataclass(frozen=True)
+class Read:
+    """An array that an expression reads. ``pointwise``: its element ``[i, j]`` for the expression's own, no other."""
+
+    array: Array
+    pointwise: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Lazy(AbstractValue):
+    """An array expression: extents, and what the element at given subscripts is.
+
+    NumPy stretches extents of one. Where that depends on run-time extents, ``equalities`` (i1) hold if nothing is
+    stretched; then the extents are ``plain`` and ``element(subscripts, False)`` is the element. In any case the
+    extents are ``dims`` and ``element(subscripts, True)`` is right.
+    """
+
+    dims: tuple[Dim, ...]
+    plain: tuple[Dim, ...]
+    dtype: Type
+    element: Callable[[Sequence[Value], bool], Scalar]
+    reads: tuple[Read, ...]
+    equalities: tuple[Value, ...] = ()
+    view: str = ""  # not empty: NumPy would give a view here, so that it cannot be kept under a name
+
+    @property
+    def rank(self) -> int:
+        return len(self.dims)
+
+
+@dataclass(frozen=True, eq=False)
+class Tuple(AbstractValue):
+    items: tuple[AbstractValue, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Range(AbstractValue):
+    """A ``range`` or ``prange``: integers, static or not."""
+
+    start: AbstractValue
+    stop: AbstractValue
+    step: AbstractValue
+    parallel: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Closure(AbstractValue):
+    """A function or lambda defined in a traced function, with the values of its defaults.
+
+    ``frame`` is where its free variables live, read when it is called; ``free`` names them. In a callee that was given
+    the closure as an argument ``captured`` holds their values instead.
+    """
+
+    source: FunctionSource
+    free: tuple[str, ...]
+    defaults: tuple[AbstractValue, ...]
+    keyword_defaults: tuple[tuple[str, AbstractValue], ...]
+    frame: Frame | None
+    module_globals: dict[str, Any]
+    outer_cells: dict[str, Any]
+    captured: tuple[AbstractValue, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Method(AbstractValue):
+    """A bound method of an array, such as ``a.copy``."""
+
+    owner: AbstractValue
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Unbound(AbstractValue):
+    """A variable that some paths have not set. ``flag``: whether it is set, in which case it is ``value``."""
+
+    flag: Value
+    value: AbstractValue
+
+
+@dataclass(frozen=True, eq=False)
+class Poison(AbstractValue):
+    """A variable that must not be read, and why."""
+
+    reason: str
+    notes: tuple[Note, ...] = ()
+    help: str = ""
+
+
+NONE = Static(None)
+Number = bool | int | float | np.generic
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, bool | int | float) or (isinstance(value, np.generic) and value.dtype in abstract.DTYPES)
+
+
+def is_static_number(v: AbstractValue) -> bool:
+    return isinstance(v, Static) and is_number(v.value)
+
+
+def is_numeric(v: AbstractValue) -> bool:
+    """Whether ``v`` is a number, known or not."""
+    return isinstance(v, Scalar) or is_static_number(v)
+
+
+def is_array(v: AbstractValue) -> bool:
+    return isinstance(v, Array | Lazy)
+
+
+def number_dtype(value: Any) -> tuple[Type, bool]:
+    """The dtype of a Python or NumPy number, and whether it is weak."""
+    if isinstance(value, np.generic):
+        return abstract.DTYPES[value.dtype], False
+    return (i1 if isinstance(value, bool) else i64 if isinstance(value, int) else f64), True
+
+
+def dim_value(d: Dim) -> Value:
+    """An extent as an IR value."""
+    return const_index(d) if isinstance(d, int) else d
+
+
+def static_dim(d: Dim) -> int | None:
+    """The extent, if it is known."""
+    if isinstance(d, int):
+        return d
+    known = constant_of(d)
+    return None if known is None else int(known)
+
+
+def same_dim(a: Dim, b: Dim) -> bool:
+    """Whether two extents are known to be equal."""
+    x, y = static_dim(a), static_dim(b)
+    if x is not None or y is not None:
+        return x == y
+    assert isinstance(a, Value) and isinstance(b, Value)
+    return same_value(a, b)
+
+
+_DEPTH = 12
+
+
+def same_value(a: Value, b: Value, depth: int = _DEPTH) -> bool:
+    """Whether two values are computed alike from the same ones, by pure operations."""
+    if a is b:
+        return True
+    x, y = a.op, b.op
+    if x is None or y is None or depth == 0 or x.opdef is not y.opdef or not x.opdef.pure or x.regions:
+        return False
+    if a.index != b.index or a.type != b.type or x.attrs != y.attrs or len(x.operands) != len(y.operands):
+        return False
+    return all(same_value(p, q, depth - 1) for p, q in zip(x.operands, y.operands, strict=True))
+
+
+def array(memref: Value, roots: Roots, dims: Sequence[Dim] | None = None) -> Array:
+    """The array in ``memref``; reads its extents at the insertion point unless ``dims`` are given."""
+    if dims is None:
+        assert isinstance(memref.type, MemRefType)
+        dims = [
+            extent if extent is not None else ops.dim(memref, dim=k) for k, extent in enumerate(memref.type.shape)
+        ]
+    return Array(memref, tuple(dims), roots)
+
+
+def leaves(v: AbstractValue) -> Iterator[Scalar | Array]:
+    """The run-time leaves of ``v`` in order."""
+    if isinstance(v, Scalar | Array):
+        yield v
+    elif isinstance(v, Tuple):
+        for item in v.items:
+            yield from leaves(item)
+    elif isinstance(v, Range):
+        for item in (v.start, v.stop, v.step):
+            yield from leaves(item)
+    elif isinstance(v, Closure):
+        for item in (*v.defaults, *(d for _, d in v.keyword_defaults), *(v.captured or ())):
+            yield from leaves(item)
+    elif isinstance(v, Method):
+        yield from leaves(v.owner)
+
+
+def describe_type(v: AbstractValue) -> str:
+    """The type of ``v`` as a user would say it."""
+    if isinstance(v, Static):
+        if v.value is None:
+            return "None"
+        if callable(v.value):
+            return f"function {getattr(v.value, '__name__', v.value)}"
+        return type(v.value).__name__
+    if isinstance(v, Scalar):
+        return str(abstract.Scalar(v.dtype, v.weak))
+    if isinstance(v, Array | Lazy):
+        return f"{abstract.dtype_name(v.dtype)} array of rank {v.rank}"
+    if isinstance(v, Tuple):
+        return f"tuple({', '.join(map(describe_type, v.items))})"
+    if isinstance(v, Closure):
+        return f"function {v.source.name}"
+    if isinstance(v, Method):
+        return f"method {v.name}"
+    if isinstance(v, Range):
+        return "range"
+    return type(v).__name__.lower()
+
+
+def function_node(v: Closure) -> ast.AST:
+    return v.source.node
