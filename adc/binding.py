@@ -16,13 +16,14 @@ from adc.backend.abi import (
     ShadowOut,
     ShadowParam,
     Signature,
+    Source,
     StaticOut,
     StaticParam,
     TupleOut,
 )
 from adc.backend.lower_effects import Effects
-from adc.frontend import Leaf, ResultLeaf, ResultStatic, ResultTree, Traced
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, layout_of, numpy_dtype
+from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, Traced
 from adc.ir import ops
 from adc.ir.core import Func, Module
 from adc.ir.types import MemRefType, Type
@@ -41,7 +42,7 @@ def leaf_params(names: Sequence[str], traced: Traced, *, read_only: bool) -> lis
     """One parameter for each IR argument of the traced function. ``read_only``: none of the caller's is stored to."""
     params: list[Param] = []
     for position, leaf in enumerate(traced.leaves):
-        source = Fetched(leaf.fetch) if leaf.kind == "capture" else Argument(leaf_path(names, leaf))
+        source: Source = Argument(leaf_path(names, leaf)) if leaf.fetch is None else Fetched(leaf.fetch)
         if isinstance(leaf.abstract, Scalar):
             params.append(ScalarParam(source, leaf.abstract.type, not leaf.abstract.weak))
         else:
@@ -101,10 +102,15 @@ def needs_context(module: Module, name: str) -> tuple[bool, bool]:
     return name in effects.fallible or parallel or allocates, name in effects.looping
 
 
-def primal_output(tree: ResultTree) -> Output:
+def is_strong(leaf: ResultLeaf) -> bool:
+    """Whether a result is one of NumPy's numbers rather than one of Python's."""
+    return isinstance(leaf.abstract, Scalar) and not leaf.abstract.weak
+
+
+def primal_output(tree: Result) -> Output:
     """The Python result of the function, from the results of its IR."""
     if isinstance(tree, ResultLeaf):
-        return Out(tree.position, tree.strong)
+        return Out(tree.position, is_strong(tree))
     if isinstance(tree, ResultStatic):
         return StaticOut(tree.value)
     return TupleOut(tuple(primal_output(item) for item in tree.items))
@@ -175,7 +181,7 @@ def gradient_output(
         gradients = TupleOut(tuple(named)) if not trees else TupleOut((gradients, TupleOut(tuple(named))))
     if with_value:
         assert isinstance(traced.result, ResultLeaf)
-        return TupleOut((Out(0, traced.result.strong), gradients)), made
+        return TupleOut((Out(0, is_strong(traced.result)), gradients)), made
     return gradients, made
 
 

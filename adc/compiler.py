@@ -12,8 +12,8 @@ from typing import Any
 
 from adc.backend.abi import Signature
 from adc.errors import DifferentiationError
-from adc.frontend import ResultLeaf, ResultTuple, Traced, trace
 from adc.frontend.abstract import Abstract
+from adc.frontend.tracer import ResultLeaf, ResultTuple, Traced, trace
 from adc.ir.core import Module
 from adc.ir.types import MemRefType, Type
 from adc.options import Options

@@ -20,8 +20,8 @@ from typing import TextIO
 
 from adc.compiler import Staged, Subject, reachable
 from adc.errors import ArgumentError, DifferentiationError
-from adc.frontend import annotated, parse_signature
 from adc.frontend.abstract import Abstract
+from adc.frontend.annotations import annotated, parse_signature
 from adc.ir.core import Module
 from adc.ir.printer import print_module
 from adc.options import Selection

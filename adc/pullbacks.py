@@ -12,8 +12,8 @@ from adc import binding
 from adc.backend.abi import Argument, ArrayParam, Out, Output, Param, RecordParam, ScalarParam, StaticOut, TupleOut
 from adc.compiler import Staged, compile_functions
 from adc.errors import ArgumentError, DifferentiationError
-from adc.frontend import ResultLeaf, ResultTree, ResultTuple
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
+from adc.frontend.tracer import Result, ResultLeaf, ResultTuple
 from adc.ir import ops
 from adc.ir.core import Func
 from adc.ir.opdef import Trait
@@ -249,14 +249,14 @@ def _number(value: Any) -> float:
         raise ArgumentError(f"the cotangent of a float is a float, not {value!r}") from None
 
 
-def _shapes(tree: ResultTree, result: Any) -> list[tuple[int, tuple[int, ...]]]:
+def _shapes(tree: Result, result: Any) -> list[tuple[int, tuple[int, ...]]]:
     """The shapes of the arrays in a result, by the position of the IR result."""
     if isinstance(tree, ResultTuple):
         return [pair for item, part in zip(tree.items, result, strict=True) for pair in _shapes(item, part)]
     return [(tree.position, np.shape(result))] if isinstance(tree, ResultLeaf) else []
 
 
-def _collect(tree: ResultTree, cotangent: Any, found: dict[int, Any], what: str) -> None:
+def _collect(tree: Result, cotangent: Any, found: dict[int, Any], what: str) -> None:
     """The cotangents for the IR results of the tree of a Python result. None is zero."""
     if cotangent is None:
         return

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.errors import ArgumentError, DifferentiationError
-from adc.frontend import Leaf, Traced
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple
+from adc.frontend.tracer import Leaf, Traced
 from adc.options import Selection
 
 

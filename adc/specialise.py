@@ -12,12 +12,18 @@ from adc import aliasing, binding
 from adc.backend.abi import Out, Output, Param, TupleOut
 from adc.compiler import Builtin, Staged, compile_functions, result_type, scalar_result
 from adc.errors import ArgumentError
-from adc.frontend import Leaf, Traced
-from adc.frontend.abstract import Array, Scalar, Static, abstract_of
+from adc.frontend.abstract import Array, Scalar, abstract_of
+from adc.frontend.tracer import Leaf, Traced
 from adc.selecting import GradLeaf, GradTree, select
 from adc.signature import at, replace_leaves
 
 NDArray = np.ndarray[Any, Any]
+
+
+def fetched(leaf: Leaf) -> Any:
+    """What a captured variable holds now."""
+    assert leaf.fetch is not None
+    return leaf.fetch()
 
 
 class Specialisation:
@@ -37,18 +43,16 @@ class Specialisation:
 
     def fits(self) -> bool:
         """Whether what the function reads by name is still what it was traced with, or of the same types."""
-        for guard in self.traced.guards:
-            if Static(guard.fetch()) != Static(guard.expected):
-                return False
-        return all(abstract_of(leaf.fetch()) == leaf.abstract for leaf in self.captures())
-
-    def captures(self) -> list[Leaf]:
-        return [leaf for leaf in self.traced.leaves if leaf.kind == "capture"]
+        if not all(guard.holds() for guard in self.traced.guards):
+            return False
+        return all(
+            abstract_of(fetched(leaf)) == leaf.abstract for leaf in self.traced.leaves if leaf.kind == "capture"
+        )
 
     def leaf_values(self, values: tuple[Any, ...]) -> list[Any]:
         """The values of the IR arguments, captured ones included."""
         return [
-            leaf.fetch() if leaf.kind == "capture" else at(values, binding.leaf_path(self.names, leaf))
+            fetched(leaf) if leaf.kind == "capture" else at(values, binding.leaf_path(self.names, leaf))
             for leaf in self.traced.leaves
         ]
 
@@ -194,7 +198,7 @@ class Gradient(Specialisation):
         if not self.with_value:
             return gradients
         t = self.value_type
-        return binding.as_scalar(results[0], t, strong=self.result.strong), gradients
+        return binding.as_scalar(results[0], t, strong=binding.is_strong(self.result)), gradients
 
 
 @dataclass

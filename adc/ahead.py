@@ -1,0 +1,134 @@
+"""Ahead-of-time compilation: a Python function, its gradient and its pullback as one object file with a C header."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from adc.backend import aot, cabi
+from adc.backend.header import header
+from adc.backend.target import for_cpu
+from adc.compiler import Staged, Subject, reachable, scalar_result
+from adc.errors import ArgumentError, DifferentiationError
+from adc.frontend.abstract import Abstract
+from adc.frontend.tracer import Traced
+from adc.ir.core import Module
+from adc.options import Selection
+from adc.seeding import seeded
+from adc.selecting import everything, select
+
+Emit = Literal["obj", "shared", "asm", "llvm"]
+SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "asm": ".s", "llvm": ".ll"}
+
+
+@dataclass
+class Output:
+    """What was written, and what was left out and why."""
+
+    files: list[Path] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    libraries: tuple[str, ...] = ()
+    remarks: list[str] = field(default_factory=list)
+
+
+def compile_ahead(
+    subject: Subject,
+    abstracts: Sequence[Abstract],
+    chosen: Selection,
+    output: Path,
+    *,
+    emit: Emit = "obj",
+    cpu: str = "native",
+    source: str = "",
+) -> Output:
+    """Write ``output`` and, for an object or a shared library, a header beside it.
+
+    The functions are named after the Python function: ``f``, ``f_grad`` if it returns one float and what ``chosen``
+    selects has a gradient, and the pullback ``f_aug``, ``f_rev``, ``f_free`` if anything has one.
+    """
+    done = Output()
+    staged = Staged(subject, tuple(abstracts))
+    name = cabi.identifier(subject.name)
+    parts = [_primal(staged, name)]
+    for make in (_gradient, _pullback):
+        try:
+            parts.append(make(staged, name, chosen))
+        except DifferentiationError as error:
+            done.remarks.append(error.message)
+    built = aot.build(parts, name, for_cpu(cpu), threads=subject.options.parallel)
+    if emit == "obj":
+        output.write_bytes(built.object_code)
+    elif emit == "shared":
+        built.shared(output)
+    else:
+        output.write_text(built.assembly() if emit == "asm" else built.llvm_ir())
+    done.files.append(output)
+    if emit in ("obj", "shared"):
+        described = output.with_suffix(".h")
+        described.write_text(header(built, source or subject.name, output.name))
+        done.files.append(described)
+    done.functions = [f.name for f in built.functions]
+    done.libraries = built.libraries
+    return done
+
+
+def _no_captures(subject: Subject, traced: Traced) -> None:
+    for leaf in traced.leaves:
+        if leaf.kind == "capture":
+            raise ArgumentError(
+                f"{subject.name} reads the variable {leaf.path[0]!r}, which an object file has not",
+                traced.module.funcs[traced.entry].loc,
+                help=f"pass {leaf.path[0]} as an argument",
+            )
+
+
+def _primal(staged: Staged, name: str) -> aot.Part:
+    traced = staged.traced()
+    _no_captures(staged.subject, traced)
+    module = staged.primal(traced)
+    return aot.Part(_part(module, [traced.entry]), (cabi.primal(module, traced.entry, name),))
+
+
+def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
+    subject = staged.subject
+    traced = staged.traced()
+    scalar_result(subject, traced)
+    wanted = select(subject.name, subject.parameters.names, staged.abstracts, traced, chosen)
+    arguments = cabi.argument_names(traced.module.funcs[traced.entry])
+    module, adjoint = staged.gradient(traced, wanted, with_value=True)
+    function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1)
+    return aot.Part(_part(module, [adjoint.name]), (function,))
+
+
+def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
+    subject = staged.subject
+    traced = staged.traced()
+    wanted = everything(subject.parameters.names, staged.abstracts, traced)
+    if not wanted.wrt:
+        raise DifferentiationError(f"{subject.name} takes no floats: it has no pullback")
+    entry = traced.module.funcs[traced.entry]
+    arguments, results = cabi.argument_names(entry), cabi.result_names(entry.result_types)
+    module, _, plan = staged.split(traced, wanted)
+    forward, reverse, taken = seeded(module, traced.entry, plan)
+    module = staged.prepared(module)
+    functions = (
+        cabi.forward(module, forward, f"{name}_aug", arguments, plan.shadows),
+        cabi.reverse(
+            module,
+            reverse,
+            f"{name}_rev",
+            arguments,
+            plan.kept,
+            plan.shadows,
+            {k: results[k] for k in taken},
+            plan.cotangents_out,
+        ),
+    )
+    return aot.Part(_part(module, [forward, reverse]), functions)
+
+
+def _part(module: Module, roots: Sequence[str]) -> Module:
+    keep = {name for root in roots for name in reachable(module, root)}
+    return Module({name: func for name, func in module.funcs.items() if name in keep})

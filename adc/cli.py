@@ -1,0 +1,152 @@
+"""The command ``adc``: ``adc compile`` and ``adc demo``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+
+from adc.errors import AdcError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code: 0, 1 after a diagnostic, 2 for a command line that makes no sense."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if options.command is None:
+        parser.print_help()
+        return 2
+    try:
+        code: int = options.run(options)
+        return code
+    except AdcError as error:
+        _show(error)
+    except OSError as error:
+        sys.stderr.write(f"error: {error}\n")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
+    return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="adc", description="A differentiation compiler for Python.")
+    parser.add_argument("--version", action="version", version=f"adc {_version()}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    compile_ = commands.add_parser(
+        "compile",
+        help="compile a function, its gradient and its pullback to an object file with a C header",
+        description="Compile a Python function, its gradient and its pullback ahead of time. The object file needs "
+        "neither Python nor NumPy; the header beside it says what each function takes and how to link.",
+    )
+    compile_.add_argument("target", metavar="FILE[:FUNC]", help="a Python file, and the function if it has several")
+    compile_.add_argument("-o", "--output", type=Path, help="default: the function's name with .o, .so, .s or .ll")
+    compile_.add_argument(
+        "--signature",
+        help='argument types, e.g. "f64[:, ::1], f64, i64" (f32 f64 i32 i64 bool); default: the annotations',
+    )
+    compile_.add_argument("--emit", choices=("obj", "shared", "asm", "llvm"), default="obj", help="default: obj")
+    compile_.add_argument(
+        "--dump-ir",
+        nargs="?",
+        const="all",
+        metavar="STAGES",
+        help="print stages: traced, simplified, plan, adjoint, lowered, llvm, asm (comma-separated; default all)",
+    )
+    compile_.add_argument("--argnums", help="positions of the parameters to differentiate by, e.g. 0 or 0,1 (default 0)")
+    compile_.add_argument("--argnames", help="names of the parameters to differentiate by")
+    compile_.add_argument("--cpu", default="native", help="the CPU to compile for, by LLVM's name (default: this one)")
+    compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
+    compile_.set_defaults(run=_compile)
+    demo = commands.add_parser("demo", help="the plate problem, from a Python function to an object file")
+    demo.add_argument("--output", type=Path, default=Path("demo-output"), help="where files go (default: demo-output)")
+    demo.add_argument("--size", type=int, default=48, help="points along each side of the plate (default: 48)")
+    demo.set_defaults(run=_demo)
+    return parser
+
+
+def _compile(options: argparse.Namespace) -> int:
+    from adc.ahead import SUFFIXES, compile_ahead
+    from adc.dump import dump, resolve, stages_of, write_stage
+    from adc.loading import load
+    from adc.options import selection
+
+    function = load(options.target)
+    subject = function._subject
+    if options.no_parallel:
+        from dataclasses import replace
+
+        subject.options = replace(subject.options, parallel=False)
+    chosen = function._chosen
+    if options.argnums is not None or options.argnames is not None:
+        chosen = selection(_numbers(options.argnums), _names(options.argnames))
+    abstracts = resolve(subject, options.signature)
+    requested = options.dump_ir if options.dump_ir is not None else os.environ.get("ADC_DUMP_IR")
+    if requested is not None:
+        for stage in stages_of(requested):
+            text = dump(subject, abstracts, stage, chosen)
+            write_stage(sys.stdout, f"{subject.name}: {stage}", text, "asm" if stage in ("asm", "plan") else "ir")
+        if options.output is None:
+            return 0
+    output = options.output or Path(subject.name + SUFFIXES[options.emit])
+    done = compile_ahead(
+        subject, abstracts, chosen, output, emit=options.emit, cpu=options.cpu, source=options.target
+    )
+    for remark in done.remarks:
+        sys.stderr.write(f"note: {remark}; left out\n")
+    print(f"wrote {' and '.join(map(str, done.files))}: {', '.join(done.functions)}")
+    if options.emit == "obj":
+        print(f"link with: cc main.c {output} {' '.join(done.libraries)}")
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from adc.demo import demo
+
+    demo(options.output, options.size)
+    return 0
+
+
+def _numbers(text: str | None) -> int | tuple[int, ...] | None:
+    if text is None:
+        return None
+    from adc.errors import ArgumentError
+
+    try:
+        numbers = tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise ArgumentError(f"--argnums takes positions such as 0 or 0,1, not {text!r}") from None
+    return numbers[0] if len(numbers) == 1 and "," not in text else numbers
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
+
+
+def _show(error: AdcError) -> None:
+    """The diagnostic, in colours on a terminal."""
+    text = error.render()
+    if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
+        from rich.console import Console
+        from rich.text import Text
+
+        shown = Text(text)
+        shown.highlight_regex(r"^error", "bold red")
+        shown.highlight_regex(r"\^+", "bold red")
+        shown.highlight_regex(r"(?m)^ *\d* *\||-->", "blue")
+        shown.highlight_regex(r"= (help|note):", "bold cyan")
+        Console(file=sys.stderr, highlight=False).print(shown, soft_wrap=True)
+    else:
+        sys.stderr.write(text + "\n")
+
+
+def _version() -> str:
+    try:
+        return metadata.version("adc-compiler")
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

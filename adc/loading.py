@@ -1,0 +1,84 @@
+"""Finding the function that the command line names: in a file, perhaps decorated."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+from adc.decorator import JitFunction, jit_grad
+from adc.errors import ArgumentError, CompileError
+from adc.ir.core import Loc
+
+
+def load(target: str) -> JitFunction[..., Any]:
+    """The function that ``FILE`` or ``FILE:FUNC`` names.
+
+    Without a name the file must have one decorated function, or one function at all. The file is run, as an import
+    would run it; what it raises is reported with its line.
+    """
+    path, _, name = target.rpartition(":") if ":" in target else (target, "", "")
+    file = Path(path)
+    if not file.is_file():
+        raise ArgumentError(f"no such file: {path}", help="the form is FILE.py or FILE.py:FUNCTION")
+    module = _run(file)
+    if name:
+        found = getattr(module, name, None)
+        if not isinstance(found, JitFunction | types.FunctionType):
+            raise ArgumentError(f"{path} has no function {name!r}", help=_listing(module))
+        return _decorated(found)
+    own = _functions(module)
+    decorated = {n: f for n, f in own.items() if isinstance(f, JitFunction)}
+    candidates = decorated or own
+    if len(candidates) != 1:
+        raise ArgumentError(f"which function of {path} is meant?", help=_listing(module))
+    return _decorated(next(iter(candidates.values())))
+
+
+def _decorated(function: Any) -> JitFunction[..., Any]:
+    return function if isinstance(function, JitFunction) else jit_grad(function)
+
+
+def _functions(module: types.ModuleType) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, JitFunction | types.FunctionType) and value.__module__ == module.__name__
+    }
+
+
+def _listing(module: types.ModuleType) -> str:
+    names = sorted(_functions(module))
+    return f"write FILE:FUNCTION; it has {', '.join(names)}" if names else "it defines no function"
+
+
+def _run(file: Path) -> types.ModuleType:
+    name = f"__adc_compile_{file.stem}"
+    spec = importlib.util.spec_from_file_location(name, file.resolve())
+    if spec is None or spec.loader is None:
+        raise ArgumentError(f"{file} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(file.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        if isinstance(error, CompileError):
+            raise
+        column = max(0, (error.offset or 1) - 1)
+        raise CompileError(error.msg, Loc(error.filename or str(file), error.lineno or 1, column)) from None
+    except Exception as error:
+        trace = error.__traceback__
+        line = 1
+        while trace is not None:
+            if trace.tb_frame.f_code.co_filename == str(file.resolve()):
+                line = trace.tb_lineno
+            trace = trace.tb_next
+        raise CompileError(
+            f"running the file raised {type(error).__name__}: {error}", Loc(str(file), line)
+        ) from None
+    finally:
+        sys.path.pop(0)
+    return module
