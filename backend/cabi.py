@@ -36,6 +36,7 @@ class CParam:
     type: Type
     role: Role = "in"
     like: int | None = None
+    meaning: str = ""
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,8 @@ def reverse(
     for k in shadows:
         like = list(kept).index(k) if k in kept else None
         params.append(CParam(names(f"{arguments[k]}_bar"), next(types), "cotangent", like))
-    params += [CParam(names(f"{result}_bar"), next(types)) for result in results.values()]
+    for result in results.values():
+        params.append(CParam(names(f"{result}_bar"), next(types), meaning=f"the cotangent of {result}"))
     params += [CParam("record", t) for t in types]
     outs = [
         CResult(names(f"{arguments[k]}_bar"), t, f"the cotangent of {arguments[k]}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from adc.backend.aot import Built
 from adc.backend.aot_status import Status
 from adc.backend.cabi import CFunction, CParam, CResult, c_type, dynamic_strides, identifier
-from adc.ir.types import MemRefType, RecordType
+from adc.ir.types import MemRefType, RecordType, i1
 
 _DIRECTIONS = {
     "in": "in",
@@ -82,7 +82,7 @@ def _comment(lines: Iterable[str], indent: int) -> str:
     for line in lines:
         label = len(line) - len(line.lstrip())
         head = line.lstrip().split("  ", 1)
-        hang = label + (len(head[0]) + 2 + len(head[1]) - len(head[1].lstrip()) if len(head) == 2 else 2)
+        hang = label + (len(head[0]) + 2 + len(head[1]) - len(head[1].lstrip()) if len(head) == 2 else 0)
         safe = line.replace("*/", "* /")
         wrapped += textwrap.wrap(safe, 96 - indent, subsequent_indent=" " * hang, drop_whitespace=True) or [""]
     body = "\n".join(f"{margin} * {line}".rstrip() for line in wrapped)
@@ -110,6 +110,8 @@ def _param_rows(f: CFunction, position: int, p: CParam) -> list[tuple[str, str]]
         return [(p.name, f"in: {_scalar_words(p)}")]
     of = f.params[p.like].name if p.like is not None else p.name.removesuffix("_bar").removesuffix("_grad")
     direction = _DIRECTIONS[p.role].format(of)
+    if p.meaning:
+        direction += f": {p.meaning}"
     if p.role == "cotangent":
         direction = _cotangent_words(f, of)
     extents = (f"{f.params[p.like].name}_shape{d}" for d in range(t.rank)) if p.like is not None else _own(p, t)
@@ -130,7 +132,9 @@ def _own(p: CParam, t: MemRefType) -> list[str]:
 
 
 def _scalar_words(p: CParam) -> str:
-    return "a truth value" if c_type(p.type) == "bool" else f"a {c_type(p.type)}"
+    if p.meaning:
+        return p.meaning
+    return "a truth value" if p.type == i1 else "a number" if p.type.is_float else "an integer"
 
 
 def _cotangent_words(f: CFunction, of: str) -> str:
@@ -165,8 +169,13 @@ def _declaration(f: CFunction) -> str:
                 arguments.append(f"int64_t *{r.name}_shape")
         else:
             arguments.append(f"{c_type(r.type)} *{r.name}")
-    text = f"int {f.name}({', '.join(arguments) or 'void'});"
-    lines = textwrap.wrap(text, 100, subsequent_indent=" " * (len(f.name) + 5), break_long_words=False)
+    lines, margin = [f"int {f.name}("], " " * (len(f.name) + 5)
+    for k, argument in enumerate(arguments or ["void"]):
+        piece = argument + (", " if k + 1 < len(arguments) else ");")
+        if len(lines[-1]) + len(piece.rstrip()) > 100:
+            lines[-1] = lines[-1].rstrip()
+            lines.append(margin)
+        lines[-1] += piece
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ from adc.backend.header import header
 from adc.backend.target import for_cpu
 from adc.ir.core import Module
 from adc.ir.parser import parse_module
+from adc.passes import differentiate
 from tests.backend.lowering_harness import Native
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
@@ -53,24 +54,25 @@ func.func @update(%u: memref<?xf64>, %v: memref<?x?xf64, strided<[?, 1], offset:
 }
 """
 
+WINDOW = "memref<?xf64, strided<[-2], offset: ?>>"
 # A local array of the first n squares, and a window on it: every second element, backwards.
-SQUARES = """
-func.func @squares(%n: index) -> (memref<?xf64>, memref<?xf64, strided<[?], offset: ?>>) {
+SQUARES = f"""
+func.func @squares(%n: index) -> (memref<?xf64>, {WINDOW}) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
   %a = memref.alloc(%n) : memref<?xf64>
-  scf.for %i = %c0 to %n step %c1 {
+  scf.for %i = %c0 to %n step %c1 {{
     %x = arith.sitofp %i : index to f64
     %y = arith.mulf %x, %x : f64
     memref.store %y, %a[%i] : memref<?xf64>
-  }
+  }}
   %last = arith.subi %n, %c1 : index
   %half = arith.floordivsi %n, %c2 : index
   %step = arith.constant -2 : index
-  %w = memref.subview %a[%last] [%half] [%step] : memref<?xf64> to memref<?xf64, strided<[?], offset: ?>>
-  func.return %a, %w : memref<?xf64>, memref<?xf64, strided<[?], offset: ?>>
-}
+  %w = memref.subview %a[%last][%half][%step] {{static_steps = [-2]}} : memref<?xf64> to {WINDOW}
+  func.return %a, %w : memref<?xf64>, {WINDOW}
+}}
 """
 
 
@@ -288,3 +290,117 @@ def test_the_header_says_what_each_argument_is() -> None:
     assert "cc main.c update.o -lm" in text
     for line in text.splitlines():
         assert len(line) <= 100 or line.startswith("int ")
+
+
+# Gradient and pullback ------------------------------------------------------------------------------------------------
+
+SCALAR = UPDATE.replace("-> (f64, f64, i1)", "-> f64").replace(
+    "func.return %total, %uk, %positive : f64, f64, i1", "func.return %total : f64"
+)
+
+
+def update_module() -> Module:
+    module = parse_module(SCALAR)
+    module.funcs["update"].arg_attrs[1]["adc.readonly"] = True
+    return module
+
+
+def build_all() -> tuple[Built, Module, Module]:
+    """Primal, gradient and pullback in one object; the modules of the last two."""
+    first, second, third = update_module(), update_module(), update_module()
+    names = cabi.argument_names(first.funcs["update"])
+    differentiate.gradient(second, "update", (0, 1, 2), with_value=True)
+    _, plan = differentiate.split(third, "update", (0, 1, 2))
+    results = cabi.result_names(first.funcs["update"].result_types)
+    parts = [
+        Part(first, (cabi.primal(first, "update", "update"),)),
+        Part(second, (cabi.gradient(second, "update.grad", "update_grad", names, (0, 1, 2), values=1),)),
+        Part(
+            third,
+            (
+                cabi.forward(third, plan.augmented, "update_aug", names, plan.shadows),
+                cabi.reverse(
+                    third,
+                    plan.reverse,
+                    "update_rev",
+                    names,
+                    plan.kept,
+                    plan.shadows,
+                    {k: results[k] for k in plan.cotangents_in},
+                    plan.cotangents_out,
+                ),
+            ),
+        ),
+    ]
+    return build(parts, "update"), second, third
+
+
+GRADIENT_MAIN = """
+#include <stdio.h>
+#include <string.h>
+#include "update.h"
+static void show(double x) { unsigned long long b; memcpy(&b, &x, 8); printf("%llx\\n", b); }
+int main(void) {
+    double u[12], v[20], u_grad[12], v_grad[12], value, c_grad;
+    for (int i = 0; i < 12; i++) { u[i] = 0.1 * i - 0.3; u_grad[i] = v_grad[i] = 77; }
+    for (int i = 0; i < 20; i++) v[i] = 1.0 / (i + 1);
+    if (update_grad(u, 12, v, 4, 3, 5, 0.7, -2, u_grad, v_grad, &value, &c_grad)) return 1;
+    show(value); show(c_grad);
+    for (int i = 0; i < 12; i++) show(u_grad[i]);
+    for (int i = 0; i < 12; i++) show(v_grad[i]);
+    if (u[3] != 0.1 * 3 - 0.3) return 2;
+    /* the pullback, with the cotangent 2, twice */
+    void *handle;
+    double u_bar[12] = {0}, v_bar[20] = {0}, c_bar;
+    if (update_aug(u, 12, v, 4, 3, 5, 0.7, -2, u_bar, v_bar, 5, &handle, &value)) return 3;
+    for (int round = 0; round < 2; round++) {
+        memset(u_bar, 0, sizeof u_bar);
+        memset(v_bar, 0, sizeof v_bar);
+        if (update_rev(v, 4, 3, 5, 0.7, u_bar, 12, v_bar, 5, 2.0, handle, &c_bar)) return 4;
+        show(c_bar);
+        for (int i = 0; i < 12; i++) show(u_bar[i]);
+    }
+    update_free(handle);
+    update_free(0);
+    update_release_memory();
+    return 0;
+}
+"""
+
+
+@needs_cc
+def test_gradient_and_pullback_from_c(tmp_path: Path) -> None:
+    built, joint, _ = build_all()
+    lines = run_c(tmp_path, built, GRADIENT_MAIN).split()
+    u = np.array([0.1 * i - 0.3 for i in range(12)])
+    v = np.array([1.0 / (i + 1) for i in range(20)]).reshape(4, 5)[:, :3]
+    u_grad, v_grad = np.zeros(12), np.zeros((4, 3))
+    value, c_grad = Native(joint)("update.grad", u, v, 0.7, -2, u_grad, v_grad)
+    expected = [bits(x) for x in (value, c_grad, *u_grad, *v_grad.ravel())]
+    assert lines[: len(expected)] == expected
+    rest = lines[len(expected) :]
+    assert len(rest) == 26 and rest[:13] == rest[13:]  # the pullback may be called again
+    doubled = [struct.unpack("<d", struct.pack("<Q", int(word, 16)))[0] for word in rest[:13]]
+    np.testing.assert_allclose(doubled, [2 * c_grad, *(2 * u_grad)], rtol=1e-14)
+
+
+@needs_cc
+def test_all_functions_are_in_the_object_and_no_python(tmp_path: Path) -> None:
+    built, _, _ = build_all()
+    (tmp_path / "update.o").write_bytes(built.object_code)
+    found = symbols(tmp_path / "update.o")
+    names = ("", "_grad", "_aug", "_rev", "_free", "_message", "_strerror", "_set_threads", "_release_memory")
+    assert {name for name, letter in found.items() if letter != "U"} == {f"update{name}" for name in names}
+    assert not [name for name in found if "Py" in name or name.startswith("adc")]
+
+
+@needs_cc
+def test_the_header_of_everything_is_valid(tmp_path: Path) -> None:
+    built, _, _ = build_all()
+    text = header(built, "update.py")
+    (tmp_path / "update.h").write_text(text)
+    (tmp_path / "twice.c").write_text('#include "update.h"\n#include "update.h"\nint main(void) { return 0; }\n')
+    command = ["cc", "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", str(tmp_path / "twice.c")]
+    subprocess.run(command, check=True)
+    for words in ("overwritten with the derivative with respect to v", "void update_free(void *handle);", "handle"):
+        assert words in text
