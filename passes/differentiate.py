@@ -40,13 +40,11 @@ class Adjoint:
     reverse: str | None
     activity: Activity
     plan: StoragePlan
+    text: str  # what was found out, in words; later passes change the code that the plans point at
     callees: list[Adjoint] = field(default_factory=list)
 
     def __str__(self) -> str:
-        parts = [str(self.activity), str(self.plan)]
-        refused = sorted({(op.loc.line, why) for op, why in self.plan.refused.items()})
-        parts += [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
-        return "\n".join(parts + [str(c) for c in self.callees])
+        return "\n".join([self.text, *map(str, self.callees)])
 
 
 def gradient(module: Module, name: str, wrt: tuple[int, ...], *, with_value: bool = False) -> Adjoint:
@@ -319,7 +317,10 @@ class _Differentiator:
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
         wanted = {call.augmented for call in augmented.calls.values()}
         callees = [a for a in self.adjoints.values() if a.name in wanted]
-        return Adjoint(name, reverse, augmented.activity, plan, callees)
+        refused = sorted({(op.loc.line, why) for op, why in plan.refused.items()})
+        lines = [str(augmented.activity), str(plan)]
+        lines += [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
+        return Adjoint(name, reverse, augmented.activity, plan, "\n".join(lines), callees)
 
 
 def _forward_shadow(augmented: Augmented, memref: Value) -> Value:
