@@ -21,18 +21,23 @@ MAX_TERMS = 12
 MAX_DEGREE = 4
 MAX_DEPTH = 48
 MAX_CONSTANT = 1 << 62
+LOOPS = frozenset({ops.for_, ops.parallel})
 INT64: Interval = (-(1 << 63), (1 << 63) - 1)
 
 
 class Symbol:
-    """What forms are made of: a value, or (``dim`` not None) an extent of the memref ``value``."""
+    """What forms are made of: a value, or (``dim`` not None) an extent of the memref ``value``.
 
-    __slots__ = ("dim", "number", "value")
+    ``later``: the value that it has in another, later iteration of that loop.
+    """
 
-    def __init__(self, value: Value, dim: int | None, number: int) -> None:
+    __slots__ = ("dim", "later", "number", "value")
+
+    def __init__(self, value: Value, dim: int | None, number: int, later: Op | None = None) -> None:
         self.value = value
         self.dim = dim
         self.number = number
+        self.later = later
 
     @property
     def loop(self) -> Op | None:
@@ -40,13 +45,14 @@ class Symbol:
         owner = self.value.owner
         if self.dim is None and isinstance(owner, Block) and self.value.index == 0:
             op = owner.parent_op
-            if op is not None and (op.opdef is ops.for_ or op.opdef is ops.parallel):
+            if op is not None and op.opdef in LOOPS:
                 return op
         return None
 
     def __repr__(self) -> str:
         name = self.value.hint or f"v{self.number}"
-        return name if self.dim is None else f"{name}.shape[{self.dim}]"
+        prime = "'" if self.later is not None else ""
+        return name + prime + ("" if self.dim is None else f".shape[{self.dim}]")
 
 
 Monomial = tuple[Symbol, ...]
@@ -163,17 +169,24 @@ class Forms:
     def __init__(self) -> None:
         self.extents = Extents()
         self._integers = Integers()
-        self._symbols: dict[tuple[Value, int | None], Symbol] = {}
+        self._symbols: dict[tuple[Value, int | None, Op | None], Symbol] = {}
         self._forms: dict[Value, Form] = {}
         self._nonnegative: set[Symbol] = set()
 
     # Forms ------------------------------------------------------------------------------------------------------------
 
-    def symbol(self, value: Value, dim: int | None = None) -> Symbol:
-        known = self._symbols.get((value, dim))
+    def symbol(self, value: Value, dim: int | None = None, later: Op | None = None) -> Symbol:
+        known = self._symbols.get((value, dim, later))
         if known is None:
-            known = self._symbols[value, dim] = Symbol(value, dim, len(self._symbols))
+            known = self._symbols[value, dim, later] = Symbol(value, dim, len(self._symbols), later)
         return known
+
+    def later(self, form: Form, loop: Op) -> Form:
+        """The form in a later iteration of ``loop``: what is defined inside has other values there."""
+        for symbol in sorted(form.symbols(), key=_number):
+            if inside(symbol.value, loop):
+                form = form.substitute(symbol, Form.symbol(self.symbol(symbol.value, symbol.dim, loop)))
+        return form
 
     def of(self, value: Value, depth: int = MAX_DEPTH) -> Form:
         """The form of ``value``, an index or i64, equal to it modulo 2**64."""

@@ -81,11 +81,17 @@ def leaves(condition: Condition) -> Iterator[Form]:
 
 
 class Ranges:
-    """Questions about forms. ``available`` says of which values the answer may speak: none of them for a proof."""
+    """Questions about forms. ``available`` says of which values the answer may speak: none of them for a proof.
 
-    def __init__(self, forms: Forms, available: Callable[[Value], bool] | None = None) -> None:
+    ``facts``: forms that are known not to be negative.
+    """
+
+    def __init__(
+        self, forms: Forms, available: Callable[[Value], bool] | None = None, facts: Iterable[Form] = ()
+    ) -> None:
         self.forms = forms
         self.available = available
+        self.facts = tuple(facts)
         self.inexact: dict[Form, None] = {}  # forms of loop bounds that might wrap around, unless symbols are small
 
     def nonnegative(self, form: Form) -> Condition | None:
@@ -103,8 +109,10 @@ class Ranges:
             return TRUE
         if high < 0:
             return FALSE
-        self._steps -= 1
         symbols = form.symbols()
+        if self._follows(form, symbols):
+            return TRUE
+        self._steps -= 1
         if self._steps < 0 or not symbols:
             return None
         if self.available is None:
@@ -116,6 +124,11 @@ class Ranges:
         if not candidates:
             return None
         return self._eliminate(form, max(candidates, key=_innermost))
+
+    def _follows(self, form: Form, symbols: set[Symbol]) -> bool:
+        return any(
+            not symbols.isdisjoint(fact.symbols()) and self.forms.interval(form - fact)[0] >= 0 for fact in self.facts
+        )
 
     def _can_be_eliminated(self, symbol: Symbol) -> bool:
         op = symbol.value.op
@@ -129,7 +142,7 @@ class Ranges:
             candidates = carried_from(symbol.value)
             if candidates is None:
                 return None
-            return self._all(self.forms.extent(m, symbol.dim) * factor + rest for m in candidates)
+            return self._all(self._of(symbol, self.forms.extent(m, symbol.dim)) * factor + rest for m in candidates)
         loop, op = symbol.loop, symbol.value.op
         if loop is None and (op is None or op.opdef not in _CHOICES):
             return None
@@ -140,12 +153,12 @@ class Ranges:
             # Of a subscript like i * width + j, with width known only at run time: demand that it is not negative.
             sign = 1 if sum(factor.terms.values()) >= 0 else -1
             demanded = self._nonnegative(factor * sign)
-            found = self._nonnegative(self._at_bound(loop, lower=sign > 0) * factor + rest)
+            found = self._nonnegative(self._at_bound(symbol, loop, lower=sign > 0) * factor + rest)
             return None if demanded is None or found is None else both((demanded, found))
         if loop is not None:
-            return self._nonnegative(self._at_bound(loop, lower=sign > 0) * factor + rest)
+            return self._nonnegative(self._at_bound(symbol, loop, lower=sign > 0) * factor + rest)
         assert op is not None
-        a, b = (self.forms.of(v) * factor + rest for v in op.operands[-2:])
+        a, b = (self._of(symbol, self.forms.of(v)) * factor + rest for v in op.operands[-2:])
         if op.opdef is ops.select or (op.opdef is ops.minsi) == (sign > 0):
             return self._all((a, b))
         first, second = self._nonnegative(a), self._nonnegative(b)
@@ -165,10 +178,23 @@ class Ranges:
     def _sign(self, factor: Form) -> int | None:
         """1 if the form is never negative, -1 if it is never positive."""
         low, high = self.forms.interval(factor)
-        return 1 if low >= 0 else -1 if high <= 0 else None
+        if low >= 0 or self._follows(factor, factor.symbols()):
+            return 1
+        return -1 if high <= 0 or self._follows(-factor, factor.symbols()) else None
 
-    def _at_bound(self, loop: Op, *, lower: bool) -> Form:
+    def _of(self, symbol: Symbol, form: Form) -> Form:
+        """``form`` in the iteration that ``symbol`` is of."""
+        return form if symbol.later is None else self.forms.later(form, symbol.later)
+
+    def _at_bound(self, symbol: Symbol, loop: Op, *, lower: bool) -> Form:
         """The least value, or one that is not below the greatest, of a loop's counter, if the loop runs at all."""
+        if loop is symbol.later and lower:
+            step = self.forms.of(loop.operands[2])
+            least = step if self.forms.interval(step)[0] > 0 else Form.number(1)
+            return Form.symbol(self.forms.symbol(symbol.value)) + least
+        return self._of(symbol, self._bound(loop, lower=lower))
+
+    def _bound(self, loop: Op, *, lower: bool) -> Form:
         value = loop.operands[0 if lower else 1]
         form = self.forms.of(value)
         if not self.forms.is_exact(form):
@@ -196,12 +222,20 @@ class Ranges:
                     self.note_inexact(self.forms.of(bound))
 
 
+def running(forms: Forms, loops: Iterable[Op]) -> Iterator[Form]:
+    """What is not negative inside ``loops``, because they run: upper - 1 - lower."""
+    for loop in loops:
+        lower, upper = (forms.of(v) for v in loop.operands[:2])
+        if forms.is_exact(lower) and forms.is_exact(upper):
+            yield upper - 1 - lower
+
+
 _CHOICES = frozenset({ops.maxsi, ops.minsi, ops.select})
 
 
-def _innermost(symbol: Symbol) -> tuple[int, int]:
+def _innermost(symbol: Symbol) -> tuple[int, bool, int]:
     depth = sum(1 for _ in enclosing(symbol.value.block))
-    return depth, symbol.number
+    return depth, symbol.later is not None, symbol.number
 
 
 def carried_from(memref: Value) -> list[Value] | None:

@@ -20,12 +20,11 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.rewrite import clone_op
-from adc.passes.affine import Form, Forms, Symbol, enclosing, inside, is_wide
+from adc.passes.affine import LOOPS, Form, Forms, Symbol, enclosing, inside, is_wide
 from adc.passes.cold import COLD, walk_warm, warm_regions
-from adc.passes.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, sides
+from adc.passes.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, running, sides
 from adc.passes.rewrite import replace_op
 
-_LOOPS = (ops.for_, ops.parallel)
 _COMPARISONS = {"sge": (0, 1, 0), "sgt": (0, 1, -1), "sle": (1, 0, 0), "slt": (1, 0, -1)}
 
 
@@ -140,24 +139,12 @@ class _Prover(_Scoped):
         block.set_ops(kept.ops)
 
     def _proved(self, op: Op) -> str | None:
-        ranges = Ranges(self.forms)
-        loops = [o for o in enclosing(op.parent) if o.opdef in _LOOPS]
+        loops = [o for o in enclosing(op.parent) if o.opdef in LOOPS]
+        ranges = Ranges(self.forms, facts=running(self.forms, loops))
         for way in _ways(self.forms, op):
-            if all(self._holds(ranges, form, loops) for form in way.conditions):
+            if all(ranges.nonnegative(form) == TRUE for form in way.conditions):
                 return way.kind
         return None
-
-    def _holds(self, ranges: Ranges, form: Form, loops: list[Op]) -> bool:
-        if ranges.nonnegative(form) == TRUE:
-            return True
-        # A loop that runs has a lower bound below its upper bound.
-        for loop in loops:
-            lower, upper = (self.forms.of(v) for v in loop.operands[:2])
-            if self.forms.is_exact(lower) and self.forms.is_exact(upper):
-                slack = form - (upper - lower - 1)
-                if len(slack.terms) < len(form.terms) and ranges.nonnegative(slack) == TRUE:
-                    return True
-        return False
 
 
 def _remove(op: Op, kind: str, block: Block) -> None:
@@ -185,7 +172,7 @@ class _Versioner(_Scoped):
         new = Block()
         for op in block.ops:
             self.assume(op)
-            if op.opdef in _LOOPS:
+            if op.opdef in LOOPS:
                 self._nest(op, new)
             else:
                 for region in warm_regions(op):

@@ -1,0 +1,70 @@
+"""Plans of the parallel passes: which loops run in parallel and why others do not, how shadows are accumulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from adc.ir.core import UNKNOWN, Loc, Op
+
+
+@dataclass(frozen=True)
+class LoopPlan:
+    """What became of one loop: "threads" (iterations are shared out), "parallel" (in any order) or "sequential"."""
+
+    loc: Loc
+    counter: str
+    depth: int
+    kind: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{place(self.loc)} for {self.counter or '_'}: {self.kind}" + (f": {self.reason}" if self.reason else "")
+
+
+@dataclass(frozen=True)
+class ShadowPlan:
+    """How the terms that a parallel loop nest adds to one shadow are summed.
+
+    ``kind``: "plain" (iterations touch distinct elements), "gather" (each element collects its terms), "rows" (terms of
+    a row are kept, then added shifted), "reduction" (one sum), "serial" (one after the other).
+    """
+
+    loc: Loc
+    shadow: str
+    kind: str
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"{place(self.loc)} {self.shadow or 'shadow'}: {self.kind}" + (f": {self.reason}" if self.reason else "")
+
+
+@dataclass
+class ParallelPlan:
+    """Of each function: its loops, outer before inner, and the shadows that they accumulate into."""
+
+    loops: dict[str, list[LoopPlan]] = field(default_factory=dict)
+    shadows: dict[str, list[ShadowPlan]] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = []
+        for name, loops in self.loops.items():
+            if loops:
+                lines.append(f"loops of @{name}")
+                lines += ["  " * (plan.depth + 1) + str(plan) for plan in loops]
+        for name, shadows in self.shadows.items():
+            if shadows:
+                lines.append(f"accumulation in @{name}")
+                lines += [f"  {plan}" for plan in shadows]
+        return "\n".join(lines)
+
+
+def place(loc: Loc) -> str:
+    return "-" if loc == UNKNOWN else f"{loc.file.rsplit('/', 1)[-1]}:{loc.line}"
+
+
+def lines_of(ops: Iterable[Op]) -> str:
+    """``line 3`` or ``lines 3 and 5`` of operations."""
+    numbers = sorted({op.loc.line for op in ops})
+    text = " and ".join(map(str, numbers))
+    return f"line {text}" if len(numbers) == 1 else f"lines {text}"
