@@ -92,7 +92,9 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
     if isinstance(v, Lazy):
         if v.view:
             raise refuse(
-                current_loc(), f"a view made by {v.view} cannot be kept", f"use it in an expression, or write {v.view} in place"
+                current_loc(),
+                f"a view made by {v.view} cannot be kept",
+                f"use it in an expression, or write {v.view} in place",
             )
         return materialise(frame, v)
     if isinstance(v, Tuple):
@@ -101,7 +103,7 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
     return v
 
 
-# Elementwise operations with broadcasting ------------------------------------------------------------------------------
+# Elementwise operations with broadcasting -----------------------------------------------------------------------------
 
 
 @dataclass(eq=False)
@@ -167,9 +169,7 @@ def _stretched(p: Lazy, dims: tuple[Dim, ...]) -> bool:
     return any(static_dim(own) == 1 and static_dim(d) != 1 for own, d in zip(p.dims, dims, strict=True))
 
 
-def _operand_subscripts(
-    p: Lazy, dims: tuple[Dim, ...], subscripts: Sequence[Value], general: bool
-) -> list[Value]:
+def _operand_subscripts(p: Lazy, dims: tuple[Dim, ...], subscripts: Sequence[Value], general: bool) -> list[Value]:
     first = len(dims) - len(p.dims)
     result: list[Value] = []
     for own, dim, i in zip(p.dims, dims[first:], subscripts[first:], strict=True):
@@ -217,11 +217,13 @@ def _meet(a: _Extent, b: _Extent, equalities: list[Value], shown: list[Lazy]) ->
 
 def shape_check(fits: Value, message: str, shapes: Sequence[tuple[Dim, ...]], between: str = " ") -> None:
     """Raise ``ValueError`` with the shapes unless ``fits``."""
-    texts = between.join("({})".format(",".join("{}" for _ in dims) + ("," if len(dims) == 1 else "")) for dims in shapes)
+    texts = between.join(
+        "({})".format(",".join("{}" for _ in dims) + ("," if len(dims) == 1 else "")) for dims in shapes
+    )
     trap_unless(fits, "ShapeError", f"{message} {texts}", *(dim_value(d) for dims in shapes for d in dims))
 
 
-# Stores -----------------------------------------------------------------------------------------------------------------
+# Stores ---------------------------------------------------------------------------------------------------------------
 
 
 def store(frame: Frame, target: Array, value: AbstractValue) -> None:

@@ -65,9 +65,7 @@ def trace(frame: Frame, path: Path) -> Traced:
         frame.env = before
 
 
-def branch(
-    frame: Frame, condition: Value, then: Path, other: Path, names: Iterable[str] = ()
-) -> AbstractValue | None:
+def branch(frame: Frame, condition: Value, then: Path, other: Path, names: Iterable[str] = ()) -> AbstractValue | None:
     """Trace both paths into a ``scf.if``. Returns what they return, merged; merges the variables ``names`` too."""
     return merge(frame, condition, trace(frame, then), trace(frame, other), names)
 
@@ -178,9 +176,7 @@ def _apart(a: dict[str, Roots], b: dict[str, Roots]) -> set[frozenset[str]]:
     }
 
 
-def _phase_roots(
-    frame: Frame, name: str, phases: Phases, roots: list[dict[str, Roots]]
-) -> Callable[[int], Roots]:
+def _phase_roots(frame: Frame, name: str, phases: Phases, roots: list[dict[str, Roots]]) -> Callable[[int], Roots]:
     def of(k: int) -> Roots:
         leaf = f"{name}#{k}"
         over = roots[0].get(leaf, NOWHERE) | roots[1].get(leaf, NOWHERE)

@@ -182,7 +182,7 @@ class Carry:
                 found |= self._outer(root.over)
         return frozenset(found)
 
-    # The finished loop --------------------------------------------------------------------------------------------------
+    # The finished loop ------------------------------------------------------------------------------------------------
 
     def _late(self, name: str, ran: bool | Value | None) -> abstract.Abstract:
         """How a late variable is handed on: with a flag unless it is set whenever the loop ran at all."""

@@ -14,6 +14,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.library import is_library
 from adc.frontend.names import lookup
+from adc.frontend.nests import materialise
 from adc.frontend.unsupported import refuse_expression
 from adc.frontend.values import (
     AbstractValue,
@@ -98,7 +99,7 @@ def _binary(frame: Frame, node: ast.BinOp) -> AbstractValue:
 def _before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> AbstractValue:
     """Compute a pending array expression if evaluating ``rest`` may change what it reads."""
     if isinstance(value, Lazy) and any(_may_write(frame, node) for node in rest):
-        return arrays.materialise(frame, value)
+        return materialise(frame, value)
     return value
 
 
@@ -194,7 +195,7 @@ def _membership(frame: Frame, op: ast.cmpop, left: AbstractValue, right: Abstrac
     return found == isinstance(op, ast.In)
 
 
-# Truth, short circuits --------------------------------------------------------------------------------------------------
+# Truth, short circuits ------------------------------------------------------------------------------------------------
 
 
 def condition(frame: Frame, node: ast.expr) -> bool | Value:
@@ -261,11 +262,11 @@ def _select_operand(frame: Frame, nodes: list[ast.expr], stop: bool) -> Abstract
     if isinstance(known, bool):
         return first if known == stop else _select_operand(frame, nodes[1:], stop)
     other = trace(frame, lambda: arrays.settled(frame, _select_operand(frame, nodes[1:], stop)))
-    if isinstance(first, Scalar) and first.dtype == i1 and isinstance(other.result, Scalar):
-        if other.result.dtype == i1 and other.pure:
-            result = _join_conditions(frame, known, other, stop)
-            assert result is not None
-            return result
+    both = isinstance(first, Scalar) and isinstance(other.result, Scalar) and first.dtype == other.result.dtype == i1
+    if both and other.pure:
+        result = _join_conditions(frame, known, other, stop)
+        assert result is not None
+        return result
     keep = trace(frame, lambda: arrays.settled(frame, first))
     result = merge(frame, known, keep if stop else other, other if stop else keep)
     assert result is not None
@@ -276,14 +277,12 @@ def _conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
     known = condition(frame, node.test)
     if isinstance(known, bool):
         return evaluate(frame, node.body if known else node.orelse)
-    result = branch(
-        frame, known, lambda: evaluate_kept(frame, node.body), lambda: evaluate_kept(frame, node.orelse)
-    )
+    result = branch(frame, known, lambda: evaluate_kept(frame, node.body), lambda: evaluate_kept(frame, node.orelse))
     assert result is not None
     return result
 
 
-# Attributes, subscripts, calls, functions ---------------------------------------------------------------------------
+# Attributes, subscripts, calls, functions -----------------------------------------------------------------------------
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue:

@@ -13,7 +13,7 @@ from adc.frontend.convert import from_element
 from adc.frontend.liveness import Liveness
 from adc.frontend.roots import Root
 from adc.frontend.source import FunctionSource
-from adc.frontend.values import AbstractValue, Array, Scalar, array
+from adc.frontend.values import AbstractValue, Scalar, array
 from adc.ir.builder import at_loc, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Value
 from adc.ir.types import Type

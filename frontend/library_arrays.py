@@ -9,7 +9,7 @@ import numpy as np
 
 from adc.frontend import arrays, nests, reductions, subscripts
 from adc.frontend.attributes import extent, size
-from adc.frontend.convert import as_scalar, convert
+from adc.frontend.convert import as_scalar, convert, store_scalar, to_element
 from adc.frontend.creation import dtype_argument, shape_argument
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -30,7 +30,7 @@ from adc.frontend.values import (
 )
 from adc.ir import ops
 from adc.ir.arith import const_index
-from adc.ir.builder import current_loc
+from adc.ir.builder import build, current_loc
 from adc.ir.types import f64, i64
 
 Args = Sequence[AbstractValue]
@@ -49,8 +49,8 @@ def _filled(name: str, number: float | None) -> Rule:
 
 def fill(target: Array, value: AbstractValue) -> Array:
     """All elements set to one number."""
-    element = nests.to_element(convert(as_scalar(value), target.dtype), target.dtype)
-    nests.build(ops.fill, [element, target.memref])
+    element = to_element(convert(as_scalar(value), target.dtype), target.dtype)
+    build(ops.fill, [element, target.memref])
     return target
 
 
@@ -136,7 +136,7 @@ def _array_of(frame: Frame, value: Tuple, dtype: AbstractValue | None) -> Array:
     result = nests.allocate(frame, shape, wanted)
     for k, item in enumerate(level):
         place = [const_index(int(i)) for i in np.unravel_index(k, shape)]
-        nests.store_scalar(item, result.memref, place, wanted)
+        store_scalar(item, result.memref, place, wanted)
     return result
 
 
@@ -198,7 +198,7 @@ def _arange(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
     def assign(i: list[Any]) -> None:
         value = trip.value(trip.lower + i[0] * trip.step)
-        nests.store_scalar(Scalar(value, i64), result.memref, i, i64)
+        store_scalar(Scalar(value, i64), result.memref, i, i64)
 
     nests.nest([count], assign)
     return result

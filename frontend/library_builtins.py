@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import arrays, scalars
+from adc.frontend import arrays, scalars, subscripts
 from adc.frontend.attributes import extent
 from adc.frontend.convert import as_scalar, convert, kind
 from adc.frontend.errors import refuse
@@ -116,7 +116,7 @@ def cast_rule(name: str, to: Type, weak: bool, function: Any) -> Rule:
             return Static(function(x.value))
         return apply(name, scalar, x)
 
-    return positional(name, range(0, 2), rule)
+    return positional(name, range(2), rule)
 
 
 def _single(frame: Frame, name: str, x: AbstractValue) -> AbstractValue:
@@ -124,7 +124,7 @@ def _single(frame: Frame, name: str, x: AbstractValue) -> AbstractValue:
     assert isinstance(value, Array)
     if value.rank:
         raise refuse(current_loc(), f"{name}() takes a number, not {describe_type(x)}", "subscript the array")
-    return arrays.subscripts.read(frame, value, [])
+    return subscripts.read(frame, value, [])
 
 
 def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
@@ -226,5 +226,5 @@ TABLE: dict[Any, Rule] = {
     sum: positional("sum", range(1, 3), _sum),
     type: positional("type", 1, _type),
     isinstance: positional("isinstance", 2, _isinstance),
-    tuple: positional("tuple", range(0, 2), _tuple),
+    tuple: positional("tuple", range(2), _tuple),
 }

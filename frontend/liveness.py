@@ -92,9 +92,7 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Names:
-    return frozenset(
-        n.id for n in _own_nodes(list(nodes)) if isinstance(n, ast.Name) and isinstance(n.ctx, context)
-    )
+    return frozenset(n.id for n in _own_nodes(list(nodes)) if isinstance(n, ast.Name) and isinstance(n.ctx, context))
 
 
 class _Analysis:

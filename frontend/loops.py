@@ -10,8 +10,8 @@ from adc.frontend.carry import Carry
 from adc.frontend.convert import as_scalar, convert, kind, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.names import static_int
 from adc.frontend.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
+from adc.frontend.names import static_int
 from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
@@ -74,9 +74,7 @@ def counted(r: Range) -> Counted:
         raise refuse(current_loc(), "range() arg 3 must not be zero")
     stride = convert(as_scalar(r.step), i64)
     if step is None:
-        trap_unless(
-            ops.cmpi(stride, const_index(0), predicate="ne"), "ValueError", "range() arg 3 must not be zero"
-        )
+        trap_unless(ops.cmpi(stride, const_index(0), predicate="ne"), "ValueError", "range() arg 3 must not be zero")
     trip = ops.ceildivsi(stop - start, stride)
     return Counted(
         const_index(0), trip, const_index(1), lambda k: start + k * stride, lambda: start + (trip - 1) * stride
@@ -156,9 +154,7 @@ def _after_loop(frame: Frame, name: str, before: AbstractValue | None, loop: Cou
     frame.env[name] = rebuild(spec, iter(chosen), lambda k: frozenset())
 
 
-def while_loop(
-    frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], execute: Execute
-) -> None:
+def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], execute: Execute) -> None:
     """A ``while`` as a ``scf.while``."""
     carry = Carry(frame, stmt)
     while True:

@@ -58,9 +58,7 @@ def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
     return value
 
 
-def external(
-    frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]
-) -> AbstractValue:
+def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> AbstractValue:
     """A value from outside: numbers and arrays become arguments read at each call, all else is static and guarded."""
     if isinstance(value, int | float | np.generic | np.ndarray) and not isinstance(value, bool):
         try:
@@ -73,9 +71,7 @@ def external(
         return result
     if type(value) is tuple:
         frame.tracer.guard(Guard(f"len({name})", lambda: _tuple_length(fetch()), len(value)))
-        items = (
-            external(frame, item, (*key, k), f"{name}.{k}", _item_of(fetch, k)) for k, item in enumerate(value)
-        )
+        items = (external(frame, item, (*key, k), f"{name}.{k}", _item_of(fetch, k)) for k, item in enumerate(value))
         return Tuple(tuple(items))
     if not isinstance(value, types.ModuleType) or value.__name__.split(".")[0] not in _STABLE_MODULES:
         frame.tracer.guard(Guard(name, fetch, value))

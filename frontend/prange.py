@@ -92,9 +92,7 @@ def _type_before(frame: Frame, name: str, stmt: ast.For) -> abstract.Scalar:
     return abstract.Scalar(i64 if s.dtype == i1 else s.dtype, s.weak)
 
 
-def _joined(
-    frame: Frame, name: str, now: abstract.Scalar, end: AbstractValue, start: AbstractValue
-) -> abstract.Scalar:
+def _joined(frame: Frame, name: str, now: abstract.Scalar, end: AbstractValue, start: AbstractValue) -> abstract.Scalar:
     try:
         result = join(join(describe(start), widen(describe(end))), now)
     except Clash:
@@ -118,7 +116,7 @@ def _reductions(frame: Frame, stmt: ast.For, counter: str) -> dict[str, Reductio
         carried = name in live.reads[stmt]
         if not carried:
             continue  # assigned before it is read in each iteration: private
-        updates = list(_updates(stmt.body, name))
+        updates = list(_updates(frame, stmt.body, name))
         kinds = {u.reduction for u in updates}
         reads = sum(_reads(s, name) for s in stmt.body)
         only = next(iter(kinds))
@@ -142,21 +140,21 @@ def _refuse_carried(frame: Frame, stmt: ast.For, name: str, updates: list[_Updat
     )
 
 
-def _updates(statements: Sequence[ast.stmt], name: str) -> Iterator[_Update]:
+def _updates(frame: Frame, statements: Sequence[ast.stmt], name: str) -> Iterator[_Update]:
     for s in statements:
         if isinstance(s, ast.If | ast.For | ast.While):
             if isinstance(s, ast.For) and any(_is(n, name) for n in ast.walk(s.target)):
                 yield _Update(s, None, 0)
-            yield from _updates([*s.body, *s.orelse], name)
+            yield from _updates(frame, [*s.body, *s.orelse], name)
         elif isinstance(s, ast.AugAssign) and _is(s.target, name):
             yield _Update(s, _OPERATORS.get(type(s.op)), 0)
         elif isinstance(s, ast.Assign) and len(s.targets) == 1 and _is(s.targets[0], name):
-            yield _combination(s, name)
+            yield _combination(frame, s, name)
         elif any(_is(n, name) and isinstance(n.ctx, ast.Store) for n in ast.walk(s) if isinstance(n, ast.Name)):
             yield _Update(s, None, 0)
 
 
-def _combination(s: ast.Assign, name: str) -> _Update:
+def _combination(frame: Frame, s: ast.Assign, name: str) -> _Update:
     """``s = s + x``, ``s = x + s``, ``s = s - x``, ``s = s * x``, ``s = min(s, x)``."""
     value = s.value
     if isinstance(value, ast.BinOp):
@@ -164,8 +162,9 @@ def _combination(s: ast.Assign, name: str) -> _Update:
         swappable = isinstance(value.op, ast.Add | ast.Mult)
         if left != right and (left or swappable):
             return _Update(s, _OPERATORS.get(type(value.op)), 1)
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and len(value.args) == 2 and not value.keywords:
-        if sum(_is(a, name) for a in value.args) == 1:
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and not value.keywords:
+        builtin = value.func.id not in frame.liveness.local and value.func.id not in frame.module_globals
+        if builtin and len(value.args) == 2 and sum(_is(a, name) for a in value.args) == 1:
             return _Update(s, _FUNCTIONS.get(value.func.id), 1)
     return _Update(s, None, 0)
 

@@ -96,7 +96,9 @@ def _from_operand(value: Value, dtype: Type) -> Value:
     return nonzero(Scalar(value, i64)) if dtype == i1 else value
 
 
-def nested(dims: list[Dim], outer: list[Value], body: Callable[[list[Value]], Value], r: Reduction, dtype: Type) -> Value:
+def nested(
+    dims: list[Dim], outer: list[Value], body: Callable[[list[Value]], Value], r: Reduction, dtype: Type
+) -> Value:
     if not dims:
         return body(outer)
     block = Block([index], [f"i{len(outer)}"])

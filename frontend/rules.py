@@ -66,8 +66,8 @@ def take(
         if found[position] is not None:
             raise refuse(current_loc(), f"{name}() got two values for '{key}'")
         found[position] = value
-    for parameter, value in zip(parameters[:required], found, strict=False):
-        if value is None:
+    for parameter, given in zip(parameters[:required], found, strict=False):
+        if given is None:
             raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'")
     return found
 

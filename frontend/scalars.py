@@ -147,9 +147,7 @@ def _int_modulo(p: Value, q: Value) -> Value:
     if known is not None:
         differs = ops.cmpi(r, zero, predicate="slt" if known > 0 else "sgt")
     else:
-        differs = ops.andi(
-            ops.cmpi(r, zero, predicate="ne"), ops.cmpi(ops.xori(r, q), zero, predicate="slt")
-        )
+        differs = ops.andi(ops.cmpi(r, zero, predicate="ne"), ops.cmpi(ops.xori(r, q), zero, predicate="slt"))
     return ops.select(differs, ops.addi(r, q), r)
 
 

@@ -184,9 +184,7 @@ def operands_of(v: AbstractValue) -> list[Value]:
     return [x.value if isinstance(x, Scalar) else x.memref for x in leaves_of(v)]
 
 
-def receive(
-    a: abstract.Abstract, name: str, leaf: Callable[[abstract.Abstract, str], AbstractValue]
-) -> AbstractValue:
+def receive(a: abstract.Abstract, name: str, leaf: Callable[[abstract.Abstract, str], AbstractValue]) -> AbstractValue:
     """The value of type ``a`` inside the callee; ``leaf`` adds an argument for a scalar or an array."""
     if isinstance(a, abstract.Static):
         return Static(a.value)
@@ -215,4 +213,3 @@ def parameter_names(node: Function) -> list[str]:
     """Names of the parameters, positional and keyword."""
     a: ast.arguments = node.args
     return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)]
-

@@ -136,7 +136,9 @@ def function_source(fn: types.FunctionType) -> FunctionSource:
     if not matching:
         raise NoSource(f"{file.name}:{code.co_firstlineno} no longer defines it; the file was changed after import")
     if len({ast.dump(node) for node in matching}) > 1:
-        raise NoSource(f"several lambdas at {file.name}:{code.co_firstlineno} look alike; put them on lines of their own")
+        raise NoSource(
+            f"several lambdas at {file.name}:{code.co_firstlineno} look alike; put them on lines of their own"
+        )
     return file.sources.setdefault(matching[0], FunctionSource(file, matching[0], name))
 
 

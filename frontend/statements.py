@@ -86,7 +86,7 @@ def _execute_one(frame: Frame, statement: ast.stmt) -> None:
         rule(frame, statement)
 
 
-# Assignment ---------------------------------------------------------------------------------------------------------------
+# Assignment -----------------------------------------------------------------------------------------------------------
 
 
 def _assign(frame: Frame, statement: ast.Assign) -> None:
@@ -153,9 +153,7 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
             place.store(value)
 
 
-def _place(
-    frame: Frame, owner: AbstractValue, items: list[subscripts.Item]
-) -> subscripts.Element | Array:
+def _place(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> subscripts.Element | Array:
     if not isinstance(owner, Array):
         what = "an array expression" if isinstance(owner, Lazy) else describe_type(owner)
         help = "only elements and slices of arrays can be stored to"
@@ -193,7 +191,7 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
             place.store(arrays.operate(frame, symbol, current, value))
 
 
-# Control flow -----------------------------------------------------------------------------------------------------------
+# Control flow ---------------------------------------------------------------------------------------------------------
 
 
 def _if(frame: Frame, statement: ast.If) -> None:
@@ -212,9 +210,7 @@ def _if(frame: Frame, statement: ast.If) -> None:
 
 def _for(frame: Frame, statement: ast.For) -> None:
     if statement.orelse:
-        raise refuse(
-            frame.loc(statement.orelse[0]), "else after a loop is not supported", "put it after the loop"
-        )
+        raise refuse(frame.loc(statement.orelse[0]), "else after a loop is not supported", "put it after the loop")
     value = evaluate(frame, statement.iter)
     if isinstance(value, Range) and value.parallel:
         for_prange(frame, statement, value, execute)
@@ -234,9 +230,7 @@ def _for(frame: Frame, statement: ast.For) -> None:
 
 def _while(frame: Frame, statement: ast.While) -> None:
     if statement.orelse:
-        raise refuse(
-            frame.loc(statement.orelse[0]), "else after a loop is not supported", "put it after the loop"
-        )
+        raise refuse(frame.loc(statement.orelse[0]), "else after a loop is not supported", "put it after the loop")
     while_loop(frame, statement, lambda: condition(frame, statement.test), execute)
 
 

@@ -133,7 +133,8 @@ def _expand(rank: int, items: list[Item]) -> list[Item]:
         raise refuse(items[ellipses[1]].loc, "an index can only have a single ellipsis ('...')")
     if count > rank:
         raise refuse(
-            current_loc(), f"too many indices: the array has {rank} dimension{'s' * (rank != 1)}, but {count} were given"
+            current_loc(),
+            f"too many indices: the array has {rank} dimension{'s' * (rank != 1)}, but {count} were given",
         )
     loc = items[-1].loc if items else current_loc()
     fill = [Item(loc, Slice())] * (rank - count)
@@ -317,9 +318,7 @@ def _run_time_step(start: Part, stop: Part, step: Value, dim: Dim) -> _Window:
 
 
 def _read_lazy(owner: Lazy, items: list[Item]) -> AbstractValue:
-    raise refuse(
-        current_loc(), "an array expression cannot be subscripted directly", "assign it to a variable first"
-    )
+    raise refuse(current_loc(), "an array expression cannot be subscripted directly", "assign it to a variable first")
 
 
 def with_new_axes(owner: Array, items: list[Item]) -> Lazy:
@@ -347,8 +346,6 @@ def with_new_axes(owner: Array, items: list[Item]) -> Lazy:
     dims: tuple[Dim, ...] = tuple(1 if s is None else place.dims[s] for s in source)  # type: ignore[union-attr]
     array = place if isinstance(place, Array) else place.array
     return Lazy(dims, dims, array.dtype, element, (Read(array, pointwise=False),), view="a new axis")
-
-
 
 
 def transpose(owner: Array | Lazy, permutation: tuple[int, ...]) -> Array | Lazy:

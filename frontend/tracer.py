@@ -140,9 +140,7 @@ class Tracer:
         assert all(isinstance(r, Root) for r in roots)
         result = self._run(callee, frame)
         spec = describe(result)
-        captured = {
-            next(iter(v.roots)): c for c, v in frame.captures.values() if isinstance(v, Array)
-        }
+        captured = {next(iter(v.roots)): c for c, v in frame.captures.values() if isinstance(v, Array)}
         with insert_at(func.body, func.loc):
             build(ops.return_, flatten(result))
         _finish(frame)
@@ -209,9 +207,7 @@ def _fresh(frame: Frame, fresh: dict[Root | None, Root], root: Root | None) -> R
 
 def _conformed(operands: list[Any], func: Func) -> list[Any]:
     """Operands cast to the layouts that the callee was compiled for."""
-    return [
-        v if v.type == arg.type else ops.cast(v, type=arg.type) for v, arg in zip(operands, func.args, strict=True)
-    ]
+    return [v if v.type == arg.type else ops.cast(v, type=arg.type) for v, arg in zip(operands, func.args, strict=True)]
 
 
 def _parts(v: AbstractValue) -> list[AbstractValue]:
@@ -238,9 +234,9 @@ def _finish(frame: Frame) -> set[int]:
 def trace(
     fn: Callable[..., Any],
     args: Sequence[abstract.Abstract],
-    kwargs: Mapping[str, abstract.Abstract] = {},  # noqa: B006 - never changed
+    kwargs: Mapping[str, abstract.Abstract] = {},
     *,
-    capture_aliases: Mapping[str, int] = {},  # noqa: B006
+    capture_aliases: Mapping[str, int] = {},
 ) -> Traced:
     """Trace ``fn`` for arguments of the given types.
 

@@ -234,9 +234,7 @@ def array(memref: Value, roots: Roots, dims: Sequence[Dim] | None = None) -> Arr
     """The array in ``memref``; reads its extents at the insertion point unless ``dims`` are given."""
     if dims is None:
         assert isinstance(memref.type, MemRefType)
-        dims = [
-            extent if extent is not None else ops.dim(memref, dim=k) for k, extent in enumerate(memref.type.shape)
-        ]
+        dims = [extent if extent is not None else ops.dim(memref, dim=k) for k, extent in enumerate(memref.type.shape)]
     return Array(memref, tuple(dims), roots)
 
 

@@ -1,0 +1,119 @@
+"""Types written down: ``"f64[:, ::1], f64, i64"`` and parameter annotations.
+
+``f32 f64 i32 i64 bool`` are numbers; ``f64[:, :]`` is an array of any strides, ``f64[:, ::1]`` a C-contiguous one (as
+in Numba); ``(f64, i64)`` is a tuple. ``float`` and ``int`` mean ``f64`` and ``i64``.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
+from adc.ir.types import Type, f32, f64, i1, i32, i64
+
+_ELEMENTS: dict[str, Type] = {"f64": f64, "f32": f32, "i64": i64, "i32": i32, "bool": i1, "float": f64, "int": i64}
+_CLASSES: dict[type, Type] = {
+    float: f64,
+    int: i64,
+    bool: i1,
+    np.float64: f64,
+    np.float32: f32,
+    np.int64: i64,
+    np.int32: i32,
+    np.bool_: i1,
+}
+
+
+def parse_signature(text: str) -> tuple[Abstract, ...]:
+    """The types of all parameters, separated by commas. Raises ``ValueError`` for what is not a type."""
+    if not text.strip():
+        return ()
+    try:
+        tree = ast.parse(f"({text},)", mode="eval").body
+    except SyntaxError:
+        raise ValueError(f"not a signature: {text!r}; write it as in {_EXAMPLE}") from None
+    assert isinstance(tree, ast.Tuple)
+    return tuple(_type(node, text) for node in tree.elts)
+
+
+_EXAMPLE = '"f64[:, ::1], f64, i64"'
+
+
+def parse_type(text: str) -> Abstract:
+    """One type. Raises ``ValueError`` for what is not one."""
+    found = parse_signature(text)
+    if len(found) != 1:
+        raise ValueError(f"not one type: {text!r}")
+    return found[0]
+
+
+def _type(node: ast.expr, text: str) -> Abstract:
+    if isinstance(node, ast.Tuple):
+        return Tuple(tuple(_type(item, text) for item in node.elts))
+    if isinstance(node, ast.Attribute):
+        node = ast.Name(node.attr)  # adc.f64
+    if isinstance(node, ast.Name) and node.id in _ELEMENTS:
+        return _scalar(_ELEMENTS[node.id])
+    if isinstance(node, ast.Subscript):
+        element = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
+        if element == "tuple":
+            items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            return Tuple(tuple(_type(item, text) for item in items))
+        if element in _ELEMENTS:
+            return _array(_ELEMENTS[element], node.slice, text)
+    raise ValueError(f"{ast.unparse(node)!r} is not a type in {text!r}; write it as in {_EXAMPLE}")
+
+
+def _scalar(t: Type) -> Scalar:
+    return Scalar(t, weak=t in (f64, i64, i1))
+
+
+def _array(element: Type, dims: ast.expr, text: str) -> Array:
+    items = dims.elts if isinstance(dims, ast.Tuple) else [dims]
+    contiguous = False
+    for k, item in enumerate(items):
+        if not isinstance(item, ast.Slice) or item.lower is not None or item.upper is not None:
+            raise ValueError(f"dimensions are written ':' or '::1' in {text!r}")
+        if item.step is not None:
+            if not (isinstance(item.step, ast.Constant) and item.step.value == 1 and k == len(items) - 1):
+                raise ValueError(f"only the last dimension may be '::1' in {text!r}")
+            contiguous = True
+    return Array(element, len(items), "C" if contiguous else "any")
+
+
+def annotated(fn: Callable[..., Any]) -> tuple[Abstract, ...] | None:
+    """The types of ``fn``'s parameters from its annotations; None if a parameter without a default has none.
+
+    Parameters with a default and no annotation are left to it. Raises ``ValueError`` for an annotation that is not a
+    type of adc's.
+    """
+    found: list[Abstract] = []
+    for name, parameter in inspect.signature(fn).parameters.items():
+        annotation = parameter.annotation
+        if annotation is inspect.Parameter.empty:
+            if parameter.default is inspect.Parameter.empty:
+                return None
+            break
+        found.append(_from_annotation(annotation, name))
+    return tuple(found)
+
+
+def _from_annotation(annotation: Any, name: str) -> Abstract:
+    if isinstance(annotation, Abstract):
+        return annotation
+    if isinstance(annotation, str):
+        return parse_type(annotation)
+    if isinstance(annotation, type) and annotation in _CLASSES:
+        weak = annotation in (float, int, bool)
+        return Scalar(_CLASSES[annotation], weak)
+    if isinstance(annotation, types.GenericAlias) and annotation.__origin__ is tuple:
+        return Tuple(tuple(_from_annotation(a, name) for a in annotation.__args__))
+    raise ValueError(
+        f"the annotation of '{name}' is not a type that adc knows: {annotation!r}; write it as in {_EXAMPLE}"
+    )
