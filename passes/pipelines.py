@@ -7,6 +7,7 @@ from adc.passes.canonicalize import Canonicalize
 from adc.passes.cse import CSE
 from adc.passes.dce import DCE
 from adc.passes.dead_stores import DeadStores
+from adc.passes.dealloc import InsertDeallocs
 from adc.passes.ifconvert import IfConvert
 from adc.passes.licm import LICM
 from adc.passes.views import FoldViews
@@ -15,4 +16,10 @@ SIMPLIFY: Pipeline = (Canonicalize(), FoldViews(), CSE(), LICM(), DeadStores(), 
 """Clean up code that is to be analysed or differentiated further: traced code, and adjoint code in between."""
 
 FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
-"""After differentiation, before lowering."""
+"""After differentiation: what only makes the code faster."""
+
+FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
+"""Last of all, on functions that are lowered next: memory is freed where its use ends."""
+
+LOWER: Pipeline = (*SIMPLIFY, *FINISH, *FREE)
+"""From differentiated code to code that is lowered."""
