@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from adc.backend.lower_types import quoted
 from adc.ir.core import Loc
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ class DebugInfo:
 
     def _file(self, module: ModuleEmitter, path: str) -> str:
         folder, name = os.path.split(os.path.abspath(path) if not path.startswith("<") else path)
-        return module.metadata(f'!DIFile(filename: "{_escape(name)}", directory: "{_escape(folder)}")')
+        return module.metadata(f'!DIFile(filename: {quoted(name)}, directory: {quoted(folder)})')
 
     def unit(self, module: ModuleEmitter, path: str) -> str:
         if not self._unit:
@@ -36,7 +37,7 @@ class DebugInfo:
         file, unit = self._file(module, loc.file), self.unit(module, loc.file)
         kind = module.metadata("!DISubroutineType(types: null)")
         return module.distinct(
-            lambda n: f'!DISubprogram(name: "{_escape(name)}", linkageName: "{_escape(linkage_name)}", scope: {file}, '
+            lambda n: f'!DISubprogram(name: {quoted(name)}, linkageName: {quoted(linkage_name)}, scope: {file}, '
             f"file: {file}, line: {loc.line}, type: {kind}, scopeLine: {loc.line}, "
             f"spFlags: DISPFlagDefinition | DISPFlagOptimized, unit: {unit})"
         )
@@ -55,7 +56,3 @@ class DebugInfo:
         version = module.metadata('!{i32 2, !"Debug Info Version", i32 3}')
         dwarf = module.metadata('!{i32 7, !"Dwarf Version", i32 4}')
         return [f"!llvm.dbg.cu = !{{{self._unit}}}", f"!llvm.module.flags = !{{{version}, {dwarf}}}"]
-
-
-def _escape(text: str) -> str:
-    return "".join(c if " " <= c <= "~" and c not in '"\\' else "".join(f"\\{b:02X}" for b in c.encode()) for c in text)

@@ -83,7 +83,7 @@ def lower_module(
         functions="\n".join(emitter.bodies),
         declarations=emitter.declarations,
         trailer=emitter.trailer(),
-        exports=tuple(symbol(name)[1:].strip('"') for name in exports),
+        exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
     )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from adc.backend.lower_types import quoted
 from adc.ir import ops
 from adc.ir.alias import Aliasing, strip_views
 from adc.ir.core import Func, Module, Value
@@ -46,7 +47,7 @@ class Scopes:
                         roots[root] = None
         self._roots = list(roots)[:MAX_SCOPES]
         if len(self._roots) > 1:
-            self._domain = self._emitter.distinct(lambda n: f'!{{{n}, !"{_quote(self._name)}"}}')
+            self._domain = self._emitter.distinct(lambda n: f"!{{{n}, !{quoted(self._name)}}}")
             for root in self._roots:
                 self._root_scopes[root] = self._scope(self._domain)
 
@@ -97,8 +98,4 @@ class Scopes:
 
 
 _ACCESSES = frozenset({ops.load, ops.store, ops.accumulate, ops.fill, ops.copy})
-
-
-def _quote(text: str) -> str:
-    return "".join(c if c.isalnum() or c in "._-$ " else "_" for c in text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from adc.backend.lower_emitter import FunctionEmitter, Operand, Site
 from adc.backend.lower_loops import range_loop
 from adc.backend.lower_memory import read, write
-from adc.backend.lower_types import abi_types, abi_values, carried_types, carried_values, register_type
+from adc.backend.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
 from adc.ir.alias import permuted
 from adc.ir.core import Op
 from adc.ir.types import MemRefType, Type, index, scalar_bytes
@@ -72,9 +72,8 @@ def if_(e: FunctionEmitter, op: Op) -> None:
 
 
 def symbol(name: str, suffix: str = "") -> str:
-    """The LLVM name of a function of the IR, quoted if need be."""
-    full = f"adc.{name}{suffix}"
-    return f"@{full}" if all(c.isascii() and (c.isalnum() or c in "._$") for c in full) else f'@"{full}"'
+    """How LLVM's text refers to a function of the IR."""
+    return f"@{quoted(f'adc.{name}{suffix}')}"
 
 
 def value_type(types: tuple[Type, ...]) -> str:

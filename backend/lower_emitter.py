@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 Operand = str | Descriptor
 
+# Attributes of the support's functions: of the memory that compiled code sees they touch what they are given.
+SUPPORT = "nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)"
+
 
 @dataclass(frozen=True)
 class Site:
@@ -123,6 +126,7 @@ class FunctionEmitter:
         self.capture: Callable[[Value], Operand] | None = None
         self.label = "entry"
         self.outlined = False
+        self.library_calls = 0  # how many calls of the mathematics library were written
         self._count = 0
         self._fail_label = ""
         self.scope = scope  # debug scope of this LLVM function
@@ -281,7 +285,7 @@ class FunctionEmitter:
         if condition == "true":
             return
         module = self.module
-        module.declare("adc_raise", "declare void @adc_raise(ptr, i32, i64, i64) nounwind cold")
+        module.declare("adc_raise", f"declare void @adc_raise(ptr, i32, i64, i64) {SUPPORT} cold")
         good, bad, number = self.new_label(), self.new_label(), module.site(site)
         fail = self.fail_label()
         self.branch_if(condition, good, bad, self.unlikely())

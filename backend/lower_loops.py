@@ -11,9 +11,14 @@ from adc.ir.types import Type
 Body = Callable[[str, list[Operand]], list[Operand]]
 
 
-def loop_metadata(e: FunctionEmitter, group: str = "") -> str:
-    """Metadata for a loop's back edge: it ends; ``group`` holds accesses that no iteration makes another wait for."""
+def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False) -> str:
+    """Metadata for a loop's back edge: it ends; ``group`` holds accesses that no iteration makes another wait for.
+
+    Where the mathematics library is called, interleaving several vectors would only spill them around the calls.
+    """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
+    if calls:
+        nodes.append(e.module.metadata('!{!"llvm.loop.interleave.count", i32 1}'))
     if group:
         nodes.append(e.module.metadata(f'!{{!"llvm.loop.parallel_accesses", {group}}}'))
     listed = ", ".join(nodes)
@@ -62,6 +67,7 @@ def range_loop(
     e.lines.extend([""] * (1 if unit else 2))
     index, index_next = (counter, following) if unit else (e.name(), e.name())
     phis = e.open_phis(types)
+    calls = e.library_calls
     results = body(index, phis.rebuild())
     latch = e.label
     e.do(f"{following} = add nuw nsw i64 {counter}, 1" if not unit or lower.isdigit() else
@@ -71,7 +77,7 @@ def range_loop(
         e.do(f"{index_next} = add nsw i64 {index}, {step}")
         e.lines[place + 1] = f"  {index} = phi i64 [{lower}, %{entry}], [{index_next}, %{latch}]{e.dbg}"
     more = e.let(f"icmp slt i64 {following}, {limit}")
-    e.branch_if(more, head, done, loop_metadata(e, group))
+    e.branch_if(more, head, done, loop_metadata(e, group, calls=e.library_calls > calls))
     phis.close([(entry, inits), (latch, results)])
     e.begin(done)
     if not types:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from adc.backend.lower_effects import on_stack
-from adc.backend.lower_emitter import FunctionEmitter, Operand, Site
+from adc.backend.lower_emitter import SUPPORT, FunctionEmitter, Operand, Site
 from adc.backend.lower_loops import counted_loop
 from adc.backend.lower_types import (
     Descriptor,
@@ -166,7 +166,7 @@ def _allocate(e: FunctionEmitter, op: Op, extents: Sequence[str], size: int) -> 
 
 
 def allocate_bytes(e: FunctionEmitter, op: Op, total: str) -> str:
-    attributes = 'nounwind allockind("alloc,uninitialized") "alloc-family"="adc"'
+    attributes = f'{SUPPORT} allockind("alloc,uninitialized") "alloc-family"="adc"'
     e.module.declare("adc_alloc", f"declare noalias align 64 ptr @adc_alloc(ptr, i64) {attributes}")
     ptr = e.let(f"call ptr @adc_alloc(ptr %ctx, i64 {total})")
     have = e.let(f"icmp ne ptr {ptr}, null")
@@ -179,9 +179,8 @@ def dealloc(e: FunctionEmitter, op: Op) -> None:
     origin = strip_views(memref).op
     if origin is not None and origin.opdef is ops.alloc and on_stack(origin):
         return
-    e.module.declare(
-        "adc_free", 'declare void @adc_free(ptr, ptr allocptr) nounwind allockind("free") "alloc-family"="adc"'
-    )
+    attributes = f'{SUPPORT} allockind("free") "alloc-family"="adc"'
+    e.module.declare("adc_free", f"declare void @adc_free(ptr, ptr allocptr) {attributes}")
     e.do(f"call void @adc_free(ptr %ctx, ptr {e.memref(memref).ptr})")
 
 
@@ -190,7 +189,7 @@ def grow(e: FunctionEmitter, op: Op) -> None:
     memref, subscript = op.operands
     old, wanted = e.memref(memref), e.scalar(subscript)
     size = scalar_bytes(_element(memref))
-    e.module.declare("adc_grow", "declare ptr @adc_grow(ptr, ptr, i64) nounwind")
+    e.module.declare("adc_grow", f"declare ptr @adc_grow(ptr, ptr, i64) {SUPPORT}")
     e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
     before = e.label
     enlarge, done = e.new_label(), e.new_label()

@@ -52,6 +52,12 @@ def literal(value: float, t: Type) -> str:
     return str(value - (1 << width) if value >> (width - 1) else value)
 
 
+def quoted(text: str) -> str:
+    """A name or string in quotes, as LLVM writes it."""
+    plain = (chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in text.encode())
+    return f'"{"".join(plain)}"'
+
+
 def to_f32(value: float) -> float:
     """The nearest single-precision number; infinite where that overflows."""
     try:

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 from adc.backend.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lower_loops import range_loop
-from adc.backend.lower_types import Descriptor, literal, register_type
+from adc.backend.lower_types import Descriptor, literal, quoted, register_type
 from adc.backend.lower_work import block_iterations, work
 from adc.ir.core import Op, Value
 from adc.ir.types import FloatType, Type, index
 
 MAX_BLOCKS = 512
-# In the units of ``lower_work``, about 0.2 ns each: below this, threads cost more than they save.
-THRESHOLD = 100_000.0
+# In the units of ``lower_work``: below this, some 10 to 50 microseconds, threads may cost more than they save.
+THRESHOLD = 400_000.0
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,11 @@ class _Region:
         self.e, self.op = e, op
         number = len(e.module.bodies) + len(e.module.helpers)
         e.module.helpers[op] = ""
-        self.name = f"adc.{e.func.name}$loop{number}"
+        linkage_name = f"adc.{e.func.name}$loop{number}"
+        self.name = f"@{quoted(linkage_name)}"
         scope = ""
         if e.module.debug is not None:
-            scope = e.module.debug.subprogram(e.module, e.func.name, self.name, op.loc)
+            scope = e.module.debug.subprogram(e.module, e.func.name, linkage_name, op.loc)
         self.inside = FunctionEmitter(e.module, e.func, e.scopes, e.facts, scope)
         self.inside.at(op.loc)
         self.inside.capture = self.capture
@@ -220,7 +221,7 @@ class _Region:
         attributes = module.attributes("nounwind noinline " + module.function_attributes)
         scope = f" !dbg {inside.scope}" if inside.scope else ""
         module.bodies.append(
-            f'define internal void @"{self.name}"(ptr noalias %data) {attributes}{scope} {{\nentry:\n{body}\n}}\n'
+            f'define internal void {self.name}(ptr noalias %data) {attributes}{scope} {{\nentry:\n{body}\n}}\n'
         )
 
     def partial(self, e: FunctionEmitter, base: str, number: str, k: int) -> str:
@@ -279,7 +280,7 @@ class _Region:
         e, module = self.e, self.e.module
         module.declare("GOMP_parallel", "declare void @GOMP_parallel(ptr, ptr, i32, i32)")
         module.declare("omp_in_parallel", "declare i32 @omp_in_parallel() nounwind")
-        module.declare("adc_threads", "declare i32 @adc_threads(ptr) nounwind")
+        module.declare("adc_threads", "declare i32 @adc_threads(ptr) nounwind willreturn")
         module.declare("llvm.smin.i64", "declare i64 @llvm.smin.i64(i64, i64)")
         ask, nested, fork, serial, done = (e.new_label() for _ in range(5))
         count = e.let(f"uitofp i64 {trips} to double")
@@ -297,10 +298,10 @@ class _Region:
         e.begin(fork)
         e.do(f"store i32 1, ptr {self.data}")
         number = e.let(f"trunc i64 {threads} to i32")
-        e.do(f'call void @GOMP_parallel(ptr @"{self.name}", ptr {self.data}, i32 {number}, i32 0)')
+        e.do(f'call void @GOMP_parallel(ptr {self.name}, ptr {self.data}, i32 {number}, i32 0)')
         e.branch(done)
         e.begin(serial)
-        e.do(f'call void @"{self.name}"(ptr {self.data})')
+        e.do(f'call void {self.name}(ptr {self.data})')
         e.branch(done)
         e.begin(done)
 

@@ -55,6 +55,9 @@ def _load() -> dict[str, int]:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     addresses = {name: library[name] for name in EXPORTS}
     ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = _threads_asked()
+    if hasattr(os, "register_at_fork"):
+        forked = ctypes.c_int32.from_address(addresses["adc_forked"])
+        os.register_at_fork(after_in_child=lambda: setattr(forked, "value", 1))
     return addresses
 
 

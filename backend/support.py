@@ -64,7 +64,7 @@ FUNCTIONS = (
     "adc_context_give",
     "adc_pool_release",
 )
-GLOBALS = ("adc_pool", "adc_default_threads", "adc_peak_bytes")
+GLOBALS = ("adc_pool", "adc_default_threads", "adc_forked", "adc_peak_bytes")
 
 DECLARATIONS = {
     "adc_alloc": "declare noalias ptr @adc_alloc(ptr, i64)",
@@ -90,6 +90,7 @@ _TEXT = r"""
 @adc_pool = LINKAGE global ptr null, align 8
 @adc_pool_lock = internal global i32 0, align 4
 @adc_default_threads = LINKAGE global i32 0, align 4
+@adc_forked = LINKAGE global i32 0, align 4
 @adc_peak_bytes = LINKAGE global i64 0, align 8
 @adc_rt_variable = internal constant [16 x i8] c"ADC_NUM_THREADS\00"
 @adc_rt_omp_variable = internal constant [16 x i8] c"OMP_NUM_THREADS\00"
@@ -520,6 +521,13 @@ parse:
 
 define LINKAGE i32 @adc_threads(ptr %ctx) {
 entry:
+  ; A forked child has none of its parent's threads, and OpenMP runtimes would wait for them for ever.
+  %forked = load atomic i32, ptr @adc_forked monotonic, align 4
+  %child = icmp ne i32 %forked, 0
+  br i1 %child, label %alone, label %choose
+alone:
+  ret i32 1
+choose:
   %without = icmp eq ptr %ctx, null
   br i1 %without, label %default, label %look
 look:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
+import os
 import platform
 import re
 import threading
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
@@ -134,12 +137,30 @@ def libmvec_exports(symbol: str) -> bool:
     return library is not None and hasattr(library, symbol)
 
 
+@contextlib.contextmanager
+def _short_spin() -> Iterator[None]:
+    """Let libgomp's threads, while it is loaded with this in force, wait some 0.1 ms for work before they sleep.
+
+    Its default is some milliseconds, during which a machine that has other work stands still. Who set the environment
+    variables for this has the say.
+    """
+    if "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ:
+        yield
+        return
+    os.environ["GOMP_SPINCOUNT"] = "10000"
+    try:
+        yield
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
+
+
 @functools.cache
 def openmp() -> dict[str, int] | None:
     """Addresses of the OpenMP runtime's entry points, or None (said once) where no runtime is found."""
     for name in _OPENMP:
         try:
-            library = ctypes.CDLL(name)
+            with _short_spin():
+                library = ctypes.CDLL(name)
             addresses = {s: ctypes.cast(getattr(library, s), ctypes.c_void_p).value for s in OPENMP_SYMBOLS}
         except (OSError, AttributeError):
             continue

@@ -96,3 +96,12 @@ def test_lowering_takes_linear_time() -> None:
 
     small = min(seconds(2000) for _ in range(3))
     assert seconds(20_000) < 30 * small
+
+
+def test_names_in_other_alphabets() -> None:
+    func = Func('λ "quoted"', [f64], [f64])
+    with insert_at(func.body):
+        build(ops.return_, [ops.sqrt(func.args[0])])
+    native = Native(module_of(func), debug=True)
+    assert native.lowered.exports == ('adc.λ "quoted"',)
+    assert native('λ "quoted"', 16.0) == [4.0]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 import struct
+import time
 
 import numpy as np
 import pytest
@@ -177,3 +180,40 @@ func.func @main(%a: memref<?xf64>, %nt: index) {
     native("main", np.ones(100), 2, threads=3)
     native("main", np.ones(0), 2, threads=3)
     assert teams == [3, 3]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_forked_child_runs_serially_instead_of_waiting_for_threads() -> None:
+    module = parse_module("""
+func.func @main(%a: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, 0 : memref<?xf64>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %x = memref.load %a[%i] : memref<?xf64>
+    %y = math.sin %x : f64
+    memref.store %y, %a[%i] : memref<?xf64>
+    scf.reduce()
+  } {threads = true}
+  func.return
+}
+""")
+    native = Native(module)
+    native("main", np.ones(100_000), threads=2)
+    child = os.fork()
+    if child == 0:
+        a = np.ones(100_000)
+        native("main", a, threads=2)
+        os._exit(17 if np.allclose(a, np.sin(1.0), rtol=1e-14) else 18)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.01)
+    else:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        pytest.fail("the child waits for ever")
+    assert os.waitstatus_to_exitcode(status) == 17
