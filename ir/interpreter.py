@@ -111,13 +111,16 @@ class _Interpreter:
     def block(self, block: Block, env: Environment) -> list[Any]:
         """Run the operations of ``block``, whose arguments are set; return the values of its terminator's operands."""
         for op in block.ops[:-1]:
-            self.steps += 1
-            if self.limit is not None and self.steps > self.limit:
-                raise InterpreterError(f"more than {self.limit} operations")
+            self.step()
             self.executed[op.opdef] += 1
             results = self.execute(op, env)
             env.update(zip(op.results, results, strict=True))
         return [env[v] for v in block.terminator.operands]
+
+    def step(self) -> None:
+        self.steps += 1
+        if self.limit is not None and self.steps > self.limit:
+            raise InterpreterError(f"more than {self.limit} operations")
 
     def execute(self, op: Op, env: Environment) -> Sequence[Any]:
         operands = [env[v] for v in op.operands]
@@ -248,7 +251,7 @@ class _Interpreter:
                 return passed
             env.update(zip(after.args, passed, strict=True))
             carried = self.block(after, env)
-            self.steps += 1  # a loop of terminators alone runs into the limit too
+            self.step()  # a loop of terminators alone runs into the limit too
 
     def _if(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         self.defined(operands)

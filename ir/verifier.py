@@ -47,6 +47,7 @@ def verify(module: Module) -> None:
     for name, func in module.funcs.items():
         if name != func.name:
             raise VerificationError(f"function @{func.name} is held under the name {name!r}")
+    for func in module.funcs.values():
         _Verifier(module, func).run()
 
 
