@@ -14,7 +14,7 @@ from adc.frontend.expressions import BINARY, condition, evaluate, evaluate_kept,
 from adc.frontend.frame import Frame
 from adc.frontend.loops import for_range, while_loop
 from adc.frontend.names import lookup
-from adc.frontend.prange import for_prange
+from adc.frontend.parallel_loops import for_prange
 from adc.frontend.unsupported import refuse_expression, refuse_statement
 from adc.frontend.values import (
     NONE,
