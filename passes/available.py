@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from adc.ir import ops
@@ -28,6 +29,7 @@ class AvailableMemory:
         self._memory = memory
         self._integers = Integers()
         self._known: dict[Value, Known] = {}
+        self._of_root: dict[Value, dict[Value, None]] = {}  # memrefs that may be memory of it, in order of appearance
         self._log: list[tuple[Any, Any]] = []  # (memref, its table before) or (table, subscripts added to it)
 
     def load(self, op: Op) -> Value | None:
@@ -101,12 +103,14 @@ class AvailableMemory:
         known = self._known.get(memref)
         if known is None:
             self._replace(memref, {subscripts: value})
+            for root in self._memory.roots(memref):
+                self._of_root.setdefault(root, {})[memref] = None
         else:
             known[subscripts] = value
             self._log.append((known, subscripts))
 
     def _forget_overlapping(self, memref: Value, subscripts: Subscripts | None) -> None:
-        for other in list(self._known):
+        for other in self._candidates(self._memory.roots(memref)):
             if other is memref and subscripts is not None:
                 self._forget_element(memref, subscripts)
             elif other is memref or self._memory.may_overlap(memref, other):
@@ -127,7 +131,13 @@ class AvailableMemory:
 
     def _forget_written(self, op: Op) -> None:
         effects: Effects = self._memory.effects(op)
-        if effects.writes or effects.everything:
-            for memref in list(self._known):
-                if self._memory.may_write(op, memref):
-                    self._replace(memref, None)
+        for memref in list(self._known) if effects.everything else self._candidates(effects.writes):
+            if self._memory.may_write(op, memref):
+                self._replace(memref, None)
+
+    def _candidates(self, roots: Iterable[Value]) -> list[Value]:
+        """Memrefs of which something is known and that may be memory of ``roots``."""
+        found: dict[Value, None] = {}
+        for root in roots:
+            found.update(self._of_root.get(root, {}))
+        return [memref for memref in found if memref in self._known]

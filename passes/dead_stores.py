@@ -91,14 +91,14 @@ class _Backwards:
         """Memory allocated in ``block`` and not handed on is out of reach at its end."""
         if block.parent is self._func:
             return
-        handed_on = {root for v in block.terminator.operands for root in self._memory.alias.roots(v)}
+        handed_on = {root for v in block.terminator.operands for root in self._memory.roots(v)}
         for op in block.ops:
             if op.opdef is ops.alloc and op.result in self._unheld and op.result not in handed_on:
                 state.roots.add(op.result)
 
     def _is_dead(self, op: Op, state: _State) -> bool:
         memref, *subscripts = op.operands[1:]
-        roots = self._memory.alias.roots(memref)
+        roots = self._memory.roots(memref)
         if roots and roots <= state.roots:
             return True
         if (memref, None) in state.elements:
@@ -148,7 +148,7 @@ class _Backwards:
             self._block(region, state.copy())
 
     def _read(self, memref: Value, subscripts: Subscripts, state: _State) -> None:
-        state.roots -= self._memory.alias.roots(memref)
+        state.roots -= self._memory.roots(memref)
         if state.elements:
             state.keep([e for e in state.elements if not self._may_be(e, memref, subscripts)])
 
@@ -165,6 +165,6 @@ class _Backwards:
     def _is_visible(self, memref: Value) -> bool:
         known = self._visible.get(memref)
         if known is None:
-            roots = self._memory.alias.roots(memref)
+            roots = self._memory.roots(memref)
             known = self._visible[memref] = any(root not in self._local for root in roots)
         return known

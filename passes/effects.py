@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.alias import Aliasing
+from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, RecordType
@@ -40,6 +40,7 @@ class Memory:
         self.escaped: set[Value] = set()
         self._summaries = summaries
         self._known: dict[Op, Effects] = {}
+        self._roots: dict[Value, Roots] = {}
         self._overlaps: dict[tuple[Value, Value], bool] = {}
         self._find_escapes()
 
@@ -49,7 +50,15 @@ class Memory:
             known = self._known[op] = self._compute(op)
         return known
 
+    def roots(self, memref: Value) -> Roots:
+        known = self._roots.get(memref)
+        if known is None:
+            known = self._roots[memref] = self.alias.roots(memref)
+        return known
+
     def may_overlap(self, a: Value, b: Value) -> bool:
+        if self.roots(a).isdisjoint(self.roots(b)):
+            return a is b
         known = self._overlaps.get((a, b))
         if known is None:
             known = self._overlaps[a, b] = self._overlaps[b, a] = self.alias.may_overlap(a, b)
@@ -58,12 +67,12 @@ class Memory:
     def may_write(self, op: Op, memref: Value) -> bool:
         """Whether ``op``, nested operations included, may write what ``memref`` gives access to."""
         effects = self.effects(op)
-        roots = self.alias.roots(memref)
+        roots = self.roots(memref)
         return not effects.writes.isdisjoint(roots) or (effects.everything and self._visible(roots))
 
     def may_read(self, op: Op, memref: Value) -> bool:
         effects = self.effects(op)
-        roots = self.alias.roots(memref)
+        roots = self.roots(memref)
         return not effects.reads.isdisjoint(roots) or (effects.everything and self._visible(roots))
 
     def is_local(self, root: Value) -> bool:
@@ -105,7 +114,7 @@ class Memory:
             if op.opdef is ops.bound:
                 return Effects(traps=op.attrs["check"])
             return Effects(traps=True) if Trait.TRAPS in traits else NOTHING
-        roots = self.alias.roots
+        roots = self.roots
         if op.opdef is ops.load:
             return Effects(reads=set(roots(op.operands[0])))
         if op.opdef in (ops.store, ops.fill):
