@@ -185,3 +185,28 @@ def test_a_stencil_between_swapped_buffers_vectorises_without_checks(parallel: b
         a, b = b, a
     np.testing.assert_allclose(p, a, rtol=1e-13)
     np.testing.assert_allclose(q, b, rtol=1e-13)
+
+
+@simd
+def test_the_terms_of_a_sum_in_given_order_are_vectorised() -> None:
+    native = Native(parse_module("""
+func.func @main(%a: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0.0 : f64
+  %n = memref.dim %a, 0 : memref<?xf64>
+  %s = scf.for %i = %c0 to %n step %c1 iter_args(%p = %z) -> (f64) {
+    %x = memref.load %a[%i] : memref<?xf64>
+    %y = math.exp %x : f64
+    %q = arith.addf %p, %y : f64
+    scf.yield %q : f64
+  }
+  func.return %s : f64
+}
+"""))
+    assert any("_ZGV" in body for body in loops(native.optimized.assembly()))
+    # The order shows: from the left, each small term is lost beside the large one.
+    a = np.full(1000, -38.0)
+    a[0] = 0.0
+    assert native("main", a) == [1.0]
+    assert native("main", a[::-1].copy())[0] > 1.0
