@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from adc.frontend import arrays, nests, reductions, subscripts
 from adc.frontend.attributes import extent, size
-from adc.frontend.convert import as_scalar, convert, store_scalar, to_element
+from adc.frontend.convert import as_scalar, convert, promote_types, store_scalar, to_element
 from adc.frontend.creation import dtype_argument, shape_argument
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.loops import counted, make_range
 from adc.frontend.matmul import matmul
 from adc.frontend.methods import astype, copy, cumulative_axes, mean, reduce_with
-from adc.frontend.rules import Rule, common_dtype, no_keywords, positional, take
+from adc.frontend.rules import Rule, no_keywords, positional, take
 from adc.frontend.values import (
     AbstractValue,
     Array,
@@ -31,7 +32,7 @@ from adc.frontend.values import (
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc
-from adc.ir.types import f64, i64
+from adc.ir.types import Type, f64, i64
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -132,12 +133,18 @@ def _array_of(frame: Frame, value: Tuple, dtype: AbstractValue | None) -> Array:
         level = [item for v in level if isinstance(v, Tuple) for item in v.items]
     if not all(is_numeric(v) for v in level):
         raise refuse(current_loc(), "an array is made of numbers", "make it with np.zeros, and store the rows")
-    wanted = dtype_argument(dtype, common_dtype(level)[0] if level else f64)
+    wanted = dtype_argument(dtype, _array_dtype(level))
     result = nests.allocate(frame, shape, wanted)
     for k, item in enumerate(level):
         place = [const_index(int(i)) for i in np.unravel_index(k, shape)]
         store_scalar(item, result.memref, place, wanted)
     return result
+
+
+def _array_dtype(numbers: Sequence[AbstractValue]) -> Type:
+    """The dtype of an array of numbers: here Python's count like NumPy's."""
+    dtypes = [as_scalar(v).dtype for v in numbers] or [f64]
+    return reduce(lambda a, b: promote_types(a, False, b, False), dtypes)
 
 
 def _need_array(name: str, v: AbstractValue | None) -> Array | Lazy:

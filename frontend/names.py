@@ -19,6 +19,31 @@ from adc.ir.builder import current_loc
 from adc.ir.diagnostics import Note
 
 
+class GlobalVariable:
+    """Reads a module's variable. The attributes tell compiled code how to read it without calling this."""
+
+    __slots__ = ("name", "namespace")
+
+    def __init__(self, namespace: dict[str, Any], name: str) -> None:
+        self.namespace = namespace
+        self.name = name
+
+    def __call__(self) -> Any:
+        return self.namespace[self.name]
+
+
+class CellVariable:
+    """Reads a variable of an enclosing function. Compiled code reads the cell itself."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: types.CellType) -> None:
+        self.cell = cell
+
+    def __call__(self) -> Any:
+        return self.cell.cell_contents
+
+
 def lookup(frame: Frame, name: str) -> AbstractValue:
     """The value of the variable ``name`` at the insertion point."""
     value = frame.env.get(name)
@@ -39,10 +64,10 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
             content = cell.cell_contents
         except ValueError:
             raise refuse(current_loc(), f"'{name}' of the enclosing function is not set yet") from None
-        return external(frame, content, ("cell", id(cell)), name, lambda: cell.cell_contents)
+        return external(frame, content, ("cell", id(cell)), name, CellVariable(cell))
     if name in frame.module_globals:
         space = frame.module_globals
-        return external(frame, space[name], ("global", id(space), name), name, lambda: space[name])
+        return external(frame, space[name], ("global", id(space), name), name, GlobalVariable(space, name))
     if hasattr(builtins, name):
         return Static(getattr(builtins, name))
     raise refuse(current_loc(), f"the name '{name}' is not defined")

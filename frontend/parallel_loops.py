@@ -17,7 +17,7 @@ from adc.frontend.frame import Frame, discard
 from adc.frontend.loops import counted
 from adc.frontend.merge import Clash, describe, join, widen
 from adc.frontend.reductions import MAX, MIN, PROD, SUM, Reduction
-from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Unbound, describe_type, is_numeric
+from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block
@@ -53,7 +53,7 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, execute: Execute) -> None:
         frame.parallel.append(stmt)
         with insert_at(body):
             for n, reduction in reductions.items():
-                frame.env[n] = Scalar(reduction.identity(types[n].type), types[n].type, types[n].weak)
+                frame.env[n] = _identity(reduction, types[n])
             frame.env[name] = Scalar(loop.value(body.args[0]), i64)
             execute(frame, stmt.body)
         frame.parallel.pop()
@@ -79,6 +79,14 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, execute: Execute) -> None:
     for (n, _), result in zip(reductions.items(), op.results, strict=True):
         result.hint = n
         frame.env[n] = Scalar(result, types[n].type, types[n].weak)
+
+
+def _identity(reduction: Reduction, of: abstract.Scalar) -> AbstractValue:
+    """What an iteration starts from. A literal where it can be: one takes the type that it meets."""
+    if reduction.kind in ("add", "mul") and of.weak:
+        number = 0 if reduction.kind == "add" else 1
+        return Static(float(number) if of.type.is_float else number)
+    return Scalar(reduction.identity(of.type), of.type, of.weak)
 
 
 def _type_before(frame: Frame, name: str, stmt: ast.For) -> abstract.Scalar:

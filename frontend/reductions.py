@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from adc.frontend.abstract import value_type
 from adc.frontend.convert import INT64, convert, kind, nonzero, to_element, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -33,12 +34,12 @@ class Reduction:
 
     def identity(self, dtype: Type) -> Value:
         if self.kind == "add":
-            return const(0, dtype)
+            return const(0, value_type(dtype))
         if self.kind == "mul":
-            return const(1, dtype)
+            return const(1, value_type(dtype))
         if dtype.is_float:
             return const(float("inf") if self.kind == "min" else float("-inf"), dtype)
-        return const(INT64.max if self.kind == "min" else INT64.min, dtype)
+        return const(INT64.max if self.kind == "min" else INT64.min, index)
 
 
 SUM = Reduction("sum", "add")

@@ -50,12 +50,12 @@ def bind(
         if key in bound:
             raise refuse(current_loc(), f"{name}() got two values for '{key}'")
         bound[key] = value
+    ordered: dict[str, AbstractValue] = {}
     for parameter in (*positional, *(p.arg for p in a.kwonlyargs)):
-        if parameter not in bound:
-            if parameter not in defaults:
-                raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'")
-            bound[parameter] = defaults[parameter]()
-    return bound
+        if parameter not in bound and parameter not in defaults:
+            raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'")
+        ordered[parameter] = bound[parameter] if parameter in bound else defaults[parameter]()
+    return ordered
 
 
 def _nearest(key: str, names: Sequence[str]) -> str:

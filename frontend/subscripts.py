@@ -52,6 +52,8 @@ class Item:
 def read(frame: object, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     """``owner[items]`` as an expression."""
     if isinstance(owner, Array):
+        if any(_is_newaxis(item) for item in items):
+            return with_new_axes(owner, items)
         place = locate(owner, items)
         return place.load() if isinstance(place, Element) else place
     if isinstance(owner, Lazy):

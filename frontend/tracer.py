@@ -23,7 +23,7 @@ from adc.ir import ops
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import UNKNOWN, Func, Module
 from adc.ir.diagnostics import CompileError, Note
-from adc.ir.types import i64
+from adc.ir.types import i64, index
 
 
 @dataclass(frozen=True)
@@ -302,7 +302,7 @@ def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
         if isinstance(v, Array):
             values.append(v.memref)
         else:
-            values.append(to_element(v.value, i64) if v.value.type.is_integer and v.dtype.is_integer else v.value)
+            values.append(to_element(v.value, i64) if v.value.type == index else v.value)
         return ResultLeaf(len(values) - 1, describe(v))
 
     return of(result), values
