@@ -7,6 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 
 from adc.backend import lower, runtime, support
@@ -48,6 +49,7 @@ class Native:
     ) -> None:
         self.module = module
         self.lowered = lower.lower_module(module, threads=threads, debug=debug)
+        llvm.parse_assembly(str(self.lowered), llvm.create_context()).verify()
         self.optimized: Optimized = optimize(str(self.lowered), self.lowered.target, level)
         self.library: Library = engine().load(self.optimized.object_code, self.lowered.exports, symbols)
 
