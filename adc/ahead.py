@@ -10,7 +10,7 @@ from typing import Literal
 from adc.backend import aot, cabi
 from adc.backend.header import header
 from adc.backend.target import for_cpu
-from adc.compiler import Staged, Subject, reachable, scalar_result
+from adc.compiler import Staged, Subject, reachable, with_float_result
 from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.tracer import Traced
@@ -93,8 +93,7 @@ def _primal(staged: Staged, name: str) -> aot.Part:
 
 def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     subject = staged.subject
-    traced = staged.traced()
-    scalar_result(subject, traced)
+    traced = with_float_result(subject, staged.traced())
     wanted = select(subject.name, subject.parameters.names, staged.abstracts, traced, chosen)
     arguments = cabi.argument_names(traced.module.funcs[traced.entry])
     module, adjoint = staged.gradient(traced, wanted, with_value=True)

@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="STAGES",
         help="print stages: traced, simplified, plan, adjoint, lowered, llvm, asm (comma-separated; default all)",
     )
-    compile_.add_argument("--argnums", help="positions of the parameters to differentiate by, e.g. 0 or 0,1 (default 0)")
+    compile_.add_argument("--argnums", help="positions of the parameters to differentiate by: 0 or 0,1 (default 0)")
     compile_.add_argument("--argnames", help="names of the parameters to differentiate by")
     compile_.add_argument("--cpu", default="native", help="the CPU to compile for, by LLVM's name (default: this one)")
     compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")

@@ -7,15 +7,20 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from adc.backend.abi import Signature
 from adc.errors import DifferentiationError
-from adc.frontend.abstract import Abstract
-from adc.frontend.tracer import ResultLeaf, ResultTuple, Traced, trace
+from adc.frontend.abstract import Abstract, Scalar
+from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, trace
+from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.builder import build, insert_at
 from adc.ir.core import Module
-from adc.ir.types import MemRefType, Type
+from adc.ir.types import MemRefType, Type, f64
 from adc.options import Options
 from adc.passes import differentiate, pipelines
 from adc.passes.base import Pipeline, run_pipeline
@@ -129,15 +134,34 @@ def result_type(traced: Traced, position: int) -> Type:
     return traced.module.funcs[traced.entry].result_types[position]
 
 
-def scalar_result(subject: Subject, traced: Traced) -> ResultLeaf:
-    """The result of a function that ``grad`` takes: one float. Raises ``DifferentiationError`` for others."""
+def with_float_result(subject: Subject, traced: Traced) -> Traced:
+    """The function with one float as its result in the IR. Raises ``DifferentiationError`` if it returns another thing.
+
+    A float that is known when the function is traced becomes a constant of the IR, whose gradient is zero.
+    """
+    result = traced.result
+    if isinstance(result, ResultStatic) and isinstance(result.value, float):
+        func = traced.module.funcs[traced.entry]
+        end = func.body.terminator
+        func.body.set_ops(func.body.ops[:-1])
+        with insert_at(func.body, end.loc):
+            build(ops.return_, [*end.operands, const(result.value, f64)])
+        end.drop()
+        func.result_types = (*func.result_types, f64)
+        leaf = ResultLeaf(len(func.result_types) - 1, Scalar(f64, weak=not isinstance(result.value, np.float64)))
+        return replace(traced, result=leaf)
+    _check_float_result(subject, traced)
+    return traced
+
+
+def _check_float_result(subject: Subject, traced: Traced) -> None:
     result = traced.result
     if isinstance(result, ResultTuple):
         what = "a tuple"
     elif isinstance(result, ResultLeaf):
         t = result_type(traced, result.position)
         if t.is_float:
-            return result
+            return
         what = "an array" if isinstance(t, MemRefType) else "an integer" if t.is_integer else str(t)
     else:
         what = "None" if result.value is None else f"a {type(result.value).__name__}"

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from adc.compiler import Staged, Subject, reachable
+from adc.compiler import Staged, Subject, reachable, with_float_result
 from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import annotated, parse_signature
@@ -84,6 +84,7 @@ def dump(
         module = staged.prepared(module)
         roots = [plan.augmented, plan.reverse]
     else:
+        traced = with_float_result(subject, traced)
         wanted = select(subject.name, names, staged.abstracts, traced, chosen or Selection())
         module, adjoint = staged.gradient(traced, wanted, with_value=True)
         roots = [adjoint.name]

@@ -89,6 +89,13 @@ class Problem:
         """The arguments of the misfit for a guess."""
         return u0, r, self.data, self.every, self.sigma, self.smooth
 
+    def first_guess(self) -> tuple[Array, float]:
+        """A plate like the first frame, and r = 0.1.
+
+        The plate is a copy: a window on the data would be the data, also in the gradient, which is one of memory.
+        """
+        return self.data[0].copy(), 0.1
+
 
 def warm_plate(n: int) -> Array:
     """A plate with a warm disc, a warm bar and a cold corner, in units of the greatest difference."""
@@ -160,7 +167,8 @@ def recover(
         if progress is not None:
             progress(len(history), *latest)
 
-    start = np.append(problem.data[0].ravel(), _coordinate(0.1))
+    u0, r = problem.first_guess()
+    start = np.append(u0.ravel(), _coordinate(r))
     try:
         from scipy.optimize import minimize
     except ImportError:

@@ -209,9 +209,8 @@ class Pullback:
                     raise ArgumentError(f"{code.leaf_name(tree.position)} is no array: it has no final state")
                 shadow = self._shadows[tree.position]
                 if np.shape(value) != shadow.shape:
-                    raise ArgumentError(
-                        f"the cotangent of {code.leaf_name(tree.position)} has shape {np.shape(value)}, not {shadow.shape}"
-                    )
+                    name = code.leaf_name(tree.position)
+                    raise ArgumentError(f"the cotangent of {name} has shape {np.shape(value)}, not {shadow.shape}")
                 shadow += value
                 return
             for item, part in zip(tree.items, value, strict=True):
@@ -267,7 +266,7 @@ def _collect(tree: Result, cotangent: Any, found: dict[int, Any], what: str) -> 
             raise ArgumentError(f"{what} must be a tuple of {len(tree.items)}, as the result is, not {cotangent!r}")
         for k, (item, part) in enumerate(zip(tree.items, cotangent, strict=True)):
             _collect(item, part, found, f"{what}[{k}]")
-    else:
+    elif not isinstance(tree.value, float):  # a float known when tracing does not depend on anything
         raise ArgumentError(f"{what} belongs to {tree.value!r}, which has none; pass None")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged, Subject, with_float_result
 from adc.frontend.abstract import Abstract
 from adc.options import Selection
 from adc.passes.differentiate import Adjoint
@@ -39,7 +39,7 @@ class Report:
 def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -> Report:
     """Compile the gradient as far as the IR goes, and report on it."""
     staged = Staged(subject, tuple(abstracts))
-    traced = staged.traced()
+    traced = with_float_result(subject, staged.traced())
     wanted = select(subject.name, subject.parameters.names, staged.abstracts, traced, chosen)
     _, adjoint = staged.gradient(traced, wanted, with_value=True)
     leaves = traced.leaves

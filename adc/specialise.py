@@ -10,10 +10,10 @@ import numpy as np
 
 from adc import aliasing, binding
 from adc.backend.abi import Out, Output, Param, TupleOut
-from adc.compiler import Builtin, Staged, compile_functions, result_type, scalar_result
+from adc.compiler import Builtin, Staged, compile_functions, result_type, with_float_result
 from adc.errors import ArgumentError
 from adc.frontend.abstract import Array, Scalar, abstract_of
-from adc.frontend.tracer import Leaf, Traced
+from adc.frontend.tracer import Leaf, ResultLeaf, Traced
 from adc.selecting import GradLeaf, GradTree, select
 from adc.signature import at, replace_leaves
 
@@ -118,10 +118,11 @@ class Gradient(Specialisation):
     """The gradient, with the value or without. Overlapping arguments take a way of their own through Python."""
 
     def __init__(self, staged: Staged, selection: Any, miss: Callable[..., Any], *, with_value: bool) -> None:
-        traced = staged.traced()
+        traced = with_float_result(staged.subject, staged.traced())
         super().__init__(staged, traced)
         self.with_value = with_value
-        self.result = scalar_result(self.subject, traced)
+        assert isinstance(traced.result, ResultLeaf)
+        self.result = traced.result
         self.value_type = result_type(traced, self.result.position)
         self.wanted = select(self.subject.name, self.names, self.abstracts, traced, selection)
         module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value)

@@ -44,7 +44,7 @@ class ProgressBar:
 
 def compare_versions(problem: plate.Problem) -> float:
     """The largest relative difference between the gradients of the two versions of the solver, at the first guess."""
-    guess = problem.misfit(problem.data[0], 0.1)
+    guess = problem.misfit(*problem.first_guess())
     by_loops, by_slices = plate.loops.grad(*guess), plate.slices.grad(*guess)
     return max(
         float(np.max(np.abs(a - b)) / np.max(np.abs(a))) for a, b in zip(by_loops, by_slices, strict=True)

@@ -94,6 +94,7 @@ class Generator:
         self.helpers: list[Helper] = []
         self.lines: list[str] = []
         self.trips = 1
+        self.mixed = False  # whether there are float32 arrays
 
     # Programs ------------------------------------------------------------------------------------------------------------
 
@@ -112,6 +113,7 @@ class Generator:
             rank = 2 if self.chance(0.25) else 1
             shape = (n,) if rank == 1 else (self.rng.randint(2, 4), n)
             array = Arr(name, shape, single=self.chance(0.12))
+            self.mixed = self.mixed or array.single
             params.append(array)
             scope.arrays.append(array)
         if self.chance(0.3):
@@ -440,7 +442,7 @@ class Generator:
         if self.trips * limit > 60:
             return self.assign(scope, indent, depth)
         self.emit(indent, f"{counter} = 0")
-        more = f" and {self.condition(scope)}" if self.chance(0.5) and scope.floats else ""
+        more = f" and ({self.condition(scope)})" if self.chance(0.5) and scope.floats else ""
         self.emit(indent, f"while {counter} < {limit}{more}:")
         inner = Int(counter, 0, limit - 1)
         self.loop_body(scope, indent, depth, inner, limit)
@@ -463,9 +465,11 @@ class Generator:
             return f"({left} / {self.positive(right)})", a / 1.25
         if kind == 6:
             (left, a), (right, b) = self.float_expr(scope, depth - 1), self.float_expr(scope, depth - 1)
+            left, right = self.of_one_type(left), self.of_one_type(right)
             return f"({left} if {self.condition(scope)} else {right})", max(a, b)
         if kind == 7 and self.chance(0.6):
             (left, a), (right, b) = self.float_expr(scope, depth - 1), self.float_expr(scope, depth - 1)
+            left, right = self.of_one_type(left), self.of_one_type(right)
             return f"{self.rng.choice(['max', 'min'])}({left}, {right})", max(a, b)
         inner, bound = self.float_expr(scope, depth - 1)
         if bound > 4:
@@ -601,9 +605,14 @@ class Generator:
 
     def tame(self, text: str, bound: float) -> str:
         """``text``, squashed if it may be larger than ``BOUND``."""
+        if self.mixed:
+            text = f"float({text})"  # a variable is of one type on all paths
         if bound <= BOUND:
             return text
         return f"{self.rng.choice(['math.sin', 'math.tanh', 'math.atan'])}({text})"
+
+    def of_one_type(self, text: str) -> str:
+        return f"float({text})" if self.mixed else text
 
     def positive(self, text: str) -> str:
         return f"(1.25 + {text} ** 2)"
