@@ -86,12 +86,16 @@ def call_value(
     if is_library(callee.value):
         return LIBRARY[callee.value](frame, args, kwargs)
     function = python_function(callee.value)
-    if not isinstance(function, types.FunctionType):
+    if not isinstance(function, types.FunctionType) or _root_package(function) == "numpy":
         raise _no_rule(callee.value, args)
     target = Callee.of(function, current_loc())
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(_node(target.source), target.source.name, args, kwargs, defaults)
     return call_function(frame, target, bound)
+
+
+def _root_package(obj: Any) -> str:
+    return str(getattr(obj, "__module__", None) or "").split(".")[0]
 
 
 def _default_of(target: Callee, frame: Frame, name: str) -> Callable[[], AbstractValue]:

@@ -136,7 +136,8 @@ def _reductions(frame: Frame, stmt: ast.For, counter: str) -> dict[str, Reductio
 
 
 def _refuse_carried(frame: Frame, stmt: ast.For, name: str, updates: list[_Update]) -> Exception:
-    culprit = next((u for u in updates if u.reduction is None), updates[0])
+    other = [u for u in updates if u.reduction is None or u.reduction is not updates[0].reduction]
+    culprit = other[0] if other else updates[0]
     help = "use range instead of prange"
     if any(u.reduction is not None for u in updates):
         help = f"combine '{name}' in one way only (s += x, s *= x, s = min(s, x)) and read it after the loop"

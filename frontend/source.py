@@ -26,14 +26,18 @@ class SourceFile:
     sources: dict[Node, FunctionSource] = field(default_factory=dict)
 
     def loc(self, node: ast.AST) -> Loc:
-        """The range of ``node``. Columns count characters, where the syntax tree counts bytes."""
-        line, end_line = node.lineno, node.end_lineno  # type: ignore[attr-defined]
+        """The range of ``node``; of a loop or an if, that of its first line.
+
+        Columns count characters, where the syntax tree counts bytes.
+        """
+        last = node.iter if isinstance(node, ast.For) else node.test if isinstance(node, ast.If | ast.While) else node
+        line, end_line = node.lineno, last.end_lineno  # type: ignore[attr-defined]
         return Loc(
             self.name,
             line,
             self._column(line, node.col_offset),  # type: ignore[attr-defined]
             end_line,
-            self._column(end_line, node.end_col_offset),  # type: ignore[attr-defined]
+            self._column(end_line, last.end_col_offset),  # type: ignore[attr-defined]
         )
 
     def _column(self, line: int, offset: int) -> int:

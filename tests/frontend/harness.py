@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
 from adc.frontend.abstract import Abstract, Array, abstract_of, map_abstract, with_alias
 from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced, trace
 from adc.ir import interpreter

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from adc.frontend import prange
 
+from adc.frontend import prange
 from tests.frontend.harness import check
 
 RNG = np.random.default_rng(7)
@@ -138,11 +138,25 @@ def broadcast_store(a, b):
 
 @pytest.mark.parametrize(
     "shapes",
-    [((3,), (3,)), ((3,), (1,)), ((1,), (4,)), ((1,), (1,)), ((2, 3), (3,)), ((2, 3), (1, 3)), ((2, 3), (2, 1))]
-    + [((2, 1), (1, 3)), ((2, 1), (4,)), ((3,), (2,)), ((2, 3), (2,)), ((0,), (1,)), ((0, 3), (3,)), ((2, 3), ())],
+    [
+        ((3,), (3,)),
+        ((3,), (1,)),
+        ((1,), (4,)),
+        ((1,), (1,)),
+        ((2, 3), (3,)),
+        ((2, 3), (1, 3)),
+        ((2, 3), (2, 1)),
+        ((2, 1), (1, 3)),
+        ((2, 1), (4,)),
+        ((3,), (2,)),
+        ((2, 3), (2,)),
+        ((0,), (1,)),
+        ((0, 3), (3,)),
+        ((2, 3), ()),
+    ],
 )
 def test_broadcasting(shapes):
-    make = lambda: tuple(vector(int(np.prod(s))).reshape(s) for s in shapes)  # noqa: E731
+    make = lambda: tuple(vector(int(np.prod(s))).reshape(s) for s in shapes)
     if shapes[1] != ():
         check(broadcasting, make, rtol=1e-12)
     if len(shapes[0]) >= len(shapes[1]):
@@ -171,7 +185,7 @@ def test_new_axes():
     check(new_axes, lambda: (vector(1), vector(4)))
 
 
-# Aliasing ---------------------------------------------------------------------------------------------------------------
+# Aliasing -------------------------------------------------------------------------------------------------------------
 
 
 def names(x):
@@ -290,7 +304,7 @@ def test_arrays_in_control_flow():
         check(chosen, lambda flag=flag: (vector(4), vector(4) + 1, int(flag)))
 
 
-# Reductions, products, library -----------------------------------------------------------------------------------------
+# Reductions, products, library ----------------------------------------------------------------------------------------
 
 
 def reductions(x):

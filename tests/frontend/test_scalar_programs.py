@@ -266,7 +266,7 @@ def first_iteration(n):
     for i in range(n):
         if i > 0:
             total += previous * i  # noqa: F821
-        previous = i + 1
+        previous = i + 1  # noqa: F841
     return total
 
 
@@ -381,7 +381,7 @@ def polynomial(x):
     def horner(x, *, c=2.0):
         return x * c + 1
 
-    shift = lambda t, d=1: t + d + x  # noqa: E731
+    shift = lambda t, d=1: t + d + x
     return horner(x) + horner(x, c=3) + shift(2) + shift(x, d=4)
 
 

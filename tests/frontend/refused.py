@@ -1,0 +1,323 @@
+"""Programs that adc refuses. The comment on a line is the error that must name it: message, then the text underlined.
+
+Parameters tell the argument types by their names: x y z float, n m k int, f32 float32, u v w vectors, a b matrices,
+i32 a vector of int32, flag a bool, t a tuple of two floats.
+"""
+
+# ruff: noqa: F821, F841, F401, RUF059, PERF
+
+import math
+
+import numpy as np
+import scipy.special
+
+from adc.frontend import prange
+
+G = np.ones(3)
+
+
+def list_literal(x):
+    y = [x, 2]  # error: lists are not supported | [x, 2]
+    return y
+
+
+def comprehension(n):
+    return sum(i for i in range(n))  # error: generator expressions are not supported | (i for i in range(n))
+
+
+def dictionary(x):
+    return {"a": x}["a"]  # error: dicts are not supported | {"a": x}
+
+
+def text(x):
+    return f"{x}"  # error: f-strings are not supported | f"{x}"
+
+
+def breaking(n):
+    for i in range(n):
+        if i > 3:
+            break  # error: break is not supported | break
+
+
+def continuing(n):
+    for i in range(n):
+        continue  # error: continue is not supported | continue
+
+
+def raising(x):
+    if x < 0:
+        raise ValueError("negative")  # error: raise is not supported | raise ValueError("negative")
+    return x
+
+
+def asserting(x):
+    assert x > 0  # error: assert is not supported | assert x > 0
+    return x
+
+
+def with_file(x):
+    with open("f") as file:  # error: with is not supported
+        return x
+
+
+def trying(x):
+    try:  # error: try is not supported
+        return 1 / x
+    except ZeroDivisionError:
+        return 0.0
+
+
+def returning_in_loop(n):
+    for i in range(n):
+        if i > 2:
+            return i  # error: return inside a loop is not supported | return i
+    return n
+
+
+def loop_else(n):
+    for i in range(n):
+        pass
+    else:
+        n = 3  # error: else after a loop is not supported | n = 3
+    return n
+
+
+def undefined(x):
+    return x + nothing  # error: the name 'nothing' is not defined | nothing
+
+
+def unassigned(x):
+    y = z + x  # error: 'z' is read before it is assigned | z
+    z = 1.0
+    return y
+
+
+def unknown_attribute(x):
+    return math.sine(x)  # error: module 'math' has no attribute 'sine' | math.sine
+
+
+def array_attribute(u):
+    return u.argsort()  # error: arrays have no attribute 'argsort' here | u.argsort
+
+
+def no_rule(x):
+    return scipy.special.airy(x)  # error: no rule and no source for | scipy.special.airy(x)
+
+
+def nearest(u):
+    return np.nansum(u)  # error: the nearest that is supported is numpy.sum | np.nansum(u)
+
+
+def truth_of_array(u):
+    if u:  # error: the truth value of an array is ambiguous | u
+        return 1.0
+    return 2.0
+
+
+def and_of_arrays(u, v):
+    return u > 0 and v > 0  # error: the truth value of an array is ambiguous
+
+
+def float_subscript(u, x):
+    return u[x]  # error: a subscript must be an integer, not a float | x
+
+
+def float_subscript_divided(u, n):
+    return u[1 + n / 2]  # error: a subscript must be an integer, not a float | 1 + n / 2
+
+
+def too_many_subscripts(u):
+    return u[0, 1]  # error: too many indices: the array has 1 dimension, but 2 were given | u[0, 1]
+
+
+def mask_subscript(u):
+    u[u > 0] = 0.0  # error: indexing with an array is not supported | u > 0
+
+
+def tuple_subscript(t, n):
+    return t[n]  # error: the subscript of a tuple must be known when the function is compiled | n
+
+
+def tuple_out_of_range(t):
+    return t[5]  # error: tuple index 5 is out of range for 2 items | 5
+
+
+def unpack_wrong(t):
+    p, q, r = t  # error: cannot unpack 2 values into 3 variables | p, q, r
+
+
+def store_to_tuple(t):
+    t[0] = 1.0  # error: cannot store into tuple(float, float) | t[0]
+
+
+def store_to_global(x):
+    G[0] = x  # error: cannot store into this array: 'G' is captured from outside the function | G[0]
+
+
+def store_to_view_of_global(x):
+    view = G[1:]
+    view += x  # error: cannot store into this array: 'G' is captured from outside the function | view += x
+
+
+def attribute_store(u, x):
+    u.shape = x  # error: attributes cannot be assigned | u.shape
+
+
+def changing_type(u, x, n):
+    y = x
+    for i in range(n):
+        y = u * i  # error: 'y' changes its type in the loop: float before it, f64 array of rank 1 here | y
+    return y
+
+
+def changing_precision(f32, x, n):
+    y = x
+    for i in range(n):
+        y = y + f32  # error: 'y' changes its type in the loop: float before it, f32 here | y
+    return y
+
+
+def different_on_branches(x, u):
+    if x > 0:
+        y = u
+    else:
+        y = x
+    return y  # error: 'y' is f64 array of rank 1 on one path and float on another | y
+
+
+def returns_none_sometimes(x):
+    if x > 0:  # error: the value is float on one path and None on another
+        return x
+
+
+def int_array_plus_float(i32):
+    i32 += 0.5  # error: cannot store the f64 array of rank 1 of this operation into a i32 array of rank 1 | i32 += 0.5
+
+
+def carried(u):
+    last = 0.0
+    for i in prange(len(u)):
+        u[i] = last
+        last = u[i] * 2  # error: 'last' is carried from one iteration of a parallel loop to the next | last = u[i] * 2
+
+
+def array_rebound(u, v):
+    for i in prange(3):
+        u[i] = 1.0
+        u, v = v, u  # error: 'u' is carried from one iteration of a parallel loop to the next | u, v = v, u
+
+
+def two_ways(u):
+    s = 1.0
+    for i in prange(len(u)):
+        s += u[i]
+        s *= 2.0  # error: 's' is carried from one iteration | s *= 2.0
+    return s
+
+
+def private_read(u):
+    for i in prange(len(u)):
+        y = u[i]
+    return y  # error: 'y' is assigned in a parallel loop, where each iteration has its own | y
+
+
+def string_arithmetic(x):
+    return x + "a"  # error: + is not defined for float and str | x + "a"
+
+
+def loop_over_array(u):
+    s = 0.0
+    for y in u:  # error: cannot loop over f64 array of rank 1 | u
+        s += y
+    return s
+
+
+def range_of_float(x):
+    for i in range(x):  # error: range() takes integers, not float | range(x)
+        pass
+
+
+def wrong_keyword(x):
+    return callee(x, facter=2.0)  # error: callee() has no parameter 'facter' | callee(x, facter=2.0)
+
+
+def missing_argument(x):
+    return callee()  # error: callee() is missing the argument 'p' | callee()
+
+
+def too_many_arguments(x):
+    return callee(x, x, x)  # error: callee() takes 2 positional arguments but 3 were given | callee(x, x, x)
+
+
+def callee(p, factor=1.0):
+    return p * factor
+
+
+def error_in_callee(u):
+    return inner(u)
+
+
+def inner(q):
+    return q[0].real + q["a"]  # error: a subscript must be an integer, not str | "a"
+
+
+def recursive(n):
+    if n < 2:
+        return 1
+    return n * recursive(n - 1)
+
+
+def starred(t):
+    return callee(*t)  # error: * unpacking is not supported | *t
+
+
+def complex_number(x):
+    return x * 1j  # error: complex numbers and bytes are not supported | 1j
+
+
+def walrus(x):
+    return (y := x) + y  # error: := is not supported | y := x
+
+
+def kept_new_axis(u):
+    y = u[:, None]  # error: a view made by a new axis cannot be kept | u[:, None]
+    return y
+
+
+def higher_rank_store(u, a):
+    u[:] = a  # error: cannot store an array of rank 2 where one of rank 1 is | u[:]
+
+
+def unicode_column(x):
+    höhe = "größe"
+    return höhe + x  # error: + is not defined for str and float | höhe + x
+
+
+def bad_dtype(n):
+    return np.zeros(n, dtype=np.float16)  # error: the dtype float16 is not supported | np.zeros(n, dtype=np.float16)
+
+
+def run_time_axis(a, n):
+    return np.sum(a, axis=n)  # error: the axis must be known when the function is compiled
+
+
+def slice_step_zero(u):
+    return u[::0]  # error: slice step cannot be zero | ::0
+
+
+def global_statement(x):
+    global G  # error: global variables cannot be assigned | global G
+    G = x
+
+
+def inner_class(x):
+    class A:  # error: classes cannot be defined here
+        pass
+
+
+def importing(x):
+    import os  # error: imports are not supported here | import os
+
+
+def deleting(x):
+    del x  # error: del is not supported | del x
