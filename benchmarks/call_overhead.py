@@ -50,7 +50,8 @@ def nanoseconds(functions: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]
 def main() -> int:
     arrays = tuple(np.linspace(0.0, 1.0, 8) + k for k in range(3))
     adc_square, adc_weighted = jit_grad(square), jit_grad(weighted)
-    numba_square, numba_weighted = numba.njit(square), numba.njit(weighted)
+    compile_numba: Any = numba.njit
+    numba_square, numba_weighted = compile_numba(square), compile_numba(weighted)
     assert adc_square(1.5) == numba_square(1.5) and adc_weighted(*arrays) == numba_weighted(*arrays)
     assert adc_square.grad(1.5) == 3.0
     np.testing.assert_array_equal(adc_weighted.grad(*arrays), arrays[1] * arrays[2])

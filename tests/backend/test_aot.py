@@ -13,7 +13,7 @@ import pytest
 from adc.backend import cabi
 from adc.backend.aot import Built, Part, build
 from adc.backend.header import header
-from adc.backend.target import for_cpu
+from adc.backend.target import for_cpu, host
 from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.passes import differentiate
@@ -245,6 +245,55 @@ int main(void) {
 def test_several_threads_may_call(tmp_path: Path) -> None:
     built, _ = build_primal(SQUARES, "squares")
     assert run_c(tmp_path, built, THREADS) == "0\n"
+
+
+PARALLEL = """
+func.func @waves(%a: memref<?xf64>, %b: memref<?xf64>) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f64
+  %n = memref.dim %a, 0 : memref<?xf64>
+  %total = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%zero) -> (f64) {
+    %x = memref.load %a[%i] : memref<?xf64>
+    %y = math.sin %x : f64
+    memref.store %y, %b[%i] : memref<?xf64>
+    scf.reduce(%y : f64) {kinds = ["add"]}
+  } {threads = true}
+  func.return %total : f64
+}
+"""
+PARALLEL_MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "waves.h"
+int main(void) {
+    int64_t n = 200000;
+    double *a = malloc(n * 8), *b = malloc(n * 8), total;
+    for (int64_t i = 0; i < n; i++) a[i] = 1e-3 * i;
+    for (int threads = 1; threads <= 3; threads++) {
+        unsigned long long bits, sum = 0;
+        waves_set_threads(threads);
+        if (waves(a, n, b, n, &total)) return 1;
+        for (int64_t i = 0; i < n; i++) { memcpy(&bits, &b[i], 8); sum ^= bits * (i + 1); }
+        memcpy(&bits, &total, 8);
+        printf("%llx %llx\\n", bits, sum);
+    }
+    return 0;
+}
+"""
+
+
+@needs_cc
+@pytest.mark.skipif(not host().openmp, reason="no OpenMP runtime")
+def test_parallel_loops_do_not_depend_on_the_thread_count(tmp_path: Path) -> None:
+    built, module = build_primal(PARALLEL, "waves")
+    assert "-fopenmp" in built.libraries
+    lines = run_c(tmp_path, built, PARALLEL_MAIN).splitlines()
+    assert len(lines) == 3 and len(set(lines)) == 1
+    a = 1e-3 * np.arange(200_000)
+    (total,) = Native(module)("waves", a, np.zeros_like(a), threads=2)
+    assert lines[0].split()[0] == bits(total)
 
 
 def symbols(path: Path) -> dict[str, str]:

@@ -635,6 +635,69 @@ define i32 @adc.count(ptr %ctx, ptr %out) {
         assert default() == runtime.threads() == without()
 
 
+# Anything at all ------------------------------------------------------------------------------------------------------
+
+
+def test_random_arguments_are_taken_or_missed() -> None:
+    """2,000 calls with arguments of every sort: each is right, or goes to ``miss`` with the very objects."""
+    kernel = """
+define i32 @adc.mixed(ptr %c, double %x, ptr %a, i64 %n, i64 %m, i64 %s0, i64 %s1, i64 %k, ptr %out) {
+entry:
+  br label %rows
+rows:
+  %i = phi i64 [ 0, %entry ], [ %i1, %next ]
+  %t = phi double [ %x, %entry ], [ %u, %next ]
+  %more = icmp slt i64 %i, %n
+  br i1 %more, label %columns, label %done
+columns:
+  %j = phi i64 [ 0, %rows ], [ %j1, %body ]
+  %u = phi double [ %t, %rows ], [ %u1, %body ]
+  %inside = icmp slt i64 %j, %m
+  br i1 %inside, label %body, label %next
+body:
+  %r = mul i64 %i, %s0
+  %q = mul i64 %j, %s1
+  %at = add i64 %r, %q
+  %place = getelementptr double, ptr %a, i64 %at
+  %v = load double, ptr %place
+  %u1 = fadd double %u, %v
+  %j1 = add i64 %j, 1
+  br label %columns
+next:
+  %i1 = add i64 %i, 1
+  br label %rows
+done:
+  %kf = sitofp i64 %k to double
+  %w = fadd double %t, %kf
+  store double %w, ptr %out
+  ret i32 0
+}"""
+    params = (ScalarParam(at(0)), ArrayParam(at(1, 0), f64, 2, "any"), ScalarParam(at(1, 1), i64))
+    f = stub_for(kernel, Signature("mixed", (None, (None, None)), params, (f64,), Out(0)))
+    rng = np.random.default_rng(5)
+    base = rng.integers(0, 9, (7, 8)).astype(float)
+    windows = [base.T, base[::2, ::-3], base[::-1, ::2], base[1:, ::-1], np.broadcast_to(base[0], (3, 8))[:, ::2]]
+    others: list[Any] = [None, 1, 2.5, True, "x", b"x", (), [], {}, base, base[0], base[:, 1:], base.astype("f4").T]
+    others += [base.astype(">f8").T, base.astype(object).T, base.astype("M8[s]").T, np.float64(1), 2**70, -(2**63), f]
+    others += [np.ma.masked_array(base).T, memoryview(b"1"), base.astype(complex).T, float("nan"), base[:0, ::2], 1j]
+    taken = 0
+    for _ in range(2000):
+        first = others[rng.integers(len(others))] if rng.random() < 0.3 else float(rng.integers(9))
+        array = others[rng.integers(len(others))] if rng.random() < 0.5 else windows[rng.integers(len(windows))]
+        number = others[rng.integers(len(others))] if rng.random() < 0.3 else int(rng.integers(-9, 9))
+        pair = (array, number) if rng.random() < 0.9 else [array, number]
+        args: tuple[Any, ...] = (first, pair) if rng.random() < 0.95 else (first, pair, first)
+        result = f(*args)
+        fits = len(args) == 2 and type(first) is float and type(pair) is tuple
+        fits = fits and any(array is w for w in windows) and type(number) is int and abs(number) <= 2**63
+        if fits:
+            taken += 1
+            np.testing.assert_equal(result, first + array.sum() + number)
+        else:
+            assert missed(result) and all(a is b for a, b in zip(result[1], args, strict=True))
+    assert taken > 300
+
+
 # Canonical arguments --------------------------------------------------------------------------------------------------
 
 
