@@ -39,11 +39,12 @@ _building = threading.Lock()
 @functools.cache
 def _load() -> dict[str, int]:
     python_abi.check()
+    numpy_abi.check()
     machine = target.host().machine(level=0)  # more would cost every process some 30 ms
     text = "\n".join((support.support_ir("external", linux=_is_linux()), _CAPSULE_IR, callable_slots.TEXT))
     externals = [name for name in (*python_abi.DECLARATIONS, *python_abi.OBJECTS) if f"@{name}" in text]
     declared = "\n".join(python_abi.DECLARATIONS.get(n, f"@{n} = external global i8") for n in externals)
-    module = llvm.parse_assembly(f'target triple = "{target.host().triple}"\n{text}\n{declared}\n')
+    module = llvm.parse_assembly(f'target triple = "{target.host().triple}"\n{text}\n{declared}\n', llvm.create_context())
     builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
     for name in externals:
         builder.import_symbol(name, python_abi.address(name))
