@@ -44,7 +44,8 @@ def _load() -> dict[str, int]:
     text = "\n".join((support.support_ir("external", linux=_is_linux()), _CAPSULE_IR, callable_slots.TEXT))
     externals = [name for name in (*python_abi.DECLARATIONS, *python_abi.OBJECTS) if f"@{name}" in text]
     declared = "\n".join(python_abi.DECLARATIONS.get(n, f"@{n} = external global i8") for n in externals)
-    module = llvm.parse_assembly(f'target triple = "{target.host().triple}"\n{text}\n{declared}\n', llvm.create_context())
+    whole = f'target triple = "{target.host().triple}"\n{text}\n{declared}\n'
+    module = llvm.parse_assembly(whole, llvm.create_context())
     builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
     for name in externals:
         builder.import_symbol(name, python_abi.address(name))
@@ -115,7 +116,8 @@ def set_threads(count: int) -> None:
 
 def release_memory() -> None:
     """Give back to the system what the arenas keep between calls."""
-    ctypes.CFUNCTYPE(None)(address("adc_pool_release"))()
+    # Holding the interpreter lock: it is what protects the pool from stubs.
+    ctypes.PYFUNCTYPE(None)(address("adc_pool_release"))()
 
 
 def peak_bytes(*, reset: bool = False) -> int:
