@@ -23,6 +23,8 @@ def _inline(rw: Rewriter, op: Op, region: Block, args: tuple[Value, ...]) -> tup
     return values
 
 
+Values = tuple[Value, ...]
+
 # for and parallel -----------------------------------------------------------------------------------------------------
 
 
@@ -66,9 +68,10 @@ def _drop_invariants(rw: Rewriter, op: Op) -> Op:
     while changed:
         changed = False
         seen: dict[tuple[Value, Value], int] = {}
+        constant = _invariant_slots(inits, args, body.terminator.operands, left)
         for k in list(left):
             value = body.terminator.operands[k]
-            if value is args[k] or value is inits[k]:
+            if k in constant:
                 same, result = inits[k], inits[k]
             elif (inits[k], value) in seen:
                 first = seen[inits[k], value]
@@ -81,6 +84,23 @@ def _drop_invariants(rw: Rewriter, op: Op) -> Op:
             left.remove(k)
             changed = True
     return _narrow(rw, op, left)
+
+
+def _invariant_slots(inits: Values, args: Values, yields: Values, slots: list[int]) -> set[int]:
+    """Slots that always hold their initial value: they yield it, or what another such slot of equal value holds."""
+    number = {args[k]: k for k in slots}
+    found = set(slots)
+    changed = True
+    while changed:
+        failed = set()
+        for k in found:
+            value = yields[k]
+            source = number.get(value)
+            if value is not inits[k] and (source not in found or inits[source] is not inits[k]):
+                failed.add(k)
+        found -= failed
+        changed = bool(failed)
+    return found
 
 
 def _narrow(rw: Rewriter, op: Op, left: list[int]) -> Op:

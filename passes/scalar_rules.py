@@ -211,16 +211,24 @@ def _linear(rw: Rewriter, op: Op) -> Result:
         first, second = rw.integers.linear(a), rw.integers.linear(b)
         cancels = terms < len(first.terms) + len(second.terms)
         gathers = kind is not ops.muli and first.constant and not second.terms  # (x + c + y) + d
-        if terms > 3 or not (cancels or gathers):
+        negates = kind is not ops.muli and (_is_negation(a) or _is_negation(b))
+        if terms > 3 or not (cancels or gathers or negates):
             return None
     elif terms == 1 and _is_canonical(op, form):
         return None
     return (_build(rw, form, op),)
 
 
+def _is_negation(value: Value) -> bool:
+    op = _made_by(value, ops.subi)
+    return op is not None and constant_of(op.operands[0]) == 0
+
+
 def _is_canonical(op: Op, form: Linear) -> bool:
     """Whether ``op`` is the last step of computing a form of one term the usual way."""
     ((term, coefficient),) = form.terms.items()
+    if coefficient == -1:
+        return op.opdef is ops.subi and constant_of(op.operands[0]) is not None and op.operands[1] is term
     if constant_of(op.operands[1]) is None or op.opdef is ops.subi:
         return False
     base = op.operands[0]
@@ -236,6 +244,8 @@ def _is_canonical(op: Op, form: Linear) -> bool:
 
 def _build(rw: Rewriter, form: Linear, op: Op) -> Value:
     t = op.result.type
+    if list(form.terms.values()) == [-1]:
+        return rw.append(ops.subi, rw.constant(form.constant, t), rw.resolve(next(iter(form.terms))))
     total: Value | None = None
     # A term to subtract goes last, so that "a - b" is one operation.
     for value, coefficient in sorted(form.terms.items(), key=lambda item: item[1] < 0):
