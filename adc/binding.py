@@ -141,7 +141,7 @@ def signature(
         disjoint,
         context=context,
         release_gil=long,
-        threads=threads,
+        threads=threads if context else 0,
     )
 
 
