@@ -91,12 +91,20 @@ def _tuple(frame: Frame, node: ast.Tuple) -> AbstractValue:
 
 
 def _binary(frame: Frame, node: ast.BinOp) -> AbstractValue:
-    left = _before_calls(frame, evaluate(frame, node.left), node.right)
-    right = evaluate(frame, node.right)
-    return arrays.operate(frame, BINARY[type(node.op)], left, right)
+    """``a + b + c + ...`` leans to the left, maybe far: walked without recursion."""
+    spine = [node]
+    while isinstance(spine[-1].left, ast.BinOp):
+        spine.append(spine[-1].left)
+    value = evaluate(frame, spine[-1].left)
+    for part in reversed(spine):
+        value = before_calls(frame, value, part.right)
+        right = evaluate(frame, part.right)
+        with frame.at(part):
+            value = arrays.operate(frame, BINARY[type(part.op)], value, right)
+    return value
 
 
-def _before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> AbstractValue:
+def before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> AbstractValue:
     """Compute a pending array expression if evaluating ``rest`` may change what it reads."""
     if isinstance(value, Lazy) and any(_may_write(frame, node) for node in rest):
         return materialise(frame, value)
@@ -292,7 +300,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue:
 def _subscript(frame: Frame, node: ast.Subscript) -> AbstractValue:
     owner = evaluate(frame, node.value)
     if isinstance(owner, Lazy):
-        owner = _before_calls(frame, owner, node.slice)
+        owner = before_calls(frame, owner, node.slice)
     return subscripts.read(frame, owner, items_of(frame, owner, node.slice))
 
 
@@ -322,7 +330,7 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
     for k, item in enumerate(inputs):
         if isinstance(item, ast.Starred):
             raise refuse_expression(frame.loc(item), item)
-        values.append(_before_calls(frame, evaluate(frame, item), *inputs[k + 1 :]))
+        values.append(before_calls(frame, evaluate(frame, item), *inputs[k + 1 :]))
     args = values[: len(node.args)]
     kwargs: dict[str, AbstractValue] = {}
     for keyword, value in zip(node.keywords, values[len(node.args) :], strict=True):

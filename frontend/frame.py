@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from adc.frontend import abstract
@@ -49,6 +50,15 @@ class Capture:
     name: str
     fetch: Callable[[], Any]
     abstract: abstract.Abstract
+
+
+class NeedsConstant(Exception):
+    """Tracing a callee found that the parameter ``name``, passed at run time so far, has to be known."""
+
+    def __init__(self, frame: Frame, name: str) -> None:
+        super().__init__(name)
+        self.frame = frame
+        self.name = name
 
 
 class Tracer(Protocol):
@@ -115,9 +125,13 @@ class Frame:
         self.func.arg_attrs.append(attrs)
         with insert_at(self.prologue, self.func.loc):
             if isinstance(a, abstract.Scalar):
-                return Scalar(_named(from_element(arg), name), a.type, a.weak)
+                pin = None if self.entry else partial(self._pin, name)
+                return Scalar(_named(from_element(arg), name), a.type, a.weak, pin)
             root = self.argument_roots[arg.index] = self._root(a, name, protected)
             return array(arg, frozenset({root}))
+
+    def _pin(self, name: str) -> Any:
+        raise NeedsConstant(self, name)
 
     def _root(self, a: abstract.Array, name: str, protected: str) -> Root:
         if not protected and not a.writable:

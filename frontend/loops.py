@@ -11,7 +11,7 @@ from adc.frontend.convert import as_scalar, convert, kind, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
-from adc.frontend.names import static_int
+from adc.frontend.names import known_int
 from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
@@ -60,7 +60,7 @@ class Counted:
 def counted(r: Range) -> Counted:
     """Emit the bounds of a range."""
     start, stop = (convert(as_scalar(v), i64) for v in (r.start, r.stop))
-    step = static_int(r.step)
+    step = known_int(r.step)
     if step is not None and step > 0:
         stride = const_index(step)
 

@@ -9,7 +9,7 @@ from adc.frontend.convert import as_scalar, convert, kind
 from adc.frontend.creation import dtype_argument
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.names import static_int
+from adc.frontend.names import needed_int
 from adc.frontend.values import (
     AbstractValue,
     Array,
@@ -49,7 +49,7 @@ def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
     if axis is None or (isinstance(axis, Static) and axis.value is None):
         return None
     items = axis.items if isinstance(axis, Tuple) else (axis,)
-    numbers = [static_int(item) for item in items]
+    numbers = [needed_int(item) for item in items]
     known = [n for n in numbers if n is not None]
     if len(known) != len(numbers):
         raise refuse(current_loc(), "the axis must be known when the function is compiled", "write it as a constant")

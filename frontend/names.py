@@ -134,10 +134,19 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
     return external(frame, value, ("attribute", id(owner), name), shown, lambda: getattr(owner, name))
 
 
-def static_int(v: AbstractValue) -> int | None:
-    """The integer that ``v`` is known to be; a captured one becomes part of what the code depends on."""
-    if isinstance(v, Static) and isinstance(v.value, int | np.integer):
-        return int(v.value)
+def known_int(v: AbstractValue) -> int | None:
+    """The integer that ``v`` is known to be as it is."""
+    return int(v.value) if isinstance(v, Static) and isinstance(v.value, int | np.integer) else None
+
+
+def needed_int(v: AbstractValue) -> int | None:
+    """The integer that ``v`` is, where it has to be known.
+
+    A captured variable becomes part of what the code depends on; of a parameter, the callers' constants are used.
+    """
+    known = known_int(v)
+    if known is not None:
+        return known
     if isinstance(v, Scalar) and v.pin is not None:
         return int(v.pin())
     return None

@@ -24,7 +24,7 @@ from adc.frontend.values import (
     is_static_number,
 )
 from adc.ir.builder import current_loc
-from adc.ir.core import Value
+from adc.ir.core import Loc, Value
 
 
 def bind(
@@ -38,9 +38,7 @@ def bind(
     a = node.args
     positional = [p.arg for p in (*a.posonlyargs, *a.args)]
     keyword = [p.arg for p in (*a.args, *a.kwonlyargs)]
-    starred = a.vararg or a.kwarg
-    if starred is not None:
-        raise refuse(current_loc(), f"{name}() takes *{starred.arg}, which is not supported", "name its parameters")
+    refuse_starred(node, name, current_loc())
     if len(args) > len(positional):
         raise refuse(current_loc(), f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
     bound = dict(zip(positional, args, strict=False))
@@ -58,6 +56,13 @@ def bind(
     return ordered
 
 
+def refuse_starred(node: Function, name: str, loc: Loc) -> None:
+    """Refuse a function with ``*args`` or ``**kwargs``."""
+    for starred in (node.args.vararg, node.args.kwarg):
+        if starred is not None:
+            raise refuse(loc, f"{name}() takes *{starred.arg}, which is not supported", "name its parameters")
+
+
 def _nearest(key: str, names: Sequence[str]) -> str:
     import difflib
 
@@ -66,7 +71,10 @@ def _nearest(key: str, names: Sequence[str]) -> str:
 
 
 def prepare(v: AbstractValue) -> AbstractValue:
-    """An argument as it is passed: numbers at run time (bools stay known), closures with what they capture."""
+    """An argument as it is passed: numbers at run time (bools stay known), closures with what they capture.
+
+    Array expressions have been computed before.
+    """
     if is_static_number(v) and not isinstance(v.value, bool):  # type: ignore[attr-defined]
         return as_scalar(v)
     if isinstance(v, Tuple):

@@ -10,7 +10,7 @@ from adc.frontend import arrays, subscripts
 from adc.frontend.branches import branch
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
-from adc.frontend.expressions import BINARY, condition, evaluate, evaluate_kept, items_of
+from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, items_of
 from adc.frontend.frame import Frame
 from adc.frontend.loops import for_range, while_loop
 from adc.frontend.names import lookup
@@ -91,7 +91,10 @@ def _execute_one(frame: Frame, statement: ast.stmt) -> None:
 
 def _assign(frame: Frame, statement: ast.Assign) -> None:
     if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Subscript):
-        _store(frame, statement.targets[0], evaluate(frame, statement.value))
+        value = evaluate(frame, statement.value)
+        with frame.at(statement):
+            value = before_calls(frame, value, statement.targets[0])
+        _store(frame, statement.targets[0], value)
         return
     value = evaluate_kept(frame, statement.value)
     for target in statement.targets:

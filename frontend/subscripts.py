@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from adc.frontend.convert import as_scalar, convert, kind, load_scalar, store_scalar, trap_unless
 from adc.frontend.errors import refuse
-from adc.frontend.names import static_int
-from adc.frontend.nests import lazy_of
+from adc.frontend.frame import Frame
+from adc.frontend.names import known_int, needed_int
+from adc.frontend.nests import lazy_of, materialise
 from adc.frontend.values import (
     NONE,
     AbstractValue,
@@ -49,7 +50,7 @@ class Item:
     value: AbstractValue | Slice
 
 
-def read(frame: object, owner: AbstractValue, items: list[Item]) -> AbstractValue:
+def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     """``owner[items]`` as an expression."""
     if isinstance(owner, Array):
         if any(_is_newaxis(item) for item in items):
@@ -57,7 +58,7 @@ def read(frame: object, owner: AbstractValue, items: list[Item]) -> AbstractValu
         place = locate(owner, items)
         return place.load() if isinstance(place, Element) else place
     if isinstance(owner, Lazy):
-        return _read_lazy(owner, items)
+        return read(frame, materialise(frame, owner), items)
     if isinstance(owner, Tuple):
         return _read_tuple(owner, items)
     if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
@@ -72,12 +73,12 @@ def _read_tuple(owner: Tuple, items: list[Item]) -> AbstractValue:
     (item,) = items if len(items) == 1 else (Item(current_loc(), NONE),)
     if isinstance(item.value, Slice):
         parts = [item.value.lower, item.value.upper, item.value.step]
-        numbers = [None if p is None or _is_none(p) else static_int(p) for p in parts]
+        numbers = [None if p is None or _is_none(p) else needed_int(p) for p in parts]
         if all(n is not None or p is None or _is_none(p) for n, p in zip(numbers, parts, strict=True)):
             return Tuple(owner.items[slice(*numbers)])
         position = None
     else:
-        position = static_int(item.value)
+        position = needed_int(item.value)
     if position is None:
         raise refuse(
             item.loc,
@@ -209,7 +210,7 @@ def _window(item: Item, dim: Dim) -> _Window:
         lower, upper, step = (
             None if p is None or _is_none(p) else p for p in (item.value.lower, item.value.upper, item.value.step)
         )
-        stride = 1 if step is None else static_int(step)
+        stride = 1 if step is None else known_int(step)
         if stride is None:
             assert step is not None
             return _run_time_step(_part(lower, item.loc), _part(upper, item.loc), _integer(step, item.loc), dim)
@@ -317,10 +318,6 @@ def _run_time_step(start: Part, stop: Part, step: Value, dim: Dim) -> _Window:
 
     first, last = clamp(start, ops.select(up, zero, n - 1)), clamp(stop, ops.select(up, n, const_index(-1)))
     return _Window(first, _at_least_zero(ops.ceildivsi(last - first, step)), step)
-
-
-def _read_lazy(owner: Lazy, items: list[Item]) -> AbstractValue:
-    raise refuse(current_loc(), "an array expression cannot be subscripted directly", "assign it to a variable first")
 
 
 def with_new_axes(owner: Array, items: list[Item]) -> Lazy:

@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from adc.frontend import abstract
+from adc.frontend.arrays import settled
 from adc.frontend.calls import Callee, call_value, python_function
 from adc.frontend.convert import to_element
 from adc.frontend.errors import refuse, with_note
-from adc.frontend.frame import Capture, Frame, Guard
+from adc.frontend.frame import Capture, Frame, Guard, NeedsConstant
 from adc.frontend.merge import arrays, describe, flatten, rebuild
 from adc.frontend.merge import types as ir_types
 from adc.frontend.roots import Phase, Root, Roots, grounded
-from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive
+from adc.frontend.rules import static_of
+from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive, refuse_starred
 from adc.frontend.statements import execute_function
 from adc.frontend.values import AbstractValue, Array, Closure, Scalar, Static, Tuple, describe_type
 from adc.ir import ops
@@ -100,6 +102,7 @@ class Tracer:
     guards: dict[tuple[str, int], Guard] = field(default_factory=dict)
     known: dict[tuple[Any, ...], Specialisation] = field(default_factory=dict)
     active: list[object] = field(default_factory=list)
+    constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
 
     def guard(self, guard: Guard) -> None:
         self.guards.setdefault((guard.name, id(guard.expected)), guard)
@@ -114,19 +117,25 @@ class Tracer:
 
     def _call_function(self, frame: Frame, callee: Callee, bound: Mapping[str, AbstractValue]) -> AbstractValue:
         """A call of a Python function: the callee is traced once per signature and called."""
-        values = [prepare(v) for v in bound.values()]
-        free = [prepare(v) for v in callee.free.values()]
-        signature = describe_arguments([*values, *free])
-        key = (callee.identity, signature)
-        found = self.known.get(key)
-        if found is None:
-            names = [*bound, *callee.free]
+        arguments = {name: settled(frame, v) for name, v in bound.items()} | dict(callee.free)
+        while True:
+            constants = self.constants.setdefault(callee.identity, set())
+            values = [_constant(v) if name in constants else prepare(v) for name, v in arguments.items()]
+            signature = describe_arguments(values)
+            key = (callee.identity, signature)
+            found = self.known.get(key)
+            if found is not None:
+                return self._emit_call(frame, found, values)
             try:
-                found = self.known[key] = self._specialise(callee, names, signature)
+                self.known[key] = self._specialise(callee, list(arguments), signature)
             except CompileError as error:
                 note = Note(f"in the call of {callee.source.name}()", current_loc())
                 raise with_note(error, note) from None
-        return self._emit_call(frame, found, [*values, *free])
+            except NeedsConstant as need:
+                name = need.name.split(".")[0]  # of a tuple, all
+                if need.frame.source is not callee.source or name in constants:
+                    raise
+                constants.add(name)
 
     def _specialise(self, callee: Callee, names: list[str], signature: tuple[abstract.Abstract, ...]) -> Specialisation:
         name = self.module.unique_name(_symbol(callee.source.name))
@@ -138,7 +147,11 @@ class Tracer:
             frame.env[n] = receive(a, n, frame.add_argument)
         roots = tuple(next(iter(a.roots)) for n in names for a in arrays_of(frame.env[n]))
         assert all(isinstance(r, Root) for r in roots)
-        result = self._run(callee, frame)
+        try:
+            result = self._run(callee, frame)
+        except NeedsConstant:
+            del self.module.funcs[name]
+            raise
         spec = describe(result)
         captured = {next(iter(v.roots)): c for c, v in frame.captures.values() if isinstance(v, Array)}
         with insert_at(func.body, func.loc):
@@ -199,6 +212,13 @@ class Tracer:
         return rebuild(s.result, iter(op.results), roots)
 
 
+def _constant(v: AbstractValue) -> AbstractValue:
+    """An argument that the callee needs to know: the number itself."""
+    if isinstance(v, Tuple):
+        return Tuple(tuple(_constant(item) for item in v.items))
+    return Static(static_of(v, "this argument"))
+
+
 def _fresh(frame: Frame, fresh: dict[Root | None, Root], root: Root | None) -> Root:
     if root not in fresh:
         fresh[root] = frame.new_root("result")
@@ -248,6 +268,7 @@ def trace(
     if not isinstance(function, types.FunctionType):
         raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}")
     callee = Callee.of(function, UNKNOWN)
+    refuse_starred(callee.source.node, callee.source.name, callee.source.header)
     parameters = inspect.signature(function)
     tracer = Tracer(capture_aliases)
     func = tracer.module.add(Func(_symbol(callee.source.name), [], loc=callee.source.header))

@@ -454,6 +454,7 @@ def test_parallel():
 
 SCALE = 2.5
 COUNT = 3
+AXIS = 1
 TABLE = np.array([1.0, 2.0, 4.0])
 
 
@@ -524,3 +525,36 @@ def test_calls():
     check(reads_globals, lambda: (1.5,))
     check(pending, lambda: (vector(3),))
     assert RNG is not None
+
+
+def along_axis(a, axis, t=(0, 1)):
+    return np.sum(a, axis=axis) * t[axis]
+
+
+def constants_through_calls(a, k):
+    return along_axis(a, 0), along_axis(a, 1, t=(k, 2.0)), along_axis(a, AXIS)
+
+
+def of_expression(f, x):
+    return f(x + 1) + (x * 2)[1:] + (x - 1)[0]
+
+
+def expression_arguments(x):
+    return of_expression(part, x), higher_order(lambda t: -t, x * 2, 3)
+
+
+def stepping(a, b, s):
+    total = 0
+    for i in range(a, b, s):
+        total += i
+    return total
+
+
+def steps_in_callee(n, s):
+    return stepping(0, n, 2) + stepping(n, 0, -3) + stepping(0, n, s)
+
+
+def test_arguments():
+    check(constants_through_calls, lambda: (matrix(3, 2), 4))
+    check(expression_arguments, lambda: (vector(4),))
+    check(steps_in_callee, lambda: (9, 2))
