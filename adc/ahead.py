@@ -10,14 +10,14 @@ from typing import Literal
 from adc.backend import aot, cabi
 from adc.backend.header import header
 from adc.backend.target import for_cpu
-from adc.compiler import Staged, Subject, reachable, with_float_result
+from adc.compiler import Staged, Subject, reachable
 from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.tracer import Traced
 from adc.ir.core import Module
 from adc.options import Selection
 from adc.seeding import seeded
-from adc.selecting import everything, select
+from adc.selecting import everything
 
 Emit = Literal["obj", "shared", "asm", "llvm"]
 SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "asm": ".s", "llvm": ".ll"}
@@ -92,9 +92,7 @@ def _primal(staged: Staged, name: str) -> aot.Part:
 
 
 def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
-    subject = staged.subject
-    traced = with_float_result(subject, staged.traced())
-    wanted = select(subject.name, subject.parameters.names, staged.abstracts, traced, chosen)
+    traced, wanted = staged.traced_for(chosen)
     arguments = cabi.argument_names(traced.module.funcs[traced.entry])
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
     function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1)

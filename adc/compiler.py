@@ -21,11 +21,11 @@ from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Module
 from adc.ir.types import MemRefType, Type, f64
-from adc.options import Options
+from adc.options import Options, Selection
 from adc.passes import differentiate, pipelines
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.demand import CallPlan
-from adc.selecting import Wanted
+from adc.selecting import Wanted, select
 from adc.signature import Parameters
 
 Builtin = Callable[..., Any]
@@ -67,6 +67,12 @@ class Staged:
         positional, keywords = self.subject.parameters.split(self.abstracts)
         with self.measure("trace"):
             return trace(self.subject.fn, positional, keywords)
+
+    def traced_for(self, chosen: Selection) -> tuple[Traced, Wanted]:
+        """The function as its gradient is taken, and with respect to what. Raises if there is no such gradient."""
+        traced = self.traced()
+        wanted = select(self.subject.name, self.subject.parameters.names, self.abstracts, traced, chosen)
+        return with_float_result(self.subject, traced), wanted
 
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""

@@ -18,14 +18,14 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from adc.compiler import Staged, Subject, reachable, with_float_result
+from adc.compiler import Staged, Subject, reachable
 from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import annotated, parse_signature
 from adc.ir.core import Module
 from adc.ir.printer import print_module
 from adc.options import Selection
-from adc.selecting import everything, select
+from adc.selecting import everything
 
 STAGES = ("traced", "simplified", "plan", "adjoint", "lowered", "llvm", "asm")
 
@@ -73,19 +73,17 @@ def dump(
     """A function at one stage, as text. ``kind``: the derivative that is meant, ``"gradient"`` or ``"pullback"``."""
     (stage,) = stages_of(stage) if stage else ("simplified",)
     staged = Staged(subject, tuple(abstracts))
-    traced = staged.traced()
     if stage == "traced":
-        return print_module(traced.module, locs=locs)
+        return print_module(staged.traced().module, locs=locs)
     if stage == "simplified":
-        return print_module(staged.simplified(traced), locs=locs)
-    names = subject.parameters.names
+        return print_module(staged.simplified(staged.traced()), locs=locs)
     if kind == "pullback":
+        traced, names = staged.traced(), subject.parameters.names
         module, adjoint, plan = staged.split(traced, everything(names, staged.abstracts, traced))
         module = staged.prepared(module)
         roots = [plan.augmented, plan.reverse]
     else:
-        traced = with_float_result(subject, traced)
-        wanted = select(subject.name, names, staged.abstracts, traced, chosen or Selection())
+        traced, wanted = staged.traced_for(chosen or Selection())
         module, adjoint = staged.gradient(traced, wanted, with_value=True)
         roots = [adjoint.name]
     if stage == "plan":

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adc.compiler import Staged, Subject, with_float_result
+from adc.compiler import Staged, Subject
 from adc.frontend.abstract import Abstract
 from adc.options import Selection
 from adc.passes.differentiate import Adjoint
-from adc.selecting import select
 
 
 @dataclass(frozen=True)
@@ -39,8 +38,7 @@ class Report:
 def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -> Report:
     """Compile the gradient as far as the IR goes, and report on it."""
     staged = Staged(subject, tuple(abstracts))
-    traced = with_float_result(subject, staged.traced())
-    wanted = select(subject.name, subject.parameters.names, staged.abstracts, traced, chosen)
+    traced, wanted = staged.traced_for(chosen)
     _, adjoint = staged.gradient(traced, wanted, with_value=True)
     leaves = traced.leaves
     wrt = tuple(str(leaves[k].path[0]) + "".join(f"[{n}]" for n in leaves[k].path[1:]) for k in wanted.wrt)

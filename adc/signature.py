@@ -85,8 +85,12 @@ def describe(names: tuple[str, ...], path: tuple[int, ...]) -> str:
 def plain(value: Any, where: str) -> Any:
     """``value`` as one of the types that compiled code takes exactly. Raises ``ArgumentError`` for what adc lacks."""
     kind = type(value)
-    if kind in (float, int, bool, np.ndarray, tuple) or value is None:
-        return _aligned(value, where) if kind is np.ndarray else value
+    if kind is np.ndarray:
+        return _aligned(value, where)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise OverflowError(f"argument {where}: {value} does not fit into 64 bits")
+    if kind in (float, int, bool, tuple) or value is None:
+        return value
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray | np.matrix):
             raise ArgumentError(f"argument {where}: a {kind.__name__} is not supported", help="pass a plain ndarray")

@@ -10,11 +10,12 @@ import numpy as np
 
 from adc import aliasing, binding
 from adc.backend.abi import Out, Output, Param, TupleOut
-from adc.compiler import Builtin, Staged, compile_functions, result_type, with_float_result
+from adc.compiler import Builtin, Staged, compile_functions, result_type
 from adc.errors import ArgumentError
 from adc.frontend.abstract import Array, Scalar, abstract_of
 from adc.frontend.tracer import Leaf, ResultLeaf, Traced
-from adc.selecting import GradLeaf, GradTree, select
+from adc.options import Selection
+from adc.selecting import GradLeaf, GradTree
 from adc.signature import at, replace_leaves
 
 NDArray = np.ndarray[Any, Any]
@@ -117,14 +118,13 @@ class Primal(Specialisation):
 class Gradient(Specialisation):
     """The gradient, with the value or without. Overlapping arguments take a way of their own through Python."""
 
-    def __init__(self, staged: Staged, selection: Any, miss: Callable[..., Any], *, with_value: bool) -> None:
-        traced = with_float_result(staged.subject, staged.traced())
+    def __init__(self, staged: Staged, selection: Selection, miss: Callable[..., Any], *, with_value: bool) -> None:
+        traced, self.wanted = staged.traced_for(selection)
         super().__init__(staged, traced)
         self.with_value = with_value
         assert isinstance(traced.result, ResultLeaf)
         self.result = traced.result
         self.value_type = result_type(traced, self.result.position)
-        self.wanted = select(self.subject.name, self.names, self.abstracts, traced, selection)
         module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value)
         func = module.funcs[self.adjoint.name]
         self.shadows = binding.shadow_positions(func)

@@ -26,7 +26,7 @@ def engine(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-# The decorator ------------------------------------------------------------------------------------------------------------
+# The decorator -------------------------------------------------------------------------------------------------------
 
 
 def test_decorator_forms() -> None:
@@ -183,7 +183,7 @@ def test_layouts(layout: str, engine: str) -> None:
     np.testing.assert_allclose(back(2.0)[0], 2 * expected)
 
 
-# Compiling again --------------------------------------------------------------------------------------------------------
+# Compiling again -----------------------------------------------------------------------------------------------------
 
 
 def test_specialisations_alternate() -> None:
@@ -275,7 +275,7 @@ def test_threads_compile_and_call_at_once() -> None:
     assert wrong == []
 
 
-# Pullbacks ----------------------------------------------------------------------------------------------------------------
+# Pullbacks -----------------------------------------------------------------------------------------------------------
 
 
 def test_pullback_of_arrays(engine: str) -> None:
@@ -357,7 +357,7 @@ def test_pullbacks_are_independent() -> None:
         assert [back(1.0)[0] for back in reversed(backs)] == pytest.approx(expected[::-1], rel=1e-13)
 
 
-# Zero, constant, unrelated -----------------------------------------------------------------------------------------------------
+# Zero, constant, unrelated -------------------------------------------------------------------------------------------
 
 
 def test_results_that_do_not_depend_on_the_argument(engine: str) -> None:

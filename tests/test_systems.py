@@ -27,7 +27,7 @@ def elsewhere(text: str, name: str, filename: str) -> Callable[..., Any]:
     return namespace[name]
 
 
-# 1. MicroGrad.jl: pullbacks by source transformation -------------------------------------------------------------------
+# 1. MicroGrad.jl: pullbacks by source transformation -----------------------------------------------------------------
 
 
 def test_1_worked_example() -> None:
@@ -126,7 +126,7 @@ def test_1_ignored_operations() -> None:
     assert adc.grad(f)(0.5, True) == pytest.approx(2.0)
 
 
-# 2. Zygote.jl: the transform -------------------------------------------------------------------------------------------
+# 2. Zygote.jl: the transform -----------------------------------------------------------------------------------------
 
 
 def test_2_gradient() -> None:
@@ -190,7 +190,7 @@ def test_2_print_the_code() -> None:
     assert "f32" in f.dump_ir("simplified", "f32")
 
 
-# 3. Mooncake.jl: mutation ------------------------------------------------------------------------------------------------
+# 3. Mooncake.jl: mutation --------------------------------------------------------------------------------------------
 
 
 def test_3_arguments_mutated() -> None:
@@ -391,7 +391,7 @@ def test_3_closures_that_mutate() -> None:
     assert f.grad(2.0) == pytest.approx(4.0 + 40.0)
 
 
-# 5. The reverse-mode notebook: stencils on threads ------------------------------------------------------------------------
+# 5. The reverse-mode notebook: stencils on threads -------------------------------------------------------------------
 
 POINTS = 100_000
 

@@ -96,7 +96,7 @@ class Generator:
         self.trips = 1
         self.mixed = False  # whether there are float32 arrays
 
-    # Programs ------------------------------------------------------------------------------------------------------------
+    # Programs --------------------------------------------------------------------------------------------------------
 
     def program(self) -> Program:
         chunks = ["import math\nimport numpy as np\nfrom adc import prange\n\nSCALE = 0.75\n"]
@@ -188,7 +188,7 @@ class Generator:
             parts = ["x"]
         return " + ".join(f"{self.constant()} * {part}" if self.chance(0.5) else part for part in parts)
 
-    # Statements -----------------------------------------------------------------------------------------------------------
+    # Statements ------------------------------------------------------------------------------------------------------
 
     def block(self, scope: Scope, indent: int, count: int, depth: int) -> None:
         emitted = len(self.lines)
@@ -449,7 +449,7 @@ class Generator:
         self.emit(indent + 1, f"{counter} += 1")
         return None
 
-    # Expressions ----------------------------------------------------------------------------------------------------------
+    # Expressions -----------------------------------------------------------------------------------------------------
 
     def float_expr(self, scope: Scope, depth: int) -> tuple[str, float]:
         """The text of a float expression, and a bound on its size."""
@@ -494,9 +494,10 @@ class Generator:
             count = 1
             for extent in array.shape:
                 count *= extent
-            form = self.rng.choice(["np.sum({})", "np.max({})", "np.min({})"]) if self.chance(0.6) else "np.dot({0}, {0})"
-            if len(array.shape) != 1 and "dot" in form:
-                form = "np.sum({})"
+            forms = ["np.sum({})", "np.max({})", "np.min({})"]
+            if len(array.shape) == 1:
+                forms += ["np.dot({0}, {0})"] * 2
+            form = self.rng.choice(forms)
             return f"(0.1 * {form.format(array.name)})", 0.9 * count
         return (self.constant(), 1.5) if self.chance(0.85) else ("SCALE", 0.75)
 
@@ -589,7 +590,7 @@ class Generator:
             parts.append(":" if have == want and self.chance(0.5) else f"{start}:{start + want}")
         return array.name if set(parts) == {":"} and self.chance(0.7) else f"{array.name}[{', '.join(parts)}]"
 
-    # Small things ---------------------------------------------------------------------------------------------------------
+    # Small things ----------------------------------------------------------------------------------------------------
 
     def writable(self, scope: Scope) -> list[Arr]:
         return [a for a in scope.arrays if not a.ints and a.shape and not scope.in_parallel]
