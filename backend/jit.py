@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import llvmlite.binding as llvm
 
+from adc.backend import perf_map
 from adc.backend.target import host, initialise, libmvec, openmp
 
 
@@ -44,7 +45,8 @@ class Engine:
     ) -> Library:
         """Link object code (one object or several) and return the addresses of ``exports``."""
         builder = llvm.JITLibraryBuilder()
-        for item in [object_code] if isinstance(object_code, bytes) else object_code:
+        objects = [object_code] if isinstance(object_code, bytes) else list(object_code)
+        for item in objects:
             builder.add_object_img(item)
         builder.add_current_process()
         for name, address in {**self._symbols, **(symbols or {})}.items():
@@ -53,7 +55,11 @@ class Engine:
             builder.export_symbol(name)
         with self._lock:
             tracker = builder.link(self._jit, f"adc.{next(self._numbers)}")
-        return Library({name: tracker[name] for name in exports}, tracker)
+        addresses = {name: tracker[name] for name in exports}
+        if perf_map.wanted():
+            for item in objects:
+                perf_map.write(item, addresses)
+        return Library(addresses, tracker)
 
 
 @functools.cache

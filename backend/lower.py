@@ -133,7 +133,8 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool) -> None:
     for arg, parts in zip(func.args, names, strict=True):
         e.env[arg] = e.from_abi(arg.type, parts)
     terminator = e.lower_ops(func.body)
-    attributes = module.attributes(f"nounwind {module.function_attributes}")
+    inline = "alwaysinline " if func.name in module.effects.inlined else ""
+    attributes = module.attributes(f"nounwind {inline}{module.function_attributes}")
     place = f" !dbg {scope}" if scope else ""
     if fallible:
         return_status(e, terminator)
@@ -146,10 +147,10 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool) -> None:
     head = f"define internal {value_type(func.result_types)} {symbol(func.name, '$value')}({', '.join(texts)})"
     module.bodies.append(f"{head} {attributes}{place} {{\nentry:\n{e.text()}\n}}\n")
     if exported:
-        _interface(module, func, texts, attributes)
+        _interface(module, func, texts)
 
 
-def _interface(module: ModuleEmitter, func: Func, texts: list[str], attributes: str) -> None:
+def _interface(module: ModuleEmitter, func: Func, texts: list[str]) -> None:
     """The common interface before a function that returns values."""
     scope = _debug_scope(module, func)
     e = FunctionEmitter(module, func, Scopes(module, Func("", []), module.module), Facts.none(), scope)
@@ -161,5 +162,6 @@ def _interface(module: ModuleEmitter, func: Func, texts: list[str], attributes: 
     e.do("ret i32 0")
     texts = texts + [f"ptr noalias %out{k}" for k in range(len(func.result_types))]
     place = f" !dbg {scope}" if scope else ""
+    attributes = module.attributes(f"nounwind {module.function_attributes}")
     head = f"define i32 {symbol(func.name)}({', '.join(texts)}) {attributes}{place} {{"
     module.bodies.append(f"{head}\nentry:\n{e.text()}\n}}\n")

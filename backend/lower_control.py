@@ -25,7 +25,7 @@ def for_(e: FunctionEmitter, op: Op) -> None:
         terminator = e.lower_ops(block)
         return [e[v] for v in terminator.operands]
 
-    results = range_loop(e, lower, upper, step, types, [e[v] for v in op.operands[3:]], body)
+    results = range_loop(e, lower, upper, step, types, [e[v] for v in op.operands[3:]], body, loc=op.loc)
     e.env.update(zip(op.results, results, strict=True))
     if e.scopes.aliasing.is_permutation(op):
         e.scopes.declare_loop(e, op, swapped)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -11,22 +12,33 @@ from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, scalar_bytes
 
 STACK_BYTES = 2048  # the most that one small buffer takes in a frame
+INLINE_OPS = 300  # the largest function that always goes into its callers
+INLINE_TOTAL = 3000  # the most operations that all calls of one function may add
+_LOOPS = (ops.for_, ops.while_, ops.parallel)
 
 
 @dataclass(frozen=True)
 class Effects:
-    """Names of the functions that may end in an error, that accumulate into memory, that loop."""
+    """Names of the functions that may end in an error, that accumulate into memory, that loop.
+
+    Those ``inlined`` compute values, without loops or errors, and are small: a loop that calls them can be SIMD only
+    if they become part of it.
+    """
 
     fallible: frozenset[str]
     accumulating: frozenset[str]
     looping: frozenset[str]
+    inlined: frozenset[str]
 
     @staticmethod
     def of(module: Module) -> Effects:
+        fallible = _closure(module, _may_fail)
+        looping = _closure(module, lambda op: op.opdef in _LOOPS)
         return Effects(
-            _closure(module, _may_fail),
+            fallible,
             _closure(module, lambda op: op.opdef is ops.accumulate),
-            _closure(module, lambda op: op.opdef in (ops.for_, ops.while_, ops.parallel)),
+            looping,
+            _inlined(module, [name for name in module.funcs if name not in fallible and name not in looping]),
         )
 
     def op_accumulates(self, op: Op) -> bool:
@@ -35,7 +47,7 @@ class Effects:
     def op_loops(self, op: Op) -> bool:
         if op.opdef is ops.call:
             return op.attrs["callee"] in self.looping
-        return op.opdef in (ops.for_, ops.while_, ops.parallel)
+        return op.opdef in _LOOPS
 
 
 def _closure(module: Module, holds: Callable[[Op], bool]) -> frozenset[str]:
@@ -57,6 +69,25 @@ def _closure(module: Module, holds: Callable[[Op], bool]) -> frozenset[str]:
                 closed.add(caller)
                 work.append(caller)
     return frozenset(closed)
+
+
+def _inlined(module: Module, candidates: Sequence[str]) -> frozenset[str]:
+    """Those of the candidates that are small with all that they call, and not called too often."""
+    if not candidates:
+        return frozenset()
+    calls = Counter(op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if op.opdef is ops.call)
+    sizes: dict[str, int] = {}  # too large while it is being found, so that recursion is
+
+    def size(name: str) -> int:
+        if name not in sizes:
+            sizes[name] = INLINE_OPS + 1
+            total = 0
+            for op in module.funcs[name].walk():
+                total += size(op.attrs["callee"]) if op.opdef is ops.call else 1
+            sizes[name] = total
+        return sizes[name]
+
+    return frozenset(n for n in candidates if size(n) <= INLINE_OPS and sizes[n] * calls[n] <= INLINE_TOTAL)
 
 
 def _may_fail(op: Op) -> bool:

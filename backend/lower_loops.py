@@ -6,17 +6,22 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 
 from adc.backend.lower_emitter import FunctionEmitter, Operand
+from adc.backend.lower_types import quoted
+from adc.ir.core import UNKNOWN, Loc
 from adc.ir.types import Type
 
 Body = Callable[[str, list[Operand]], list[Operand]]
 
 
-def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False) -> str:
+def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, loc: Loc = UNKNOWN) -> str:
     """Metadata for a loop's back edge: it ends; ``group`` holds accesses that no iteration makes another wait for.
 
     Where the mathematics library is called, interleaving several vectors would only spill them around the calls.
+    ``loc`` is where the loop stands in the source, for ``optimize.vectorized_loops`` to find it again.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
+    if loc.line > 0:
+        nodes.append(e.module.metadata(f'!{{!"adc.loop", !{quoted(loc.file)}, i32 {loc.line}}}'))
     if calls:
         nodes.append(e.module.metadata('!{!"llvm.loop.interleave.count", i32 1}'))
     if group:
@@ -34,6 +39,7 @@ def range_loop(
     inits: Sequence[Operand],
     body: Body,
     group: str = "",
+    loc: Loc = UNKNOWN,
 ) -> list[Operand]:
     """A loop over ``range(lower, upper, step)``, step positive, that carries values.
 
@@ -63,7 +69,7 @@ def range_loop(
     entry = e.label
     e.begin(head)
     counter, following = e.name(), e.name()
-    place = len(e.lines)
+    slot = len(e.lines)
     e.lines.extend([""] * (1 if unit else 2))
     index, index_next = (counter, following) if unit else (e.name(), e.name())
     phis = e.open_phis(types)
@@ -72,12 +78,12 @@ def range_loop(
     latch = e.label
     e.do(f"{following} = add nuw nsw i64 {counter}, 1" if not unit or lower.isdigit() else
          f"{following} = add nsw i64 {counter}, 1")
-    e.lines[place] = f"  {counter} = phi i64 [{lower if unit else '0'}, %{entry}], [{following}, %{latch}]{e.dbg}"
+    e.lines[slot] = f"  {counter} = phi i64 [{lower if unit else '0'}, %{entry}], [{following}, %{latch}]{e.dbg}"
     if not unit:
         e.do(f"{index_next} = add nsw i64 {index}, {step}")
-        e.lines[place + 1] = f"  {index} = phi i64 [{lower}, %{entry}], [{index_next}, %{latch}]{e.dbg}"
+        e.lines[slot + 1] = f"  {index} = phi i64 [{lower}, %{entry}], [{index_next}, %{latch}]{e.dbg}"
     more = e.let(f"icmp slt i64 {following}, {limit}")
-    e.branch_if(more, head, done, loop_metadata(e, group, calls=e.library_calls > calls))
+    e.branch_if(more, head, done, loop_metadata(e, group, calls=e.library_calls > calls, loc=loc))
     phis.close([(entry, inits), (latch, results)])
     e.begin(done)
     if not types:

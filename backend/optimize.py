@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from functools import cached_property
 
@@ -40,6 +41,10 @@ class Optimized:
     def assembly(self) -> str:
         return str(self.target.machine(self.level).emit_assembly(self._take()))
 
+    def vectorized(self) -> frozenset[tuple[str, int]]:
+        """File and line of the loops of the source that became SIMD loops."""
+        return vectorized_loops(self.llvm_ir())
+
     @cached_property
     def object_code(self) -> bytes:
         """A relocatable object file, position-independent."""
@@ -49,6 +54,28 @@ class Optimized:
 def optimize(text: str, target: Target, level: int = 3) -> Optimized:
     """Parse LLVM IR and optimise it; raises ``RuntimeError`` if it is not valid."""
     return Optimized(text, target, level)
+
+
+_NODE = re.compile(r"^(!\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
+_PLACE = re.compile(r'!"adc\.loop", !"((?:[^"\\]|\\[0-9A-F]{2})*)", i32 (\d+)')
+
+
+def vectorized_loops(llvm_ir: str) -> frozenset[tuple[str, int]]:
+    """File and line of the loops that LLVM's vectoriser says it has done, as the lowering marked them."""
+    nodes = dict(_NODE.findall(llvm_ir))
+    places = {number: match for number, text in nodes.items() if (match := _PLACE.fullmatch(text))}
+    done = {number for number, text in nodes.items() if text == '!"llvm.loop.isvectorized", i32 1'}
+    found: set[tuple[str, int]] = set()
+    for text in nodes.values():
+        parts = text.split(", ")
+        if done.intersection(parts):
+            found.update((_unquoted(places[p][1]), int(places[p][2])) for p in parts if p in places)
+    return frozenset(found)
+
+
+def _unquoted(text: str) -> str:
+    pieces = re.split(r"\\([0-9A-F]{2})", text)
+    return b"".join(bytes.fromhex(p) if k % 2 else p.encode() for k, p in enumerate(pieces)).decode()
 
 
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:

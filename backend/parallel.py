@@ -101,7 +101,7 @@ def _iterations(
             for kind, v, x in zip(terminator.attrs["kinds"], terminator.operands, carried, strict=True)
         ]
 
-    results = range_loop(e, lower, upper, step, [r.type for r in op.results], inits, body, group)
+    results = range_loop(e, lower, upper, step, [r.type for r in op.results], inits, body, group, op.loc)
     if group:
         e.groups.pop()
     return results

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import concurrent.futures
+import os
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -105,3 +107,35 @@ def test_names_in_other_alphabets() -> None:
     native = Native(module_of(func), debug=True)
     assert native.lowered.exports == ('adc.λ "quoted"',)
     assert native('λ "quoted"', 16.0) == [4.0]
+
+
+def test_perf_is_told_the_names_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = parse_module("""
+func.func @main(%a: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, 0 : memref<?xf64>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %x = memref.load %a[%i] : memref<?xf64>
+    %y = math.sin %x : f64
+    memref.store %y, %a[%i] : memref<?xf64>
+    scf.reduce()
+  } {threads = true}
+  func.return
+}
+""")
+    path = Path(f"/tmp/perf-{os.getpid()}.map")
+    if not Path("/tmp").is_dir() or path.exists():
+        pytest.skip("no place for the file")
+    monkeypatch.setenv("ADC_PERF_MAP", "1")
+    try:
+        native = Native(module)
+        if native.optimized.object_code[:4] != b"\x7fELF":
+            pytest.skip("not an ELF system")
+        lines = [line.split() for line in path.read_text().splitlines()]
+    finally:
+        path.unlink(missing_ok=True)
+    names = {name: (int(start, 16), int(size, 16)) for start, size, name in lines}
+    assert names["adc.main"][0] == native.library.address("adc.main")
+    assert all(size > 0 for _, size in names.values())
+    assert any("$loop" in name for name in names)

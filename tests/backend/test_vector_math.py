@@ -210,3 +210,67 @@ func.func @main(%a: memref<?xf64>) -> f64 {
     a[0] = 0.0
     assert native("main", a) == [1.0]
     assert native("main", a[::-1].copy())[0] > 1.0
+
+
+@simd
+def test_functions_called_in_a_loop_are_vectorised_with_it() -> None:
+    steps = "\n".join(
+        f"  %s{k} = math.sin %x{k} : f64\n  %x{k + 1} = arith.addf %s{k}, %y : f64" for k in range(100)
+    )
+    native = Native(parse_module(f"""
+func.func @wave(%x0: f64, %y: f64) -> (f64, f64) {{
+{steps}
+  %r = func.call @half(%x100) : (f64) -> f64
+  func.return %x100, %r : f64, f64
+}}
+func.func @half(%x: f64) -> f64 {{
+  %c = arith.constant 0.5 : f64
+  %y = arith.mulf %x, %c : f64
+  func.return %y : f64
+}}
+func.func @main(%a: memref<?xf64>, %b: memref<?xf64>) attributes {{adc.entry = true}} {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, 0 : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {{
+    %x = memref.load %a[%i] : memref<?xf64>
+    %y, %z = func.call @wave(%x, %x) : (f64, f64) -> (f64, f64)
+    %w = arith.addf %y, %z : f64
+    memref.store %w, %b[%i] : memref<?xf64>
+  }}
+  func.return
+}}
+"""))
+    assert any("_ZGV" in body for body in loops(native.optimized.assembly()))
+    a, b = np.linspace(0, 1, 77), np.zeros(77)
+    native("main", a, b)
+    x = a
+    for _ in range(100):
+        x = np.sin(x) + a
+    np.testing.assert_allclose(b, 1.5 * x, rtol=1e-12)
+
+
+def test_the_lines_of_vectorised_loops_are_known() -> None:
+    head = "func.func @main(%a: memref<?xf64>, %b: memref<?xf64>) {\n"
+    head += "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n"
+    text = head + """
+  %c2 = arith.constant 2.0 : f64
+  %n = memref.dim %a, 0 : memref<?xf64>
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.load %a[%i] : memref<?xf64> loc("model.py":5:1)
+    %y = arith.mulf %x, %c2 : f64 loc("model.py":5:1)
+    memref.store %y, %b[%i] : memref<?xf64> loc("model.py":5:1)
+  } loc("model.py":4:1)
+  scf.for %i = %c1 to %n step %c1 {
+    %j = arith.subi %i, %c1 : index loc("model.py":8:1)
+    %x = memref.load %b[%j] : memref<?xf64> loc("model.py":8:1)
+    %y = arith.divf %x, %c2 : f64 loc("model.py":8:1)
+    memref.store %y, %b[%i] : memref<?xf64> loc("model.py":8:1)
+  } loc("model.py":7:1)
+  func.return
+} loc("model.py":1:1)
+"""
+    text = text.replace("model.py", "a \\22model\\22.py")
+    for debug in (False, True):
+        native = Native(parse_module(text), debug=debug)
+        assert native.optimized.vectorized() == {('a "model".py', 4)}
