@@ -177,12 +177,12 @@ class Analysis:
         pairs = 0
         for n, a in enumerate(unlike):
             for b in unlike[: n + 1]:
-                if (a.changes or b.changes) and not self._apart(a, b, loop):
+                if (a.changes or b.changes) and not self.apart(a, b, loop):
                     pairs += 1
                     if pairs > MAX_PAIRS or not self.independent(a, b, loop):
                         yield a, b
 
-    def _apart(self, a: Access, b: Access, loop: Op) -> bool:
+    def apart(self, a: Access, b: Access, loop: Op) -> bool:
         """Whether the two are of memory that never overlaps in any iterations."""
         if a.base is b.base:
             return False

@@ -65,7 +65,7 @@ class _Parallelise:
 
     def run(self) -> list[LoopPlan]:
         self._block(self.func.body, 0)
-        _mark_threads(self.func.body)
+        mark_threads(self.func.body)
         return [self._final(plan, loop) for plan, loop in zip(self.plans, self._loops, strict=True)]
 
     @property
@@ -252,14 +252,14 @@ def _to_parallel(loop: Op, reductions: Sequence[_Reduction]) -> Op:
 # Threads --------------------------------------------------------------------------------------------------------------
 
 
-def _mark_threads(block: Block) -> None:
+def mark_threads(block: Block) -> None:
     """Mark the outermost parallel loops outside cold code, those of few iterations around another one excepted."""
     for op in block.ops:
         if op.opdef is ops.parallel and _worth_sharing(op):
             op.attrs["threads"] = True
             continue
         for region in warm_regions(op):
-            _mark_threads(region)
+            mark_threads(region)
 
 
 def _worth_sharing(loop: Op) -> bool:
