@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 FUZZ_PROGRAMS ?= 20000
-FUZZ_SEED ?= 0
+FUZZ_FIRST ?= 0
 
 .PHONY: test wheel lint types unit demo fuzz bench clean
 
@@ -55,7 +55,7 @@ demo: $(VENV)/examples
 	$(BIN)/adc demo --output demo-output
 
 fuzz: $(VENV)/test
-	$(BIN)/python -m tests.fuzz.run --programs $(FUZZ_PROGRAMS) --seed $(FUZZ_SEED)
+	$(BIN)/python -m tests.fuzz.run --programs $(FUZZ_PROGRAMS) --first $(FUZZ_FIRST)
 
 bench: $(VENV)/bench
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

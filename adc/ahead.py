@@ -95,6 +95,7 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     traced, wanted = staged.traced_for(chosen)
     arguments = cabi.argument_names(traced.module.funcs[traced.entry])
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
+    module = staged.prepared(module)
     function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1)
     return aot.Part(_part(module, [adjoint.name]), (function,))
 

@@ -102,6 +102,8 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype[Any], layout: Literal["C", "in
 
 def overlaps_itself(array: NDArray) -> bool:
     """Whether two elements of ``array`` may be the same memory (as in a broadcast or windowed view)."""
+    if array.size == 0:
+        return False
     dims = sorted((abs(stride), extent) for extent, stride in zip(array.shape, array.strides) if extent > 1)
     reach = array.itemsize
     for stride, extent in dims:

@@ -80,16 +80,16 @@ class Staged:
 
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""
-        return self._run(self.simplified(traced), pipelines.SIMPLIFY, "prepare")
+        return self.prepared(self.simplified(traced))
 
     def gradient(
         self, traced: Traced, wanted: Wanted, *, with_value: bool
     ) -> tuple[Module, differentiate.Adjoint]:
-        """A module with the gradient, as it is lowered to LLVM."""
+        """A module with the gradient, before what is done to lower it."""
         module = self.simplified(traced)
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
-        return self._run(module, pipelines.SIMPLIFY, "prepare"), adjoint
+        return module, adjoint
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""
@@ -98,8 +98,13 @@ class Staged:
             adjoint, plan = differentiate.split(module, traced.entry, wanted.wrt)
         return module, adjoint, plan
 
-    def prepared(self, module: Module) -> Module:
+    def tidied(self, module: Module) -> Module:
+        """Differentiated code as it is shown."""
         return self._run(module, pipelines.SIMPLIFY, "prepare")
+
+    def prepared(self, module: Module) -> Module:
+        """A module as it is lowered to LLVM."""
+        return self._run(module, pipelines.LOWER, "prepare")
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):

@@ -80,7 +80,6 @@ def dump(
     if kind == "pullback":
         traced, names = staged.traced(), subject.parameters.names
         module, adjoint, plan = staged.split(traced, everything(names, staged.abstracts, traced))
-        module = staged.prepared(module)
         roots = [plan.augmented, plan.reverse]
     else:
         traced, wanted = staged.traced_for(chosen or Selection())
@@ -89,8 +88,8 @@ def dump(
     if stage == "plan":
         return str(adjoint) + "\n"
     if stage == "adjoint":
-        return print_module(_part(module, roots), locs=locs)
-    with_primal = _part(module, [traced.entry, *roots])
+        return print_module(_part(staged.tidied(module), roots), locs=locs)
+    with_primal = _part(staged.prepared(module), [traced.entry, *roots])
     if stage == "lowered":
         return print_module(with_primal, locs=locs)
     from adc.native import compiled_text

@@ -126,6 +126,7 @@ class Gradient(Specialisation):
         self.result = traced.result
         self.value_type = result_type(traced, self.result.position)
         module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value)
+        module = staged.prepared(module)
         func = module.funcs[self.adjoint.name]
         self.shadows = binding.shadow_positions(func)
         self.aliased = bool(self.alias_groups())

@@ -15,7 +15,7 @@ import numpy as np
 
 import adc
 from tests.fuzz.generator import Arr, Int, Program, generate
-from tests.fuzz.oracle import LongOracle, Values, directional, run_python
+from tests.fuzz.oracle import LongOracle, Values, directional, lengthen, rejoin, run_python
 
 _numbers = itertools.count()
 
@@ -99,7 +99,7 @@ def _check(program: Program, args: Values, rng: random.Random, engine: Any) -> V
     oracle = LongOracle(program.text)
     with np.errstate(all="ignore"):
         expected, after = run_python(program.text, args)
-        trail = oracle.run(_long(args))[2]
+        trail = oracle.run(lengthen(args))[2]
     close = 1e-3 if single else 1e-9
     if not math.isfinite(expected) or 0.0 < trail.margin < close:
         return Verdict(skipped="a decision is too close")
@@ -144,12 +144,14 @@ def _check_derivatives(
         got = _inner(args, dict(zip(wrt, gradients, strict=True)), direction)
         _close(got, truth, tolerance, "the gradient along a direction", scale=_size(gradients))
         verdict.checked += 1
+
     def weighted(r: Any, final_args: Values) -> Any:
         total = seed * r
         for w, a in zip(weights, final_args, strict=True):
             if w is not None:
                 total = total + np.sum(w * a)
         return total
+
     truth = directional(oracle, args, direction, weighted)
     if truth is not None:
         cotangents = {k: c for k, c in enumerate(pulled) if c is not None}
@@ -166,15 +168,7 @@ def _is_float_array(a: Any) -> bool:
 
 
 def _fresh(args: Values) -> Values:
-    from tests.fuzz.oracle import _rejoin
-
-    return _rejoin(args, [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args])
-
-
-def _long(args: Values) -> Values:
-    from tests.fuzz.oracle import lengthen
-
-    return lengthen(args)
+    return rejoin(args, [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args])
 
 
 def _weights(a: Any, rng: random.Random) -> Any:

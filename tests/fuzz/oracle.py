@@ -1,7 +1,7 @@
 """The truth about a random program: plain Python, and differences of it in extended precision.
 
-The program's text is run unchanged for values. For derivatives it is run on 80-bit floats (``math`` replaced by NumPy's
-functions, which take them), and its syntax tree is rewritten so that each comparison, ``abs``, ``min`` and ``max`` notes
+The program's text is run unchanged for values. For derivatives it is run on 80-bit floats (``math`` is replaced by
+NumPy's functions, which take them), and its syntax tree is rewritten so that each comparison, ``abs``, ``min`` and ``max`` notes
 which way it went: a difference counts only if both sides went the same way as the point between them.
 """
 
@@ -71,7 +71,7 @@ class LongOracle:
         trail = Trail()
         module = self._module(trail)
         given = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
-        given = _rejoin(args, given)
+        given = rejoin(args, given)
         result = module["main"](*given)
         return result, given, trail
 
@@ -148,7 +148,7 @@ class LongOracle:
         return namespace
 
 
-def _rejoin(originals: Values, copies: Values) -> Values:
+def rejoin(originals: Values, copies: Values) -> Values:
     """Copies of arguments that are windows on one base array become the same windows on one copy of it."""
     bases: dict[int, tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = {}
     for k, value in enumerate(originals):
@@ -161,7 +161,7 @@ def _rejoin(originals: Values, copies: Values) -> Values:
 
 
 def _long_erf(x: Any) -> Any:
-    """erf in extended precision, by its everywhere convergent series 2/sqrt(pi) exp(-x²) sum of 2^n x^(2n+1)/(2n+1)!!."""
+    """erf by the series 2/sqrt(pi) exp(-x²) sum of 2^n x^(2n+1) / (2n+1)!!, which converges everywhere."""
     x = LONG(x)
     term = total = x
     n = 0
@@ -176,7 +176,7 @@ def run_python(text: str, args: Values) -> tuple[Any, Values]:
     """The program's result by plain Python, and the arguments afterwards."""
     namespace: dict[str, Any] = {}
     exec(compile(text, "<python>", "exec"), namespace)
-    given = _rejoin(args, [a.copy() if isinstance(a, np.ndarray) else a for a in args])
+    given = rejoin(args, [a.copy() if isinstance(a, np.ndarray) else a for a in args])
     return namespace["main"](*given), given
 
 

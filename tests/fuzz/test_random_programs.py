@@ -1,0 +1,34 @@
+"""300 random programs: values against plain Python, derivatives against differences, passes against the interpreter."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.check import check
+from tests.fuzz.passes import check_passes
+
+NATIVE, INTERPRETED, PASSES = 150, 100, 50
+BATCH = 10
+
+
+@pytest.mark.parametrize("first", range(0, NATIVE, BATCH))
+def test_compiled(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        check(seed)
+
+
+@pytest.mark.parametrize("first", range(100_000, 100_000 + PASSES, BATCH))
+def test_each_pass(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        check_passes(seed)
+
+
+@settings(max_examples=INTERPRETED, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False), st.integers(3, 12))
+def test_shrinkable(rng: random.Random, size: int) -> None:
+    """The same by hypothesis, in the interpreter: a failure comes with a small program."""
+    check(0, rng=rng, engine="interpreter", size=size)
