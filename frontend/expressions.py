@@ -11,7 +11,7 @@ from adc.frontend.attributes import attribute
 from adc.frontend.branches import Traced, branch, merge, trace
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, discard
 from adc.frontend.library import is_library
 from adc.frontend.names import lookup
 from adc.frontend.nests import materialise
@@ -249,6 +249,7 @@ def _as_value(known: bool | Value) -> AbstractValue:
 
 def _join_conditions(frame: Frame, first: Value, other: Traced, stop: bool) -> AbstractValue | None:
     if other.pure and isinstance(other.result, Static):
+        discard(other.block)
         return other.result if bool(other.result.value) == stop else Scalar(first, i1)
     if other.pure and isinstance(other.result, Scalar) and other.result.dtype == i1:
         other.splice()

@@ -101,10 +101,15 @@ class _Analysis:
         self._effects: dict[ast.stmt, Effect] = {}
 
     def block(self, statements: Sequence[ast.stmt]) -> Effect:
-        total = Effect()
+        reads: set[str] = set()
+        sets: set[str] = set()
+        assigns: set[str] = set()
         for statement in statements:
-            total = total.then(self.statement(statement))
-        return total
+            effect = self.statement(statement)
+            reads |= effect.reads - sets
+            sets |= effect.sets
+            assigns |= effect.assigns
+        return Effect(frozenset(reads), frozenset(sets), frozenset(assigns))
 
     def statement(self, s: ast.stmt) -> Effect:
         known = self._effects.get(s)
@@ -149,16 +154,19 @@ class _Analysis:
         return Effect(_names(nodes, ast.Load), stores, stores)
 
     def down(self, statements: Sequence[ast.stmt], live: Names) -> None:
+        """Record what is live after each compound statement, given what is live after the last."""
+        now = set(live)
         for s in reversed(statements):
             effect = self.statement(s)
             if isinstance(s, ast.If):
-                self.result.after[s] = live
-                self.down(s.body, live)
-                self.down(s.orelse, live)
+                after = self.result.after[s] = frozenset(now)
+                self.down(s.body, after)
+                self.down(s.orelse, after)
             elif isinstance(s, ast.For | ast.While):
-                self.down(s.orelse, live)
-                after = live if not s.orelse else self.block(s.orelse).reads | live
+                self.down(s.orelse, frozenset(now))
+                after = frozenset(now) | (self.block(s.orelse).reads if s.orelse else EMPTY)
                 self.result.after[s] = after
                 test = _names([s.test], ast.Load) if isinstance(s, ast.While) else EMPTY
                 self.down(s.body, after | self.result.reads[s] | test)
-            live = effect.reads | (live - effect.sets)
+            now -= effect.sets
+            now |= effect.reads
