@@ -21,6 +21,7 @@ from adc.ir.core import Op, Value
 from adc.ir.types import FloatType, Type, index
 
 MAX_BLOCKS = 512
+MAX_NESTS = 128  # of loops with loops inside: entering a block costs some 30 ns
 # In the units of ``lower_work``: below this, some 10 to 50 microseconds, threads may cost more than they save.
 THRESHOLD = 400_000.0
 
@@ -237,8 +238,8 @@ class _Region:
         lower, upper, step = e.scalars(op.operands[:3])
         trips = self.trips(lower, upper, step)
         least = block_iterations(e, op)
-        # ceil(trips / MAX_BLOCKS), in whole multiples of the least size.
-        unit = least * MAX_BLOCKS
+        # ceil(trips / most), in whole multiples of the least size.
+        unit = least * (MAX_NESTS if op in e.facts.nesting else MAX_BLOCKS)
         size = e.multiply(e.let(f"udiv i64 {e.add(trips, str(unit - 1))}, {unit}"), str(least))
         e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
         size = e.let(f"call i64 @llvm.smax.i64(i64 {size}, i64 {least})")
