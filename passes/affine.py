@@ -181,6 +181,14 @@ class Forms:
             known = self._symbols[value, dim, later] = Symbol(value, dim, len(self._symbols), later)
         return known
 
+    def rename(self, old: Value, new: Value) -> None:
+        """Let what is known of ``old`` hold of ``new``, which has taken its place."""
+        for key in [k for k in self._symbols if k[0] is old]:
+            symbol = self._symbols.pop(key)
+            symbol.value = new
+            self._symbols[new, *key[1:]] = symbol
+        self.extents = Extents()
+
     def later(self, form: Form, loop: Op) -> Form:
         """The form in a later iteration of ``loop``: what is defined inside has other values there."""
         for symbol in sorted(form.symbols(), key=_number):

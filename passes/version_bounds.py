@@ -218,6 +218,7 @@ class _Versioner(_Scoped):
         for old, new in zip(loop.results, choice.results, strict=True):
             old.replace_uses(new)
             new.hint = old.hint
+            self.forms.rename(old, new)
         slow.append(loop)
         with insert_at(slow, loop.loc):
             build(ops.yield_, loop.results)
