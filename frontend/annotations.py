@@ -18,6 +18,7 @@ from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
 from adc.ir.types import Type, f32, f64, i1, i32, i64
 
 _ELEMENTS: dict[str, Type] = {"f64": f64, "f32": f32, "i64": i64, "i32": i32, "bool": i1, "float": f64, "int": i64}
+_NUMPY: dict[str, Type] = {"float64": f64, "float32": f32, "int64": i64, "int32": i32, "bool_": i1}
 _CLASSES: dict[type, Type] = {
     float: f64,
     int: i64,
@@ -54,12 +55,16 @@ def parse_type(text: str) -> Abstract:
 
 
 def _type(node: ast.expr, text: str) -> Abstract:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return parse_type(node.value)
     if isinstance(node, ast.Tuple):
         return Tuple(tuple(_type(item, text) for item in node.elts))
     if isinstance(node, ast.Attribute):
         node = ast.Name(node.attr)  # adc.f64
     if isinstance(node, ast.Name) and node.id in _ELEMENTS:
         return _scalar(_ELEMENTS[node.id])
+    if isinstance(node, ast.Name) and node.id in _NUMPY:
+        return Scalar(_NUMPY[node.id], weak=False)
     if isinstance(node, ast.Subscript):
         element = node.value.attr if isinstance(node.value, ast.Attribute) else getattr(node.value, "id", "")
         if element == "tuple":

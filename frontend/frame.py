@@ -127,20 +127,19 @@ class Frame:
             if isinstance(a, abstract.Scalar):
                 pin = None if self.entry else partial(self._pin, name)
                 return Scalar(_named(from_element(arg), name), a.type, a.weak, pin)
-            root = self.argument_roots[arg.index] = self._root(a, name, protected)
-            return array(arg, frozenset({root}))
+            root = self.argument_roots[arg.index] = self._root(a, name)
+            if not a.writable and not protected:
+                protected = f"'{name}' is read-only"
+            # Another argument may be the same memory and be written: what is protected is this way to it.
+            roots = {root, self.new_root(name, protected)} if protected else {root}
+            return array(arg, frozenset(roots))
 
     def _pin(self, name: str) -> Any:
         raise NeedsConstant(self, name)
 
-    def _root(self, a: abstract.Array, name: str, protected: str) -> Root:
-        if not protected and not a.writable:
-            protected = f"'{name}' is read-only"
-        if a.alias is None:
-            return self.new_root(name, protected)
-        root = self.groups.setdefault(a.alias, self.new_root(name))
-        root.protected = root.protected or protected
-        return root
+    def _root(self, a: abstract.Array, name: str) -> Root:
+        root = self.new_root(name)
+        return root if a.alias is None else self.groups.setdefault(a.alias, root)
 
     def new_root(self, name: str, protected: str = "") -> Root:
         return Root(name, self.next_order(), protected)

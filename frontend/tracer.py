@@ -145,15 +145,14 @@ class Tracer:
         )
         for n, a in zip(names, signature, strict=True):
             frame.env[n] = receive(a, n, frame.add_argument)
-        roots = tuple(next(iter(a.roots)) for n in names for a in arrays_of(frame.env[n]))
-        assert all(isinstance(r, Root) for r in roots)
+        roots = tuple(frame.argument_roots.values())
         try:
             result = self._run(callee, frame)
         except NeedsConstant:
             del self.module.funcs[name]
             raise
         spec = describe(result)
-        captured = {next(iter(v.roots)): c for c, v in frame.captures.values() if isinstance(v, Array)}
+        captured = {frame.argument_roots[v.memref.index]: c for c, v in frame.captures.values() if isinstance(v, Array)}
         with insert_at(func.body, func.loc):
             build(ops.return_, flatten(result))
         _finish(frame)

@@ -21,7 +21,8 @@ def abstracts(args: Sequence[Any]) -> tuple[Abstract, ...]:
     groups: list[list[np.ndarray]] = []
     for a in arrays:
         overlapping = [g for g in groups if any(np.shares_memory(a, b) for b in g)]
-        groups = [g for g in groups if g not in overlapping] + [[a, *(b for g in overlapping for b in g)]]
+        groups = [g for g in groups if not any(g is o for o in overlapping)]
+        groups.append([a, *(b for g in overlapping for b in g)])
     shared = {id(a): n for n, g in enumerate(groups) if len(g) > 1 for a in g}
 
     def of(value: Any) -> Abstract:
