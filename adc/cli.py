@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _compile(options: argparse.Namespace) -> int:
     from adc.ahead import SUFFIXES, compile_ahead
-    from adc.dump import dump, resolve, stages_of, write_stage
+    from adc.dump import dump, language_of, resolve, stages_of, write_stage
     from adc.loading import load
     from adc.options import selection
 
@@ -90,7 +90,7 @@ def _compile(options: argparse.Namespace) -> int:
     if requested is not None:
         for stage in stages_of(requested):
             text = dump(subject, abstracts, stage, chosen)
-            write_stage(sys.stdout, f"{subject.name}: {stage}", text, "asm" if stage in ("asm", "plan") else "ir")
+            write_stage(sys.stdout, f"{subject.name}: {stage}", text, language_of(stage))
         if options.output is None:
             return 0
     output = options.output or Path(subject.name + SUFFIXES[options.emit])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import os
 import threading
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, overload
 
 from adc.backend.callable_type import NativeCallable
 from adc.compiler import Staged, Subject
@@ -31,8 +32,11 @@ class Dispatcher(NativeCallable):
     this. All others come here.
     """
 
-    def __init__(self, subject: Subject) -> None:
+    _kind: ClassVar[str]
+
+    def __init__(self, subject: Subject, chosen: Selection) -> None:
         self._subject = subject
+        self._chosen = chosen
         self._table: dict[tuple[Abstract, ...], list[Specialisation]] = {}
         self._here = threading.local()
 
@@ -80,7 +84,15 @@ class Dispatcher(NativeCallable):
             # The newest first: what was redefined does not come back as a rule.
             self._table[key] = [spec, *self._table.get(key, ())][:_KEPT]
             subject.last = key
-            return spec, values
+        if "ADC_DUMP_IR" in os.environ:
+            self._dump(key)
+        return spec, values
+
+    def _dump(self, key: tuple[Abstract, ...]) -> None:
+        """Show a function that was just compiled, as the environment variable ``ADC_DUMP_IR`` asks."""
+        from adc.dump import dump_requested
+
+        dump_requested(self._subject, key, self._chosen, self._kind)
 
     def _known(self) -> list[Specialisation]:
         return [spec for specs in self._table.values() for spec in specs]
@@ -92,9 +104,10 @@ _KEPT = 8  # specialisations for equal argument types that differ in what they r
 class GradientFunction(Dispatcher):
     """The gradient of a function, or its value and gradient: takes the function's arguments."""
 
+    _kind = "gradient"
+
     def __init__(self, subject: Subject, chosen: Selection, *, with_value: bool) -> None:
-        super().__init__(subject)
-        self._chosen = chosen
+        super().__init__(subject, chosen)
         self._with_value = with_value
 
     def _compile(self, staged: Staged) -> Specialisation:
@@ -106,6 +119,8 @@ class GradientFunction(Dispatcher):
 
 class _PullbackFunction(Dispatcher):
     """The forward half of pullbacks."""
+
+    _kind = "pullback"
 
     def _compile(self, staged: Staged) -> Specialisation:
         return PullbackCode(staged, self._miss)
@@ -119,20 +134,20 @@ class JitFunction(Dispatcher, Generic[P, R]):
     calls the function and returns its result and a ``Pullback``.
     """
 
+    _kind = "primal"
     grad: GradientFunction
     value_and_grad: GradientFunction
 
     def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options) -> None:
         if not isinstance(fn, types.FunctionType):
             raise ArgumentError(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
-        super().__init__(Subject(fn, Parameters(fn), options))
+        super().__init__(Subject(fn, Parameters(fn), options), chosen)
         functools.update_wrapper(self, fn)
         self.__dict__.pop("__adc__", None)
-        self._chosen = chosen
         self._gradients: dict[tuple[Selection, bool], GradientFunction] = {}
         self.grad = self._gradient(chosen, with_value=False)
         self.value_and_grad = self._gradient(chosen, with_value=True)
-        self._pullbacks = _PullbackFunction(self._subject)
+        self._pullbacks = _PullbackFunction(self._subject, chosen)
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Primal(staged, self._miss)

@@ -44,7 +44,10 @@ def stages_of(text: str) -> tuple[str, ...]:
 def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
     """The abstract arguments to show a function for: of a signature, of the last call, of its annotations."""
     if signature is not None:
-        found = tuple(parse_signature(signature))
+        try:
+            found = tuple(parse_signature(signature))
+        except ValueError as error:
+            raise ArgumentError(str(error)) from None
         if len(found) != len(subject.parameters.names):
             raise ArgumentError(
                 f"{subject.name} takes {len(subject.parameters.names)} arguments; the signature has {len(found)}"
@@ -52,7 +55,10 @@ def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
         return found
     if subject.last is not None:
         return subject.last
-    from_annotations = annotated(subject.fn)
+    try:
+        from_annotations = annotated(subject.fn)
+    except ValueError as error:
+        raise ArgumentError(f"{subject.name}: {error}") from None
     if from_annotations is not None:
         return tuple(from_annotations)
     raise ArgumentError(
@@ -70,14 +76,22 @@ def dump(
     kind: str = "gradient",
     locs: bool = False,
 ) -> str:
-    """A function at one stage, as text. ``kind``: the derivative that is meant, ``"gradient"`` or ``"pullback"``."""
+    """A function at one stage, as text.
+
+    ``kind``: with which derivative: ``"gradient"``, ``"pullback"``, or ``"primal"`` for none.
+    """
     (stage,) = stages_of(stage) if stage else ("simplified",)
     staged = Staged(subject, tuple(abstracts))
     if stage == "traced":
         return print_module(staged.traced().module, locs=locs)
     if stage == "simplified":
         return print_module(staged.simplified(staged.traced()), locs=locs)
-    if kind == "pullback":
+    if kind == "primal":
+        if stage in ("plan", "adjoint"):
+            raise DifferentiationError(f"the stage {stage} is one of the gradient")
+        traced = staged.traced()
+        module, roots = staged.simplified(traced), []
+    elif kind == "pullback":
         traced, names = staged.traced(), subject.parameters.names
         module, adjoint, plan = staged.split(traced, everything(names, staged.abstracts, traced))
         roots = [plan.augmented, plan.reverse]
@@ -92,26 +106,26 @@ def dump(
     with_primal = _part(staged.prepared(module), [traced.entry, *roots])
     if stage == "lowered":
         return print_module(with_primal, locs=locs)
-    from adc.native import compiled_text
+    from adc.native import compiled_text  # what only prints IR need not load the code generator
 
     optimized = compiled_text(with_primal, [traced.entry, *roots], parallel=subject.options.parallel)
     return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
 
 
-def dump_requested(
-    subject: Subject, abstracts: Sequence[Abstract], chosen: Selection, stream: TextIO | None = None
-) -> None:
-    """Print the stages that ``ADC_DUMP_IR`` asks for, to stderr."""
+def dump_requested(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection | None, kind: str) -> None:
+    """Print to stderr the stages that ``ADC_DUMP_IR`` names, for a function that was just compiled."""
     requested = os.environ.get("ADC_DUMP_IR")
     if requested is None:
         return
-    out = stream or sys.stderr
     for stage in stages_of(requested):
-        try:
-            text = dump(subject, abstracts, stage, chosen)
-        except DifferentiationError as error:
-            text = f"{error.message}\n"
-        write_stage(out, f"{subject.name}: {stage}", text, "asm" if stage == "asm" else "ir")
+        if kind == "primal" and stage in ("plan", "adjoint"):
+            continue
+        text = dump(subject, abstracts, stage, chosen, kind=kind)
+        write_stage(sys.stderr, f"{subject.name}: {stage}", text, language_of(stage))
+
+
+def language_of(stage: str) -> str:
+    return stage if stage in ("plan", "asm") else "ir"
 
 
 def _part(module: Module, roots: Sequence[str]) -> Module:

@@ -1,0 +1,240 @@
+"""The command line: what it prints, writes and returns, as a user sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PROGRAM = """\
+import math
+import numpy as np
+from adc import jit_grad
+
+
+@jit_grad
+def energy(u: "f64[:, ::1]", k: "f64"):
+    total = 0.0
+    for i in range(u.shape[0]):
+        for j in range(u.shape[1]):
+            total += math.sin(k * u[i, j])
+    return total
+
+
+@jit_grad
+def untyped(x, n):
+    return x ** n
+
+
+def plain(x: "f64") -> "f64":
+    return x * x
+
+
+@jit_grad
+def refused(x: "f64"):
+    with open("file"):
+        x += 1.0
+    return x
+
+
+@jit_grad
+def scaled(v: "f64[::1]", x: "f64"):
+    for i in range(len(v)):
+        v[i] *= x
+
+
+TABLE = np.ones(3)
+
+
+@jit_grad
+def reads_global(x: "f64"):
+    return x * TABLE[1]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    (tmp_path / "one.py").write_text("def only(x: 'f64'):\n    return x * x\n")
+    (tmp_path / "broken.py").write_text("def f(x):\n    return x +\n")
+    (tmp_path / "raises.py").write_text("a = 1\nb = a / 0\n")
+    return tmp_path
+
+
+def adc(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    command = [sys.executable, "-m", "adc", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment, check=False)
+
+
+def test_object_and_header(folder: Path) -> None:
+    run = adc(folder, "compile", "program.py:energy", "-o", "energy.o")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith("wrote energy.o and energy.h: energy, energy_grad, energy_aug, energy_rev\n")
+    assert "link with: cc main.c energy.o -lm" in run.stdout
+    assert (folder / "energy.o").read_bytes()[:4] == b"\x7fELF"
+    header = (folder / "energy.h").read_text()
+    for word in ("energy(", "energy_grad(", "u_shape0", "double *u_grad", "double k"):
+        assert word in header, word
+    symbols = (folder / "energy.o").read_bytes()
+    assert b"Py_" not in symbols and b"PyObject" not in symbols
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_linked_program(folder: Path) -> None:
+    adc(folder, "compile", "one.py", "-o", "only.o")
+    (folder / "main.c").write_text(
+        '#include <stdio.h>\n#include "only.h"\n'
+        "int main(void) { double y, g; if (only(3.0, &y) || only_grad(4.0, NULL, &g)) return 1;"
+        ' printf("%g %g\\n", y, g); return 0; }\n'
+    )
+    subprocess.run(["cc", "-Wall", "-Werror", "main.c", "only.o", "-lm", "-o", "main"], cwd=folder, check=True)
+    assert subprocess.run(["./main"], cwd=folder, capture_output=True, text=True).stdout == "9 8\n"
+
+
+@pytest.mark.parametrize(("emit", "suffix", "sign"), [("asm", ".s", ".text"), ("llvm", ".ll", "@only(double")])
+def test_text_output(folder: Path, emit: str, suffix: str, sign: str) -> None:
+    run = adc(folder, "compile", "one.py", "--emit", emit)
+    assert run.returncode == 0, run.stderr
+    assert sign in (folder / f"only{suffix}").read_text().replace('@"only"', "@only")
+    assert not (folder / "only.h").exists()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_shared_library(folder: Path) -> None:
+    import ctypes
+
+    assert adc(folder, "compile", "one.py", "--emit", "shared").returncode == 0
+    library = ctypes.CDLL(str(folder / "only.so"))
+    y = ctypes.c_double()
+    assert library.only(ctypes.c_double(5.0), ctypes.byref(y)) == 0 and y.value == 25.0
+
+
+def test_signature(folder: Path) -> None:
+    run = adc(folder, "compile", "program.py:untyped", "--signature", "f32, i64", "-o", "u.o")
+    assert run.returncode == 0, run.stderr
+    assert "float x" in (folder / "u.h").read_text()
+    missing = adc(folder, "compile", "program.py:untyped")
+    assert missing.returncode == 1 and "argument types of untyped are not known" in missing.stderr
+
+
+def test_argnums_and_names(folder: Path) -> None:
+    for option in (["--argnums", "0,1"], ["--argnames", "u,k"]):
+        assert adc(folder, "compile", "program.py:energy", "-o", "e.o", *option).returncode == 0
+        header = (folder / "e.h").read_text()
+        assert "u_grad" in header and "k_grad" in header
+    wrong = adc(folder, "compile", "program.py:energy", "--argnums", "x")
+    assert wrong.returncode == 1 and "--argnums takes positions" in wrong.stderr
+
+
+def test_function_without_a_float_result_has_a_pullback(folder: Path) -> None:
+    run = adc(folder, "compile", "program.py:scaled", "-o", "s.o")
+    assert run.returncode == 0, run.stderr
+    assert "wrote s.o and s.h: scaled, scaled_aug, scaled_rev" in run.stdout
+    assert "note: scaled returns None" in run.stderr
+
+
+def test_cpu(folder: Path) -> None:
+    assert adc(folder, "compile", "one.py", "--cpu", "x86-64-v3", "--emit", "asm").returncode == 0
+    assert "zmm" not in (folder / "only.s").read_text()
+
+
+@pytest.mark.parametrize("stage", ["traced", "simplified", "plan", "adjoint", "lowered", "llvm", "asm"])
+def test_dump_ir_is_plain_in_a_pipe(folder: Path, stage: str) -> None:
+    run = adc(folder, "compile", "program.py:energy", f"--dump-ir={stage}")
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.startswith(f"// energy: {stage}\n")
+    assert "\x1b[" not in run.stdout
+    assert not (folder / "energy.o").exists(), "only prints, unless an output is named"
+
+
+def test_dump_all_stages(folder: Path) -> None:
+    run = adc(folder, "compile", "one.py", "--dump-ir", "-o", "only.o")
+    titles = re.findall(r"^// only: (\w+)$", run.stdout, re.MULTILINE)
+    assert titles == ["traced", "simplified", "plan", "adjoint", "lowered", "llvm", "asm"]
+    assert (folder / "only.o").exists()
+
+
+def test_dump_ir_in_colours_on_a_terminal(folder: Path) -> None:
+    pty = pytest.importorskip("pty")
+    reader, writer = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
+    environment.pop("NO_COLOR", None)
+    command = [sys.executable, "-m", "adc", "compile", "one.py", "--dump-ir=traced"]
+    with subprocess.Popen(command, cwd=folder, stdout=writer, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(writer)
+        text = b""
+        while True:
+            try:
+                part = os.read(reader, 4096)
+            except OSError:
+                break
+            if not part:
+                break
+            text += part
+    os.close(reader)
+    assert process.returncode == 0
+    assert b"\x1b[" in text and b"func.func" in re.sub(rb"\x1b\[[0-9;]*m", b"", text)
+
+
+def test_dump_ir_variable(folder: Path) -> None:
+    run = adc(folder, "compile", "one.py", ADC_DUMP_IR="simplified")
+    assert run.stdout.startswith("// only: simplified\n")
+    code = "import one, adc; f = adc.jit_grad(one.only); print(f.grad(3.0))"
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{folder}", "ADC_DUMP_IR": "traced,adjoint"}
+    python = subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True)
+    assert python.stdout == "6.0\n"
+    assert re.findall(r"^// (.*)$", python.stderr, re.MULTILINE) == ["only: traced", "only: adjoint"]
+
+
+ERRORS = {
+    "no such file": (["nowhere.py"], "error: no such file: nowhere.py"),
+    "no such function": (["program.py:nothing"], "error: program.py has no function 'nothing'"),
+    "which function": (["program.py"], "error: which function of program.py is meant?"),
+    "refused source": (["program.py:refused"], "program.py:26:5"),
+    "broken source": (["broken.py:f"], "broken.py:2:"),
+    "a file that raises": (["raises.py:f"], "ZeroDivisionError"),
+    "reads a global": (["program.py:reads_global"], "error: reads_global reads the variable 'TABLE'"),
+    "unknown stage": (["one.py", "--dump-ir=nonsense"], "error: there is no stage 'nonsense'"),
+    "bad signature": (["one.py", "--signature", "f65"], "error: "),
+    "short signature": (["one.py", "--signature", "f64, f64"], "error: only takes 1 arguments"),
+    "no such directory": (["one.py", "-o", "no/where/x.o"], "error: "),
+    "no such argument": (["one.py", "--argnums", "3"], "error: only has no argument number 3"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(folder: Path, name: str) -> None:
+    arguments, message = ERRORS[name]
+    run = adc(folder, "compile", *arguments)
+    assert run.returncode == 1
+    assert message in run.stderr
+    assert run.stderr.startswith("error: ") and "Traceback" not in run.stderr
+    assert run.stdout == ""
+
+
+def test_refused_source_is_shown(folder: Path) -> None:
+    run = adc(folder, "compile", "program.py:refused")
+    assert '26 |     with open("file"):' in run.stderr and "^^^^" in run.stderr
+
+
+def test_help_and_version(folder: Path) -> None:
+    assert "compile" in adc(folder, "--help").stdout and adc(folder).returncode == 2
+    assert "--signature" in adc(folder, "compile", "--help").stdout
+    assert adc(folder, "--version").stdout.startswith("adc ")
+    assert adc(folder, "nonsense").returncode == 2
+
+
+def test_demo(folder: Path) -> None:
+    run = adc(folder, "demo", "--size", "20", "--output", "out")
+    assert run.returncode == 0, run.stderr
+    for text in ("func.func @misfit_loops.grad", "by central differences", "bit for bit", "recovered", "Times"):
+        assert text in run.stdout, text
+    assert {"misfit.o", "misfit.h"} <= {p.name for p in (folder / "out").iterdir()}
