@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import Trait
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, Type
 
 Roots = frozenset[Value]
 NONE: Roots = frozenset()
@@ -39,7 +39,9 @@ class Aliasing:
         self._module = module
         self._roots: dict[Value, Roots] = {}
         self._contents: dict[Value, Roots] = {}
+        self._declared: set[Value] = set()  # roots of which it is said what they held when they were unpacked
         self._distinct: dict[Value, tuple[object, int]] = {}
+        self._disjoint: set[frozenset[Value]] = set()  # pairs of results of one branch
         self._permutations: set[object] = set()
         self._changed = False
         leaders: dict[int, Value] = {}
@@ -58,6 +60,15 @@ class Aliasing:
         """The roots of the memrefs that a memref of memrefs may hold."""
         return frozenset().union(*(self._contents.get(root, NONE) for root in self.roots(memref)))
 
+    def reach(self, memref: Value) -> set[Value]:
+        """The roots of ``memref``, of the memrefs it may hold, and so on."""
+        found: set[Value] = set()
+        new = set(self.roots(memref))
+        while new:
+            found |= new
+            new = {inner for root in new for inner in self._contents.get(root, NONE)} - found
+        return found
+
     def may_overlap(self, a: Value, b: Value) -> bool:
         """Whether the two can share memory at a moment when both are in scope."""
         a, b = self._resolve(a), self._resolve(b)
@@ -65,6 +76,8 @@ class Aliasing:
             return True
         in_a, in_b = self._distinct.get(a), self._distinct.get(b)
         if in_a is not None and in_b is not None and in_a[0] is in_b[0]:
+            return False
+        if frozenset({a, b}) in self._disjoint:
             return False
         return bool(self.roots(a) & self.roots(b))
 
@@ -112,7 +125,18 @@ class Aliasing:
 
     def _load(self, op: Op) -> None:
         if isinstance(op.result.type, MemRefType):
-            self._add(op.result, self.contents(op.operands[0]))
+            container = op.operands[0]
+            self._add(op.result, self.contents(container) | self._held_outside(container, op.result.type))
+
+    def _held_outside(self, container: Value, t: MemRefType) -> Roots:
+        """What a container that came from outside (an argument, a record) may have held already.
+
+        That is anything from outside with elements of the same kind; the containers stand for what has no other name.
+        """
+        if not any(_is_foreign(root) and root not in self._declared for root in self.roots(container)):
+            return NONE
+        foreign = {root for roots in self._roots.values() for root in roots if _is_foreign(root)}
+        return frozenset(root for root in foreign if _kind(root.type) == _kind(t))
 
     def _store(self, op: Op) -> None:
         value, target = op.operands[:2]
@@ -129,10 +153,13 @@ class Aliasing:
 
     def _hold(self, container: Value, roots: Roots) -> None:
         for root in self.roots(container):
-            old = self._contents.get(root, NONE)
-            if not roots <= old:
-                self._contents[root] = old | roots
-                self._changed = True
+            self._hold_in(root, roots)
+
+    def _hold_in(self, root: Value, roots: Roots) -> None:
+        old = self._contents.get(root, NONE)
+        if not roots <= old:
+            self._contents[root] = old | roots
+            self._changed = True
 
     def _grow(self, op: Op) -> None:
         self._add(op.result, self.roots(op.operands[0]) | {op.result})
@@ -186,15 +213,26 @@ class Aliasing:
                     self._add(result, frozenset({leader.setdefault(root, result)}))
 
     def _unpack(self, op: Op) -> None:
-        """``roots`` of each unpacked memref: positions of function arguments, or negative numbers for other objects."""
-        given = op.attrs.get("roots") or ((-1,),) * len(op.results)
+        """``roots`` of each unpacked memref: positions of function arguments, or negative numbers for other objects.
+
+        ``contents``, likewise, of each memref of memrefs: all that can be reached through it.
+        """
         leader: dict[int, Value] = {}
+
+        def named(numbers: Sequence[int], result: Value) -> Roots:
+            return NONE.union(
+                *(self._roots[self.func.args[n]] if n >= 0 else {leader.setdefault(n, result)} for n in numbers)
+            )
+
+        given = op.attrs.get("roots") or ((-1,),) * len(op.results)
         for result, numbers in zip(op.results, given, strict=True):
-            for number in numbers:
-                if number >= 0:
-                    self._add(result, self._roots[self.func.args[number]])
-                else:
-                    self._add(result, frozenset({leader.setdefault(number, result)}))
+            self._add(result, named(numbers, result))
+        for result, numbers in zip(op.results, op.attrs.get("contents") or ((),) * len(op.results), strict=True):
+            if numbers:
+                inside = named(numbers, result)
+                for root in inside | self._roots[result]:
+                    self._declared.add(root)
+                    self._hold_in(root, inside)
 
     # Loops that permute what they carry ------------------------------------------------------------------------------
 
@@ -217,6 +255,17 @@ class Aliasing:
                 self._examine(op)
             for region in op.regions:
                 self._find_permutations(region)
+            if op.opdef is ops.if_:
+                self._compare_results(op)
+
+    def _compare_results(self, branch: Op) -> None:
+        """Two results of a branch do not overlap if neither side yields two memrefs for them that do."""
+        memrefs = [r for r in branch.results if isinstance(r.type, MemRefType)]
+        for n, a in enumerate(memrefs):
+            for b in memrefs[:n]:
+                sides = [region.terminator.operands for region in branch.regions]
+                if not any(self.may_overlap(side[a.index], side[b.index]) for side in sides):
+                    self._disjoint.add(frozenset({a, b}))
 
     def _examine(self, loop: Op) -> None:
         carried = permuted(loop)
@@ -229,6 +278,17 @@ class Aliasing:
         for k in carried:
             self._distinct[loop.regions[0].args[1 + k]] = (loop.regions[0], k)
             self._distinct[loop.results[k]] = (loop, k)
+
+
+def _is_foreign(root: Value) -> bool:
+    return root.op is None or root.op.opdef not in (ops.alloc, ops.grow)
+
+
+def _kind(t: Type) -> Type:
+    """The scalar at the bottom of memrefs, and of memrefs of memrefs."""
+    while isinstance(t, MemRefType):
+        t = t.element
+    return t
 
 
 def permuted(loop: Op) -> list[int]:

@@ -127,6 +127,9 @@ class _Marks:
             self._need(operand)
         if kind is ops.load or kind is ops.copy:
             self._read(self.alias.roots(op.operands[0]))
+        elif kind in (ops.store, ops.fill):
+            if isinstance(op.operands[0].type, MemRefType):
+                self._expose(op.operands[0])
         elif kind is ops.return_ or kind is ops.pack or (Trait.READS in kind.traits and kind is not ops.accumulate):
             for operand in op.operands:
                 if isinstance(operand.type, MemRefType):

@@ -223,10 +223,12 @@ class _Ownership:
             if not _refers(result.type):
                 continue
             for flags, values in zip(given, yields, strict=True):
-                if flags[k] is None:
-                    self._classes.union(result, values[k])
+                base = _base(values[k])
+                # What does not own its memory in this run has it from somebody in its class.
+                if flags[k] is self._true.result or (flags[k] is not None and self._classes.is_single(base)):
+                    self._classes.hold(result, base)
                 else:
-                    self._classes.hold(result, _base(values[k]))
+                    self._classes.union(result, values[k])
             if any(flags[k] is not None for flags in given):
                 for region, flags in zip(op.regions, given, strict=True):
                     region.terminator.add_operand(flags[k] or self._false.result)

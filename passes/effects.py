@@ -77,7 +77,7 @@ class Memory:
 
     def is_local(self, root: Value) -> bool:
         """Whether nothing but this activation of the function can reach the memory of ``root``."""
-        return root.op is not None and root.op.opdef in (ops.alloc, ops.grow) and root not in self.escaped
+        return _is_allocated(root) and root not in self.escaped
 
     def _visible(self, roots: Iterable[Value]) -> bool:
         return any(not self.is_local(root) for root in roots)
@@ -88,15 +88,16 @@ class Memory:
                 for operand in op.operands:
                     if isinstance(operand.type, MemRefType):
                         self.escaped |= self.reach(operand)
+            elif (
+                op.opdef in (ops.store, ops.fill)
+                and isinstance(op.operands[0].type, MemRefType)
+                and not all(_is_allocated(root) for root in self.roots(op.operands[1]))
+            ):
+                self.escaped |= self.reach(op.operands[0])
 
     def reach(self, memref: Value) -> set[Value]:
         """The roots of ``memref``, of the memrefs it may hold, and so on."""
-        found: set[Value] = set()
-        new = set(self.alias.roots(memref))
-        while new:
-            found |= new
-            new = {inner for root in new for inner in self.alias.contents(root)} - found
-        return found
+        return self.alias.reach(memref)
 
     def _compute(self, op: Op) -> Effects:
         traits = op.opdef.traits
@@ -141,6 +142,10 @@ class Memory:
                 if summary is None or position in summary.writes:
                     total.writes |= reach
         return total
+
+
+def _is_allocated(root: Value) -> bool:
+    return root.op is not None and root.op.opdef in (ops.alloc, ops.grow)
 
 
 @dataclass(frozen=True)

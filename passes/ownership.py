@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from adc.ir.core import Block, Value
+from adc.ir.types import MemRefType, RecordType
 
 
 class Classes:
@@ -26,14 +27,21 @@ class Classes:
         if leader is None:
             self._leader[value] = value
             self._members[value] = [value]
-            block = value.block
-            self._outermost[value] = self._depth.get(block, 0) if block is not None else 0
+            self._outermost[value] = self._place(value)
             return value
         while leader is not value:
             above = self._leader[leader]
             self._leader[value] = above
             value, leader = leader, above
         return leader
+
+    def _place(self, value: Value) -> int:
+        """Depth of the block that defines ``value``. Outside of all are arguments that may hold other memory."""
+        block = value.block
+        depth = self._depth.get(block, 0) if block is not None else 0
+        t = value.type
+        holds = isinstance(t, RecordType) or (isinstance(t, MemRefType) and isinstance(t.element, MemRefType))
+        return -1 if depth == 0 and value.op is None and holds else depth
 
     def union(self, a: Value, b: Value) -> None:
         """``a`` and ``b`` may be the same memory."""
@@ -46,6 +54,10 @@ class Classes:
         self._members[a] += self._members.pop(b)
         self._holds.setdefault(a, []).extend(self._holds.pop(b, ()))
         self._outermost[a] = min(self._outermost[a], self._outermost.pop(b))
+
+    def is_single(self, value: Value) -> bool:
+        """Whether ``value`` is alone in its class."""
+        return len(self._members[self.find(value)]) == 1
 
     def hold(self, holder: Value, held: Value) -> None:
         """``holder`` may own what ``held`` owned before."""

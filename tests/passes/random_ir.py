@@ -58,6 +58,19 @@ class Generator:
             build(ops.for_, [zero, ops.dim(v, dim=0), one], result_types=[], regions=[body])
             build(ops.return_, [ops.addf(z, const(1.0, f64))])
         self.module.add(callee)
+        callee = Func("h", [BUFFERS, f64], [], ["m", "z"])
+        m, z = callee.args
+        with insert_at(callee.body):
+            zero, one = const(0, index), const(1, index)
+            first, second = ops.load(m, zero), ops.load(m, one)
+            build(ops.fill, [const(3.0, f64), first])
+            build(ops.fill, [z, second])
+            fresh = ops.alloc(ops.dim(first, dim=0), type=VECTOR)
+            build(ops.copy, [first, fresh])
+            build(ops.fill, [const(4.0, f64), first])
+            build(ops.store, [fresh, m, one])
+            build(ops.return_, ())
+        self.module.add(callee)
 
     # Values -----------------------------------------------------------------------------------------------------------
 
@@ -215,6 +228,8 @@ class Generator:
             zero, one = const(0, index), const(1, index)
             build(ops.store, [self.pick(VECTOR), buffers, zero])
             build(ops.store, [self.pick(VECTOR), buffers, one])
+            if rng.random() < 0.5:
+                build(ops.call, [buffers, self.pick(f64)], {"callee": "h", "types": ()})
             self.add(ops.load(buffers, rng.choice([zero, one])))
         elif kind == "pack":
             values = [self.pick(f64), self.pick(index)]
