@@ -116,6 +116,8 @@ def _reachable_otherwise(func: Func, aliasing: Aliasing) -> set[int]:
         if op.opdef is ops.unpack:
             for numbers in op.attrs.get("roots") or ():
                 loose.update(n for n in numbers if n >= 0)
+        elif op.opdef is ops.load and isinstance(op.result.type, MemRefType):
+            loose.update(root.index for root in aliasing.roots(op.result) if root.owner is func.body)
         elif op.opdef in (ops.store, ops.fill) and isinstance(op.operands[0].type, MemRefType):
             for root in aliasing.roots(op.operands[0]):
                 if root.owner is func.body:

@@ -55,11 +55,14 @@ def while_(e: FunctionEmitter, op: Op) -> None:
 def if_(e: FunctionEmitter, op: Op) -> None:
     condition = e.scalar(op.operands[0])
     then, other, done = e.new_label(), e.new_label(), e.new_label()
-    e.branch_if(condition, then, other)
+    rare = op.attrs.get("adc.cold")  # the region that need not be fast
+    e.branch_if(condition, then, other, e.likely(rare == "else") if rare else "")
     arrivals: list[tuple[str, list[Operand]]] = []
-    for label, block in zip((then, other), op.regions, strict=True):
+    for label, block, name in zip((then, other), op.regions, ("then", "else"), strict=True):
         e.begin(label)
+        e.rare += name == rare
         values = [e[v] for v in e.lower_ops(block).operands]
+        e.rare -= name == rare
         arrivals.append((e.label, values))
         e.branch(done)
     e.begin(done)

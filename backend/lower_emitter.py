@@ -126,6 +126,7 @@ class FunctionEmitter:
         self.capture: Callable[[Value], Operand] | None = None
         self.label = "entry"
         self.outlined = False
+        self.rare = 0  # how many regions around the current place need not be fast
         self.library_calls = 0  # how many calls of the mathematics library were written
         self._count = 0
         self._fail_label = ""
@@ -276,9 +277,11 @@ class FunctionEmitter:
             self.cold.extend(f"  {line}{self.dbg}" for line in self.fail)
         return self._fail_label
 
-    def unlikely(self) -> str:
-        weights = self.module.metadata('!{!"branch_weights", i32 1048575, i32 1}')
-        return f", !prof {weights}"
+    def likely(self, then: bool) -> str:
+        """Metadata of a branch that nearly always goes to its first target, or never."""
+        weights = "i32 1048575, i32 1" if then else "i32 1, i32 1048575"
+        number = self.module.metadata(f'!{{!"branch_weights", {weights}}}')
+        return f", !prof {number}"
 
     def trap_unless(self, condition: str, site: Site, operands: Sequence[str] = ()) -> None:
         """Record an error and leave the function unless ``condition`` (i1) holds; ``operands`` are up to two i64."""
@@ -288,7 +291,7 @@ class FunctionEmitter:
         module.declare("adc_raise", f"declare void @adc_raise(ptr, i32, i64, i64) {SUPPORT} cold")
         good, bad, number = self.new_label(), self.new_label(), module.site(site)
         fail = self.fail_label()
-        self.branch_if(condition, good, bad, self.unlikely())
+        self.branch_if(condition, good, bad, self.likely(True))
         a, b = (*operands, "0", "0")[:2]
         self.cold += [
             f"{bad}:",
@@ -300,8 +303,7 @@ class FunctionEmitter:
     def fail_if(self, condition: str) -> None:
         """Leave the function with an error that was recorded already."""
         good = self.new_label()
-        weights = self.module.metadata('!{!"branch_weights", i32 1, i32 1048575}')
-        self.branch_if(condition, self.fail_label(), good, f", !prof {weights}")
+        self.branch_if(condition, self.fail_label(), good, self.likely(False))
         self.begin(good)
 
     # Operations -------------------------------------------------------------------------------------------------------

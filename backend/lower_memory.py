@@ -194,7 +194,7 @@ def grow(e: FunctionEmitter, op: Op) -> None:
     before = e.label
     enlarge, done = e.new_label(), e.new_label()
     room = e.let(f"icmp slt i64 {wanted}, {old.extents[0]}")
-    e.branch_if(room, done, enlarge, e.unlikely())
+    e.branch_if(room, done, enlarge, e.likely(True))
     e.begin(enlarge)
     twice = e.let(f"shl i64 {old.extents[0]}, 1")
     needed = e.let(f"add i64 {wanted}, 1")

@@ -495,3 +495,37 @@ func.func @main(%a: memref<?xf64>, %b: memref<?xf64>, %which: i1) -> (f64, index
 """,
     lambda: [[np.array([1.0, 2.0]), np.array([3.0]), which] for which in (True, False)],
 )
+
+program(
+    "a region that need not be fast",
+    """
+func.func @main(%a: memref<?xf64>, %n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %z = arith.constant 0.0 : f64
+  %m = memref.dim %a, 0 : memref<?xf64>
+  %ok = arith.cmpi sle, %n, %m : index
+  %s = scf.if %ok -> (f64) {
+    %t = scf.for %i = %c0 to %n step %c1 iter_args(%p = %z) -> (f64) {
+      %x = memref.load %a[%i] : memref<?xf64>
+      %q = arith.addf %p, %x : f64
+      scf.yield %q : f64
+    }
+    scf.yield %t : f64
+  } else {
+    %t = scf.for %i = %c0 to %n step %c1 iter_args(%p = %z) -> (f64) {
+      %j = arith.remsi %i, %m : index
+      %k = adc.bound %j, %m : index
+      %x = memref.load %a[%k] : memref<?xf64>
+      %q = arith.addf %p, %x : f64
+      memref.store %q, %a[%k] : memref<?xf64>
+      scf.yield %q : f64
+    }
+    scf.yield %t : f64
+  } {adc.cold = "else"}
+  func.return %s : f64
+}
+""",
+    lambda: [[rng().random(20), n] for n in (20, 5, 70)],
+    close=True,
+)
