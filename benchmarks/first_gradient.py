@@ -1,0 +1,72 @@
+"""From a fresh process to the first gradient of the stencil, import included, beside Numba compiling the function alone.
+
+    python benchmarks/first_gradient.py [--repeats N]
+
+Each is a process of its own, started in turn; the least time counts. The time of starting Python is in both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from timing import ratio, times
+
+STENCIL = """
+import math
+import numpy as np
+{imports}
+{decorator}
+def stencil(a, b, c):
+    total = 0.0
+    for i in range(len(a)):
+        total += math.sin(2 * a[i]) * math.cos(3 * b[i]) * 4 * c[i]
+    return total
+a = np.linspace(0.0, 1.0, 1000)
+{call}
+"""
+PROGRAMS = {
+    "adc: import, compile, gradient": STENCIL.format(
+        imports="from adc import jit_grad", decorator="@jit_grad(argnums=(0, 1, 2))", call="stencil.grad(a, a + 1.0, a + 2.0)"
+    ),
+    "Numba: import, compile, function": STENCIL.format(
+        imports="from numba import njit", decorator="@njit", call="stencil(a, a + 1.0, a + 2.0)"
+    ),
+    "NumPy: import": "import math\nimport numpy as np\na = np.linspace(0.0, 1.0, 1000)\n",
+}
+
+
+def run(program: str, folder: Path) -> float:
+    """Seconds that the program takes as a file run by a new Python."""
+    file = folder / "first_gradient_program.py"
+    file.write_text(program)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    start = time.perf_counter()
+    subprocess.run([sys.executable, str(file)], check=True, env=environment, cwd=folder)
+    return time.perf_counter() - start
+
+
+def main() -> int:
+    import tempfile
+
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=7)
+    options = parser.parse_args()
+    best = dict.fromkeys(PROGRAMS, float("inf"))
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(options.repeats):
+            for name, program in PROGRAMS.items():
+                best[name] = min(best[name], run(program, Path(folder)))
+    adc, numba, _ = best.values()
+    good = ratio("adc's first gradient / Numba's first call", adc / numba, 1.0)
+    times(best)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

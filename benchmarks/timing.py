@@ -1,0 +1,33 @@
+"""Timing for the benchmarks: the least of several repeats, of things that take turns, so that a busy moment hits all."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def least(candidates: Mapping[str, Callable[[], Any]], repeats: int = 15, warm: int = 2) -> dict[str, float]:
+    """Seconds that each takes at best. They run in turn, ``repeats`` times."""
+    for run in candidates.values():
+        for _ in range(warm):
+            run()
+    best = dict.fromkeys(candidates, float("inf"))
+    for _ in range(repeats):
+        for name, run in candidates.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def ratio(text: str, value: float, bound: float, *, at_least: bool = False) -> bool:
+    """Print a ratio and whether it keeps to its bound."""
+    good = value >= bound if at_least else value <= bound
+    print(f"{'ok ' if good else 'BAD'} {value:8.2f}  {text} (wanted: {'at least' if at_least else 'at most'} {bound:g})")
+    return good
+
+
+def times(seconds: Mapping[str, float]) -> None:
+    for name, value in seconds.items():
+        print(f"    {1e3 * value:10.3f} ms  {name}")
