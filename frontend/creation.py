@@ -1,18 +1,23 @@
-"""The arguments ``dtype`` and ``shape`` of functions that make arrays."""
+"""Arguments of functions that make arrays: dtypes, shapes, nested tuples of numbers."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
 
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.convert import as_scalar, convert, kind, trap_unless
+from adc.frontend.convert import as_scalar, convert, kind, promote_types, store_scalar, trap_unless
 from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.nests import allocate
 from adc.frontend.rules import static_of
-from adc.frontend.values import AbstractValue, Dim, Static, Tuple, describe_type, is_numeric
+from adc.frontend.values import AbstractValue, Array, Dim, Lazy, Static, Tuple, describe_type, is_numeric
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
-from adc.ir.types import Type, i64
+from adc.ir.types import Type, f64, i64
 
 
 def dtype_argument(v: AbstractValue | None, default: Type) -> Type:
@@ -51,3 +56,37 @@ def shape_argument(v: AbstractValue) -> list[Dim]:
             trap_unless(good, "ValueError", "negative dimensions are not allowed")
         result.append(value)
     return result
+
+
+def array_of(frame: Frame, value: Tuple, dtype: AbstractValue | None) -> Array:
+    """An array from nested tuples of numbers."""
+    shape: list[int] = []
+    level: list[AbstractValue] = [value]
+    while level and isinstance(level[0], Tuple):
+        lengths = {len(v.items) if isinstance(v, Tuple) else -1 for v in level}
+        if len(lengths) != 1:
+            raise refuse(current_loc(), "the rows differ in length")
+        shape.append(lengths.pop())
+        level = [item for v in level if isinstance(v, Tuple) for item in v.items]
+    if not all(is_numeric(v) for v in level):
+        raise refuse(current_loc(), "an array is made of numbers", "make it with np.zeros, and store the rows")
+    wanted = dtype_argument(dtype, _array_dtype(level))
+    result = allocate(frame, shape, wanted)
+    for k, item in enumerate(level):
+        place = [const_index(int(i)) for i in np.unravel_index(k, shape)]
+        store_scalar(item, result.memref, place, wanted)
+    return result
+
+
+def _array_dtype(numbers: Sequence[AbstractValue]) -> Type:
+    """The dtype of an array of numbers: here Python's count like NumPy's."""
+    dtypes = [as_scalar(v).dtype for v in numbers] or [f64]
+    return reduce(lambda a, b: promote_types(a, False, b, False), dtypes)
+
+
+def need_array(name: str, v: AbstractValue | None) -> Array | Lazy:
+    """An argument that has to be an array."""
+    if not isinstance(v, Array | Lazy):
+        shown = "nothing" if v is None else describe_type(v)
+        raise refuse(current_loc(), f"{name}() takes an array, not {shown}")
+    return v

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from adc.frontend import library_arrays, library_builtins, library_math, library_numpy
+from adc.frontend import library_arrays, library_builtins, library_math, library_numpy, library_reductions
 from adc.frontend.rules import Rule
 
 LIBRARY: dict[Any, Rule] = {
@@ -12,6 +12,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_builtins.TABLE,
     **library_numpy.TABLE,
     **library_arrays.TABLE,
+    **library_reductions.TABLE,
 }
 
 

@@ -1,22 +1,20 @@
-"""NumPy's functions that make, copy, reshape and reduce arrays."""
+"""NumPy's functions that make, copy and reshape arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from adc.frontend import arrays, nests, reductions, subscripts
+from adc.frontend import arrays, nests, subscripts
 from adc.frontend.attributes import extent, size
-from adc.frontend.convert import as_scalar, convert, promote_types, store_scalar, to_element
-from adc.frontend.creation import dtype_argument, shape_argument
+from adc.frontend.convert import as_scalar, convert, store_scalar, to_element
+from adc.frontend.creation import array_of, dtype_argument, need_array, shape_argument
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.loops import counted, make_range
-from adc.frontend.matmul import matmul
-from adc.frontend.methods import astype, copy, cumulative_axes, mean, reduce_with
+from adc.frontend.methods import astype, copy, cumulative_axes
 from adc.frontend.rules import Rule, no_keywords, positional, take
 from adc.frontend.values import (
     AbstractValue,
@@ -26,13 +24,14 @@ from adc.frontend.values import (
     Static,
     Tuple,
     describe_type,
+    dim_value,
     is_array,
-    is_numeric,
 )
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc
-from adc.ir.types import Type, f64, i64
+from adc.ir.core import Value
+from adc.ir.types import f64, i64
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -96,11 +95,7 @@ def _allocate_like(
 
 
 def _copy(frame: Frame, x: AbstractValue) -> AbstractValue:
-    if is_numeric(x):
-        x = _array_of(frame, Tuple((x,)), None)
-        assert isinstance(x, Array)
-        return subscripts.locate(x, [subscripts.Item(current_loc(), Static(0))])  # type: ignore[return-value]
-    return copy(frame, _need_array("np.copy", x))
+    return copy(frame, need_array("np.copy", x))
 
 
 def _array(name: str, copies: bool) -> Rule:
@@ -113,7 +108,7 @@ def _array(name: str, copies: bool) -> Rule:
                 return value
             return copy(frame, astype(value, wanted))
         if isinstance(value, Tuple):
-            return _array_of(frame, value, dtype)
+            return array_of(frame, value, dtype)
         raise refuse(
             current_loc(), f"{name}() of {describe_type(value)} is not supported", "pass an array or a tuple of numbers"
         )
@@ -121,74 +116,20 @@ def _array(name: str, copies: bool) -> Rule:
     return rule
 
 
-def _array_of(frame: Frame, value: Tuple, dtype: AbstractValue | None) -> Array:
-    """An array from nested tuples of numbers."""
-    shape: list[int] = []
-    level: list[AbstractValue] = [value]
-    while level and isinstance(level[0], Tuple):
-        lengths = {len(v.items) if isinstance(v, Tuple) else -1 for v in level}
-        if len(lengths) != 1:
-            raise refuse(current_loc(), "the rows differ in length")
-        shape.append(lengths.pop())
-        level = [item for v in level if isinstance(v, Tuple) for item in v.items]
-    if not all(is_numeric(v) for v in level):
-        raise refuse(current_loc(), "an array is made of numbers", "make it with np.zeros, and store the rows")
-    wanted = dtype_argument(dtype, _array_dtype(level))
-    result = nests.allocate(frame, shape, wanted)
-    for k, item in enumerate(level):
-        place = [const_index(int(i)) for i in np.unravel_index(k, shape)]
-        store_scalar(item, result.memref, place, wanted)
-    return result
-
-
-def _array_dtype(numbers: Sequence[AbstractValue]) -> Type:
-    """The dtype of an array of numbers: here Python's count like NumPy's."""
-    dtypes = [as_scalar(v).dtype for v in numbers] or [f64]
-    return reduce(lambda a, b: promote_types(a, False, b, False), dtypes)
-
-
-def _need_array(name: str, v: AbstractValue | None) -> Array | Lazy:
-    if not isinstance(v, Array | Lazy):
-        shown = "nothing" if v is None else describe_type(v)
-        raise refuse(current_loc(), f"{name}() takes an array, not {shown}")
-    return v
-
-
-def _reduction(name: str, r: reductions.Reduction) -> Rule:
-    def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-        value, axis = take(f"np.{name}", ["a", "axis"], args, kwargs)
-        if isinstance(value, Tuple):
-            value = _array_of(frame, value, None)
-        return reduce_with(frame, r, _need_array(f"np.{name}", value), axis)
-
-    return rule
-
-
-def _mean(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    value, axis = take("np.mean", ["a", "axis"], args, kwargs)
-    return mean(frame, _need_array("np.mean", value), axis)
-
-
-def _dot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    if is_numeric(a) or is_numeric(b):
-        return arrays.operate(frame, "*", a, b)
-    return matmul(frame, a, b)
-
-
 def _transpose(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     value, axes = take("np.transpose", ["a", "axes"], args, kwargs)
-    owner = _need_array("np.transpose", value)
+    owner = need_array("np.transpose", value)
     if axes is None:
         return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
     return subscripts.transpose(owner, cumulative_axes(axes, owner.rank))
 
 
 def _shape(frame: Frame, x: AbstractValue) -> AbstractValue:
-    return Tuple(tuple(extent(d) for d in _need_array("np.shape", x).dims))
+    return Tuple(tuple(extent(d) for d in need_array("np.shape", x).dims))
 
 
 def _size(frame: Frame, x: AbstractValue) -> AbstractValue:
-    return size(_need_array("np.size", x).dims)
+    return size(need_array("np.size", x).dims)
 
 
 def _ndim(frame: Frame, x: AbstractValue) -> AbstractValue:
@@ -203,7 +144,7 @@ def _arange(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     count = ops.maxsi(count, const_index(0))
     result = nests.allocate(frame, [count], i64)
 
-    def assign(i: list[Any]) -> None:
+    def assign(i: list[Value]) -> None:
         value = trip.value(trip.lower + i[0] * trip.step)
         store_scalar(Scalar(value, i64), result.memref, i, i64)
 
@@ -211,8 +152,24 @@ def _arange(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     return result
 
 
-def _axis_free(name: str, r: reductions.Reduction) -> dict[Any, Rule]:
-    return {getattr(np, name): _reduction(name, r)}
+def _linspace(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
+    start, stop, number = take("np.linspace", ["start", "stop", "num"], args, kwargs, 2)
+    count = shape_argument(Static(50) if number is None else number)[0]
+    low, high = (convert(as_scalar(v), f64) for v in (start, stop) if v is not None)
+    result = nests.allocate(frame, [count], f64)
+    last = ops.subi(dim_value(count), const_index(1))
+    gaps = ops.sitofp(ops.maxsi(last, const_index(1)), type=f64)
+    step = ops.divf(ops.subf(high, low), gaps)
+
+    def assign(i: list[Value]) -> None:
+        inner = ops.addf(ops.mulf(ops.sitofp(i[0], type=f64), step), low)
+        ends = ops.andi(
+            ops.cmpi(i[0], last, predicate="eq"), ops.cmpi(last, const_index(0), predicate="sgt")
+        )  # the last point is exact
+        build(ops.store, [ops.select(ends, high, inner), result.memref, *i])
+
+    nests.nest([count], assign)
+    return result
 
 
 TABLE: dict[Any, Rule] = {
@@ -228,14 +185,7 @@ TABLE: dict[Any, Rule] = {
     np.array: _array("np.array", copies=True),
     np.asarray: _array("np.asarray", copies=False),
     np.arange: _arange,
-    **_axis_free("sum", reductions.SUM),
-    **_axis_free("prod", reductions.PROD),
-    **_axis_free("min", reductions.MIN),
-    **_axis_free("max", reductions.MAX),
-    np.mean: _mean,
-    np.dot: positional("np.dot", 2, _dot),
-    np.vdot: positional("np.vdot", 2, _dot),
-    np.matmul: positional("np.matmul", 2, matmul),
+    np.linspace: _linspace,
     np.transpose: _transpose,
     np.shape: positional("np.shape", 1, _shape),
     np.size: positional("np.size", 1, _size),

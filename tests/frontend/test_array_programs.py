@@ -558,3 +558,28 @@ def test_arguments():
     check(constants_through_calls, lambda: (matrix(3, 2), 4))
     check(expression_arguments, lambda: (vector(4),))
     check(steps_in_callee, lambda: (9, 2))
+
+
+def statistics(x, y):
+    return (
+        np.var(x),
+        np.std(x * 2),
+        np.linalg.norm(x),
+        np.any(x > 1),
+        np.all(x < 100),
+        np.count_nonzero(x > 0),
+        np.outer(x, y + 1),
+        np.vdot(x, x),
+        np.any(x > 1e9),
+    )
+
+
+def spaced(a, b, n):
+    return np.linspace(a, b, n), np.linspace(0, 1, 5), np.linspace(b, a)
+
+
+def test_more_library():
+    check(statistics, lambda: (vector(5), vector(3)), rtol=1e-12)
+    check(statistics, lambda: (vector(5, np.int64), vector(3, np.float32)), rtol=1e-12)
+    for n in (0, 1, 2, 7):
+        check(spaced, lambda n=n: (0.5, 2.5, n), rtol=1e-12)
