@@ -8,6 +8,7 @@ Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, cha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.ir import ops
@@ -164,9 +165,9 @@ class _Differentiator:
             for k in cotangents_in:
                 sweep.add(cotangents, returned[k], next(inputs))
             if residuals:
-                roots = self._residual_roots(func, residuals, originals, kept, positions, augmented)
+                memory = self._residual_memory(func, residuals, originals, kept, positions, augmented)
                 types = tuple(v.type for v in residuals)
-                unpacked = build(ops.unpack, [next(inputs)], {"types": types, "roots": roots})
+                unpacked = build(ops.unpack, [next(inputs)], {"types": types, **memory})
                 root.values.update(zip(residuals, unpacked.results, strict=True))
             sweep.block(root, cotangents)
             out = [sweep.total(cotangents, originals[k]) for k in floats_out]
@@ -287,7 +288,7 @@ class _Differentiator:
                 rev.arg_attrs[new]["adc.alias"] = primal.arg_attrs[k]["adc.alias"] + SHADOW_ALIAS
         return rev
 
-    def _residual_roots(
+    def _residual_memory(
         self,
         func: Func,
         residuals: list[Value],
@@ -295,8 +296,11 @@ class _Differentiator:
         kept: tuple[int, ...],
         positions: list[int],
         augmented: Augmented,
-    ) -> tuple[tuple[int, ...], ...]:
-        """For each residual, what memory it may be of: an argument of the reverse function, or another object."""
+    ) -> dict[str, tuple[tuple[int, ...], ...]]:
+        """For each residual, what memory it may be of: an argument of the reverse function, or another object.
+
+        These are the attributes ``roots`` and ``contents`` of ``adc.unpack``.
+        """
         build_return = Op(ops.return_, (), ())
         func.body.append(build_return)
         aliasing = Aliasing(func, self.module)
@@ -308,11 +312,16 @@ class _Differentiator:
         for new, k in enumerate(positions, len(kept)):
             for root in aliasing.roots(augmented.companion[originals[k]]):
                 place.setdefault(root, new)
-        numbers: list[tuple[int, ...]] = []
-        for value in residuals:
-            roots = aliasing.roots(value) if isinstance(value.type, MemRefType) else frozenset()
-            numbers.append(tuple(sorted(place.setdefault(root, -1 - len(place)) for root in roots)))
-        return tuple(numbers)
+
+        def numbers(roots: Iterable[Value]) -> tuple[int, ...]:
+            return tuple(sorted(place.setdefault(root, -1 - len(place)) for root in roots))
+
+        memrefs = [v if isinstance(v.type, MemRefType) else None for v in residuals]
+        held = [aliasing.reach(v) - aliasing.roots(v) if v is not None else () for v in memrefs]
+        return {
+            "roots": tuple(numbers(aliasing.roots(v)) if v is not None else () for v in memrefs),
+            "contents": tuple(numbers(roots) for roots in held),
+        }
 
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
         wanted = {call.augmented for call in augmented.calls.values()}
