@@ -87,6 +87,7 @@ class _Ownership:
         self._depth: dict[Block, int] = {}
         self._classes = Classes(self._depth)
         self._fresh: set[Value] = set()  # memory that surely came to be in this function
+        self._owners: set[Value] = set()  # memrefs that have, or had, a flag
         self._true, self._false = (
             Op(ops.constant, (), (i1,), {"value": value, "type": i1}, loc=func.loc) for value in (1, 0)
         )
@@ -144,8 +145,12 @@ class _Ownership:
                 self._flow(op)
 
     def _own(self, scope: _Scope, memref: Value) -> None:
-        scope.flags[memref] = self._true.result
+        self._flag(scope, memref, self._true.result)
         self._fresh.add(memref)
+
+    def _flag(self, scope: _Scope, memref: Value, flag: Value) -> None:
+        scope.flags[memref] = flag
+        self._owners.add(memref)
 
     def _inside(self, scope: _Scope, depth: int) -> list[Value | None]:
         """Walk a region; flags of what its terminator gives away (None: borrowed)."""
@@ -224,15 +229,14 @@ class _Ownership:
                 continue
             for flags, values in zip(given, yields, strict=True):
                 base = _base(values[k])
-                # What does not own its memory in this run has it from somebody in its class.
-                if flags[k] is self._true.result or (flags[k] is not None and self._classes.is_single(base)):
+                if flags[k] is self._true.result or (flags[k] is not None and self._has_no_lender(base)):
                     self._classes.hold(result, base)
                 else:
                     self._classes.union(result, values[k])
             if any(flags[k] is not None for flags in given):
                 for region, flags in zip(op.regions, given, strict=True):
                     region.terminator.add_operand(flags[k] or self._false.result)
-                scope.flags[result] = op.add_result(i1)
+                self._flag(scope, result, op.add_result(i1))
         for memref in dict.fromkeys([*inner[0].changed, *inner[1].changed]):
             before = scope.flag(memref)
             assert before is not None
@@ -241,6 +245,10 @@ class _Ownership:
             scope.set(memref, op.add_result(i1))
         for s in inner:
             self._free(s)
+
+    def _has_no_lender(self, base: Value) -> bool:
+        """Whether no other value in sight owns the memory when the flag of ``base`` says that it does not."""
+        return not any(m is not base and m in self._owners for m in self._classes.members([self._classes.find(base)]))
 
     # Loops ------------------------------------------------------------------------------------------------------------
 
@@ -252,11 +260,11 @@ class _Ownership:
         inner = _Scope(body)
         for k, entry in zip(slots, entries, strict=True):
             op.add_operand(entry or self._false.result)
-            inner.flags[body.args[1 + k]] = body.add_arg(i1)
+            self._flag(inner, body.args[1 + k], body.add_arg(i1))
         given = self._inside(inner, depth + 1)
         for k in slots:
             body.terminator.add_operand(given[k] or self._false.result)
-            scope.flags[op.results[k]] = op.add_result(i1)
+            self._flag(scope, op.results[k], op.add_result(i1))
         taken = {k for k, entry in zip(slots, entries, strict=True) if entry is self._true.result}
         borrowed = [op.operands[3 + k] for k in range(count) if k not in taken]
         borrowed += [v for v, flag in zip(body.terminator.operands[:count], given, strict=True) if flag is None]
@@ -272,16 +280,16 @@ class _Ownership:
         first, second = _Scope(before), _Scope(after)
         for k, entry in zip(carried, entries, strict=True):
             op.add_operand(entry or self._false.result)
-            first.flags[before.args[k]] = before.add_arg(i1)
+            self._flag(first, before.args[k], before.add_arg(i1))
         given = self._inside(first, depth + 1)
         for k in passed:
             before.terminator.add_operand(given[1 + k] or self._false.result)
-            second.flags[after.args[k]] = after.add_arg(i1)
+            self._flag(second, after.args[k], after.add_arg(i1))
         back = self._inside(second, depth + 1)
         for k in carried:
             after.terminator.add_operand(back[k] or self._false.result)
         for k in passed:
-            scope.flags[op.results[k]] = op.add_result(i1)
+            self._flag(scope, op.results[k], op.add_result(i1))
         taken = {k for k, entry in zip(carried, entries, strict=True) if entry is self._true.result}
         borrowed = [op.operands[k] for k in range(counts[0]) if k not in taken]
         borrowed += [

@@ -55,10 +55,6 @@ class Classes:
         self._holds.setdefault(a, []).extend(self._holds.pop(b, ()))
         self._outermost[a] = min(self._outermost[a], self._outermost.pop(b))
 
-    def is_single(self, value: Value) -> bool:
-        """Whether ``value`` is alone in its class."""
-        return len(self._members[self.find(value)]) == 1
-
     def hold(self, holder: Value, held: Value) -> None:
         """``holder`` may own what ``held`` owned before."""
         self._holds.setdefault(self.find(holder), []).append(held)

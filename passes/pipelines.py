@@ -12,7 +12,16 @@ from adc.passes.ifconvert import IfConvert
 from adc.passes.licm import LICM
 from adc.passes.views import FoldViews
 
-SIMPLIFY: Pipeline = (Canonicalize(), FoldViews(), CSE(), LICM(), DeadStores(), Canonicalize(), CSE(), DCE())
+SIMPLIFY: Pipeline = (
+    FoldViews(),
+    Canonicalize(),
+    CSE(),
+    LICM(),
+    Canonicalize(),
+    CSE(memory=False),
+    DeadStores(),
+    DCE(),
+)
 """Clean up code that is to be analysed or differentiated further: traced code, and adjoint code in between."""
 
 FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
@@ -21,5 +30,5 @@ FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
 FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
-LOWER: Pipeline = (*SIMPLIFY, *FINISH, *FREE)
+LOWER: Pipeline = (*SIMPLIFY, IfConvert(), *FREE)
 """From differentiated code to code that is lowered."""
