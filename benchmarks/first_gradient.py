@@ -1,4 +1,4 @@
-"""From a fresh process to the first gradient of the stencil, import included, beside Numba compiling the function alone.
+"""From a fresh process to the first gradient of the stencil, import included, beside Numba compiling the function.
 
     python benchmarks/first_gradient.py [--repeats N]
 
@@ -14,7 +14,6 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 from timing import ratio, times
 
 STENCIL = """
@@ -32,7 +31,9 @@ a = np.linspace(0.0, 1.0, 1000)
 """
 PROGRAMS = {
     "adc: import, compile, gradient": STENCIL.format(
-        imports="from adc import jit_grad", decorator="@jit_grad(argnums=(0, 1, 2))", call="stencil.grad(a, a + 1.0, a + 2.0)"
+        imports="from adc import jit_grad",
+        decorator="@jit_grad(argnums=(0, 1, 2))",
+        call="stencil.grad(a, a + 1.0, a + 2.0)",
     ),
     "Numba: import, compile, function": STENCIL.format(
         imports="from numba import njit", decorator="@njit", call="stencil(a, a + 1.0, a + 2.0)"

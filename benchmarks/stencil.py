@@ -14,14 +14,11 @@ import argparse
 import math
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from adc import jit_grad, prange
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 from timing import least, ratio, times
 
 

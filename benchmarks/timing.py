@@ -1,4 +1,4 @@
-"""Timing for the benchmarks: the least of several repeats, of things that take turns, so that a busy moment hits all."""
+"""Timing for the benchmarks: the least of several repeats, of things that take turns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def least(candidates: Mapping[str, Callable[[], Any]], repeats: int = 15, warm: int = 2) -> dict[str, float]:
-    """Seconds that each takes at best. They run in turn, ``repeats`` times."""
+    """Seconds that each takes at best. They run in turn, ``repeats`` times, so that a busy moment hits all."""
     for run in candidates.values():
         for _ in range(warm):
             run()
@@ -24,7 +24,8 @@ def least(candidates: Mapping[str, Callable[[], Any]], repeats: int = 15, warm: 
 def ratio(text: str, value: float, bound: float, *, at_least: bool = False) -> bool:
     """Print a ratio and whether it keeps to its bound."""
     good = value >= bound if at_least else value <= bound
-    print(f"{'ok ' if good else 'BAD'} {value:8.2f}  {text} (wanted: {'at least' if at_least else 'at most'} {bound:g})")
+    limit = f"{'at least' if at_least else 'at most'} {bound:g}"
+    print(f"{'ok ' if good else 'BAD'} {value:8.2f}  {text} (wanted: {limit})")
     return good
 
 

@@ -160,8 +160,10 @@ def test_errors(name: str) -> None:
     if isinstance(raised.value, AdcError):
         frames = traceback.extract_tb(raised.value.__traceback__)
         layers = {"adc", "frontend", "passes", "backend", "ir"}
-        inside = [f"{Path(f.filename).parent.name}/{f.name}" for f in frames if Path(f.filename).parent.name in layers]
-        assert len(inside) <= 4 and all(name.startswith(("adc/", "backend/error")) for name in inside), f"shows adc's inside: {inside}"
+        places = [(Path(f.filename).parent.name, f.name) for f in frames]
+        inside = [f"{folder}/{name}" for folder, name in places if folder in layers]
+        face = [name for name in inside if name.startswith(("adc/", "backend/error"))]
+        assert inside == face and len(face) <= 4, f"shows adc's inside: {inside}"
         assert raised.value.render().startswith("error: ")
 
 

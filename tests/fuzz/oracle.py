@@ -1,8 +1,8 @@
 """The truth about a random program: plain Python, and differences of it in extended precision.
 
 The program's text is run unchanged for values. For derivatives it is run on 80-bit floats (``math`` is replaced by
-NumPy's functions, which take them), and its syntax tree is rewritten so that each comparison, ``abs``, ``min`` and ``max`` notes
-which way it went: a difference counts only if both sides went the same way as the point between them.
+NumPy's functions, which take them), and its syntax tree is rewritten so that each comparison, ``abs``, ``min`` and
+``max`` notes which way it went: a difference counts only if both sides went the same way as the point between them.
 """
 
 from __future__ import annotations
