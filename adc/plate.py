@@ -98,13 +98,15 @@ class Problem:
 
 
 def warm_plate(n: int) -> Array:
-    """A plate with a warm disc, a warm bar and a cold corner, in units of the greatest difference."""
+    """A plate with two warm spots, a warm bar and a cold spot, between 0 and 1."""
     y, x = np.mgrid[0:n, 0:n] / (n - 1)
-    plate = 0.2 + 0.1 * x
-    plate[(x - 0.35) ** 2 + (y - 0.35) ** 2 < 0.03] = 1.0
-    plate[(abs(x - 0.7) < 0.06) & (abs(y - 0.6) < 0.22)] = 0.75
-    plate[(x > 0.72) & (y < 0.22)] = 0.0
-    return np.ascontiguousarray(plate)
+
+    def spot(x0: float, y0: float, width: float, height: float) -> Array:
+        found: Array = np.exp(-(((x - x0) / width) ** 4) - ((y - y0) / height) ** 4)
+        return found
+
+    warm = 0.75 * spot(0.3, 0.32, 0.15, 0.15) + 0.6 * spot(0.66, 0.6, 0.07, 0.27) + 0.5 * spot(0.3, 0.75, 0.1, 0.1)
+    return np.ascontiguousarray(0.25 + warm - 0.25 * spot(0.75, 0.15, 0.12, 0.1))
 
 
 def step(u: Array, r: float) -> Array:
@@ -114,7 +116,7 @@ def step(u: Array, r: float) -> Array:
     return v
 
 
-def measured(n: int = 48, frames: int = 12, every: int = 4, r: float = 0.18, sigma: float = 0.03) -> Problem:
+def measured(n: int = 48, frames: int = 10, every: int = 8, r: float = 0.18, sigma: float = 0.03) -> Problem:
     """A problem with known answer: ``frames`` noisy frames of an n x n plate, the first after ``every`` steps."""
     rng = np.random.default_rng(7)
     truth = warm_plate(n)
@@ -123,7 +125,7 @@ def measured(n: int = 48, frames: int = 12, every: int = 4, r: float = 0.18, sig
         for _ in range(every):
             u = step(u, r)
         data.append(u + sigma * rng.standard_normal(u.shape))
-    return Problem(truth, r, np.array(data), every, sigma, smooth=20.0)
+    return Problem(truth, r, np.array(data), every, sigma, smooth=60.0)
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def recover(
     return Recovered(z[:-1].reshape(shape), float(_rate(z[-1])), tuple(history), evaluations, method)
 
 
-_STIFFNESS = 0.02  # r in a coordinate in which the misfit curves about as much as in a temperature
+_STIFFNESS = 0.2  # r in a coordinate in which the misfit curves about as much as in a temperature
 
 
 def _rate(s: float) -> float:
