@@ -12,6 +12,7 @@ from adc.passes.activity import Activity, Interface, analyse
 from adc.passes.demand import Augmented, CallPlan
 from adc.passes.insertion import Insertions
 from adc.passes.legality import Legality
+from adc.passes.rotate import rotate_while_loops
 from adc.passes.shadows import add_companions, add_counters
 from adc.passes.storage import Recipes
 
@@ -81,6 +82,7 @@ def augment(
     ``split`` differentiates a callee. ``shadow_args`` gives the companions of the function's arguments.
     """
     serialise_reductions(func)
+    rotate_while_loops(func)
     activity = analyse(module, func, interface)
     legality = Legality(module, func, activity.aliasing, stable)
     augmented = Augmented(module, func, activity, interface, direct)
