@@ -92,7 +92,7 @@ def _primal(staged: Staged, name: str) -> aot.Part:
 
 
 def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
-    traced, wanted = staged.traced_for(chosen)
+    traced, wanted = staged.traced_for([chosen])
     arguments = cabi.argument_names(traced.module.funcs[traced.entry])
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
     module = staged.prepared(module)

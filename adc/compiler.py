@@ -16,6 +16,7 @@ from adc.backend.abi import Signature
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract, Scalar
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, trace
+from adc.intermediate import shifted
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
@@ -68,11 +69,37 @@ class Staged:
         with self.measure("trace"):
             return trace(self.subject.fn, positional, keywords)
 
-    def traced_for(self, chosen: Selection) -> tuple[Traced, Wanted]:
-        """The function as its gradient is taken, and with respect to what. Raises if there is no such gradient."""
-        traced = self.traced()
+    def traced_for(self, chain: Sequence[Selection]) -> tuple[Traced, Wanted]:
+        """The function whose gradient is taken by the last of ``chain``, and with respect to what.
+
+        With more than one selection that function is itself a gradient, by those before. Raises if there is no such
+        gradient.
+        """
+        traced, wanted = self._selected(self.traced(), chain[0])
+        for chosen in chain[1:]:
+            traced, wanted = self._selected(self._differentiated(traced, wanted), chosen)
+        return traced, wanted
+
+    def _selected(self, traced: Traced, chosen: Selection) -> tuple[Traced, Wanted]:
+        for name in chosen.names:
+            if name not in self.subject.parameters.names and all(leaf.path[0] != name for leaf in traced.leaves):
+                traced = shifted(traced, name) or traced
         wanted = select(self.subject.name, self.subject.parameters.names, self.abstracts, traced, chosen)
         return with_float_result(self.subject, traced), wanted
+
+    def _differentiated(self, traced: Traced, wanted: Wanted) -> Traced:
+        """The gradient as a function to be differentiated again: it must be one float."""
+        by = traced.leaves[wanted.wrt[0]].abstract
+        if len(wanted.wrt) > 1 or not isinstance(by, Scalar) or not wanted.single:
+            raise DifferentiationError(
+                f"the gradient of {self.subject.name} is not one float, so it has no gradient",
+                help="differentiate by one float argument first",
+            )
+        module, adjoint = self.gradient(traced, wanted, with_value=False)
+        func = module.funcs[adjoint.name]
+        if len(func.args) > len(traced.leaves):
+            raise DifferentiationError(f"second derivatives of {self.subject.name} with overlapping arguments")
+        return replace(traced, module=module, entry=adjoint.name, result=ResultLeaf(0, by), mutated=frozenset())
 
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""

@@ -106,15 +106,25 @@ class GradientFunction(Dispatcher):
 
     _kind = "gradient"
 
-    def __init__(self, subject: Subject, chosen: Selection, *, with_value: bool) -> None:
-        super().__init__(subject, chosen)
+    def __init__(self, subject: Subject, chain: tuple[Selection, ...], *, with_value: bool) -> None:
+        super().__init__(subject, chain[-1])
+        self._chain = chain
         self._with_value = with_value
+        self._gradients: dict[tuple[Selection, bool], GradientFunction] = {}
 
     def _compile(self, staged: Staged) -> Specialisation:
-        return Gradient(staged, self._chosen, self._miss, with_value=self._with_value)
+        return Gradient(staged, self._chain, self._miss, with_value=self._with_value)
+
+    def _gradient(self, chosen: Selection, *, with_value: bool) -> GradientFunction:
+        """The gradient of this gradient."""
+        if self._with_value:
+            raise ArgumentError(f"value_and_grad of {self._subject.name} returns a tuple: differentiate its grad")
+        made = GradientFunction(self._subject, (*self._chain, chosen), with_value=with_value)
+        return self._gradients.setdefault((chosen, with_value), made)
 
     def __repr__(self) -> str:
-        return f"<{'value and gradient' if self._with_value else 'gradient'} of {self._subject.name}>"
+        what = "value and gradient of " if self._with_value else "gradient of "
+        return f"<{what}{'gradient of ' * (len(self._chain) - 1)}{self._subject.name}>"
 
 
 class _PullbackFunction(Dispatcher):
@@ -154,7 +164,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
 
     def _gradient(self, chosen: Selection, *, with_value: bool) -> GradientFunction:
         key = (chosen, with_value)
-        return self._gradients.setdefault(key, GradientFunction(self._subject, chosen, with_value=with_value))
+        return self._gradients.setdefault(key, GradientFunction(self._subject, (chosen,), with_value=with_value))
 
     def pullback(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
         """The result of a call, effects included, and the pullback of its cotangents."""
@@ -241,14 +251,22 @@ def _function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
     return known
 
 
+def _differentiable(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFunction:
+    return fn if isinstance(fn, GradientFunction) else _function_of(fn)
+
+
 def grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> GradientFunction:
-    """The gradient of a function that returns one float, as a function of the same arguments; see ``jit_grad``."""
-    return _function_of(fn)._gradient(selection(argnums, argnames), with_value=False)
+    """The gradient of a function that returns one float, as a function of the same arguments; see ``jit_grad``.
+
+    ``fn`` may be such a gradient itself, if that is one float: ``grad(grad(f))``. Besides parameters, ``argnames`` may
+    name captured variables, and local variables: the derivative by what is added to each value assigned to them.
+    """
+    return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=False)
 
 
 def value_and_grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> GradientFunction:
     """As ``grad``, returning ``(value, gradient)``."""
-    return _function_of(fn)._gradient(selection(argnums, argnames), with_value=True)
+    return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=True)
 
 
 def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pullback]:

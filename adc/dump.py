@@ -96,7 +96,7 @@ def dump(
         module, adjoint, plan = staged.split(traced, everything(names, staged.abstracts, traced))
         roots = [plan.augmented, plan.reverse]
     else:
-        traced, wanted = staged.traced_for(chosen or Selection())
+        traced, wanted = staged.traced_for([chosen or Selection()])
         module, adjoint = staged.gradient(traced, wanted, with_value=True)
         roots = [adjoint.name]
     if stage == "plan":

@@ -38,7 +38,7 @@ class Report:
 def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -> Report:
     """Compile the gradient as far as the IR goes, and report on it."""
     staged = Staged(subject, tuple(abstracts))
-    traced, wanted = staged.traced_for(chosen)
+    traced, wanted = staged.traced_for([chosen])
     _, adjoint = staged.gradient(traced, wanted, with_value=True)
     leaves = traced.leaves
     wrt = tuple(str(leaves[k].path[0]) + "".join(f"[{n}]" for n in leaves[k].path[1:]) for k in wanted.wrt)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,8 +118,10 @@ class Primal(Specialisation):
 class Gradient(Specialisation):
     """The gradient, with the value or without. Overlapping arguments take a way of their own through Python."""
 
-    def __init__(self, staged: Staged, selection: Selection, miss: Callable[..., Any], *, with_value: bool) -> None:
-        traced, self.wanted = staged.traced_for(selection)
+    def __init__(
+        self, staged: Staged, chain: Sequence[Selection], miss: Callable[..., Any], *, with_value: bool
+    ) -> None:
+        traced, self.wanted = staged.traced_for(chain)
         super().__init__(staged, traced)
         self.with_value = with_value
         assert isinstance(traced.result, ResultLeaf)

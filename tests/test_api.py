@@ -392,3 +392,54 @@ def test_traced_through_other_compiled_functions() -> None:
         return inner(x, x) * 2.0
 
     assert outer.grad(3.0) == 12.0
+
+
+# Gradients of gradients, and by values inside -------------------------------------------------------------------------
+
+
+def test_second_derivatives(engine: str) -> None:
+    @jit(engine)
+    def f(x, v, n):
+        total = 0.0
+        for i in range(len(v)):
+            y = x
+            for _ in range(n):
+                y = math.sin(y) * v[i] + x * x
+            total += y * y
+        return total
+
+    v = np.array([0.3, 0.7, -0.2])
+    first, second = adc.grad(f), adc.grad(adc.grad(f))
+    h = 1e-5
+    numeric = (first(0.4 + h, v, 3) - first(0.4 - h, v, 3)) / (2 * h)
+    assert second(0.4, v, 3) == pytest.approx(numeric, rel=1e-8)
+    third = adc.grad(second)
+    assert third(0.4, v, 3) == pytest.approx((second(0.4 + h, v, 3) - second(0.4 - h, v, 3)) / (2 * h), rel=1e-7)
+    assert repr(second) == "<gradient of gradient of f>"
+
+
+def test_mixed_second_derivative(engine: str) -> None:
+    @jit(engine)
+    def f(x, y):
+        return math.sin(x * y) * x
+
+    def mixed(x, y):
+        return 2 * x * math.cos(x * y) - x * x * y * math.sin(x * y)
+
+    assert adc.grad(adc.grad(f, 0), 1)(0.7, 1.3) == pytest.approx(mixed(0.7, 1.3), rel=1e-14)
+    assert adc.grad(adc.grad(f, 1), 0)(0.7, 1.3) == pytest.approx(mixed(0.7, 1.3), rel=1e-14)
+
+
+def test_local_variables_by_name(engine: str) -> None:
+    @jit(engine)
+    def f(x, n):
+        y = x
+        for _ in range(n):
+            step = y * 0.5
+            y = y + step * x
+        return y
+
+    # With y' = y + (y/2 + s) x for each of n steps: d/ds = x sum of (1 + x/2)^k for k < n.
+    x, n = 0.4, 5
+    expected = x * sum((1 + x / 2) ** k for k in range(n))
+    assert adc.grad(f, argnames="step")(x, n)["step"] == pytest.approx(expected, rel=1e-13)

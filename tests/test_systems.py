@@ -425,6 +425,21 @@ def test_5_graph_gradient() -> None:
         return x * x + 2 * x
 
     assert adc.value_and_grad(h)(2.0) == (8.0, 6.0)
+    assert adc.grad(adc.grad(h))(2.0) == 2.0
+    assert adc.value_and_grad(adc.grad(h))(3.0) == (8.0, 2.0)
+
+
+def test_5_graph_gradient_of_named_values() -> None:
+    def h(x):
+        square = x * x
+        double = 2 * x
+        both = square + double
+        return both * both
+
+    x, both = 2.0, 8.0
+    gradients = adc.grad(h, argnames=("x", "square", "double", "both"))(x)
+    by_both = 2 * both
+    assert gradients == {"x": by_both * (2 * x + 2), "square": by_both, "double": by_both, "both": by_both}
 
 
 def test_5_simple_stencil() -> None:
