@@ -190,6 +190,10 @@ class Analysis:
             return self.aliasing.roots(a.base).isdisjoint(self.aliasing.roots(b.base))
         return not self.aliasing.may_overlap(a.base, b.base)
 
+    def apart_now(self, a: Value, b: Value) -> bool:
+        """Whether two memrefs do not overlap at a moment when both are in scope."""
+        return not self.aliasing.may_overlap(a, b)
+
     def independent(self, a: Access, b: Access, loop: Op) -> bool:
         """Whether ``a`` and ``b``, in different iterations of ``loop``, always touch different elements."""
         if a.base is not b.base or inside(a.base, loop) or a.where is None or b.where is None:

@@ -22,13 +22,17 @@ from adc.ir.alias import strip_views
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.rewrite import erase_if
+from adc.ir.types import i1
+from adc.passes import zeroing
 from adc.passes.cold import warm_regions
 from adc.passes.dependence import Access, Analysis
 from adc.passes.effects import Summaries
 from adc.passes.fission import Fission, effects_left
+from adc.passes.gather import Axis, Fresh, Gather, by_recomputation, clear
 from adc.passes.hoist_sums import HoistSums
 from adc.passes.parallel_plan import ParallelPlan, ShadowPlan, lines_of
 from adc.passes.parallelise import mark_threads
+from adc.passes.stencils import Stencil, recognise
 
 MAX_PASSES = 8  # more loops than that for one array are not better than one that is sequential
 
@@ -64,6 +68,8 @@ class _Lowering:
         self.analysis = Analysis(func, module, summaries)
         self.plans: list[ShadowPlan] = []
         self._noted: set[Value] = set()
+        self._entry: list[Op] = []  # constants for the start of the function
+        self._after: dict[Op, Block] = {}
 
     def run(self) -> list[ShadowPlan]:
         sums = HoistSums(self.func, self.analysis)
@@ -71,6 +77,7 @@ class _Lowering:
         self._noted |= sums.bases
         self._block(self.func.body)
         self._finish(self.func.body, None)
+        self.func.body.set_ops([*self._entry, *self.func.body.ops])
         return sums.plans + self.plans
 
     def _block(self, block: Block) -> None:
@@ -86,17 +93,21 @@ class _Lowering:
                     self._block(region)
                 else:
                     _serialise(region)
+            if op in self._after:
+                for added in self._after[op].ops:
+                    new.append(added)
         block.set_ops(new.ops)
 
     def _parallel(self, loop: Op, block: Block) -> None:
         """Append what ``loop`` becomes to ``block``."""
         groups = self._conflicting(loop)
         serial: list[Op] = []
-        if groups:
-            fission = Fission(self.analysis, loop)
-            for group, reason in groups:
-                if not self._solve(group, reason, fission, block):
-                    serial += group
+        fission = Fission(self.analysis, loop)
+        for group, reason in groups:
+            if not self._solve(group, reason, fission, block):
+                serial += group
+        if not serial:
+            self._plain(fission, {op for group, _ in groups for op in group}, block)
         if serial:
             loop = to_sequential(loop)
         elif not effects_left(loop, set()):
@@ -148,17 +159,71 @@ class _Lowering:
 
     def _solve(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
         """Append nests that do ``group``, which is then erased from the old one; False if that cannot be done."""
-        for solve in (self._passes, self._alone):
+        for solve in (self._gather, self._passes, self._alone):
             if solve(group, reason, fission, block):
                 _erase(fission.loop, set(group))
                 return True
         self._note(group, "serial", reason)
         return False
 
+    def _plain(self, fission: Fission, done: set[Op], block: Block) -> None:
+        """Terms that never meet: nothing to do, unless what they are added to is known to be zero."""
+        body = fission.loop.parent
+        if body is None or body.parent_op is None or body.parent_op.opdef is not ops.for_:
+            return
+        groups: dict[Value, list[Op]] = {}
+        for access in fission.accesses.found:
+            if access.kind == "accumulate" and access.op not in done:
+                groups.setdefault(access.base, []).append(access.op)
+        for group in groups.values():
+            if self._gather(group, "", fission, block, only_fresh=True):
+                _erase(fission.loop, set(group))
+
     def _note(self, group: list[Op], kind: str, reason: str) -> None:
         base = strip_views(group[0].operands[1])
         self._noted.add(base)
         self.plans.append(ShadowPlan(group[0].loc, base.hint, kind, reason))
+
+    def _gather(
+        self, group: list[Op], reason: str, fission: Fission, block: Block, *, only_fresh: bool = False
+    ) -> bool:
+        """Each element collects its terms. ``only_fresh``: only if that does away with zeroing it beforehand."""
+        stencils = recognise(fission, group)
+        if isinstance(stencils, str):
+            return False
+        needed = fission.slice(op.operands[0] for op in group) | set(group)
+        if fission.obstacle(needed, group) is not None:
+            return False
+        pending = zeroing.find(fission, stencils[0], group) if len(stencils) == 1 else None
+        if only_fresh and pending is None:
+            return False
+        threads = bool(fission.loop.attrs.get("threads"))
+        with insert_at(block, group[0].loc):
+            fresh = None if pending is None else self._postpone(pending, stencils[0])
+            for stencil in stencils:
+                axes = [Axis(self.analysis.forms, loop, block) for loop in stencil.loops]
+                Gather(stencil, axes, by_recomputation(fission, stencil, axes), threads, fresh).build()
+        count = sum(len(stencil.shifts) for stencil in stencils)
+        text = f"{count} offset{'s' if count > 1 else ''}" if not only_fresh else ""
+        if pending is not None:
+            text += ", onto elements known to be zero" if text else "onto elements known to be zero"
+            _erase(fission.loop, {pending.store})
+        self._note(group, "plain" if only_fresh else "gather", text)
+        return True
+
+    def _postpone(self, pending: zeroing.Pending, stencil: Stencil) -> Fresh:
+        """Leave the zeroing to the next step, at the insertion point in the body of the time loop."""
+        loop, body = pending.loop, pending.loop.regions[0]
+        yes, no = (Op(ops.constant, (), (i1,), {"value": v, "type": i1}, loc=loop.loc) for v in (1, 0))
+        self._entry += [yes, no]
+        loop.add_operand(no.result)
+        before = body.add_arg(i1, "pending")
+        body.terminator.add_operand(yes.result)
+        after = loop.add_result(i1, "pending")
+        base = loop.results[pending.position]
+        with insert_at(self._after.setdefault(loop, Block()), loop.loc):
+            clear(stencil, base, pending.shift, after, self.analysis.forms)
+        return Fresh(before, pending.shift)
 
     def _passes(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
         """One nest for each set of terms that never meet."""

@@ -1,0 +1,275 @@
+"""lower-accumulate: sums into shadows are right in any order of parallel iterations, and as parallel as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adc.ir import interpreter, ops
+from adc.ir.core import Module
+from adc.ir.parser import parse_module
+from adc.ir.verifier import verify
+from adc.passes.base import run_pipeline
+from adc.passes.lower_accumulate import lower_accumulate
+from adc.passes.pipelines import SIMPLIFY
+
+V = "memref<?xf64>"
+M = "memref<?x?xf64>"
+C = "memref<?x?x?xf64>"
+S = "memref<f64>"
+SHAPES = {1: V, 2: M, 3: C}
+NUMBERS = range(-6, 25)
+CONSTANTS = "".join(f"  %c{k} = arith.constant {k} : index\n" for k in NUMBERS).replace("%c-", "%m")
+
+
+def number(k: int) -> str:
+    return f"%m{-k}" if k < 0 else f"%c{k}"
+
+
+def program(params: str, body: str) -> Module:
+    module = parse_module(f"func.func @f({params}) {{\n{CONSTANTS}{body}\n  func.return\n}}")
+    verify(module)
+    return module
+
+
+def arrays(seed: int, *shapes: tuple[int, ...]) -> list[np.ndarray[Any, Any]]:
+    """Of small integers, so that sums are exact in any order."""
+    rng = np.random.default_rng(seed)
+    return [rng.integers(-8, 9, shape).astype(float) for shape in shapes]
+
+
+def run(module: Module, args: Sequence[Any], order: interpreter.Order = interpreter.forward) -> list[Any]:
+    args = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    interpreter.run(module, "f", args, order=order)
+    return [a.tolist() if isinstance(a, np.ndarray) else a for a in args]
+
+
+def check(module: Module, inputs: Sequence[Sequence[Any]]) -> list[str]:
+    """Lower, and compare in several orders with what was computed before; the kinds of the plan."""
+    before = [run(module, args) for args in inputs]
+    plan = lower_accumulate(module)
+    verify(module)
+    assert not any(op.opdef is ops.accumulate for op in module.funcs["f"].walk())
+    for simplify in (False, True):
+        if simplify:
+            module = run_pipeline(module, SIMPLIFY, verify=True)
+        for args, expected in zip(inputs, before, strict=True):
+            for order in (interpreter.forward, interpreter.backward, interpreter.shuffled(7)):
+                assert run(module, args, order) == expected
+    return [p.kind for p in plan.shadows["f"]]
+
+
+def nest(body: str, lower: Sequence[str], upper: Sequence[str], steps: Sequence[str] = ("%c1",) * 3) -> str:
+    """Parallel loops ``%i0``, ``%i1``, ... around ``body``."""
+    lines = [
+        f"scf.parallel (%i{d}) = ({low}) to ({high}) step ({step}) {{"
+        for d, (low, high, step) in enumerate(zip(lower, upper, steps))
+    ]
+    return "\n".join([*lines, body, *("}" for _ in lines[:-1]), "} {threads = true}"])
+
+
+def shifted(counters: Sequence[str], offset: Sequence[int], tag: str) -> tuple[str, str]:
+    """Code and names of the subscripts ``counters + offset``."""
+    names, lines = [], []
+    for d, (i, o) in enumerate(zip(counters, offset, strict=True)):
+        names.append(f"%{tag}_{d}")
+        lines.append(f"%{tag}_{d} = arith.addi {i}, {number(o)} : index")
+    return "\n".join(lines), ", ".join(names)
+
+
+def stencil(
+    offsets: Sequence[Sequence[int]],
+    lower: Sequence[str],
+    upper: Sequence[str],
+    steps: Sequence[str],
+    target: Sequence[int] = (0, 0, 0),
+) -> str:
+    """The adjoint of ``v[i + target] = sum(c_k * w[i + target] * u[i + o_k])``."""
+    rank = len(lower)
+    t, i = SHAPES[rank], [f"%i{d}" for d in range(rank)]
+    code, own = shifted(i, target[:rank], "own")
+    lines = [
+        code,
+        f"%g = memref.load %vbar[{own}] : {t}",
+        f"memref.store %zero, %vbar[{own}] : {t}",
+        f"%w = memref.load %u[{own}] : {t}",
+    ]
+    for k, offset in enumerate(offsets):
+        code, at = shifted(i, offset, f"s{k}")
+        lines += [
+            code,
+            f"%x{k} = arith.constant {float(k + 1)} : f64",
+            f"%y{k} = arith.mulf %g, %x{k} : f64",
+            f"%z{k} = arith.mulf %y{k}, %w : f64" if k % 2 else f"%z{k} = arith.addf %y{k}, %g : f64",
+            f"adc.accumulate %z{k}, %ubar[{at}] : {t}",
+        ]
+    return "%zero = arith.constant 0.0 : f64\n" + nest("\n".join(lines), lower, upper, steps)
+
+
+# One kind after the other ---------------------------------------------------------------------------------------------
+
+
+def test_plain() -> None:
+    body = nest(
+        f"""%g = memref.load %vbar[%i0] : {V}
+  %zero = arith.constant 0.0 : f64
+  memref.store %zero, %vbar[%i0] : {V}
+  adc.accumulate %g, %ubar[%i0] : {V}
+  adc.accumulate %g, %ubar[%i0] : {V}""",
+        ["%c0"],
+        ["%n"],
+    )
+    module = program(f"%ubar: {V}, %vbar: {V}, %n: index", body)
+    assert check(module, [[*arrays(n, (9,), (9,)), n] for n in (0, 1, 9)]) == ["plain"]
+
+
+def test_scalars_are_reduced() -> None:
+    body = nest(
+        f"""%g = memref.load %vbar[%i0, %i1] : {M}
+  adc.accumulate %g, %c[] : {S}
+  %p = arith.cmpi slt, %i0, %i1 : index
+  scf.if %p {{
+    adc.accumulate %g, %w[%k] : {V}
+  }}""",
+        ["%c0", "%c0"],
+        ["%n", "%n"],
+    )
+    module = program(f"%c: {S}, %w: {V}, %vbar: {M}, %n: index, %k: index", body)
+    inputs = [[*arrays(n, (), (3,), (6, 6)), n, k] for n, k in ((0, 7), (1, 2), (6, 0), (6, 2))]
+    assert check(module, inputs) == ["reduction", "reduction"]
+    assert any(op.opdef is ops.parallel and op.attrs.get("threads") for op in module.funcs["f"].walk())
+
+
+def test_indirect_is_serial_and_leaves_the_rest_parallel() -> None:
+    body = nest(
+        f"""%g = memref.load %vbar[%i0] : {V}
+  %zero = arith.constant 0.0 : f64
+  memref.store %zero, %vbar[%i0] : {V}
+  adc.accumulate %g, %wbar[%i0] : {V}
+  %k = memref.load %index[%i0] : memref<?xindex>
+  adc.accumulate %g, %ubar[%k] : {V}""",
+        ["%c0"],
+        ["%n"],
+    )
+    module = program(f"%ubar: {V}, %vbar: {V}, %wbar: {V}, %index: memref<?xindex>, %n: index", body)
+    index = np.array([3, 3, 0, 1, 3])
+    assert check(module, [[*arrays(n, (4,), (5,), (5,)), index, n] for n in (0, 3, 5)]) == ["serial", "plain"]
+    loops = [op.opdef for op in module.funcs["f"].walk() if op.opdef in (ops.for_, ops.parallel)]
+    assert loops == [ops.for_, ops.parallel]
+
+
+# Stencils -------------------------------------------------------------------------------------------------------------
+
+
+def stencil_module(offsets: Sequence[Sequence[int]], steps: Sequence[str], name: str = "%n") -> Module:
+    rank = len(steps)
+    bounds = [f"{name}{d}" for d in range(rank)]
+    params = ", ".join(
+        [f"{a}: {SHAPES[rank]}" for a in ("%ubar", "%vbar", "%u")]
+        + [f"%lo{d}: index, %n{d}: index" for d in range(rank)]
+    )
+    return program(params, stencil(offsets, [f"%lo{d}" for d in range(rank)], bounds, steps))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_random_stencils(data: st.DataObject) -> None:
+    """Gaps, one-sided ones, one point, steps, domains shorter than the stencil down to nothing."""
+    rank = data.draw(st.integers(1, 3))
+    radius = data.draw(st.sampled_from([1, 1, 2, 3] if rank < 3 else [1]))
+    point = st.tuples(*[st.integers(-radius, radius)] * rank)
+    offsets = data.draw(st.lists(point, min_size=1, max_size=5 if rank < 3 else 4))
+    steps = [f"%c{data.draw(st.sampled_from([1, 1, 1, 2, 3]))}" for _ in range(rank)]
+    module = stencil_module(offsets, steps)
+    inputs = []
+    for seed in range(5):
+        sizes = data.draw(st.tuples(*[st.integers(0, 8 if rank < 3 else 4)] * rank))
+        bounds = [b for n in sizes for b in (radius, radius + n)]
+        shape = tuple(n + 2 * radius for n in sizes)
+        inputs.append([*arrays(seed, shape, shape, shape), *bounds])
+    kinds = check(module, inputs)
+    assert set(kinds) <= {"gather", "plain"}
+
+
+def time_loop(body: str, t: str) -> str:
+    return f"""
+  %r, %s = scf.for %step = %c0 to %nt step %c1 iter_args(%ubar = %a, %vbar = %b) -> ({t}, {t}) {{
+    {body}
+    scf.yield %vbar, %ubar : {t}, {t}
+  }}"""
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_swapped_shadows(data: st.DataObject) -> None:
+    """Zeroing that is left to the next step, for zero steps and more, where the two domains differ too."""
+    rank = data.draw(st.integers(1, 2))
+    point = st.tuples(*[st.integers(-2, 2)] * rank)
+    offsets = data.draw(st.lists(point, min_size=1, max_size=4))
+    target = data.draw(point)
+    steps = [f"%c{data.draw(st.sampled_from([1, 1, 1, 2]))}" for _ in range(rank)]
+    t = SHAPES[rank]
+    lower, upper = [f"%lo{d}" for d in range(rank)], [f"%n{d}" for d in range(rank)]
+    params = ", ".join(
+        [f"{a}: {t}" for a in ("%a", "%b", "%u")] + [f"%lo{d}: index, %n{d}: index" for d in range(rank)]
+    )
+    module = program(f"{params}, %nt: index", time_loop(stencil(offsets, lower, upper, steps, target), t))
+    inputs = []
+    for seed in range(6):
+        sizes = data.draw(st.tuples(*[st.integers(0, 8)] * rank))
+        bounds = [b for n in sizes for b in (2, 2 + n)]
+        shape = tuple(n + 4 for n in sizes)
+        inputs.append([*arrays(seed, shape, shape, shape), *bounds, seed % 4])
+    check(module, inputs)
+
+
+def test_three_buffers() -> None:
+    """The wave equation: the oldest buffer is overwritten; its shadow gets one term, onto what was zeroed before."""
+    body = nest(
+        f"""%g = memref.load %nbar[%i0] : {V}
+    memref.store %zero, %nbar[%i0] : {V}
+    %l = arith.subi %i0, %c1 : index
+    %r = arith.addi %i0, %c1 : index
+    adc.accumulate %g, %ubar[%l] : {V}
+    adc.accumulate %g, %ubar[%r] : {V}
+    adc.accumulate %g, %pbar[%i0] : {V}""",
+        ["%c1"],
+        ["%n"],
+    )
+    module = program(
+        f"%a: {V}, %b: {V}, %c: {V}, %n: index, %nt: index",
+        f"""%zero = arith.constant 0.0 : f64
+  %x, %y, %z = scf.for %t = %c0 to %nt step %c1 iter_args(%pbar = %a, %ubar = %b, %nbar = %c) -> ({V}, {V}, {V}) {{
+    {body}
+    scf.yield %nbar, %pbar, %ubar : {V}, {V}, {V}
+  }}""",
+    )
+    inputs = [[*arrays(n, (n + 2,), (n + 2,), (n + 2,)), n + 1, nt] for n in (0, 1, 2, 7) for nt in (0, 1, 2, 5)]
+    assert sorted(check(module, inputs)) == ["gather", "plain"]
+    stores = [op for op in module.funcs["f"].walk() if op.opdef is ops.store and op.operands[1].hint == "nbar"]
+    assert not stores
+
+
+def test_zeroing_stays_where_something_else_reads_it() -> None:
+    offsets = [(-1,), (1,)]
+    body = stencil(offsets, ["%c1"], ["%n"], ["%c1"]) + f"\n%peek = memref.load %vbar[%c1] : {V}\n"
+    body += f"memref.store %peek, %out[%step] : {V}"
+    module = program(f"%a: {V}, %b: {V}, %u: {V}, %out: {V}, %n: index, %nt: index", time_loop(body, V))
+    inputs = [[*arrays(n, *[(n + 2,)] * 3, (9,)), n + 1, nt] for n in (1, 2, 7) for nt in (0, 1, 5)]
+    assert check(module, inputs) == ["gather"]
+    assert any(op.opdef is ops.store and op.operands[1].hint == "vbar" for op in module.funcs["f"].walk())
+
+
+def test_heat_step_is_a_gather_and_a_zeroing() -> None:
+    cross = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
+    module = stencil_module(cross, ["%c1", "%c1"])
+    inputs = [
+        [*arrays(n, *[(n + 2, m + 2)] * 3), 1, n + 1, 1, m + 1] for n, m in ((4, 5), (1, 1), (0, 3), (3, 0), (2, 9))
+    ]
+    assert check(module, inputs) == ["gather"]
+    assert sum(bool(op.attrs.get("threads")) for op in module.funcs["f"].walk()) == 2
+    assert not any(op.opdef is ops.for_ for op in module.funcs["f"].walk())
