@@ -1,7 +1,7 @@
 """Canonicalisation: fold what is known, bring the rest into one form.
 
-One walk over the function, in order. ``scalar_rules`` has the identities of arithmetic, ``memory_rules`` those of
-memrefs, ``control_rules`` simplifies loops and branches.
+One walk over the function, in order. ``float_rules`` and ``integer_rules`` have the identities of arithmetic,
+``memory_rules`` those of memrefs; ``control_rules`` simplifies loops and branches.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import ClassVar
 
 from adc.ir.core import Module
 from adc.passes.control_rules import CONTROL
+from adc.passes.float_rules import FLOATS
+from adc.passes.integer_rules import INTEGERS
 from adc.passes.memory_rules import MEMORY
 from adc.passes.rewriter import Rewriter
-from adc.passes.scalar_rules import SCALAR
 
-RULES = {**SCALAR, **MEMORY}
+RULES = {**FLOATS, **INTEGERS, **MEMORY}
 
 
 @dataclass(frozen=True)

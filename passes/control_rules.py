@@ -7,6 +7,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1, index
+from adc.passes.float_rules import never_negative_zero
 from adc.passes.rewrite import keep_carried, keep_while
 from adc.passes.rewriter import Control, Rewriter
 
@@ -160,6 +161,14 @@ def _parallel(rw: Rewriter, op: Op) -> Op | None:
     if trips == 1:
         return _run_once(rw, op)
     rw.walk(op.regions[0])
+    end = op.regions[0].terminator
+    for k, (init, value) in enumerate(zip(op.operands[3:], end.operands, strict=True)):
+        # Zero added to each term: the sum is the same, as it starts from something other than -0.0.
+        added = value.op
+        if added is not None and added.opdef is ops.addf and end.attrs["kinds"][k] == "add":
+            zero = constant_of(added.operands[1])
+            if zero == 0 and never_negative_zero(init):
+                end.set_operand(k, added.operands[0])
     return op
 
 

@@ -224,6 +224,10 @@ class Integers:
         assert first is not None
         return first
 
+    def proves_ge_zero(self, a: Value) -> bool:
+        """Whether ``a >= 0`` always, as an integer."""
+        return self.interval(a)[0] >= 0 or self.least(self.linear(a, exact=True)) >= 0
+
     def proves_ge(self, a: Value, b: Value, margin: int = 0) -> bool:
         """Whether ``a >= b + margin`` always, as integers."""
         form = self.linear(a, exact=True).plus(self.linear(b, exact=True), -1)

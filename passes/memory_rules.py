@@ -35,15 +35,14 @@ def extent_value(rw: Rewriter, extent: Extent, beside: tuple[Value, int] | None 
 def _bound(rw: Rewriter, op: Op) -> Result:
     subscript, extent = op.operands
     facts = rw.integers
-    low, high = facts.interval(subscript)
     inner = subscript.op
     if inner is not None and inner.opdef is ops.bound and inner.operands[1] is extent:
         return (subscript,)
-    if low >= 0 and (not op.attrs["check"] or facts.proves_ge(extent, subscript, 1)):
+    if facts.proves_ge_zero(subscript) and (not op.attrs["check"] or facts.proves_ge(extent, subscript, 1)):
         return (subscript,)
-    if high < 0:
+    if facts.interval(subscript)[1] < 0:
         from_start = rw.emit(ops.addi, subscript, extent)
-        if not op.attrs["check"] or facts.interval(from_start)[0] >= 0:
+        if not op.attrs["check"] or facts.proves_ge_zero(from_start):
             return (from_start,)
     return None
 

@@ -137,6 +137,23 @@ def test_parallel_loop_of_one_iteration_reduces() -> None:
     )
 
 
+def test_zero_added_to_each_term_of_a_sum() -> None:
+    text = """func.func @f(%a: memref<?xf64>, %n: index, %x: f64) -> f64 {{
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %start = arith.constant {} : f64
+      %zero = arith.constant 0.0 : f64
+      %r = scf.parallel (%i) = (%c0) to (%n) step (%c1) init (%start) -> f64 {{
+        %v = memref.load %a[%i] : memref<?xf64>
+        %w = arith.addf %v, %zero : f64
+        scf.reduce(%w : f64) {{kinds = ["add"]}}
+      }}
+      func.return %r : f64
+    }}"""
+    assert "arith.addf" not in run_text(CLEAN, text.format("0.0"))
+    assert "arith.addf" in run_text(CLEAN, text.format("-0.0"))  # the sum of no terms, or of terms -0.0
+
+
 def test_loop_carries_only_what_changes_and_is_read() -> None:
     """An invariant value, one that feeds only itself, a pair of equals, a counter in disguise."""
     check(

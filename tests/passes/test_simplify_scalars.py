@@ -122,6 +122,10 @@ FLOATS = {
     "-(-x)": ("%a = arith.negf %x : f64\n%r = arith.negf %a : f64", "%x"),
     "(i as float) + 0.0": ("%a = arith.sitofp %i : i64 to f64\n%r = arith.addf %a, %zero : f64", "sitofp"),
     "x + -y": ("%a = arith.negf %y : f64\n%r = arith.addf %x, %a : f64", "arith.subf %arg0, %arg1"),
+    "-(-x * y)": (
+        "%a = arith.negf %x : f64\n%b = arith.mulf %a, %y : f64\n%r = arith.negf %b : f64",
+        "arith.mulf %arg0, %arg1",
+    ),
     "x * -1": ("%r = arith.mulf %x, %mone : f64", "negf"),
     "x ** 2": ("%r = math.powf %x, %two : f64", "arith.mulf %arg0, %arg0"),
     "x ** 1": ("%r = math.powf %x, %one : f64", "%x"),

@@ -1,14 +1,11 @@
-"""Identities of scalar operations.
+"""Identities of integers and Booleans, and of ``arith.select``.
 
-Floats: only what is exact in IEEE arithmetic, signed zeros, infinities and NaN included (a NaN's sign and payload
-aside). So ``x * 0`` stays, and ``x + 0.0`` stays unless ``x`` cannot be -0.0. Integers wrap, and every identity of
-arithmetic modulo a power of two holds.
+Integers wrap, and every identity of arithmetic modulo a power of two holds.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
@@ -16,191 +13,28 @@ from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1
 from adc.passes.integers import Linear, width
+from adc.passes.patterns import (
+    MIRRORED,
+    OPPOSITE_FLOAT,
+    OPPOSITE_INTEGER,
+    constant_last,
+    is_number,
+    made_by,
+    register,
+)
 from adc.passes.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None
-SCALAR: dict[OpDef, Rule] = {}
+INTEGERS: dict[OpDef, Rule] = {}
 
 
-def rule(*kinds: OpDef) -> Callable[[Rule], Rule]:
-    """Register a rule for the operations ``kinds``."""
-
-    def register(function: Rule) -> Rule:
-        for kind in kinds:
-            SCALAR[kind] = function
-        return function
-
-    return register
-
-
-def _is(value: Value, number: float) -> bool:
-    """Whether ``value`` is this constant, sign of zero included."""
-    known = constant_of(value)
-    return known is not None and known == number and math.copysign(1.0, known) == math.copysign(1.0, number)
-
-
-def _made_by(value: Value, kind: OpDef) -> Op | None:
-    op = value.op
-    return op if op is not None and op.opdef is kind else None
-
-
-def _constant_last(op: Op) -> tuple[Value, Value]:
-    """Operands of a commutative operation with a constant second; the operation is changed to match."""
-    a, b = op.operands
-    if constant_of(a) is not None and constant_of(b) is None:
-        op.set_operand(0, b)
-        op.set_operand(1, a)
-        return b, a
-    return a, b
-
-
-# Floats ---------------------------------------------------------------------------------------------------------------
-
-
-def never_negative_zero(value: Value, depth: int = 4) -> bool:
-    """Whether ``value`` is known not to be -0.0."""
-    known = constant_of(value)
-    if known is not None:
-        return not (known == 0 and math.copysign(1.0, known) < 0)
-    op = value.op
-    if op is None or depth == 0:
-        return False
-    kind = op.opdef
-    if kind in (ops.sitofp, ops.uitofp, ops.absf, ops.exp, ops.exp2, ops.cosh, ops.hypot):
-        return True
-    if kind is ops.mulf:
-        return op.operands[0] is op.operands[1]
-    if kind is ops.addf:  # rounding to nearest, the sum is -0.0 only if both are
-        return any(never_negative_zero(v, depth - 1) for v in op.operands)
-    if kind is ops.subf:
-        return never_negative_zero(op.operands[0], depth - 1)
-    if kind is ops.select:
-        return all(never_negative_zero(v, depth - 1) for v in op.operands[1:])
-    return False
-
-
-@rule(ops.addf)
-def _addf(rw: Rewriter, op: Op) -> Result:
-    a, b = _constant_last(op)
-    if _is(b, -0.0) or (_is(b, 0.0) and never_negative_zero(a)):
-        return (a,)
-    if negated := _made_by(b, ops.negf):
-        return (rw.emit(ops.subf, a, negated.operands[0], **op.attrs),)
-    if negated := _made_by(a, ops.negf):
-        return (rw.emit(ops.subf, b, negated.operands[0], **op.attrs),)
-    return None
-
-
-@rule(ops.subf)
-def _subf(rw: Rewriter, op: Op) -> Result:
-    a, b = op.operands
-    if _is(b, 0.0) or (_is(b, -0.0) and never_negative_zero(a)):
-        return (a,)
-    if _is(a, -0.0):
-        return (rw.emit(ops.negf, b),)
-    if negated := _made_by(b, ops.negf):
-        return (rw.emit(ops.addf, a, negated.operands[0], **op.attrs),)
-    return None
-
-
-@rule(ops.mulf)
-def _mulf(rw: Rewriter, op: Op) -> Result:
-    a, b = _constant_last(op)
-    if _is(b, 1.0):
-        return (a,)
-    if _is(b, -1.0):
-        return (rw.emit(ops.negf, a),)
-    left, right = _made_by(a, ops.negf), _made_by(b, ops.negf)
-    if left and right:
-        return (rw.emit(ops.mulf, left.operands[0], right.operands[0], **op.attrs),)
-    if left and (number := constant_of(b)) is not None:
-        return (rw.emit(ops.mulf, left.operands[0], rw.constant(-number, b.type), **op.attrs),)
-    return None
-
-
-@rule(ops.divf)
-def _divf(rw: Rewriter, op: Op) -> Result:
-    a, b = op.operands
-    if _is(b, 1.0):
-        return (a,)
-    if _is(b, -1.0):
-        return (rw.emit(ops.negf, a),)
-    left, right = _made_by(a, ops.negf), _made_by(b, ops.negf)
-    if left and right:
-        return (rw.emit(ops.divf, left.operands[0], right.operands[0]),)
-    return None
-
-
-@rule(ops.negf)
-def _negf(rw: Rewriter, op: Op) -> Result:
-    inner = _made_by(op.operands[0], ops.negf)
-    return (inner.operands[0],) if inner else None
-
-
-@rule(ops.absf)
-def _absf(rw: Rewriter, op: Op) -> Result:
-    (x,) = op.operands
-    if _made_by(x, ops.absf):
-        return (x,)
-    inner = _made_by(x, ops.negf)
-    return (rw.emit(ops.absf, inner.operands[0]),) if inner else None
-
-
-@rule(ops.maximumf, ops.minimumf, ops.maxnumf, ops.minnumf)
-def _same_float(rw: Rewriter, op: Op) -> Result:
-    a, b = _constant_last(op)
-    return (a,) if a is b else None
-
-
-@rule(ops.powf)
-def _powf(rw: Rewriter, op: Op) -> Result:
-    x, exponent = op.operands
-    number = constant_of(exponent)
-    if number == 1:
-        return (x,)
-    if number == 2:
-        return (rw.emit(ops.mulf, x, x),)
-    if number == 0:
-        return (rw.constant(1.0, x.type),)  # C99: also for NaN
-    if number == -1:
-        return (rw.emit(ops.divf, rw.constant(1.0, x.type), x),)
-    return None
-
-
-SCALAR[ops.fpowi] = _powf
-
-
-@rule(ops.truncf)
-def _truncf(rw: Rewriter, op: Op) -> Result:
-    wide = _made_by(op.operands[0], ops.extf)
-    return (wide.operands[0],) if wide and wide.operands[0].type == op.result.type else None
-
-
-@rule(ops.cmpf)
-def _cmpf(rw: Rewriter, op: Op) -> Result:
-    a, b = op.operands
-    if constant_of(a) is not None and constant_of(b) is None:
-        return (rw.emit(ops.cmpf, b, a, predicate=_MIRRORED[op.attrs["predicate"]]),)
-    return None
-
-
-_MIRRORED = {"oeq": "oeq", "one": "one", "une": "une", "uno": "uno", "ord": "ord"}
-_MIRRORED |= {"olt": "ogt", "ogt": "olt", "ole": "oge", "oge": "ole"}
-_MIRRORED |= {"eq": "eq", "ne": "ne", "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}
-_OPPOSITE_INT = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt"}
-_OPPOSITE_FLOAT = {"oeq": "une", "une": "oeq", "uno": "ord", "ord": "uno"}
-
-
-# Integers -------------------------------------------------------------------------------------------------------------
-
-
-@rule(ops.addi, ops.subi, ops.muli)
+@register(INTEGERS, ops.addi, ops.subi, ops.muli)
 def _linear(rw: Rewriter, op: Op) -> Result:
     """``x + c``, ``x * c`` and ``x * c + d`` in one spelling, and whatever cancels."""
     kind, t = op.opdef, op.result.type
     if width(t) == 1:
         return None
-    a, b = op.operands if kind is ops.subi else _constant_last(op)
+    a, b = op.operands if kind is ops.subi else constant_last(op)
     form = rw.integers.linear(op.result)
     if form.terms.get(op.result) is not None:
         return None  # a product of two unknowns
@@ -220,7 +54,7 @@ def _linear(rw: Rewriter, op: Op) -> Result:
 
 
 def _is_negation(value: Value) -> bool:
-    op = _made_by(value, ops.subi)
+    op = made_by(value, ops.subi)
     return op is not None and constant_of(op.operands[0]) == 0
 
 
@@ -238,7 +72,7 @@ def _is_canonical(op: Op, form: Linear) -> bool:
         return False
     if coefficient == 1:
         return base is term
-    product = _made_by(base, ops.muli)
+    product = made_by(base, ops.muli)
     return product is not None and product.operands[0] is term and constant_of(product.operands[1]) is not None
 
 
@@ -260,10 +94,10 @@ def _build(rw: Rewriter, form: Linear, op: Op) -> Value:
     return rw.append(ops.addi, total, rw.constant(form.constant, t)) if form.constant else total
 
 
-@rule(ops.divsi, ops.floordivsi, ops.ceildivsi)
+@register(INTEGERS, ops.divsi, ops.floordivsi, ops.ceildivsi)
 def _divide(rw: Rewriter, op: Op) -> Result:
     a, b = op.operands
-    if _is(b, 1):
+    if is_number(b, 1):
         return (a,)
     divisor = constant_of(b)
     if isinstance(divisor, int) and divisor > 1 and a.type == op.result.type:
@@ -278,10 +112,10 @@ def _divide(rw: Rewriter, op: Op) -> Result:
     return None
 
 
-@rule(ops.remsi)
+@register(INTEGERS, ops.remsi)
 def _remainder(rw: Rewriter, op: Op) -> Result:
     a, b = op.operands
-    if _is(b, 1) or _is(b, -1):
+    if is_number(b, 1) or is_number(b, -1):
         return (rw.constant(0, a.type),)
     divisor = constant_of(b)
     low, high = rw.integers.interval(a)
@@ -290,24 +124,24 @@ def _remainder(rw: Rewriter, op: Op) -> Result:
     return None
 
 
-@rule(ops.maxsi, ops.minsi)
+@register(INTEGERS, ops.maxsi, ops.minsi)
 def _extreme(rw: Rewriter, op: Op) -> Result:
-    a, b = _constant_last(op)
+    a, b = constant_last(op)
     if a is b:
         return (a,)
     if rw.integers.proves_ge(a, b):
         return (a,) if op.opdef is ops.maxsi else (b,)
     if rw.integers.proves_ge(b, a):
         return (b,) if op.opdef is ops.maxsi else (a,)
-    inner = _made_by(a, op.opdef)
+    inner = made_by(a, op.opdef)
     if inner and constant_of(b) is not None and constant_of(inner.operands[1]) is not None:
         return (rw.emit(op.opdef, inner.operands[0], rw.emit(op.opdef, inner.operands[1], b)),)
     return (a,) if inner and b in inner.operands else None
 
 
-@rule(ops.andi)
+@register(INTEGERS, ops.andi)
 def _and(rw: Rewriter, op: Op) -> Result:
-    a, b = _constant_last(op)
+    a, b = constant_last(op)
     if a is b:
         return (a,)
     if constant_of(b) == 0:
@@ -315,71 +149,71 @@ def _and(rw: Rewriter, op: Op) -> Result:
     return (a,) if constant_of(b) == (1 if a.type == i1 else -1) else None
 
 
-@rule(ops.ori)
+@register(INTEGERS, ops.ori)
 def _or(rw: Rewriter, op: Op) -> Result:
-    a, b = _constant_last(op)
+    a, b = constant_last(op)
     if a is b or constant_of(b) == 0:
         return (a,)
     return (b,) if constant_of(b) == (1 if a.type == i1 else -1) else None
 
 
-@rule(ops.xori)
+@register(INTEGERS, ops.xori)
 def _xor(rw: Rewriter, op: Op) -> Result:
-    a, b = _constant_last(op)
+    a, b = constant_last(op)
     if a is b:
         return (rw.constant(0, a.type),)
     if constant_of(b) == 0:
         return (a,)
     if a.type == i1 and constant_of(b) == 1:
-        if inner := _made_by(a, ops.xori):
+        if inner := made_by(a, ops.xori):
             if constant_of(inner.operands[1]) == 1:
                 return (inner.operands[0],)
-        elif inner := _made_by(a, ops.cmpi):
-            return (rw.emit(ops.cmpi, *inner.operands, predicate=_OPPOSITE_INT[inner.attrs["predicate"]]),)
-        elif (inner := _made_by(a, ops.cmpf)) and inner.attrs["predicate"] in _OPPOSITE_FLOAT:
-            return (rw.emit(ops.cmpf, *inner.operands, predicate=_OPPOSITE_FLOAT[inner.attrs["predicate"]]),)
+        elif inner := made_by(a, ops.cmpi):
+            return (rw.emit(ops.cmpi, *inner.operands, predicate=OPPOSITE_INTEGER[inner.attrs["predicate"]]),)
+        elif (inner := made_by(a, ops.cmpf)) and inner.attrs["predicate"] in OPPOSITE_FLOAT:
+            return (rw.emit(ops.cmpf, *inner.operands, predicate=OPPOSITE_FLOAT[inner.attrs["predicate"]]),)
     return None
 
 
-@rule(ops.shli, ops.shrsi)
+@register(INTEGERS, ops.shli, ops.shrsi)
 def _shift(rw: Rewriter, op: Op) -> Result:
     return (op.operands[0],) if constant_of(op.operands[1]) == 0 else None
 
 
-@rule(ops.index_cast)
+@register(INTEGERS, ops.index_cast)
 def _index_cast(rw: Rewriter, op: Op) -> Result:
     (x,) = op.operands
     if x.type == op.result.type:
         return (x,)
-    inner = _made_by(x, ops.index_cast)
+    inner = made_by(x, ops.index_cast)
     if inner and width(x.type) >= width(inner.operands[0].type):
         source = inner.operands[0]
         return (source,) if source.type == op.result.type else (rw.emit(ops.index_cast, source, type=op.result.type),)
     return None
 
 
-@rule(ops.trunci)
+@register(INTEGERS, ops.trunci)
 def _trunci(rw: Rewriter, op: Op) -> Result:
-    wide = _made_by(op.operands[0], ops.extsi) or _made_by(op.operands[0], ops.extui)
+    wide = made_by(op.operands[0], ops.extsi) or made_by(op.operands[0], ops.extui)
     return (wide.operands[0],) if wide and wide.operands[0].type == op.result.type else None
 
 
 # Comparison and choice ------------------------------------------------------------------------------------------------
 
 
-@rule(ops.cmpi)
+@register(INTEGERS, ops.cmpi)
 def _cmpi(rw: Rewriter, op: Op) -> Result:
     a, b = op.operands
     predicate = op.attrs["predicate"]
     if constant_of(a) is not None and constant_of(b) is None:
-        return (rw.emit(ops.cmpi, b, a, predicate=_MIRRORED[predicate]),)
+        return (rw.emit(ops.cmpi, b, a, predicate=MIRRORED[predicate]),)
     answer = _decide(rw, predicate, a, b)
     if answer is not None:
         return (rw.constant(answer, i1),)
     if predicate in ("eq", "ne") and constant_of(b) is not None:
         number = constant_of(b)
         boolean = a if a.type == i1 else None
-        if cast := _made_by(a, ops.index_castui) or _made_by(a, ops.extui):
+        if cast := made_by(a, ops.index_castui) or made_by(a, ops.extui):
             boolean = cast.operands[0] if cast.operands[0].type == i1 else None
         if boolean is not None and number in (0, 1):
             if (predicate == "eq") == (number == 1):
@@ -410,7 +244,7 @@ def _decide(rw: Rewriter, predicate: str, a: Value, b: Value) -> bool | None:
     return not strict if facts.proves_ge(a, b) else None
 
 
-@rule(ops.select)
+@register(INTEGERS, ops.select)
 def _select(rw: Rewriter, op: Op) -> Result:
     condition, a, b = op.operands
     known = constant_of(condition)
@@ -424,14 +258,14 @@ def _select(rw: Rewriter, op: Op) -> Result:
             return (condition,)
         if x == 0 and y == 1:
             return (rw.emit(ops.xori, condition, rw.constant(1, i1)),)
-    negated = _made_by(condition, ops.xori)
+    negated = made_by(condition, ops.xori)
     if negated and constant_of(negated.operands[1]) == 1:
         return (rw.emit(ops.select, negated.operands[0], b, a),)
-    if (inner := _made_by(a, ops.select)) and inner.operands[0] is condition:
+    if (inner := made_by(a, ops.select)) and inner.operands[0] is condition:
         return (rw.emit(ops.select, condition, inner.operands[1], b),)
-    if (inner := _made_by(b, ops.select)) and inner.operands[0] is condition:
+    if (inner := made_by(b, ops.select)) and inner.operands[0] is condition:
         return (rw.emit(ops.select, condition, a, inner.operands[2]),)
-    compared = _made_by(condition, ops.cmpi)
+    compared = made_by(condition, ops.cmpi)
     if compared and set(compared.operands) == {a, b}:
         predicate = compared.attrs["predicate"]
         if predicate in ("slt", "sle", "sgt", "sge"):
