@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adc import errors
-    from adc.decorator import JitFunction, grad, jit_grad, pullback, value_and_grad, vjp
+    from adc.decorator import JitFunction, find_culprit, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
     from adc.frontend import prange
     from adc.pullbacks import Pullback
@@ -30,6 +30,7 @@ __all__ = [
     "JitFunction",
     "Pullback",
     "errors",
+    "find_culprit",
     "grad",
     "jit_grad",
     "prange",
@@ -42,6 +43,7 @@ _HOMES = {
     "AdcError": "adc.errors",
     "JitFunction": "adc.decorator",
     "Pullback": "adc.pullbacks",
+    "find_culprit": "adc.decorator",
     "grad": "adc.decorator",
     "jit_grad": "adc.decorator",
     "prange": "adc.frontend",

@@ -19,6 +19,7 @@ from adc.signature import Parameters, abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
 
 if TYPE_CHECKING:
+    from adc.culprit import Culprit
     from adc.report import Report
 
 P = ParamSpec("P")
@@ -276,3 +277,20 @@ def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pul
 
 
 vjp = pullback
+
+
+def find_culprit(
+    fn: Callable[..., Any], /, *args: Any, tolerance: float = 1e-5, step: float = 1e-6, **kwargs: Any
+) -> Culprit | None:
+    """The last operation of ``fn``, or function that it calls, whose derivative is wrong; None if all are right.
+
+    The derivative of the result by every value that ``fn`` computes is compared with central differences of the given
+    step: they may differ by ``tolerance`` of the larger, or of one. For small inputs: it runs in the interpreter. The
+    result prints with the source line.
+    """
+    from adc import culprit
+
+    subject = _function_of(fn)._subject
+    values = normalise(subject.parameters.names, subject.parameters.bind(args, kwargs))
+    staged = Staged(subject, abstracts_of(subject.parameters.names, values))
+    return culprit.find(staged, Specialisation(staged, staged.traced()).leaf_values(values), tolerance, step)

@@ -28,14 +28,14 @@ def shifted(traced: Traced, name: str) -> Traced | None:
     shift = func.body.add_arg(found[0].type, name)
     func.arg_attrs.append({"adc.name": name})
     for value in found:
-        _add(value, shift)
+        add_to(value, shift)
     zero = 0.0 if shift.type == f64 else np.float32(0.0)
     leaf = Leaf((name,), Scalar(shift.type, weak=shift.type == f64), "capture", lambda: zero)
     return replace(traced, leaves=(*traced.leaves, leaf))
 
 
-def _add(value: Value, shift: Value) -> None:
-    """Let every use of ``value`` use ``value + shift``."""
+def add_to(value: Value, shift: Value) -> Value:
+    """Let every use of ``value``, the result of an operation, use ``value + shift``; returns that."""
     op = value.op
     assert op is not None and isinstance(op.parent, Block)
     users = list(value.uses)
@@ -48,3 +48,4 @@ def _add(value: Value, shift: Value) -> None:
     at = op.parent.ops.index(op) + 1
     made: list[Op] = scratch.ops
     op.parent.set_ops([*op.parent.ops[:at], *made, *op.parent.ops[at:]])
+    return moved

@@ -17,6 +17,8 @@ import pytest
 import adc
 from adc import jit_grad, prange
 from adc.errors import CompileError
+from adc.ir import ops
+from adc.passes import rules
 
 
 def elsewhere(text: str, name: str, filename: str) -> Callable[..., Any]:
@@ -126,6 +128,98 @@ def test_1_ignored_operations() -> None:
     assert adc.grad(f)(0.5, True) == pytest.approx(2.0)
 
 
+def test_1_rule_first_then_decomposition() -> None:
+    """A library function has a rule, a Python function is traced; for anything else an error names it and the types."""
+
+    def by_rule(x):
+        return math.sinh(x)
+
+    def by_tracing(x):
+        return own_sinh(x)
+
+    def by_neither(v):
+        return np.linalg.det(v)
+
+    assert "math.sinh" in jit_grad(by_rule).dump_ir("simplified", "f64")
+    assert adc.grad(by_rule)(0.5) == pytest.approx(math.cosh(0.5))
+    assert adc.grad(by_tracing)(0.5) == pytest.approx(math.cosh(0.5))
+    with pytest.raises(CompileError, match=r"no rule and no source for numpy.linalg.det\(f64 array of rank 2\)"):
+        adc.grad(by_neither)(np.eye(2))
+
+
+def own_sinh(x):
+    return 0.5 * (math.exp(x) - math.exp(-x))
+
+
+def half_moons(rng: np.random.Generator, count: int) -> tuple[Any, Any]:
+    """Two interleaved half circles with noise, and the labels -1 and 1."""
+    angle = np.pi * rng.random(count)
+    upper = np.arange(count) % 2 == 0
+    x = np.where(upper, np.cos(angle), 1.0 - np.cos(angle))
+    y = np.where(upper, np.sin(angle), 0.5 - np.sin(angle))
+    inputs = np.stack([x, y], axis=1) + 0.08 * rng.standard_normal((count, 2))
+    return inputs, np.where(upper, -1.0, 1.0)
+
+
+def dense(weights, bias, inputs, outputs):
+    for i in range(len(bias)):
+        s = bias[i]
+        for j in range(len(inputs)):
+            s += weights[i, j] * inputs[j]
+        outputs[i] = s
+
+
+def relu(values):
+    for i in range(len(values)):
+        values[i] = max(values[i], 0.0)
+
+
+def network(model, x, first, second, scores):
+    (w1, b1), (w2, b2), (w3, b3) = model
+    dense(w1, b1, x, first)
+    relu(first)
+    dense(w2, b2, first, second)
+    relu(second)
+    dense(w3, b3, second, scores)
+
+
+def mean_loss(model, inputs, labels, kind):
+    first, second, scores = np.zeros(16), np.zeros(16), np.zeros(2)
+    total = 0.0
+    for n in range(len(labels)):
+        network(model, inputs[n], first, second, scores)
+        margin = (scores[1] - scores[0]) * labels[n]
+        if kind == "mse":
+            total += (margin - 1.0) ** 2
+        elif kind == "cross entropy":
+            total += math.log1p(math.exp(-margin))
+        else:
+            total += max(0.0, 1.0 - margin)
+    return total / len(labels)
+
+
+@pytest.mark.parametrize("kind", ["mse", "cross entropy", "hinge"])
+def test_1_small_network(kind: str) -> None:
+    """A perceptron 2-16-16-2 learns to tell two half-moons apart, by plain gradient descent."""
+    rng = np.random.default_rng(0)
+    inputs, labels = half_moons(rng, 120)
+    sizes = [(16, 2), (16, 16), (2, 16)]
+    model = tuple((rng.standard_normal(s) * math.sqrt(2.0 / s[1]), np.zeros(s[0])) for s in sizes)
+    loss = jit_grad(mean_loss)
+    before = loss(model, inputs, labels, kind)
+    for _ in range(300):
+        gradient = loss.grad(model, inputs, labels, kind)
+        model = tuple((w - 0.15 * gw, b - 0.15 * gb) for (w, b), (gw, gb) in zip(model, gradient, strict=True))
+    assert loss(model, inputs, labels, kind) < 0.3 * before
+    fresh, expected = half_moons(rng, 200)
+    found = []
+    for x in fresh:
+        scores = np.zeros(2)
+        network(model, x, np.zeros(16), np.zeros(16), scores)
+        found.append(1.0 if scores[1] > scores[0] else -1.0)
+    assert np.mean(np.array(found) == expected) >= 0.95
+
+
 # 2. Zygote.jl: the transform -----------------------------------------------------------------------------------------
 
 
@@ -188,6 +282,38 @@ def test_2_print_the_code() -> None:
     assert "func.func @f(" in primal and "math.sin" in primal and "math.cos" not in primal
     assert "func.func @f.grad(" in adjoint and "math.cos" in adjoint
     assert "f32" in f.dump_ir("simplified", "f32")
+
+
+def test_2_find_the_culprit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wave(x):
+        return math.cos(x) * x
+
+    def f(x, v):
+        y = x * x
+        for i in range(len(v)):
+            y += wave(v[i] * x)
+            v[i] = y
+        z = math.atan(y)  # the culprit
+        return z * v[0]
+
+    v = np.array([0.3, 0.5])
+    assert adc.find_culprit(f, 0.7, v.copy()) is None
+
+    def doubled(kind: Any) -> Any:
+        right = rules.RULES[kind]
+        return lambda g, y, *xs: tuple(2.0 * c for c in right(g, y, *xs))
+
+    right = rules.RULES[ops.atan]
+    monkeypatch.setitem(rules.RULES, ops.atan, doubled(ops.atan))
+    found = adc.find_culprit(f, 0.7, v.copy())
+    lines, first = inspect.getsourcelines(f)
+    line = first + next(k for k, text in enumerate(lines) if "# the culprit" in text)
+    assert found is not None and (found.what, found.loc.line) == ("math.atan", line)
+    assert "z = math.atan(y)" in str(found) and abs(found.derivative - found.difference) > 1e-3
+    monkeypatch.setitem(rules.RULES, ops.atan, right)
+    monkeypatch.setitem(rules.RULES, ops.cos, doubled(ops.cos))
+    found = adc.find_culprit(f, 0.7, v.copy())
+    assert found is not None and found.what == "wave()"
 
 
 # 3. Mooncake.jl: mutation --------------------------------------------------------------------------------------------
