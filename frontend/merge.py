@@ -15,6 +15,7 @@ from adc.frontend.values import (
     AbstractValue,
     Array,
     Lazy,
+    Range,
     Scalar,
     Static,
     Tuple,
@@ -38,6 +39,14 @@ class Maybe(abstract.Abstract):
     """A variable that may be unset: a flag, then the value."""
 
     item: abstract.Abstract
+
+
+@dataclass(frozen=True)
+class Span(abstract.Abstract):
+    """A ``range``: the types of start, stop and step."""
+
+    bounds: abstract.Tuple
+    parallel: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +74,8 @@ def describe(v: AbstractValue) -> abstract.Abstract:
         return abstract.Tuple(tuple(describe(item) for item in v.items))
     if isinstance(v, Unbound):
         return Maybe(describe(v.value))
+    if isinstance(v, Range):
+        return Span(abstract.Tuple(tuple(describe(item) for item in _bounds(v))), v.parallel)
     assert not isinstance(v, Lazy)
     return Same(v)
 
@@ -80,6 +91,10 @@ def widen(a: abstract.Abstract) -> abstract.Abstract:
     return a
 
 
+def _bounds(r: Range) -> tuple[AbstractValue, ...]:
+    return r.start, r.stop, r.step
+
+
 def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     """A type to which values of both convert without a change of meaning. Raises ``Clash``."""
     if a == b:
@@ -88,6 +103,10 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple) and len(a.items) == len(b.items):
         return abstract.Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if isinstance(a, Span) and isinstance(b, Span) and a.parallel == b.parallel:
+        bounds = join(a.bounds, b.bounds)
+        assert isinstance(bounds, abstract.Tuple)
+        return Span(bounds, a.parallel)
     if isinstance(a, abstract.Array) and isinstance(b, abstract.Array):
         if a.element != b.element:
             raise Clash("the element types differ")
@@ -136,6 +155,9 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
     if isinstance(to, abstract.Tuple):
         assert isinstance(v, Tuple)
         return Tuple(tuple(coerce(item, t) for item, t in zip(v.items, to.items, strict=True)))
+    if isinstance(to, Span):
+        assert isinstance(v, Range)
+        return Range(*(coerce(item, t) for item, t in zip(_bounds(v), to.bounds.items, strict=True)), to.parallel)
     if isinstance(to, Maybe):
         if isinstance(v, Unbound):
             return Unbound(v.flag, coerce(v.value, to.item))
@@ -143,7 +165,7 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
     return v
 
 
-def unset(to: abstract.Abstract) -> AbstractValue:
+def unset(to: abstract.Abstract) -> Unbound:
     """An unset variable of type ``to``."""
     item = to.item if isinstance(to, Maybe) else to
     undefined = [ops.undef(type=t) for t in types(item)]
@@ -158,6 +180,8 @@ def types(a: abstract.Abstract) -> list[Type]:
         return [abstract.memref_type(a)]
     if isinstance(a, abstract.Tuple):
         return [t for item in a.items for t in types(item)]
+    if isinstance(a, Span):
+        return types(a.bounds)
     if isinstance(a, Maybe):
         return [i1, *types(a.item)]
     return []
@@ -171,6 +195,8 @@ def flatten(v: AbstractValue) -> list[Value]:
         return [v.memref]
     if isinstance(v, Tuple):
         return [x for item in v.items for x in flatten(item)]
+    if isinstance(v, Range):
+        return [x for item in _bounds(v) for x in flatten(item)]
     if isinstance(v, Unbound):
         return [v.flag, *flatten(v.value)]
     return []
@@ -198,6 +224,8 @@ def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int]
             return array(next(values), roots(next(counter)))
         if isinstance(a, abstract.Tuple):
             return Tuple(tuple(make(item) for item in a.items))
+        if isinstance(a, Span):
+            return Range(*(make(item) for item in a.bounds.items), a.parallel)
         if isinstance(a, Maybe):
             return Unbound(next(values), make(a.item))
         if isinstance(a, Same):
@@ -211,6 +239,8 @@ def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int]
 def array_count(a: abstract.Abstract) -> int:
     if isinstance(a, Maybe):
         return array_count(a.item)
+    if isinstance(a, Span):
+        return 0
     return sum(isinstance(leaf, abstract.Array) for leaf in abstract.walk_abstract(a))
 
 

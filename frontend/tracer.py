@@ -20,7 +20,7 @@ from adc.frontend.roots import Phase, Root, Roots, grounded
 from adc.frontend.rules import static_of
 from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive, refuse_starred
 from adc.frontend.statements import execute_function
-from adc.frontend.values import AbstractValue, Array, Closure, Scalar, Static, Tuple, describe_type
+from adc.frontend.values import AbstractValue, Array, Closure, Method, Scalar, Static, Tuple, describe_type
 from adc.ir import ops
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import UNKNOWN, Func, Module
@@ -178,7 +178,7 @@ class Tracer:
                 result = execute_function(frame, callee.source.body)
         finally:
             self.active.pop()
-        if any(isinstance(leaf, Closure) for leaf in _parts(result)):
+        if any(isinstance(leaf, Closure | Method) for leaf in _parts(result)):
             raise refuse(callee.source.header, f"{callee.source.name}() returns a function, which is not supported")
         return result
 
