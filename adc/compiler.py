@@ -103,7 +103,7 @@ class Staged:
 
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""
-        return self._run(traced.module, pipelines.SIMPLIFY, "simplify")
+        return self._run(traced.module, pipelines.PREPARE, "simplify")
 
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""

@@ -10,6 +10,9 @@ from adc.passes.dead_stores import DeadStores
 from adc.passes.dealloc import InsertDeallocs
 from adc.passes.ifconvert import IfConvert
 from adc.passes.licm import LICM
+from adc.passes.lower_accumulate import LowerAccumulate
+from adc.passes.parallelise import Parallelise
+from adc.passes.version_bounds import VersionBounds
 from adc.passes.views import FoldViews
 
 SIMPLIFY: Pipeline = (
@@ -24,11 +27,17 @@ SIMPLIFY: Pipeline = (
 )
 """Clean up code that is to be analysed or differentiated further: traced code, and adjoint code in between."""
 
+TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
+"""After a pass that copies or restructures loops."""
+
+PREPARE: Pipeline = (*SIMPLIFY, VersionBounds(), *TIDY, Parallelise())
+"""From traced code to the primal that is differentiated, or lowered."""
+
 FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
 """After differentiation: what only makes the code faster."""
 
 FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
-LOWER: Pipeline = (*SIMPLIFY, IfConvert(), *FREE)
-"""From differentiated code to code that is lowered."""
+LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), *TIDY, IfConvert(), *FREE)
+"""From the primal, or differentiated code, to code that is lowered to LLVM."""
