@@ -22,14 +22,16 @@ from adc.frontend.merge import (
     unset,
 )
 from adc.frontend.roots import NOWHERE, Phase, Phases, Roots, overlap
-from adc.frontend.values import AbstractValue, Array, Poison, Scalar, Static
+from adc.frontend.values import AbstractValue, Array, Poison, Scalar, Static, Unbound
 from adc.ir import ops
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import Note
 
 Path = Callable[[], AbstractValue | None]
+Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
 RESULT = "<result>"
+GONE = Poison("a path that has returned")  # in place of a variable's value on such a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,11 @@ class Traced:
     block: Block
     result: AbstractValue | None
     env: dict[str, AbstractValue]
+
+    @property
+    def returned(self) -> bool:
+        """Whether this path ends in a return: what it left in variables nobody reads."""
+        return self.result is not None and not isinstance(self.result, Unbound)
 
     @property
     def pure(self) -> bool:
@@ -74,9 +81,11 @@ def merge(
     frame: Frame, condition: Value, then: Traced, other: Traced, names: Iterable[str] = ()
 ) -> AbstractValue | None:
     """A ``scf.if`` of two traced paths."""
-    pairs: dict[str, tuple[AbstractValue | None, AbstractValue | None]] = {
-        name: (then.env.get(name), other.env.get(name)) for name in sorted(names)
-    }
+    pairs: Pairs = {}
+    for name in sorted(names):
+        a, b = (GONE if t.returned else t.env.get(name) for t in (then, other))
+        if not (a is GONE and b is GONE):
+            pairs[name] = a, b
     if then.result is not None or other.result is not None:
         pairs[RESULT] = then.result, other.result
     merged = _merge(frame, condition, (then.block, other.block), pairs)
@@ -94,7 +103,7 @@ def _merge(
     frame: Frame,
     condition: Value,
     blocks: tuple[Block, Block],
-    pairs: dict[str, tuple[AbstractValue | None, AbstractValue | None]],
+    pairs: Pairs,
 ) -> dict[str, AbstractValue]:
     done: dict[str, AbstractValue] = {}
     specs: dict[str, abstract.Abstract] = {}
@@ -104,7 +113,16 @@ def _merge(
         if a is not None and b is not None and _identical(a, b):
             done[name] = a
             continue
-        spec = _spec(frame, name, a, b)
+        if GONE in (a, b):
+            value = b if a is GONE else a
+            if value is None:
+                continue
+            spec = value if isinstance(value, Poison) else describe(value)
+            if not isinstance(spec, Poison) and not types(spec):
+                done[name] = value
+                continue
+        else:
+            spec = _spec(frame, name, a, b)
         if isinstance(spec, Poison):
             done[name] = spec
         else:
@@ -159,9 +177,12 @@ def _close(
     with insert_at(block):
         for name, spec in specs.items():
             value = values[name]
-            if value is not None:
-                roots |= {f"{name}#{k}": a.roots for k, a in enumerate(arrays(value))}
-            yields += flatten(unset(spec) if value is None else coerce(value, spec))
+            if value is GONE:
+                value = unset(spec) if isinstance(spec, Maybe) else unset(spec).value
+            elif value is None:
+                value = unset(spec)
+            roots |= {f"{name}#{k}": a.roots for k, a in enumerate(arrays(value))}
+            yields += flatten(coerce(value, spec))
         build(ops.yield_, yields)
     return roots
 

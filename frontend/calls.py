@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -85,6 +86,7 @@ def call_value(
         raise refuse(current_loc(), f"{describe_type(callee)} cannot be called")
     if is_library(callee.value):
         return LIBRARY[callee.value](frame, args, kwargs)
+    _refuse_own(callee.value)
     function = python_function(callee.value)
     if not isinstance(function, types.FunctionType) or _root_package(function) == "numpy":
         raise _no_rule(callee.value, args)
@@ -92,6 +94,14 @@ def call_value(
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(_node(target.source), target.source.name, args, kwargs, defaults)
     return call_function(frame, target, bound)
+
+
+def _refuse_own(obj: Any) -> None:
+    """Refuse adc's public functions: they work on functions, outside compiled code."""
+    name = getattr(obj, "__name__", None)
+    if name is not None and obj is getattr(sys.modules.get("adc"), name, None):
+        help = f"call adc.{name}() outside, and pass in what it gives"
+        raise refuse(current_loc(), f"adc.{name}() cannot be called in a compiled function", help)
 
 
 def _root_package(obj: Any) -> str:

@@ -216,7 +216,6 @@ class Carry:
         for name in self.late_specs:
             spec = self._late(name, ran)
             empty = unset(spec)
-            assert isinstance(empty, Unbound)
             result += flatten(empty if isinstance(spec, Maybe) else empty.value)
         return result
 

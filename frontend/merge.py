@@ -26,8 +26,9 @@ from adc.frontend.values import (
     number_dtype,
 )
 from adc.ir import ops
+from adc.ir.arith import const
 from adc.ir.core import Value
-from adc.ir.types import Type, f32, i1, i32
+from adc.ir.types import MemRefType, Type, f32, i1, i32
 
 
 class Clash(Exception):
@@ -157,19 +158,20 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
         return Tuple(tuple(coerce(item, t) for item, t in zip(v.items, to.items, strict=True)))
     if isinstance(to, Span):
         assert isinstance(v, Range)
-        return Range(*(coerce(item, t) for item, t in zip(_bounds(v), to.bounds.items, strict=True)), to.parallel)
+        start, stop, step = (coerce(item, t) for item, t in zip(_bounds(v), to.bounds.items, strict=True))
+        return Range(start, stop, step, to.parallel)
     if isinstance(to, Maybe):
         if isinstance(v, Unbound):
             return Unbound(v.flag, coerce(v.value, to.item))
-        return Unbound(ops.constant(value=1, type=i1), coerce(v, to.item))
+        return Unbound(const(True, i1), coerce(v, to.item))
     return v
 
 
 def unset(to: abstract.Abstract) -> Unbound:
-    """An unset variable of type ``to``."""
+    """An unset variable of type ``to``: zeros, which may be converted though nobody reads them, and no memory."""
     item = to.item if isinstance(to, Maybe) else to
-    undefined = [ops.undef(type=t) for t in types(item)]
-    return Unbound(ops.constant(value=0, type=i1), rebuild(item, iter(undefined), lambda k: frozenset()))
+    empty = [ops.undef(type=t) if isinstance(t, MemRefType) else const(0, t) for t in types(item)]
+    return Unbound(const(False, i1), rebuild(item, iter(empty), lambda k: frozenset()))
 
 
 def types(a: abstract.Abstract) -> list[Type]:
@@ -225,7 +227,8 @@ def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int]
         if isinstance(a, abstract.Tuple):
             return Tuple(tuple(make(item) for item in a.items))
         if isinstance(a, Span):
-            return Range(*(make(item) for item in a.bounds.items), a.parallel)
+            start, stop, step = (make(item) for item in a.bounds.items)
+            return Range(start, stop, step, a.parallel)
         if isinstance(a, Maybe):
             return Unbound(next(values), make(a.item))
         if isinstance(a, Same):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from adc.frontend import arrays, subscripts
-from adc.frontend.branches import branch
+from adc.frontend.branches import Path, branch, merge, trace
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
 from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, items_of
@@ -24,10 +25,12 @@ from adc.frontend.values import (
     Range,
     Scalar,
     Tuple,
+    Unbound,
     describe_type,
     is_array,
 )
 from adc.ir.builder import current_loc
+from adc.ir.core import Value
 
 
 def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
@@ -44,19 +47,23 @@ def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
 
 def execute_function(frame: Frame, statements: Sequence[ast.stmt]) -> AbstractValue:
     """A function's body; the value that it returns."""
-    result = _tail(frame, list(statements))
-    return NONE if result is None else result
+    result = _block(frame, statements, None)
+    assert result is not None and not isinstance(result, Unbound)
+    return result
 
 
-def _tail(frame: Frame, statements: list[ast.stmt]) -> AbstractValue | None:
-    """Statements at the end of a function: what they return, None if control falls through."""
+Live = frozenset[str] | None  # variables that are read after a block; None for the end of the function
+
+
+def _block(frame: Frame, statements: Sequence[ast.stmt], live: Live) -> AbstractValue | None:
+    """Statements that may return: what they return; None if control falls through; ``Unbound`` if it depends."""
     for k, statement in enumerate(statements):
         if isinstance(statement, ast.Return):
             return NONE if statement.value is None else evaluate_kept(frame, statement.value)
         if isinstance(statement, ast.If) and _has_return(statement):
-            return _returning_if(frame, statement, statements[k + 1 :])
+            return _returning_if(frame, statement, statements[k + 1 :], live)
         _execute_one(frame, statement)
-    return None
+    return NONE if live is None else None
 
 
 def _has_return(statement: ast.stmt) -> bool:
@@ -65,17 +72,48 @@ def _has_return(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.If) and any(map(_has_return, [*statement.body, *statement.orelse]))
 
 
-def _returning_if(frame: Frame, statement: ast.If, rest: list[ast.stmt]) -> AbstractValue | None:
-    """``if c: return a`` and what follows: what follows is part of the branches that do not return."""
+def _falls_through(statements: Sequence[ast.stmt]) -> bool:
+    """Whether control may reach the end."""
+    for s in statements:
+        if isinstance(s, ast.Return):
+            return False
+        if isinstance(s, ast.If) and not _falls_through(s.body) and not _falls_through(s.orelse):
+            return False
+    return True
+
+
+def _returning_if(frame: Frame, statement: ast.If, rest: Sequence[ast.stmt], live: Live) -> AbstractValue | None:
+    """An ``if`` with a return in it, and the ``rest`` of its block.
+
+    Where one branch always returns, the rest goes with the other. Else the rest runs unless a branch has returned.
+    """
     known = condition(frame, statement.test)
     if isinstance(known, bool):
-        return _tail(frame, [*(statement.body if known else statement.orelse), *rest])
-
-    def path(statements: list[ast.stmt]) -> Callable[[], AbstractValue]:
-        return lambda: execute_function(frame, [*statements, *rest])
-
+        return _block(frame, [*(statement.body if known else statement.orelse), *rest], live)
+    falls = _falls_through(statement.body), _falls_through(statement.orelse)
+    if not all(falls):
+        then, other = [*statement.body, *(rest if falls[0] else ())], [*statement.orelse, *(rest if falls[1] else ())]
+        with frame.at(statement):
+            return _either(frame, known, partial(_block, frame, then, live), partial(_block, frame, other, live), live)
+    after = frame.liveness.after[statement] | frame.liveness.captured
     with frame.at(statement):
-        return branch(frame, known, path(statement.body), path(statement.orelse))
+        paths = partial(_block, frame, statement.body, after), partial(_block, frame, statement.orelse, after)
+        result = _either(frame, known, paths[0], paths[1], after)
+    if result is None:
+        return _block(frame, rest, live)
+    if not isinstance(result, Unbound):
+        return result
+    returned, value = result.flag, result.value
+    with frame.at(statement):
+        return _either(frame, returned, lambda: value, partial(_block, frame, rest, live), live)
+
+
+def _either(frame: Frame, condition: Value, then: Path, other: Path, live: Live) -> AbstractValue | None:
+    """Two paths, and those live variables merged that either of them changes."""
+    first, second = trace(frame, then), trace(frame, other)
+    before = frame.env
+    names = [n for n in live or () if any(t.env.get(n) is not before.get(n) for t in (first, second))]
+    return merge(frame, condition, first, second, names)
 
 
 def _execute_one(frame: Frame, statement: ast.stmt) -> None:

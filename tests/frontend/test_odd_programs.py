@@ -264,6 +264,53 @@ def integer_results(n, x):
     return n // 2, len(x), int(x[0]), n % 3, round(x[1]), x.size * n
 
 
+def many_returns(x, n):
+    y = x * 0.5
+    if n > 0:
+        if n > 8:
+            return y
+        y = y + 1
+        k = n
+    else:
+        if n < -8:
+            return -y
+        k = -n
+        z = x
+    if k > 3:
+        if y > 1.0:
+            return y * k
+        elif k == 5:
+            y = y * 3
+        if y < -3:
+            return k
+    else:
+        y -= 7
+    if n == 7:
+        return x
+    return y + k
+
+
+def arrays_and_returns(u, v, n):
+    w = u
+    if n > 1:
+        if n > 5:
+            return u, 1.0
+        w = v[1:]
+        w[0] = 3.0
+        if n > 3:
+            return w, 2.0
+    w[1] = 9.0
+    return w, n
+
+
+def without_value(u, n):
+    if n > 0:
+        if n > 3:
+            return
+        u[0] = n
+    u[1] = n
+
+
 CASES = [
     (shrinking, [lambda n=n: (vector(6), n) for n in (0, 1, 4, 9)]),
     (halving, [lambda n=n: (vector(16), n) for n in (20, 3, 1)]),
@@ -275,6 +322,9 @@ CASES = [
     (shadowed, [lambda: (1.5,)]),
     (branch_returns, [lambda c=c: (vector(5), c) for c in (2, 1, 0)]),
     (partial_returns, [lambda c=c: (1.5, c) for c in (11, 5, 0, -3, -9, 10)] + [lambda: (30.0, 1)]),
+    (many_returns, [lambda x=x, n=n: (x, n) for x in (1.5, -4.0) for n in range(-10, 11)]),
+    (arrays_and_returns, [lambda n=n: (vector(4), vector(5), n) for n in (0, 2, 4, 6)]),
+    (without_value, [lambda n=n: (vector(3), n) for n in (-1, 2, 5)]),
     (one_branch_array, [lambda c=c: (vector(4), c) for c in (0, 1)]),
     (swapped_in_branch, [lambda c=c: (vector(4), vector(4) + 1, c) for c in (0, 1)]),
     (loop_in_branch, [lambda c=c: (vector(4), c, 3) for c in (0, 1)]),
