@@ -264,8 +264,13 @@ class Aliasing:
         for n, a in enumerate(memrefs):
             for b in memrefs[:n]:
                 sides = [region.terminator.operands for region in branch.regions]
-                if not any(self.may_overlap(side[a.index], side[b.index]) for side in sides):
+                if not any(self._may_meet(side[a.index], side[b.index]) for side in sides):
                     self._disjoint.add(frozenset({a, b}))
+
+    def _may_meet(self, a: Value, b: Value) -> bool:
+        """As ``may_overlap``, but an undefined memref, which has no elements, does not overlap itself."""
+        undefined = any(v.op is not None and v.op.opdef is ops.undef for v in (a, b))
+        return not undefined and self.may_overlap(a, b)
 
     def _examine(self, loop: Op) -> None:
         carried = permuted(loop)

@@ -13,6 +13,7 @@ from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.types import index
+from adc.passes.cold import COLD
 from adc.passes.frames import Frame
 from adc.passes.reverse import Cotangents, ReverseSweep
 from adc.passes.tape import iteration_number, trip_count
@@ -141,9 +142,9 @@ class RegionSweep(ReverseSweep):
         for target, inner in branches:
             with insert_at(target):
                 build(ops.yield_, [inner[v] if v in inner else const(0.0, v.type) for v in changed])
-        made = build(
-            ops.if_, [condition], result_types=[v.type for v in changed], regions=[target for target, _ in branches]
-        )
+        cold = {COLD: op.attrs[COLD]} if COLD in op.attrs else {}
+        regions = [target for target, _ in branches]
+        made = build(ops.if_, [condition], cold, [v.type for v in changed], regions)
         for v, total in zip(changed, made.results, strict=True):
             cotangents[v] = total
 
