@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import arrays, scalars, subscripts
+from adc.frontend import arrays, reductions, scalars, subscripts
 from adc.frontend.attributes import extent
 from adc.frontend.convert import as_scalar, convert, kind
 from adc.frontend.errors import refuse
@@ -157,9 +157,11 @@ def _divmod(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
 
 
 def _sum(frame: Frame, x: AbstractValue, start: AbstractValue | None = None) -> AbstractValue:
+    total: AbstractValue = Static(0) if start is None else start
+    if isinstance(x, Array | Lazy) and x.rank == 1:
+        return arrays.operate(frame, "+", total, reductions.reduce(frame, reductions.SUM, x))
     if not isinstance(x, Tuple):
         raise refuse(current_loc(), f"sum() of {describe_type(x)} is not supported", "use np.sum on arrays")
-    total: AbstractValue = Static(0) if start is None else start
     for item in x.items:
         total = arrays.operate(frame, "+", total, item)
     return arrays.settled(frame, total)

@@ -101,10 +101,23 @@ def store(frame: Frame, target: Array, value: Lazy) -> None:
 
 
 def _conflicts(target: Array, value: Lazy) -> bool:
+    """Whether storing an element may change one that is read for another."""
     return any(
-        overlap(r.array.roots, target.roots) and not (r.pointwise and same_value(r.array.memref, target.memref))
+        overlap(r.array.roots, target.roots) and not (r.pointwise and _same_or_apart(r.array.memref, target.memref))
         for r in value.reads
     )
+
+
+def _same_or_apart(a: Value, b: Value) -> bool:
+    """Whether two arrays are one, or rows of one that are either the same row or apart (``u[0]`` and ``u[-1]``)."""
+    if same_value(a, b):
+        return True
+    x, y = a.op, b.op
+    if x is None or y is None or not (x.opdef is y.opdef is ops.subview) or x.attrs != y.attrs:
+        return False
+    rank = len(x.attrs["static_steps"])
+    kept = [p for p in range(3 * rank) if p % rank not in x.attrs["dropped"]]
+    return all(same_value(x.operands[p], y.operands[p]) for p in (0, *(1 + p for p in kept)))
 
 
 def materialise(frame: Frame, value: Lazy) -> Array:

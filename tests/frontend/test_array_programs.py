@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from adc.frontend import prange
+from adc.ir import ops
 from tests.frontend.harness import check
 
 RNG = np.random.default_rng(7)
@@ -319,6 +320,7 @@ def sum_only(x):
     return np.sum(x), x.mean()
 
 
+@pytest.mark.filterwarnings("ignore:Mean of empty slice")
 def test_reductions():
     for dtype in (np.float64, np.float32, np.int64, np.int32):
         for n in [1, 2, 9]:
@@ -583,3 +585,18 @@ def test_more_library():
     check(statistics, lambda: (vector(5, np.int64), vector(3, np.float32)), rtol=1e-12)
     for n in (0, 1, 2, 7):
         check(spaced, lambda n=n: (0.5, 2.5, n), rtol=1e-12)
+
+
+def boundary(u):
+    u[0] = u[1]
+    u[-1] = u[-2] * 2 + u[-1]
+    u[:, 0] = u[:, -2]
+    u[1:-1, -1] = u[1:-1, 1] - u[1:-1, -1]
+    u[0, :-1] = u[0, 1:]
+    return sum(u[0]) + sum(u[:, 1] * 2, 1.0)
+
+
+def test_rows_need_no_temporary():
+    for m, n in [(3, 3), (2, 2), (2, 4), (5, 3)]:
+        traced = check(boundary, lambda m=m, n=n: (matrix(m, n),), rtol=1e-12)
+    assert sum(op.opdef is ops.alloc for op in traced.module.funcs["boundary"].walk()) == 1

@@ -275,7 +275,6 @@ def many_returns(x, n):
         if n < -8:
             return -y
         k = -n
-        z = x
     if k > 3:
         if y > 1.0:
             return y * k
