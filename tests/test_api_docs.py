@@ -1,0 +1,138 @@
+"""What the documentation shows is what happens: IR, values, tables. `--update-golden` writes what is generated."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad
+from adc.dump import STAGES
+from adc.frontend.library import LIBRARY
+from tests.fuzz.check import loaded
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+LANGUAGE = ROOT / "docs" / "language.md"
+
+
+def fill(path: Path, mark: str, block: str, update: bool) -> None:
+    """Check, or write, the fenced block or paragraph that follows a mark."""
+    text = path.read_text()
+    found = re.search(rf"<!-- {re.escape(mark)} -->\n(```.*?\n```\n|[^\n#][^#]*?\n\n)?", text, re.DOTALL)
+    assert found is not None, f"{path} has no mark {mark}"
+    wanted = f"<!-- {mark} -->\n{block}"
+    if update:
+        path.write_text(text[: found.start()] + wanted + text[found.end() :])
+    else:
+        assert found.group(0) == wanted, f"{path.name}: run pytest {__file__} --update-golden"
+
+
+@jit_grad(argnums=(0, 1))
+def logistic(x, r, n):
+    for _ in range(n):
+        x = r * x * (1.0 - x)
+    return x
+
+
+def test_readme_example(pytestconfig: pytest.Config) -> None:
+    text = README.read_text()
+    block = re.search(r"```python\n(from adc.*?)```", text, re.DOTALL)
+    assert block is not None
+    assert len([line for line in block.group(1).splitlines() if line.strip()]) <= 12
+    assert "def logistic(x, r, n):\n    for _ in range(n):\n        x = r * x * (1.0 - x)\n    return x" in text
+    value = logistic(0.2, 3.1, 10)
+    assert value == pytest.approx(logistic.__wrapped__(0.2, 3.1, 10), rel=1e-12)
+    shown = re.findall(r"(0\.\d+)\.\.\.", block.group(1))
+    printed_values = [f"{v:.15f}" for v in (value, *logistic.grad(0.2, 3.1, 10))]
+    assert [v.startswith(s) for v, s in zip(printed_values, shown, strict=True)] == [True] * 3
+    update = bool(pytestconfig.getoption("--update-golden"))
+    for stage in ("simplified", "adjoint"):
+        printed = logistic.dump_ir(stage, "f64, f64, i64").rstrip()
+        fill(README, f"ir: {stage}", f"```mlir\n{printed}\n```\n", update)
+
+
+def test_readme_plate() -> None:
+    decorator = "@jit_grad(argnums=(0, 1))\n"
+    found = re.search(re.escape(decorator) + r"(def misfit.*?)\nvalue, ", README.read_text(), re.DOTALL)
+    assert found is not None
+    with loaded("import numpy as np\n" + found.group(1).replace("def misfit", "def main")) as f:
+        rng = np.random.default_rng(0)
+        u0, data = rng.random((6, 7)), rng.random((6, 7))
+        misfit = jit_grad(argnums=(0, 1))(f)
+        value, (u0_bar, r_bar) = misfit.value_and_grad(u0, 0.2, data, 5)
+        assert value == pytest.approx(f(u0, 0.2, data, 5))
+        h = 1e-6
+        assert r_bar == pytest.approx((f(u0, 0.2 + h, data, 5) - f(u0, 0.2 - h, data, 5)) / (2 * h), rel=1e-6)
+        y, back = misfit.pullback(u0, 0.2, data, 5)
+        np.testing.assert_allclose(back(1.0)[0], u0_bar)
+
+
+def test_library_list(pytestconfig: pytest.Config) -> None:
+    """docs/language.md names every library function that is supported, and no other."""
+    groups: dict[str, list[str]] = {}
+    for entry in LIBRARY:
+        name, module = getattr(entry, "__name__", ""), getattr(entry, "__module__", None) or "numpy"
+        module = {"builtins": "Python", "numpy.linalg": "numpy", "adc.frontend.marker": "adc"}.get(module, module)
+        if entry is np.linalg.norm:
+            name = "linalg.norm"
+        groups.setdefault(module, []).append(name)
+    listed = {module: ", ".join(f"`{name}`" for name in sorted(set(names))) for module, names in groups.items()}
+    wrapped = "\n".join(wrap(f"- {module}: {names}") for module, names in sorted(listed.items()))
+    fill(LANGUAGE, "library", f"{wrapped}\n\n", bool(pytestconfig.getoption("--update-golden")))
+
+
+def wrap(line: str) -> str:
+    return textwrap.fill(line, 118, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def test_stages_are_documented() -> None:
+    table = (ROOT / "docs" / "cli.md").read_text()
+    assert all(f"`{stage}`" in table for stage in STAGES)
+
+
+KINKS: dict[str, tuple[Any, tuple[Any, ...], Any]] = {
+    "abs": (lambda x: abs(x), (0.0,), (0.0,)),
+    "fabs": (lambda x: math.fabs(x), (0.0,), (0.0,)),
+    "max": (lambda x, y: max(x, y), (1.0, 1.0), (1.0, 0.0)),
+    "min": (lambda x, y: min(x, y), (1.0, 1.0), (1.0, 0.0)),
+    "np.maximum": (lambda x, y: np.maximum(x, y), (1.0, 1.0), (0.5, 0.5)),
+    "np.minimum": (lambda x, y: np.minimum(x, y), (1.0, 1.0), (0.5, 0.5)),
+    "np.clip": (lambda x: np.clip(x, 0.0, 1.0), (0.0,), (0.5,)),
+    "hypot": (lambda x, y: math.hypot(x, y), (0.0, 0.0), (0.0, 0.0)),
+    "power, exponent 0": (lambda x, y: x**y, (0.0, 0.0), (0.0, 0.0)),
+    "power, base 0": (lambda x, y: x**y, (0.0, 2.0), (0.0, 0.0)),
+    "sqrt": (lambda x: math.sqrt(x), (0.0,), (math.inf,)),
+    "asin": (lambda x: math.asin(x), (1.0,), (math.inf,)),
+    "floor": (lambda x: np.floor(x), (1.0,), (0.0,)),
+    "int": (lambda x: int(x) * 1.0, (1.2,), (0.0,)),
+    "sign": (lambda x: np.sign(x), (2.0,), (0.0,)),
+    "heaviside": (lambda x: np.heaviside(x, 0.5), (0.0,), (0.0,)),
+    "remainder": (lambda x, y: x % y, (7.5, 2.0), (1.0, -3.0)),
+    "floor division": (lambda x, y: x // y, (7.5, 2.0), (0.0, 0.0)),
+    "copysign": (lambda x, y: math.copysign(x, y), (2.0, -1.0), (-1.0, 0.0)),
+    "branch not taken": (lambda x: math.sqrt(x) if x > 0 else 0.0, (0.0,), (0.0,)),
+}
+
+
+@pytest.mark.parametrize("name", KINKS)
+def test_kinks(name: str) -> None:
+    """The table of docs/derivatives.md."""
+    function, arguments, expected = KINKS[name]
+    assert adc.grad(function, tuple(range(len(arguments))))(*arguments) == expected
+
+
+def test_kinks_of_array_extrema() -> None:
+    for function in (lambda v: np.max(v), lambda v: np.min(-v)):
+        shares = adc.grad(function)(np.array([1.0, 3.0, 2.0, 3.0, 3.0]))
+        assert abs(np.sum(shares)) == 1.0 and shares[0] == shares[2] == 0.0 and np.all(shares[[1, 3, 4]] != 0.0)
+
+
+def test_where_is_no_branch() -> None:
+    assert math.isnan(adc.grad(lambda x: np.where(x > 0, np.sqrt(x), 0.0))(0.0))
