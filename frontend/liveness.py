@@ -31,8 +31,12 @@ class Effect:
 
 @dataclass(frozen=True)
 class Liveness:
-    """``after[statement]``: variables live after a compound statement. ``assigns``, ``reads``: of a loop's body or of
-    a branch's two. ``captured``: read by nested functions, at any time."""
+    """``after[statement]``: variables live after a compound statement. ``assigns``, ``reads``: of a loop's body (with
+    its target) or of a branch's two; ``body_assigns``: of a for loop without its target.
+
+    A nested function reads what it captures when it is called: by its name, or where a lambda stands as an argument.
+    ``captured`` are the variables of those that get around otherwise: they count as live everywhere.
+    """
 
     local: Names
     captured: Names
@@ -46,9 +50,8 @@ def analyse(function: Function) -> Liveness:
     """Liveness for one function; nested functions count as uses of what they capture."""
     parameters = frozenset(argument_names(function))
     body = function.body if isinstance(function, ast.FunctionDef) else [ast.Return(function.body)]
-    nested = [node for node in _own_nodes(body) if isinstance(node, ast.FunctionDef | ast.Lambda)]
-    captured = frozenset().union(*(free_names(node) for node in nested)) if nested else EMPTY
-    analysis = _Analysis(Liveness(EMPTY, captured))
+    named, captured = _closures(body)
+    analysis = _Analysis(Liveness(EMPTY, captured), named)
     effect = analysis.block(body)
     result = analysis.result = replace(analysis.result, local=parameters | effect.assigns)
     analysis.down(body, EMPTY)
@@ -91,13 +94,45 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
             stack += reversed(list(ast.iter_child_nodes(node)))
 
 
-def _names(nodes: Iterable[ast.AST], context: type[ast.expr_context]) -> Names:
-    return frozenset(n.id for n in _own_nodes(list(nodes)) if isinstance(n, ast.Name) and isinstance(n.ctx, context))
+def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
+    """Per name of a nested function what calling it reads; and what is read by those that do not stay with a name."""
+    named: dict[str, Names] = {}
+    staying: set[ast.AST] = set()  # lambdas and names of functions in places from where they do not get around
+    for node in _own_nodes(body):
+        if isinstance(node, ast.FunctionDef):
+            named[node.name] = named.get(node.name, EMPTY) | free_names(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
+            if all(isinstance(t, ast.Name) for t in node.targets):
+                staying.add(node.value)
+                for target in node.targets:
+                    assert isinstance(target, ast.Name)
+                    named[target.id] = named.get(target.id, EMPTY) | free_names(node.value)
+        elif isinstance(node, ast.Call):
+            staying |= {node.func, *node.args, *(k.value for k in node.keywords)}
+    changed = True
+    while changed:  # what a nested function calls in turn
+        changed = False
+        for name, free in named.items():
+            more = free.union(*(named[n] for n in free if n in named))
+            changed |= more != free
+            named[name] = more
+    escaped: set[str] = set()
+    for node in _own_nodes(body):
+        if isinstance(node, ast.Lambda) and node not in staying:
+            escaped |= free_names(node)
+        elif isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
+            escaped |= named[node.id] if node not in staying else EMPTY
+    return named, frozenset(escaped)
+
+
+def _stores(nodes: Iterable[ast.AST]) -> Names:
+    return frozenset(n.id for n in _own_nodes(list(nodes)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
 
 
 class _Analysis:
-    def __init__(self, result: Liveness) -> None:
+    def __init__(self, result: Liveness, named: dict[str, Names]) -> None:
         self.result = result
+        self._named = named
         self._effects: dict[ast.stmt, Effect] = {}
 
     def block(self, statements: Sequence[ast.stmt]) -> Effect:
@@ -125,7 +160,7 @@ class _Analysis:
             self.result.assigns[s] = both.assigns
             return test.then(both)
         if isinstance(s, ast.For):
-            targets = _names([s.target], ast.Store)
+            targets = _stores([s.target])
             inner = self.block(s.body)
             self.result.body_assigns[s] = inner.assigns
             body = Effect(sets=targets, assigns=targets).then(inner)
@@ -134,8 +169,8 @@ class _Analysis:
             body = self._expressions([s.test]).then(self.block(s.body))
             return self._loop(s, Effect(), body)
         if isinstance(s, ast.AugAssign):
-            own = _names([s.target], ast.Store)
-            read = Effect(reads=own | _names([s.target, s.value], ast.Load))
+            own = _stores([s.target])
+            read = Effect(reads=own | self._loads([s.target, s.value]))
             return read.then(Effect(sets=own, assigns=own))
         if isinstance(s, ast.FunctionDef):
             defaults = [*s.args.defaults, *filter(None, s.args.kw_defaults), *s.decorator_list]
@@ -150,8 +185,20 @@ class _Analysis:
         return total.then(rest)
 
     def _expressions(self, nodes: Sequence[ast.AST]) -> Effect:
-        stores = _names(nodes, ast.Store)
-        return Effect(_names(nodes, ast.Load), stores, stores)
+        stores = _stores(nodes)
+        return Effect(self._loads(nodes), stores, stores)
+
+    def _loads(self, nodes: Iterable[ast.AST]) -> Names:
+        """Variables read, those that called functions capture included."""
+        found: set[str] = set()
+        for n in _own_nodes(list(nodes)):
+            if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load):
+                found.add(n.id)
+                found |= self._named.get(n.id, EMPTY)
+            elif isinstance(n, ast.Lambda):
+                free = free_names(n)
+                found |= free.union(*(self._named.get(name, EMPTY) for name in free))
+        return frozenset(found)
 
     def down(self, statements: Sequence[ast.stmt], live: Names) -> None:
         """Record what is live after each compound statement, given what is live after the last."""
@@ -166,7 +213,7 @@ class _Analysis:
                 self.down(s.orelse, frozenset(now))
                 after = frozenset(now) | (self.block(s.orelse).reads if s.orelse else EMPTY)
                 self.result.after[s] = after
-                test = _names([s.test], ast.Load) if isinstance(s, ast.While) else EMPTY
+                test = self._loads([s.test]) if isinstance(s, ast.While) else EMPTY
                 self.down(s.body, after | self.result.reads[s] | test)
             now -= effect.sets
             now |= effect.reads

@@ -110,10 +110,33 @@ def f(x):
     return x
 """
     )
-    assert live.captured == {"k"}
+    assert live.captured == set()
     loop = function.body[3]
     assert live.reads[loop] == {"x", "g", "k"}
     assert live.after[loop] == {"x"}
+
+
+def test_liveness_of_functions_that_get_around():
+    function, live = liveness_of(
+        """
+def f(x):
+    k = m = n = 1
+    pair = (lambda t: t * k, 2)
+    def g(t):
+        return t + m
+    h = lambda t: g(t) + n
+    for i in range(3):
+        k = i
+        m = i
+        q = x * i
+        x = pair[0](x) + h(x) + run(lambda t: t * q, x)
+        other = g
+    return x
+"""
+    )
+    loop = function.body[4]
+    assert live.captured == {"k", "m"}
+    assert live.reads[loop] == {"x", "pair", "h", "n", "g", "run"}
 
 
 def test_overlap():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -310,6 +311,26 @@ def without_value(u, n):
     u[1] = n
 
 
+def rows_in_closures(a, n):
+    s = 0.0
+    for i in range(n):
+        row = a[i]
+        f = lambda k: row[k] * 2 + i
+        s += f(0) + f(1)
+        row = row * 2
+        s += f(0)
+    return s
+
+
+def stored_closures(x, n):
+    k = 1.0
+    pair = (lambda t: t * k, 2)
+    for i in range(n):
+        k = k + i
+        x = pair[0](x) + pair[1]
+    return x
+
+
 CASES = [
     (shrinking, [lambda n=n: (vector(6), n) for n in (0, 1, 4, 9)]),
     (halving, [lambda n=n: (vector(16), n) for n in (20, 3, 1)]),
@@ -324,6 +345,8 @@ CASES = [
     (many_returns, [lambda x=x, n=n: (x, n) for x in (1.5, -4.0) for n in range(-10, 11)]),
     (arrays_and_returns, [lambda n=n: (vector(4), vector(5), n) for n in (0, 2, 4, 6)]),
     (without_value, [lambda n=n: (vector(3), n) for n in (-1, 2, 5)]),
+    (rows_in_closures, [lambda n=n: (vector(6).reshape(3, 2), n) for n in (0, 3)]),
+    (stored_closures, [lambda n=n: (1.5, n) for n in (0, 3)]),
     (one_branch_array, [lambda c=c: (vector(4), c) for c in (0, 1)]),
     (swapped_in_branch, [lambda c=c: (vector(4), vector(4) + 1, c) for c in (0, 1)]),
     (loop_in_branch, [lambda c=c: (vector(4), c, 3) for c in (0, 1)]),
@@ -350,3 +373,15 @@ CASES = [
 def test_odd(function, makes):
     for make in makes:
         check(function, make, types=False)
+
+
+def test_threads_trace_at_once():
+    makers = [(f, makes[0]) for f, makes in CASES]
+
+    def work(shift):
+        for f, make in makers[shift:] + makers[:shift]:
+            check(f, make, types=False)
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(work, 7 * k) for k in range(4)]:
+            done.result()
