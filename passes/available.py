@@ -34,14 +34,17 @@ class AvailableMemory:
 
     def load(self, op: Op) -> Value | None:
         """The value that the load gives, if it is known; else it is known from now on."""
-        memref, *subscripts = op.operands
+        memref, *rest = op.operands
+        subscripts = tuple(rest)
+        value = self.known(memref, subscripts)
+        if value is None:
+            self._learn(memref, subscripts, op.result)
+        return value
+
+    def known(self, memref: Value, subscripts: Subscripts) -> Value | None:
+        """The value of an element, if it is known."""
         known = self._known.get(memref)
-        if known is not None:
-            value = known.get(tuple(subscripts)) or known.get(None)
-            if value is not None:
-                return value
-        self._learn(memref, tuple(subscripts), op.result)
-        return None
+        return None if known is None else known.get(subscripts) or known.get(None)
 
     def write(self, op: Op) -> bool:
         """Follow a write (or a call); True if it writes what is there already and can be left out."""

@@ -74,6 +74,8 @@ class _Walk:
                 if memory:
                     memory.after_region(op)
             elif memory is not None and (Trait.READS in kind.traits or Trait.WRITES in kind.traits):
+                if kind is ops.accumulate and (known := memory.known(op.operands[1], op.operands[2:])) is not None:
+                    op = self._accumulated(op, known, kept)
                 if kind is ops.load:
                     known = memory.load(op)
                     if known is not None:
@@ -88,6 +90,18 @@ class _Walk:
             del self._seen[key]
         if memory:
             memory.leave(mark)
+
+    @staticmethod
+    def _accumulated(op: Op, known: Value, kept: list[Op]) -> Op:
+        """An accumulation into an element whose value is known, as a store of the sum in the place of ``op``."""
+        value, *place = op.operands
+        total = Op(ops.addf, (known, value), (value.type,), {"fastmath": "none"}, loc=op.loc)
+        total.parent = op.parent
+        kept.append(total)
+        store = Op(ops.store, (total.result, *place), (), loc=op.loc)
+        store.parent = op.parent
+        op.drop()
+        return store
 
     def _key(self, op: Op) -> Key:
         kind = op.opdef

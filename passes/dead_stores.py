@@ -14,6 +14,7 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.passes.effects import Effects, Memory, Summaries
 from adc.passes.integers import Integers
+from adc.passes.nests import COUNTED, is_visible, loop_body_of, loops_between, match_counters
 
 Subscripts = tuple[Value, ...] | None  # None: the whole memref
 
@@ -36,6 +37,10 @@ class DeadStores:
 
 
 _WRITERS = frozenset({ops.store, ops.fill, ops.copy, ops.accumulate})
+
+
+# Position of the memref that is read; its subscripts follow.
+_READERS = {ops.load: 0, ops.accumulate: 1}
 
 
 class _State:
@@ -63,7 +68,9 @@ class _Backwards:
         self._memory = memory = Memory(func, summaries)
         self._integers = Integers()
         self._visible: dict[Value, bool] = {}
+        self._private: dict[Block, list[tuple[Value, Subscripts]]] = {}
         allocations = [r for op in func.body.walk() if op.opdef in (ops.alloc, ops.grow) for r in op.results]
+        self._order = {root: k for k, root in enumerate(allocations)}
         self._local = {root for root in allocations if memory.is_local(root)}
         # Local memory that no memref of memrefs may hold.
         self._unheld = self._local - {root for m in allocations for root in memory.alias.contents(m)}
@@ -74,6 +81,8 @@ class _Backwards:
     def _block(self, block: Block, state: _State) -> None:
         """Walk ``block``; ``state`` is what holds at its end, and becomes what holds at its start."""
         self._end_of_iteration(block, state)
+        for memref, subscripts in self._private.pop(block, ()):
+            state.add(memref, subscripts)
         kept: list[Op] = []
         for op in reversed(block.ops):
             if op.regions:
@@ -143,9 +152,52 @@ class _Backwards:
             state.keep([e for e in then.elements if e in other.elements])
             state.roots &= other.roots
             return
+        if op.opdef in COUNTED:
+            self._find_private(op, state.roots & effects.reads)
         self._pass(op, effects, state)
         for region in op.regions:
             self._block(region, state.copy())
+
+    def _find_private(self, loop: Op, roots: set[Value]) -> None:
+        """Memory that is not read after ``loop``, and of which each iteration of the nest reads one element of its own.
+
+        That element is then not read any more at the end of the iteration.
+        """
+        reads: dict[Value, Op | None] = dict.fromkeys(roots)
+        for op in loop.regions[0].walk() if roots else ():
+            position = _READERS.get(op.opdef)
+            if op.regions:
+                continue
+            for root in self._memory.effects(op).reads & reads.keys():
+                first = reads[root] or op
+                same = position is not None and op.operands[position:] == first.operands[_READERS[first.opdef] :]
+                if same and loop_body_of(op) is loop_body_of(first):
+                    reads[root] = first
+                else:
+                    del reads[root]
+        for root in sorted(reads, key=self._order.__getitem__):
+            read = reads[root]
+            body = loop_body_of(read) if read is not None else None
+            loops = loops_between(body, loop) if body is not None else None
+            if read is None or body is None or loops is None:
+                continue
+            memref, *subscripts = read.operands[_READERS[read.opdef] :]
+            if (
+                all(is_visible(v, body) for v in (memref, *subscripts))
+                and self._memory.roots(memref) == {root}
+                and not self._defined_within(memref, loop)
+                and match_counters(loops, subscripts, self._integers) is not None
+            ):
+                self._private.setdefault(body, []).append((memref, tuple(subscripts)))
+
+    @staticmethod
+    def _defined_within(memref: Value, loop: Op) -> bool:
+        block = memref.block
+        while block is not None and (parent := block.parent_op) is not None:
+            if parent is loop:
+                return True
+            block = parent.parent
+        return False
 
     def _read(self, memref: Value, subscripts: Subscripts, state: _State) -> None:
         state.roots -= self._memory.roots(memref)

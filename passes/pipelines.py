@@ -8,6 +8,7 @@ from adc.passes.cse import CSE
 from adc.passes.dce import DCE
 from adc.passes.dead_stores import DeadStores
 from adc.passes.dealloc import InsertDeallocs
+from adc.passes.first_writes import FirstWrites
 from adc.passes.ifconvert import IfConvert
 from adc.passes.licm import LICM
 from adc.passes.lower_accumulate import LowerAccumulate
@@ -21,7 +22,8 @@ SIMPLIFY: Pipeline = (
     CSE(),
     LICM(),
     Canonicalize(),
-    CSE(memory=False),
+    FirstWrites(),
+    CSE(),
     DeadStores(),
     DCE(),
 )

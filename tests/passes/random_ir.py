@@ -130,7 +130,7 @@ class Generator:
             kinds = [self.scalar] * 6 + [self.load] * 3 + [self.store] * 3 + [self.view, self.vector, self.misc]
             if depth:
                 kinds += [lambda: self.if_(depth), lambda: self.for_(depth), lambda: self.for_(depth)]
-                kinds += [lambda: self.while_(depth), lambda: self.parallel(depth)]
+                kinds += [lambda: self.while_(depth), lambda: self.parallel(depth), lambda: self.elementwise(depth)]
             self.rng.choice(kinds)()
 
     def scalar(self) -> None:
@@ -332,6 +332,54 @@ class Generator:
         self.scope.pop()
         for result in build(ops.while_, inits, result_types=types, regions=[before, after]).results:
             self.add(result)
+
+    def elementwise(self, depth: int) -> None:
+        """Loops that go through the elements of an array that was just filled, or nearly so."""
+        rng = self.rng
+        vector = self.new_vector()
+        one, extent = const(1, index), ops.dim(vector, dim=0)
+        for _ in range(rng.randrange(1, 3)):
+            lower = const(rng.choice([0, 0, 0, 0, 1]), index)
+            upper = rng.choice([extent, extent, extent, ops.maxsi(ops.subi(extent, one), const(0, index))])
+            step = const(rng.choice([1, 1, 1, 1, 2]), index)
+            block = Block([index], ["e"])
+            with insert_at(block):
+                self.scope.append([block.args[0]])
+                at = block.args[0]
+                if rng.random() < 0.3:
+                    at = ops.subi(ops.subi(extent, one), at)
+                for _ in range(rng.randrange(1, 4)):
+                    self.access(vector, at, depth)
+                build(ops.yield_, ())
+                self.scope.pop()
+            build(ops.for_, [lower, upper, step], result_types=[], regions=[block])
+
+    def access(self, vector: Value, at: Value, depth: int) -> None:
+        """Read or write an element, now and then in a branch or an inner loop."""
+        rng = self.rng
+        kind = rng.choice(["load", "store", "accumulate", "zero", "other", "nested"])
+        if kind == "load":
+            self.add(ops.load(vector, at))
+        elif kind == "other":
+            self.scalar()
+        elif kind == "nested" and depth:
+            inner = Block([index]) if rng.random() < 0.5 else Block()
+            with insert_at(inner):
+                self.scope.append(list(inner.args))
+                self.access(vector, at, depth - 1)
+                self.scope.pop()
+                build(ops.yield_, ())
+            if inner.args:
+                bounds = [const(0, index), const(rng.randrange(3), index), const(1, index)]
+                build(ops.for_, bounds, result_types=[], regions=[inner])
+            else:
+                other = Block()
+                with insert_at(other):
+                    build(ops.yield_, ())
+                build(ops.if_, [self.pick(i1)], result_types=[], regions=[inner, other])
+        else:
+            value = const(0.0, f64) if kind == "zero" else self.pick(f64)
+            build(ops.accumulate if kind == "accumulate" else ops.store, [value, vector, at])
 
     def parallel(self, depth: int) -> None:
         """Each iteration writes its own element of a new array, and adds to a sum."""

@@ -1,0 +1,91 @@
+"""Loops that go through the elements of an array one by one."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from adc.ir import ops
+from adc.ir.core import Block, Op, Value
+from adc.passes.extents import Extents, Shape
+from adc.passes.integers import Integers
+
+COUNTED = frozenset({ops.for_, ops.parallel})
+
+
+def loop_body_of(op: Op) -> Block | None:
+    """The body of the innermost loop around ``op``; branches are looked through."""
+    block = op.parent
+    while block is not None and (parent := block.parent_op) is not None:
+        if parent.opdef is not ops.if_:
+            return block
+        block = parent.parent
+    return None
+
+
+def loops_between(body: Block, outermost: Op) -> list[Op] | None:
+    """The loops from the one with this ``body`` out to ``outermost``; None if one has no counter."""
+    found: list[Op] = []
+    block: Block | None = body
+    while block is not None and (parent := block.parent_op) is not None:
+        if parent.opdef in COUNTED:
+            found.append(parent)
+        elif parent.opdef is not ops.if_:
+            return None
+        if parent is outermost:
+            return found
+        block = parent.parent
+    return None
+
+
+def is_visible(value: Value, block: Block) -> bool:
+    """Whether ``value`` is defined in ``block`` or around it."""
+    home = value.block
+    around: Block | None = block
+    while around is not None:
+        if home is around:
+            return True
+        parent = around.parent_op
+        around = parent.parent if parent is not None else None
+    return False
+
+
+def match_counters(loops: Sequence[Op], subscripts: Sequence[Value], integers: Integers) -> list[int] | None:
+    """For each loop, the position of a subscript that it alone, of these loops, moves; None unless each has its own.
+
+    No element is then visited in two iterations.
+    """
+    counters = {loop.regions[0].args[0]: k for k, loop in enumerate(loops)}
+    positions: list[int | None] = [None] * len(loops)
+    for d, subscript in enumerate(subscripts):
+        moving = [counters[v] for v in integers.linear(subscript).terms if v in counters]
+        if len(moving) == 1 and positions[moving[0]] is None:
+            coefficient = integers.linear(subscript).terms[loops[moving[0]].regions[0].args[0]]
+            if coefficient in (1, -1):
+                positions[moving[0]] = d
+    return None if None in positions else [d for d in positions if d is not None]
+
+
+def covers(
+    loops: Sequence[Op], subscripts: Sequence[Value], shape: Shape, integers: Integers, extents: Extents
+) -> bool:
+    """Whether the loops, nested right in each other, visit each element of an array of this shape exactly once."""
+    positions = match_counters(loops, subscripts, integers)
+    if positions is None or len(positions) != len(shape):
+        return False
+    for inner, outer in itertools.pairwise(loops):
+        if inner.parent is not outer.regions[0]:
+            return False
+    for loop, d in zip(loops, positions, strict=True):
+        lower, upper, step = loop.operands[:3]
+        counter = loop.regions[0].args[0]
+        if extents.extent(lower) != 0 or extents.extent(step) != 1 or extents.extent(upper) != shape[d]:
+            return False
+        subscript = integers.linear(subscripts[d])
+        if subscript.terms == {counter: 1} and subscript.constant == 0:
+            continue
+        # Backwards: subscript + counter == extent - 1.
+        rest = subscript.plus(integers.linear(counter)).plus(integers.linear(upper), -1)
+        if rest.terms or rest.constant != -1:
+            return False
+    return True
