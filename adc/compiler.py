@@ -26,6 +26,9 @@ from adc.options import Options, Selection
 from adc.passes import differentiate, pipelines
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.demand import CallPlan
+from adc.passes.lower_accumulate import LowerAccumulate, lower_accumulate
+from adc.passes.parallel_plan import ParallelPlan
+from adc.passes.parallelise import Parallelise, parallelise
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
 
@@ -132,6 +135,19 @@ class Staged:
     def prepared(self, module: Module) -> Module:
         """A module as it is lowered to LLVM."""
         return self._run(module, pipelines.LOWER, "prepare")
+
+    def planned(self, module: Module) -> ParallelPlan:
+        """What ``prepared`` decides about the loops of a module, which it changes likewise."""
+        plan = ParallelPlan()
+        with self.measure("prepare"):
+            for step in pipelines.LOWER:
+                if isinstance(step, Parallelise):
+                    plan.loops = parallelise(module).loops
+                elif isinstance(step, LowerAccumulate):
+                    plan.shadows = lower_accumulate(module).shadows
+                else:
+                    module = step.run(module)
+        return plan
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):

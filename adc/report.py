@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged, Subject, reachable
 from adc.frontend.abstract import Abstract
 from adc.options import Selection
 from adc.passes.differentiate import Adjoint
+from adc.passes.parallel_plan import ParallelPlan
 
 
 @dataclass(frozen=True)
 class Report:
-    """The plans of one gradient. ``adjoint`` holds activity and storage plan, of callees too."""
+    """The plans of one gradient.
+
+    ``adjoint`` holds what is active and what is stored, of callees too; ``parallel`` which loops of the function and of
+    its gradient run on threads, and how the terms that several iterations add to one element are summed.
+    """
 
     function: str
     arguments: tuple[str, ...]
     with_respect_to: tuple[str, ...]
     adjoint: Adjoint
+    parallel: ParallelPlan
     seconds: dict[str, float]
 
     def __str__(self) -> str:
@@ -27,6 +33,8 @@ class Report:
             f"gradient with respect to {', '.join(self.with_respect_to)}",
             "",
             str(self.adjoint),
+            "",
+            str(self.parallel),
             "",
             "compiled in " + ", ".join(f"{stage} {1e3 * s:.1f} ms" for stage, s in self.seconds.items()),
         ]
@@ -39,8 +47,14 @@ def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -
     """Compile the gradient as far as the IR goes, and report on it."""
     staged = Staged(subject, tuple(abstracts))
     traced, wanted = staged.traced_for([chosen])
-    _, adjoint = staged.gradient(traced, wanted, with_value=True)
+    module, adjoint = staged.gradient(traced, wanted, with_value=True)
+    plan = staged.planned(module)
+    shown = reachable(module, traced.entry) | reachable(module, adjoint.name)
+    parallel = ParallelPlan(
+        {name: loops for name, loops in plan.loops.items() if name in shown},
+        {name: shadows for name, shadows in plan.shadows.items() if name in shown},
+    )
     leaves = traced.leaves
     wrt = tuple(str(leaves[k].path[0]) + "".join(f"[{n}]" for n in leaves[k].path[1:]) for k in wanted.wrt)
     arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
-    return Report(subject.name, arguments, wrt, adjoint, staged.seconds)
+    return Report(subject.name, arguments, wrt, adjoint, parallel, staged.seconds)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("ADC_VERIFY", "1")  # the verifier runs between passes
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
