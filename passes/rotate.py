@@ -52,9 +52,7 @@ def _rotated(loop: Op) -> list[Op]:
                 build(ops.yield_, inline_block(before, state))
     with insert_at(place, loop.loc):
         first = inline_block(before, loop.operands)
-        new = build(
-            ops.while_, first, result_types=[first[0].type, *types], regions=[condition, body]
-        )
+        new = build(ops.while_, first, result_types=[first[0].type, *types], regions=[condition, body])
     for old, result in zip(loop.results, new.results[1:], strict=True):
         result.hint = old.hint
         old.replace_uses(result)
