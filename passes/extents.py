@@ -11,7 +11,7 @@ Extent = int | Value | tuple[Value, int]
 Shape = tuple[Extent, ...]
 Values = tuple[Value, ...]
 
-MAX_DEPTH = 64
+MAX_DEPTH = 40
 
 
 class Extents:
@@ -24,19 +24,20 @@ class Extents:
     def __init__(self) -> None:
         self._shapes: dict[Value, Shape] = {}
         self._assumed: dict[Value, Shape] = {}
+        self._provisional: dict[Value, Shape] = {}  # what follows from the assumptions
+        self._level = 0  # of recursion
         self._active: set[Op] = set()  # loops being solved
 
-    def shape(self, memref: Value, depth: int = MAX_DEPTH) -> Shape:
-        known = self._shapes.get(memref)
-        if known is None:
-            known = self._assumed.get(memref)
+    def shape(self, memref: Value) -> Shape:
+        known = self._shapes.get(memref) or self._assumed.get(memref) or self._provisional.get(memref)
         if known is not None:
             return known
-        if depth == 0:
+        if self._level == MAX_DEPTH:
             return self._unknown(memref)
-        shape = self._static(memref, self._find(memref, depth - 1))
-        if not self._assumed:
-            self._shapes[memref] = shape
+        self._level += 1
+        shape = self._static(memref, self._find(memref))
+        self._level -= 1
+        (self._provisional if self._assumed else self._shapes)[memref] = shape
         return shape
 
     def extent(self, value: Value) -> Extent:
@@ -58,12 +59,12 @@ class Extents:
         assert isinstance(memref.type, MemRefType)
         return tuple(e if known is None else known for e, known in zip(shape, memref.type.shape, strict=True))
 
-    def _find(self, memref: Value, depth: int) -> Shape:
+    def _find(self, memref: Value) -> Shape:
         op = memref.op
         if op is None:
             block = memref.block
             loop = block.parent_op if block is not None else None
-            return self._unknown(memref) if loop is None else self._carried(memref, loop, block, depth)
+            return self._unknown(memref) if loop is None else self._carried(memref, loop, block)
         kind = op.opdef
         if kind is ops.alloc:
             dynamic = iter(op.operands)
@@ -74,29 +75,29 @@ class Extents:
             sizes = op.operands[1 + rank : 1 + 2 * rank]
             return tuple(self.extent(size) for d, size in enumerate(sizes) if d not in op.attrs["dropped"])
         if kind is ops.transpose:
-            shape = self.shape(op.operands[0], depth)
+            shape = self.shape(op.operands[0])
             return tuple(shape[p] for p in op.attrs["permutation"])
         if kind is ops.cast:
-            return self.shape(op.operands[0], depth)
+            return self.shape(op.operands[0])
         if kind is ops.undef:
             return (0,) * len(self._unknown(memref))
         if kind is ops.select:
-            return self._common(memref, op.operands[1], op.operands[2], depth)
+            return self._common(memref, op.operands[1], op.operands[2])
         if kind is ops.if_:
             then, other = (region.terminator.operands[memref.index] for region in op.regions)
-            return self._common(memref, then, other, depth, op.regions)
+            return self._common(memref, then, other, op.regions)
         if kind is ops.for_ or kind is ops.while_:
-            return self._carried(memref, op, None, depth)
+            return self._carried(memref, op, None)
         return self._unknown(memref)
 
-    def _common(self, memref: Value, a: Value, b: Value, depth: int, inside: tuple[Block, ...] = ()) -> Shape:
+    def _common(self, memref: Value, a: Value, b: Value, inside: tuple[Block, ...] = ()) -> Shape:
         unknown = self._unknown(memref)
-        pairs = zip(unknown, self.shape(a, depth), self.shape(b, depth), strict=True)
+        pairs = zip(unknown, self.shape(a), self.shape(b), strict=True)
         return tuple(x if x == y and not _defined_in(x, inside) else u for u, x, y in pairs)
 
     # Loops ------------------------------------------------------------------------------------------------------------
 
-    def _carried(self, memref: Value, loop: Op, block: Block | None, depth: int) -> Shape:
+    def _carried(self, memref: Value, loop: Op, block: Block | None) -> Shape:
         """Shape of a memref that ``loop`` carries: an argument of its ``block``, or a result."""
         if loop.opdef is ops.for_:
             body = loop.regions[0]
@@ -109,7 +110,7 @@ class Extents:
             before, after = loop.regions
             if block is before:
                 return self._slot(memref, loop, loop.operands, before.args, after.terminator.operands)
-            shape = self.shape(before.terminator.operands[1 + memref.index], depth)
+            shape = self.shape(before.terminator.operands[1 + memref.index])
             pairs = zip(self._unknown(memref), shape, strict=True)
             return tuple(u if _defined_in(e, (before,)) else e for u, e in pairs)
         return self._unknown(memref)
@@ -129,7 +130,7 @@ class Extents:
         start = {k: self.shape(inits[k]) for k in slots}
         found = {args[k]: self._unknown(args[k]) for k in slots}
         while slots:
-            self._assumed = {**outer, **{args[k]: start[k] for k in slots}}
+            self._assume({**outer, **{args[k]: start[k] for k in slots}})
             failed = {k for k in slots if self.shape(yields[k]) != start[k]}
             if not failed:
                 break
@@ -137,10 +138,14 @@ class Extents:
         found.update({args[k]: start[k] for k in slots})
         self._active.discard(loop)
         if outer:
-            self._assumed = {**outer, **found}
+            self._assume({**outer, **found})
         else:
-            self._assumed = {}
+            self._assume({})
             self._shapes.update(found)
+
+    def _assume(self, shapes: dict[Value, Shape]) -> None:
+        self._assumed = shapes
+        self._provisional = {}
 
 
 def _defined_in(extent: Extent, blocks: tuple[Block, ...]) -> bool:

@@ -124,31 +124,35 @@ class Rewriter:
         self._pending.extend(reversed(ops_in_order))
 
     def assume(self, condition: Value, holds: bool) -> None:
-        """From here to the end of the block, ``condition`` is known."""
+        """From here to the end of the block, ``condition`` is known, and what follows from it."""
+        work = [(condition, holds)]
+        while work:
+            work.extend(self._assume(*work.pop()))
+
+    def _assume(self, condition: Value, holds: bool) -> Sequence[tuple[Value, bool]]:
+        """Note one condition; returns others that follow."""
         self._set_equal(condition, self.constant(holds, condition.type))
         op = condition.op
         if op is None:
-            return
+            return ()
         if (op.opdef is ops.andi and holds) or (op.opdef is ops.ori and not holds):
-            for operand in op.operands:
-                self.assume(operand, holds)
-        elif op.opdef is ops.select and op.result.type == i1:
+            return [(operand, holds) for operand in op.operands]
+        if op.opdef is ops.select and op.result.type == i1:
             # The short-circuit "x and y" is select(x, y, false), "x or y" is select(x, true, y).
             first, *choices = op.operands
             if holds and _is_constant(choices[1], 0):
-                self.assume(first, True)
-                self.assume(choices[0], True)
-            elif not holds and _is_constant(choices[0], 1):
-                self.assume(first, False)
-                self.assume(choices[1], False)
+                return [(first, True), (choices[0], True)]
+            if not holds and _is_constant(choices[0], 1):
+                return [(first, False), (choices[1], False)]
         elif op.opdef is ops.xori and _is_constant(op.operands[1], 1):
-            self.assume(op.operands[0], not holds)
+            return [(op.operands[0], not holds)]
         elif op.opdef is ops.cmpi and op.attrs["predicate"] == ("eq" if holds else "ne"):
             kept, other = (self._equal.get(v, v) for v in op.operands)
             if constant_of(other) is not None:
                 kept, other = other, kept
             if kept is not other and constant_of(other) is None:
                 self._set_equal(other, kept)
+        return ()
 
     # The walk ---------------------------------------------------------------------------------------------------------
 
