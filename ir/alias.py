@@ -215,7 +215,8 @@ class Aliasing:
     def _unpack(self, op: Op) -> None:
         """``roots`` of each unpacked memref: positions of function arguments, or negative numbers for other objects.
 
-        ``contents``, likewise, of each memref of memrefs: all that can be reached through it.
+        ``contents``, likewise, of each memref of memrefs: all that can be reached through it. ``apart``: pairs of results
+        that do not overlap, their roots notwithstanding.
         """
         leader: dict[int, Value] = {}
 
@@ -224,6 +225,8 @@ class Aliasing:
                 *(self._roots[self.func.args[n]] if n >= 0 else {leader.setdefault(n, result)} for n in numbers)
             )
 
+        for m, n in op.attrs.get("apart", ()):
+            self._disjoint.add(frozenset({op.results[m], op.results[n]}))
         given = op.attrs.get("roots") or ((-1,),) * len(op.results)
         for result, numbers in zip(op.results, given, strict=True):
             self._add(result, named(numbers, result))

@@ -187,4 +187,5 @@ accumulate = op("adc.accumulate", t.accumulate, READS | WRITES)  # %v, %m[...]: 
 undef = op("adc.undef", t.given, PURE, attrs=TO)  # a value nobody reads; a memref of extent zero
 grow = op("adc.grow", t.grow, READS | WRITES)  # 1-D buffer, i: the same contents with room for i, the old one is gone
 pack = op("adc.pack", t.pack, frozenset({Trait.ALLOCATES}))  # values to a record
-unpack = op("adc.unpack", t.unpack, PURE, attrs={"types": ..., "roots": (), "contents": ()})  # see adc.ir.alias
+UNPACK = {"types": ..., "roots": (), "contents": (), "apart": ()}  # see adc.ir.alias
+unpack = op("adc.unpack", t.unpack, PURE, attrs=UNPACK)

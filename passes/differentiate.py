@@ -299,7 +299,8 @@ class _Differentiator:
     ) -> dict[str, tuple[tuple[int, ...], ...]]:
         """For each residual, what memory it may be of: an argument of the reverse function, or another object.
 
-        These are the attributes ``roots`` and ``contents`` of ``adc.unpack``.
+        These are the attributes ``roots``, ``contents`` and ``apart`` of ``adc.unpack``; the last are pairs that share
+        roots and yet never overlap.
         """
         build_return = Op(ops.return_, (), ())
         func.body.append(build_return)
@@ -321,6 +322,13 @@ class _Differentiator:
         return {
             "roots": tuple(numbers(aliasing.roots(v)) if v is not None else () for v in memrefs),
             "contents": tuple(numbers(roots) for roots in held),
+            "apart": tuple(
+                (m, n)
+                for n, v in enumerate(memrefs)
+                for m, u in enumerate(memrefs[:n])
+                if u is not None and v is not None
+                if aliasing.roots(u) & aliasing.roots(v) and not aliasing.may_overlap(u, v)
+            ),
         }
 
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
