@@ -305,6 +305,10 @@ class Forms:
         low, high = self.interval(form, limit)
         return (low, high) if low >= INT64[0] and high <= INT64[1] else INT64
 
+    def is_nonnegative(self, form: Form) -> bool:
+        """Whether the value that the form stands for is never negative, as far as intervals show."""
+        return self._of_value(form, None)[0] >= 0
+
     def is_exact(self, form: Form, limit: int | None = None) -> bool:
         """Whether the form cannot wrap around: as an integer it is the value that it stands for."""
         low, high = self.interval(form, limit)

@@ -17,6 +17,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1, index
 from adc.passes.affine import Form, Forms, Symbol, enclosing
+from adc.passes.division import quotient, remainder
 
 MAX_STEPS = 64  # symbols eliminated for one question
 LIMITS = (1 << 40, 1 << 30)  # of the size of symbols, tried in turn where sums and products might wrap around
@@ -132,7 +133,7 @@ class Ranges:
 
     def _can_be_eliminated(self, symbol: Symbol) -> bool:
         op = symbol.value.op
-        return symbol.loop is not None or (symbol.dim is None and op is not None and op.opdef in _CHOICES)
+        return symbol.loop is not None or (symbol.dim is None and op is not None and op.opdef in _ELIMINATED)
 
     def _eliminate(self, form: Form, symbol: Symbol) -> Condition | None:
         factor, rest = form.split(symbol)
@@ -144,6 +145,10 @@ class Ranges:
                 return None
             return self._all(self._of(symbol, self.forms.extent(m, symbol.dim)) * factor + rest for m in candidates)
         loop, op = symbol.loop, symbol.value.op
+        if loop is None:
+            divided = self._of_division(symbol, factor, rest)
+            if divided is not None:
+                return divided
         if loop is None and (op is None or op.opdef not in _CHOICES):
             return None
         sign = self._sign(factor)
@@ -165,6 +170,33 @@ class Ranges:
         if first is None or second is None:
             return first or second if self.available is not None else TRUE if TRUE in (first, second) else None
         return either(first, second)
+
+    def _of_division(self, symbol: Symbol, factor: Form, rest: Form) -> Condition | None:
+        """Where ``symbol`` is a remainder by a positive number or a quotient by a positive constant."""
+        sign = self._sign(factor)
+        found = remainder(symbol.value)
+        if found is not None and sign is not None:
+            x, n, floored = found
+            divisor = self._of(symbol, self.forms.of(n))
+            positive = TRUE if self._sign(divisor) == 1 else None
+            if positive is None and self.available is not None:
+                positive = self._nonnegative(divisor)
+            if positive is not None and (floored or self.forms.is_nonnegative(self.forms.of(x))):
+                at_bound = self._nonnegative(rest if sign > 0 else (divisor - 1) * factor + rest)
+                return None if at_bound is None else both((positive, at_bound))
+        divided = quotient(symbol.value)
+        if divided is None or not factor.is_constant:
+            return None
+        # With x // n between (x - n + 1) / n and x / n: the form is not negative if n times the form is above -n.
+        x, size = divided
+        numerator = self._of(symbol, self.forms.of(x))
+        if not self.forms.is_exact(numerator):
+            if self.available is None:
+                return None
+            self.note_inexact(numerator)
+        if factor.constant > 0:
+            numerator -= size - 1
+        return self._nonnegative(numerator * factor.constant + rest * size + (size - 1))
 
     def _all(self, forms: Iterable[Form]) -> Condition | None:
         conditions = []
@@ -231,6 +263,7 @@ def running(forms: Forms, loops: Iterable[Op]) -> Iterator[Form]:
 
 
 _CHOICES = frozenset({ops.maxsi, ops.minsi, ops.select})
+_ELIMINATED = _CHOICES | {ops.remsi, ops.floordivsi}
 
 
 def _innermost(symbol: Symbol) -> tuple[int, bool, int]:

@@ -286,6 +286,35 @@ def test_induction_variable() -> None:
     assert [a[0] for a in after] == before and after[3][1] == 0 and after[5][1] > 0
 
 
+def test_remainders_and_quotients() -> None:
+    """``a[(i + k) % n]`` and ``a[i // 2]`` are in range."""
+    module = program(
+        f"%a: {V}, %k: index",
+        f"""
+  %n = memref.dim %a, 0 : {V}
+  scf.for %i = %c0 to %n step %c1 {{
+    %x = arith.addi %i, %k : index
+    %r = arith.remsi %x, %n : index
+    %p = arith.cmpi ne, %r, %c0 : index
+    %s = arith.xori %r, %n : index
+    %q = arith.cmpi slt, %s, %c0 : index
+    %pq = arith.andi %p, %q : i1
+    %t = arith.addi %r, %n : index
+    %m = arith.select %pq, %t, %r : index
+    %mb = adc.bound %m, %n : index
+    %half = arith.floordivsi %i, %c2 : index
+    %hb = adc.bound %half, %n : index
+    %v = memref.load %a[%mb] : {V}
+    memref.store %v, %a[%hb] : {V}
+  }}""",
+    )
+    inputs = [[array(n), k] for n in (0, 1, 5) for k in (-7, 0, 3)]
+    before = [outcome(module, args)[0] for args in inputs]
+    version_bounds(module)
+    assert checks(module) == 0 and not has_versions(module)
+    assert [outcome(module, args)[0] for args in inputs] == before
+
+
 def test_asserts_are_tested_beforehand() -> None:
     module = program(
         f"%a: {V}, %b: {V}",
@@ -340,10 +369,25 @@ def random_program(rng: random.Random) -> str:
         lines.append(f"{name} = {text}")
         return name
 
+    def remainder(x: str, n: str) -> str:
+        """Python's ``x % n``."""
+        r = emit(f"arith.remsi {x}, {n} : index")
+        nonzero = emit(f"arith.cmpi ne, {r}, %c0 : index")
+        signs = emit(f"arith.xori {r}, {n} : index")
+        differ = emit(f"arith.cmpi slt, {signs}, %c0 : index")
+        both = emit(f"arith.andi {nonzero}, {differ} : i1")
+        return emit(f"arith.select {both}, {emit(f'arith.addi {r}, {n} : index')}, {r} : index")
+
     def expression(atoms: list[str], size: int) -> str:
         total = rng.choice([*atoms, "%c0", "%c1", "%c2", "%m1"])
         for _ in range(rng.randrange(size)):
-            kind = rng.choice(["addi", "subi", "subi", "addi", "muli", "maxsi", "minsi"])
+            kind = rng.choice(["addi", "subi", "subi", "addi", "muli", "maxsi", "minsi", "floordivsi", "%"])
+            if kind == "%":
+                total = remainder(total, rng.choice(["%c2", "%c3", "%many", "%many"]))
+                continue
+            if kind == "floordivsi":
+                total = emit(f"arith.floordivsi {total}, {rng.choice(['%c2', '%c3'])} : index")
+                continue
             total = emit(f"arith.{kind} {total}, {rng.choice([*atoms, '%c0', '%c1', '%c1', '%c2', '%m1'])} : index")
         return total
 
@@ -385,6 +429,7 @@ def random_program(rng: random.Random) -> str:
         lines.append("}")
 
     lines += [f"%n = memref.dim %a, 0 : {V}", f"%h = memref.dim %b, 0 : {M}", f"%w = memref.dim %b, 1 : {M}"]
+    lines += ["%w1 = arith.addi %w, %n : index", "%many = arith.maxsi %w1, %c1 : index"]
     for _ in range(rng.randrange(1, 3)):
         nest([], 3)
     return "\n".join(lines)
