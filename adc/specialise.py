@@ -216,9 +216,10 @@ class Arranged:
 def arrange(
     spec: Specialisation, leaves: list[Any], shadows: list[int], names: Mapping[int, str], *, copy: bool
 ) -> Arranged:
-    """Shadows of the arguments ``shadows``: laid out alike where arguments overlap, else of the same kind of layout.
+    """Shadows of the arguments ``shadows``: laid out alike where arguments overlap.
 
-    With ``copy`` also copies, laid out alike, of the groups in which some array is written.
+    With ``copy``, as gradients take them: other shadows are C-contiguous, and there are copies, laid out alike, of the
+    groups in which some array is written. Without, as pullbacks do: other shadows have the layout of what they shadow.
     """
     arranged = Arranged({}, {})
     for members in spec.alias_groups().values():
@@ -232,5 +233,6 @@ def arrange(
         if k not in arranged.shadows:
             abstract = spec.traced.leaves[k].abstract
             assert isinstance(abstract, Array)
-            arranged.shadows[k] = aliasing.zeros(leaves[k].shape, leaves[k].dtype, abstract.layout)
+            layout = "C" if copy else abstract.layout
+            arranged.shadows[k] = aliasing.zeros(leaves[k].shape, leaves[k].dtype, layout)
     return arranged
