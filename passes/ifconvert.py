@@ -83,6 +83,7 @@ class _Conversion:
             for result, (x, y) in zip(op.results, pairs, strict=True):
                 chosen = x if x is y else build(ops.select, (condition, x, y)).result
                 chosen.hint = chosen.hint or result.hint
+                self._speculation.note_choice(chosen, (x, y))
                 result.replace_uses(chosen)
         op.drop()
         return True

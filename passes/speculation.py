@@ -6,6 +6,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import MemRefType
+from adc.passes.kinds import PURE
 
 _DIVISIONS = frozenset({ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi})
 _SHIFTS = frozenset({ops.shli, ops.shrsi})
@@ -13,19 +14,21 @@ _PARTIAL = _DIVISIONS | _SHIFTS | {ops.fptosi, ops.ipowi}
 
 
 class Speculation:
-    """For one function. Values that may be ``adc.undef`` are found when first asked for."""
+    """For one function, to be made before a pass takes its blocks apart."""
 
     def __init__(self, func: Func) -> None:
-        self._func = func
-        self._undefined: set[Value] | None = None
+        self._undefined = undefined_values(func)
 
     def safe(self, op: Op) -> bool:
         """Whether ``op`` is pure and has a result for whatever its operands may hold."""
-        if not op.opdef.pure or op.regions or (op.opdef in _PARTIAL and not _defined_everywhere(op)):
+        if op.opdef not in PURE or op.regions or (op.opdef in _PARTIAL and not _defined_everywhere(op)):
             return False
-        if self._undefined is None:
-            self._undefined = undefined_values(self._func)
         return not self._undefined or self._undefined.isdisjoint(op.operands)
+
+    def note_choice(self, chosen: Value, between: tuple[Value, Value]) -> None:
+        """A pass put ``chosen`` in the place of a branch's result: it may be undefined if one of the two may be."""
+        if not self._undefined.isdisjoint(between):
+            self._undefined.add(chosen)
 
 
 def _defined_everywhere(op: Op) -> bool:
@@ -43,10 +46,10 @@ def _defined_everywhere(op: Op) -> bool:
 def undefined_values(func: Func) -> set[Value]:
     """Values that may be undefined: what ``adc.undef`` gives, and what it flows into through loops and branches.
 
-    An undefined memref is a memref of extent zero, and so defined.
+    A record may hold values of branches that its forward sweep did not take. An undefined memref is a memref of extent zero, and so defined.
     """
     found: set[Value] = set()
-    work = [r for op in func.walk() if op.opdef is ops.undef for r in op.results]
+    work = [r for op in func.walk() if op.opdef in (ops.undef, ops.unpack) for r in op.results]
     while work:
         value = work.pop()
         if value in found or isinstance(value.type, MemRefType):
