@@ -13,9 +13,9 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
-from adc.ir.opdef import Trait
 from adc.passes.available import AvailableMemory
 from adc.passes.effects import Memory, Summaries
+from adc.passes.kinds import COMMUTATIVE, PURE, READS, WRITES
 from adc.passes.rewrite import replace_op
 
 Key = tuple[Hashable, ...]
@@ -52,7 +52,7 @@ class _Walk:
         mark = memory.enter() if memory else 0
         for op in block.ops:
             kind = op.opdef
-            if kind.pure or kind is ops.bound or kind is ops.assert_:
+            if kind in PURE or kind is ops.bound or kind is ops.assert_:
                 key = self._key(op)
                 before = self._seen.get(key)
                 if before is not None:
@@ -73,7 +73,7 @@ class _Walk:
                     self._block(region)
                 if memory:
                     memory.after_region(op)
-            elif memory is not None and (Trait.READS in kind.traits or Trait.WRITES in kind.traits):
+            elif memory is not None and (kind in READS or kind in WRITES):
                 if kind is ops.accumulate and (known := memory.known(op.operands[1], op.operands[2:])) is not None:
                     op = self._accumulated(op, known, kept)
                 if kind is ops.load:
@@ -110,7 +110,7 @@ class _Walk:
             return (kind, operands[0])
         if kind is ops.bound:
             return (kind, op.attrs["check"], *operands)
-        if Trait.COMMUTATIVE in kind.traits and len(operands) == 2:
+        if kind in COMMUTATIVE and len(operands) == 2:
             a, b = operands
             if self._number(a) > self._number(b):
                 operands = (b, a)

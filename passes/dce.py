@@ -13,8 +13,8 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
+from adc.passes.kinds import READS, TERMINATORS, WRITES
 from adc.passes.rewrite import keep_carried, keep_while
 
 _POSITIONAL = frozenset({ops.for_, ops.while_, ops.if_, ops.parallel})
@@ -60,7 +60,7 @@ class _Marks:
                 self._when_live(op, op.operands[0], self._frees)
             elif kind in _WRITE_SECOND:
                 self._when_live(op, op.operands[1], self._writers)
-            elif Trait.WRITES in kind.traits and kind is not ops.grow:
+            elif kind in WRITES and kind is not ops.grow:
                 self._mark(op)
 
     def _when_live(self, op: Op, memref: Value, table: dict[Value, list[Op]]) -> None:
@@ -130,7 +130,7 @@ class _Marks:
         elif kind in (ops.store, ops.fill):
             if isinstance(op.operands[0].type, MemRefType):
                 self._expose(op.operands[0])
-        elif kind is ops.return_ or kind is ops.pack or (Trait.READS in kind.traits and kind is not ops.accumulate):
+        elif kind is ops.return_ or kind is ops.pack or (kind in READS and kind is not ops.accumulate):
             for operand in op.operands:
                 if isinstance(operand.type, MemRefType):
                     self._expose(operand)
@@ -179,7 +179,7 @@ class _Marks:
         kept: list[Op] = []
         dead: list[Op] = []
         for op in block.ops:
-            if Trait.TERMINATOR in op.opdef.traits:
+            if op.opdef in TERMINATORS:
                 kept.append(op)
             elif op not in self.ops:
                 dead.append(op)

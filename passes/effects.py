@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Func, Module, Op, Value
-from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, RecordType
+from adc.passes.kinds import READS, SILENT, TRAPS, WRITES
 
 
 @dataclass
@@ -45,6 +45,8 @@ class Memory:
         self._find_escapes()
 
     def effects(self, op: Op) -> Effects:
+        if op.opdef in SILENT:
+            return NOTHING
         known = self._known.get(op)
         if known is None:
             known = self._known[op] = self._compute(op)
@@ -100,21 +102,17 @@ class Memory:
         return self.alias.reach(memref)
 
     def _compute(self, op: Op) -> Effects:
-        traits = op.opdef.traits
         if op.regions:
             total = Effects()
             for region in op.regions:
                 for inner in region.ops:
-                    effects = self.effects(inner)
-                    if effects is not NOTHING:
-                        total.include(effects)
+                    if inner.opdef not in SILENT:
+                        total.include(self.effects(inner))
             return total
         if op.opdef is ops.call:
             return self._call(op)
-        if Trait.READS not in traits and Trait.WRITES not in traits:
-            if op.opdef is ops.bound:
-                return Effects(traps=op.attrs["check"])
-            return Effects(traps=True) if Trait.TRAPS in traits else NOTHING
+        if op.opdef is ops.bound:
+            return Effects(traps=op.attrs["check"])
         roots = self.roots
         if op.opdef is ops.load:
             return Effects(reads=set(roots(op.operands[0])))
@@ -126,8 +124,9 @@ class Memory:
         if op.opdef is ops.copy:
             return Effects(reads=set(roots(op.operands[0])), writes=set(roots(op.operands[1])))
         touched = {root for v in op.operands if isinstance(v.type, MemRefType) for root in roots(v)}
-        reads = touched if Trait.READS in traits else set()
-        return Effects(reads=set(reads), writes=set(touched), traps=Trait.TRAPS in traits)
+        reads = set(touched) if op.opdef in READS else set()
+        writes = set(touched) if op.opdef in WRITES else set()
+        return Effects(reads=reads, writes=writes, traps=op.opdef in TRAPS)
 
     def _call(self, op: Op) -> Effects:
         summary = self._summaries.of(op.attrs["callee"])

@@ -15,10 +15,11 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import UNKNOWN, Attr, Block, Func, Loc, Op, Value
 from adc.ir.evaluate import Undefined, normal
-from adc.ir.opdef import OpDef, Trait
+from adc.ir.opdef import OpDef
 from adc.ir.types import Type, i1, index
 from adc.passes.extents import Extents
 from adc.passes.integers import Integers
+from adc.passes.kinds import TRAPS
 from adc.passes.rewrite import keep_hint, replace_op
 
 Rule = Callable[["Rewriter", Op], Sequence[Value] | None]
@@ -222,7 +223,7 @@ class Rewriter:
     def _fold(self, op: Op) -> Value | None:
         evaluate = op.opdef.evaluate
         operands = op.operands
-        if evaluate is None or not operands or Trait.TRAPS in op.opdef.traits:
+        if evaluate is None or not operands or op.opdef in TRAPS:
             return None
         values = []
         for operand in operands:

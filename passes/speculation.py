@@ -46,7 +46,8 @@ def _defined_everywhere(op: Op) -> bool:
 def undefined_values(func: Func) -> set[Value]:
     """Values that may be undefined: what ``adc.undef`` gives, and what it flows into through loops and branches.
 
-    A record may hold values of branches that its forward sweep did not take. An undefined memref is a memref of extent zero, and so defined.
+    A record may hold values of branches that its forward sweep did not take. An undefined memref is a memref of extent
+    zero, and so defined.
     """
     found: set[Value] = set()
     work = [r for op in func.walk() if op.opdef in (ops.undef, ops.unpack) for r in op.results]
