@@ -39,7 +39,7 @@ wheel: $(VENV)/base
 	test -x $(VENV)-wheel/bin/python || $(PYTHON) -m venv $(VENV)-wheel
 	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
 	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	cd / && $(abspath $(VENV)-wheel)/bin/python $(abspath tests/wheel_smoke.py) $(abspath .)
+	cd / && $(abspath $(VENV)-wheel)/bin/python -P $(abspath tests/wheel_smoke.py) $(abspath .)
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
