@@ -172,6 +172,7 @@ class Forms:
         self._symbols: dict[tuple[Value, int | None, Op | None], Symbol] = {}
         self._forms: dict[Value, Form] = {}
         self._nonnegative: set[Symbol] = set()
+        self.known: dict[Symbol, Interval] = {}  # what is known of symbols where we are, beside what they are made of
 
     # Forms ------------------------------------------------------------------------------------------------------------
 
@@ -284,6 +285,8 @@ class Forms:
             low_high = self._integers.interval(symbol.value)
             if symbol in self._nonnegative:
                 low_high = (max(0, low_high[0]), low_high[1])
+        known = self.known.get(symbol, INT64)
+        low_high = (max(low_high[0], known[0]), min(low_high[1], known[1]))
         if limit is not None:
             low_high = (max(low_high[0], -limit), min(low_high[1], limit))
         return low_high

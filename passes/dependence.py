@@ -7,16 +7,17 @@ different iterations (Banerjee's test, with symbols), or if no solution in integ
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
-from adc.ir.core import Func, Module, Op, Value
+from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
-from adc.passes.affine import LOOPS, Form, Forms, Symbol, enclosing, inside
+from adc.passes.affine import INT64, LOOPS, Form, Forms, Symbol, enclosing, inside, is_wide
 from adc.passes.effects import Summaries
 from adc.passes.ranges import TRUE, Ranges, running
 
@@ -61,6 +62,41 @@ class Analysis:
         self.forms = Forms()
         self.aliasing = Aliasing(func, module)
         self.summaries = summaries or Summaries(module)
+        self.facts: list[Form] = []  # not negative where we are
+
+    @contextlib.contextmanager
+    def inside(self, region: Block) -> Iterator[None]:
+        """While code in ``region`` is looked at: if it is a branch, what its condition says of integers is known."""
+        branch = region.parent_op
+        taken = branch is not None and branch.opdef is ops.if_ and branch.regions[0] is region
+        known, count = self.forms.known, len(self.facts)
+        comparisons = list(_comparisons(branch.operands[0])) if branch is not None and taken else []
+        for op in comparisons:
+            self._learn_limit(op)
+        for op in comparisons:
+            left, right = (self.forms.of(v) for v in op.operands)
+            if self.forms.is_exact(left) and self.forms.is_exact(right):
+                self.facts += [(right - left) * sign - margin for sign, margin in _MEANING[op.attrs["predicate"]]]
+        yield
+        self.forms.known = known
+        del self.facts[count:]
+
+    def _learn_limit(self, op: Op) -> None:
+        """Of a comparison of a symbol with a number."""
+        left, right = (self.forms.of(v) for v in op.operands)
+        for sign, margin in _MEANING[op.attrs["predicate"]]:
+            form = (right - left) * sign - margin  # not negative
+            symbols = list(form.symbols())
+            if len(symbols) != 1 or not self.forms.is_exact(left) or not self.forms.is_exact(right):
+                continue
+            factor, rest = form.split(symbols[0])
+            if factor.is_constant and abs(factor.constant) == 1 and rest.is_constant:
+                low, high = self.forms.known.get(symbols[0], INT64)
+                if factor.constant > 0:
+                    low = max(low, -rest.constant)
+                else:
+                    high = min(high, rest.constant)
+                self.forms.known = {**self.forms.known, symbols[0]: (low, high)}
 
     # Accesses ---------------------------------------------------------------------------------------------------------
 
@@ -203,7 +239,8 @@ class Analysis:
     def _separated(self, first: Access, second: Access, loop: Op) -> bool:
         """The same for ``second`` in a later iteration than ``first``."""
         assert first.where is not None and second.where is not None
-        facts = [*self._running(first), *(self.forms.later(fact, loop) for fact in self._running(second))]
+        facts = [*self.facts, *self._running(first)]
+        facts += [self.forms.later(fact, loop) for fact in self._running(second)]
         ranges = Ranges(self.forms, facts=facts)
         for (low, high), (least, greatest) in zip(first.where, second.where, strict=True):
             least, greatest = self.forms.later(least, loop), self.forms.later(greatest, loop)
@@ -282,6 +319,26 @@ class Analysis:
 
 
 _HARMLESS = frozenset({ops.alloc, ops.yield_, ops.reduce, ops.condition})
+
+
+# What a comparison says: each ``(right - left) * sign - margin`` is not negative.
+_MEANING = {
+    "sle": ((1, 0),),
+    "slt": ((1, 1),),
+    "sge": ((-1, 0),),
+    "sgt": ((-1, 1),),
+    "eq": ((1, 0), (-1, 0)),
+}
+
+
+def _comparisons(condition: Value) -> Iterator[Op]:
+    """The comparisons of integers that hold if ``condition`` does."""
+    op = condition.op
+    if op is not None and op.opdef is ops.andi:
+        for operand in op.operands:
+            yield from _comparisons(operand)
+    elif op is not None and op.opdef is ops.cmpi and op.attrs["predicate"] in _MEANING and is_wide(op.operands[0]):
+        yield op
 
 
 def _distinct(accesses: Sequence[Access]) -> list[Access]:

@@ -22,6 +22,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.affine import Form, Forms
+from adc.passes.cold import COLD
 from adc.passes.fission import Fission
 from adc.passes.ranges import Emitter
 from adc.passes.stencils import Stencil
@@ -65,6 +66,9 @@ class Axis:
     def plus(self, x: Value, form: Form) -> Value:
         return ops.addi(x, self.value(form)) if form.terms else x
 
+    def plus_number(self, x: Value, number: int) -> Value:
+        return self.plus(x, Form.number(number))
+
     def counter(self, x: Value, shift: int) -> Value:
         """The loop's counter in the iteration that is ``shift`` before ``x``."""
         if self.step == 1:
@@ -86,7 +90,7 @@ def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, 
     return build(ops.parallel, [lower, upper, const_index(step)], dict(attrs), [], [block])
 
 
-def choose(condition: Value, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+def choose(condition: Value, then: Callable[[], None], otherwise: Callable[[], None], **attrs: str) -> None:
     """Append a branch without results."""
     blocks = []
     for part in (then, otherwise):
@@ -95,7 +99,18 @@ def choose(condition: Value, then: Callable[[], None], otherwise: Callable[[], N
             part()
             build(ops.yield_, ())
         blocks.append(block)
-    build(ops.if_, [condition], {}, [], blocks)
+    build(ops.if_, [condition], dict(attrs), [], blocks)
+
+
+def if_any(axes: Sequence[Axis], body: Callable[[], None]) -> None:
+    """Append what ``body`` builds, in a branch that is taken only if there are iterations, where that is in doubt."""
+    runs: Value | None = None
+    for axis in axes:
+        runs = both(runs, axis.runs())
+    if runs is None:
+        body()
+    else:
+        choose(runs, body, lambda: None)
 
 
 def between(low: Value, x: Value, high: Value) -> Value:
@@ -130,13 +145,12 @@ class Gather:
         self._zeroed = None if self.fresh is None else self.fresh.pending
 
     def build(self) -> None:
-        runs: Value | None = None
-        for axis in self.axes:
-            runs = both(runs, axis.runs())
-        if runs is None:
-            self._rows([], None, dict.fromkeys(self.stencil.shifts))
-        else:
-            choose(runs, lambda: self._rows([], None, dict.fromkeys(self.stencil.shifts)), lambda: None)
+        """All elements."""
+        if_any(self.axes, lambda: self._rows([], None, dict.fromkeys(self.stencil.shifts)))
+
+    def build_between(self, lower: Value, upper: Value) -> None:
+        """The elements of a nest of two loops or more whose first coordinate is in a range."""
+        self._row_loop(lower, upper, [], None, dict.fromkeys(self.stencil.shifts))
 
     def _rows(self, at: Subscripts, core: Value | None, valid: dict[tuple[int, ...], Value | None]) -> None:
         level = len(at)
@@ -181,7 +195,9 @@ class Gather:
         if core is None:
             self._core(at)
         else:
-            choose(core, lambda: self._full_row(at), lambda: self._term_by_term(at, valid))
+            # A single row is rarely shorter than the stencil.
+            rare = {} if at else {COLD: "else"}
+            choose(core, lambda: self._full_row(at), lambda: self._term_by_term(at, valid), **rare)
 
     def _full_row(self, at: Subscripts) -> None:
         self._ends(at)
@@ -195,7 +211,7 @@ class Gather:
         shifts = self.stencil.shifts
 
         def add() -> None:
-            parallel_loop(lower, upper, self._adder(at, shifts), **attrs)
+            parallel_loop(lower, upper, self.adder(at, shifts), **attrs)
 
         def store() -> None:
             parallel_loop(lower, upper, lambda x: self._store([*at, x], self._total([*at, x], shifts)), **attrs)
@@ -219,14 +235,14 @@ class Gather:
                 self._add([*at, axis.value(place)], terms, self._pending if inner else None)
             return
         if self.fresh is not None:
-            self._zero(at, axis.low + e, axis.low + greatest, self.fresh.pending)
-            self._zero(at, axis.high + least, axis.high + e, self.fresh.pending)
+            self.zero(at, axis.value(axis.low + e), axis.value(axis.low + greatest), self.fresh.pending)
+            self.zero(at, axis.value(axis.high + least), axis.value(axis.high + e), self.fresh.pending)
         for shift in shifts:
             q = shift[-1]
             for lower, upper in ((q, greatest), (None, None)):
                 start = axis.low + lower if lower is not None else axis.high + least
                 end = axis.low + upper if upper is not None else axis.high + q
-                parallel_loop(axis.value(start), axis.value(end), self._adder(at, [shift]))
+                parallel_loop(axis.value(start), axis.value(end), self.adder(at, [shift]))
 
     def _term_by_term(self, at: Subscripts, valid: dict[tuple[int, ...], Value | None]) -> None:
         """Of a row at the rim, or one that is shorter than the stencil: a loop for each term."""
@@ -234,26 +250,25 @@ class Gather:
         if self.fresh is not None:
             assert self._zeroed is not None
             e = self.fresh.shift[-1]
-            self._zero(at, axis.low + e, axis.high + e, self._zeroed)
+            self.zero(at, axis.value(axis.low + e), axis.value(axis.high + e), self._zeroed)
         for shift, present in valid.items():
             lower, upper = axis.value(axis.low + shift[-1]), axis.value(axis.high + shift[-1])
             if present is not None:
                 upper = ops.select(present, upper, lower)
-            parallel_loop(lower, upper, self._adder(at, [shift]))
+            parallel_loop(lower, upper, self.adder(at, [shift]))
 
-    def _adder(self, at: Subscripts, shifts: Sequence[tuple[int, ...]]) -> Callable[[Value], None]:
+    def adder(self, at: Subscripts, shifts: Sequence[tuple[int, ...]]) -> Callable[[Value], None]:
+        """Adds the terms of ``shifts`` to an element of the row ``at``."""
         return lambda x: self._add([*at, x], shifts)
 
     @property
     def _pending(self) -> Value | None:
         return None if self.fresh is None else self.fresh.pending
 
-    def _zero(self, at: Subscripts, lower: Form, upper: Form, condition: Value) -> None:
+    def zero(self, at: Subscripts, lower: Value, upper: Value, condition: Value) -> None:
         """Store zero in a part of a row, if the condition holds."""
-        axis = self.axes[-1]
-        start, end = axis.value(lower), axis.value(upper)
         zero = const(0.0, self._element_type)
-        parallel_loop(start, ops.select(condition, end, start), lambda x: self._store([*at, x], zero))
+        parallel_loop(lower, ops.select(condition, upper, lower), lambda x: self._store([*at, x], zero))
 
     @property
     def _element_type(self) -> Type:

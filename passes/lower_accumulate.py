@@ -33,6 +33,7 @@ from adc.passes.hoist_sums import HoistSums
 from adc.passes.parallel_plan import ParallelPlan, ShadowPlan, lines_of
 from adc.passes.parallelise import mark_threads
 from adc.passes.stencils import Stencil, recognise
+from adc.passes.tiles import build_tiles, pays_off
 
 MAX_PASSES = 8  # more loops than that for one array are not better than one that is sequential
 
@@ -90,7 +91,8 @@ class _Lowering:
             warm = warm_regions(op)
             for region in op.regions:
                 if region in warm:
-                    self._block(region)
+                    with self.analysis.inside(region):
+                        self._block(region)
                 else:
                     _serialise(region)
             if op in self._after:
@@ -200,15 +202,20 @@ class _Lowering:
         threads = bool(fission.loop.attrs.get("threads"))
         with insert_at(block, group[0].loc):
             fresh = None if pending is None else self._postpone(pending, stencils[0])
+            tiled = False
             for stencil in stencils:
                 axes = [Axis(self.analysis.forms, loop, block) for loop in stencil.loops]
-                Gather(stencil, axes, by_recomputation(fission, stencil, axes), threads, fresh).build()
+                if pays_off(fission, stencil):
+                    tiled = True
+                    build_tiles(fission, stencil, axes, fresh, threads=threads)
+                else:
+                    Gather(stencil, axes, by_recomputation(fission, stencil, axes), threads, fresh).build()
         count = sum(len(stencil.shifts) for stencil in stencils)
         text = f"{count} offset{'s' if count > 1 else ''}" if not only_fresh else ""
         if pending is not None:
             text += ", onto elements known to be zero" if text else "onto elements known to be zero"
             _erase(fission.loop, {pending.store})
-        self._note(group, "plain" if only_fresh else "gather", text)
+        self._note(group, "plain" if only_fresh else "rows" if tiled else "gather", text)
         return True
 
     def _postpone(self, pending: zeroing.Pending, stencil: Stencil) -> Fresh:

@@ -90,7 +90,8 @@ class _Parallelise:
             new.append(op)
             inner = depth + 1 if op.opdef in (ops.for_, ops.parallel, ops.while_) else depth
             for region in warm_regions(op):
-                self._block(region, inner)
+                with self.analysis.inside(region):
+                    self._block(region, inner)
         block.set_ops(new.ops)
 
     def _note(self, op: Op, depth: int, kind: str, reason: str) -> None:

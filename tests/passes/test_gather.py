@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,8 @@ from adc.ir import interpreter, ops
 from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
+from adc.passes import lower_accumulate as lowering
+from adc.passes import tiles
 from adc.passes.base import run_pipeline
 from adc.passes.lower_accumulate import lower_accumulate
 from adc.passes.pipelines import SIMPLIFY
@@ -175,9 +178,18 @@ def stencil_module(offsets: Sequence[Sequence[int]], steps: Sequence[str], name:
     return program(params, stencil(offsets, [f"%lo{d}" for d in range(rank)], bounds, steps))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_random_stencils(data: st.DataObject) -> None:
+def tiled() -> pytest.MonkeyPatch:
+    """Take all terms for expensive, and tiles of a few elements."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr(lowering, "pays_off", lambda fission, stencil: True)
+    patch.setattr(tiles, "TILE", {1: 3, 2: 3})
+    patch.setattr(tiles, "SMALL_TILE", 2)
+    return patch
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), in_tiles=st.booleans())
+def test_random_stencils(data: st.DataObject, in_tiles: bool) -> None:
     """Gaps, one-sided ones, one point, steps, domains shorter than the stencil down to nothing."""
     rank = data.draw(st.integers(1, 3))
     radius = data.draw(st.sampled_from([1, 1, 2, 3] if rank < 3 else [1]))
@@ -191,8 +203,14 @@ def test_random_stencils(data: st.DataObject) -> None:
         bounds = [b for n in sizes for b in (radius, radius + n)]
         shape = tuple(n + 2 * radius for n in sizes)
         inputs.append([*arrays(seed, shape, shape, shape), *bounds])
-    kinds = check(module, inputs)
-    assert set(kinds) <= {"gather", "plain"}
+    if not in_tiles:
+        assert set(check(module, inputs)) <= {"gather", "plain"}
+        return
+    patch = tiled()
+    try:
+        assert set(check(module, inputs)) <= {"rows", "plain"}
+    finally:
+        patch.undo()
 
 
 def time_loop(body: str, t: str) -> str:
@@ -204,8 +222,8 @@ def time_loop(body: str, t: str) -> str:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_swapped_shadows(data: st.DataObject) -> None:
+@given(data=st.data(), in_tiles=st.booleans())
+def test_swapped_shadows(data: st.DataObject, in_tiles: bool) -> None:
     """Zeroing that is left to the next step, for zero steps and more, where the two domains differ too."""
     rank = data.draw(st.integers(1, 2))
     point = st.tuples(*[st.integers(-2, 2)] * rank)
@@ -224,7 +242,11 @@ def test_swapped_shadows(data: st.DataObject) -> None:
         bounds = [b for n in sizes for b in (2, 2 + n)]
         shape = tuple(n + 4 for n in sizes)
         inputs.append([*arrays(seed, shape, shape, shape), *bounds, seed % 4])
-    check(module, inputs)
+    patch = tiled() if in_tiles else pytest.MonkeyPatch()
+    try:
+        check(module, inputs)
+    finally:
+        patch.undo()
 
 
 def test_three_buffers() -> None:

@@ -116,6 +116,37 @@ def test_nest_of_a_flat_array() -> None:
     assert kinds(loop(body)) == ["threads", "parallel"]
 
 
+def test_interior_of_a_flat_array() -> None:
+    """That rows do not overlap follows from the test before the loop, which says that the width does not overflow."""
+    module = program(
+        f"%a: {V}, %n: index, %w: index",
+        f"""
+  %x = arith.constant 1.0 : f64
+  %limit = arith.constant 1000000 : index
+  %small = arith.cmpi sle, %w, %limit : index
+  %some = arith.cmpi sge, %w, %c0 : index
+  %ok = arith.andi %small, %some : i1
+  %end = arith.subi %w, %c1 : index
+  scf.if %ok {{
+    scf.for %i = %c1 to %n step %c1 {{
+      scf.for %j = %c1 to %end step %c1 {{
+        %r = arith.muli %i, %w : index
+        %k = arith.addi %r, %j : index
+        memref.store %x, %a[%k] : {V}
+      }}
+    }}
+  }}
+  scf.for %i = %c1 to %n step %c1 {{
+    scf.for %j = %c1 to %end step %c1 {{
+      %r = arith.muli %i, %w : index
+      %k = arith.addi %r, %j : index
+      memref.store %x, %a[%k] : {V}
+    }}
+  }}""",
+    )
+    assert kinds(module) == ["threads", "parallel", "sequential", "threads"]
+
+
 def test_triangle() -> None:
     body = f"""scf.for %j = %c0 to %i step %c1 {{
       %y = memref.load %b[%j, %i] : {M}
