@@ -168,8 +168,15 @@ def compile_functions(
     keep = {name for s in signatures for name in reachable(module, s.function)}
     part = Module({name: f for name, f in module.funcs.items() if name in keep})
     with staged.measure("native"):
-        doc = staged.subject.fn.__doc__
-        return native(part, signatures, parallel=options.parallel, miss=miss, name=staged.subject.name, doc=doc)
+        return native(
+            part,
+            signatures,
+            parallel=options.parallel,
+            level=options.level,
+            miss=miss,
+            name=staged.subject.name,
+            doc=staged.subject.fn.__doc__,
+        )
 
 
 def reachable(module: Module, name: str) -> set[str]:

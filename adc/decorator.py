@@ -220,6 +220,7 @@ def jit_grad(
     threads: int | None = None,
     parallel: bool = True,
     _engine: Engine = "native",
+    _level: int = 3,
 ) -> Any:
     """Compile a Python function and its gradient: as a decorator, with or without arguments.
 
@@ -228,7 +229,7 @@ def jit_grad(
     gradients come in a dict; with both, ``(those of argnums, dict)``. ``threads`` is the number of threads of parallel
     loops (default: ``ADC_NUM_THREADS``, or all cores); without ``parallel`` no loop runs on threads.
     """
-    chosen, options = selection(argnums, argnames), Options(threads, parallel, _engine)
+    chosen, options = selection(argnums, argnames), Options(threads, parallel, _engine, _level)
 
     def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:
         return JitFunction(_plain_function(function), chosen, options)

@@ -30,20 +30,21 @@ def native(
     signatures: Sequence[Signature],
     *,
     parallel: bool,
+    level: int,
     miss: Callable[..., Any],
     name: str,
     doc: str | None,
 ) -> list[Builtin]:
     """Compile ``module`` and return a built-in function for each of ``signatures``.
 
-    Arguments that do not fit a signature go to ``miss``.
+    Arguments that do not fit a signature go to ``miss``. ``level`` is LLVM's optimisation level.
     """
     exports = [s.function for s in signatures]
     lowered = lower_module(module, exports=exports, threads=parallel)
     symbols = [f"adc.stub.{s.function}" for s in signatures]
     fragments = [stub.stub_ir(s, symbol) for s, symbol in zip(signatures, symbols, strict=True)]
     text = llvm_text.merge(lowered.text(), fragments)
-    optimized = optimize(text, lowered.target)
+    optimized = optimize(text, lowered.target, level)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     library = _engine().load(optimized.object_code, [*symbols, *tables], stub.imports(text))
     error = functools.partial(_error, lowered.sites)

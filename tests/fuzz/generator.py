@@ -180,6 +180,7 @@ class Generator(Expressions):
             return self.assign(scope, indent, depth)
         name = self.rng.choice(names)
         text, bound = self.float_expr(scope, 2)
+        text = self.of_one_type(text)
         kind = self.rng.choice("+-*/")
         if kind in "+-":
             self.emit(indent, f"{name} {kind}= {text}")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.fuzz.check import check
 from tests.fuzz.passes import check_passes
 
-NATIVE, INTERPRETED, PASSES = 150, 100, 50
+NATIVE, INTERPRETED, PASSES = 180, 80, 40
 BATCH = 10
 
 
