@@ -1,8 +1,8 @@
 """Which memory may a memref belong to, and can two memrefs overlap?
 
 Memory is named by its *roots*: a function argument (one for all arguments that share an ``adc.alias`` number), an
-allocation, or a fresh object that a call returns. The analysis is a fixed point over the whole function, so loop-carried
-memrefs have the roots that they may have in any iteration. ``may_overlap`` asks about one moment: in
+allocation, or a fresh object that a call returns. The analysis is a fixed point over the whole function, so that
+loop-carried memrefs have the roots that they may have in any iteration. ``may_overlap`` asks about one moment: in
 
     for t in range(nt):
         ...
@@ -82,17 +82,17 @@ class Aliasing:
         return bool(self.roots(a) & self.roots(b))
 
     def place_in_permutation(self, memref: Value) -> tuple[object, int] | None:
-        """If ``memref`` is one of the buffers that a loop permutes: the loop (its body inside, itself after it) and which.
+        """If a loop permutes ``memref`` among others: the loop (its body inside, itself after it), and which it is.
 
         Places of one loop that differ in number never overlap at one moment.
         """
         return self._distinct.get(self._resolve(memref))
 
     def is_permutation(self, loop: Block | Op) -> bool:
-        """Whether ``loop`` (the body inside it, the operation after it) merely permutes two or more distinct buffers."""
+        """Whether ``loop`` (the body inside it, the operation after it) merely permutes distinct buffers."""
         return loop in self._permutations
 
-    # The fixed point ---------------------------------------------------------------------------------------------------
+    # The fixed point -------------------------------------------------------------------------------------------------
 
     def _solve(self) -> None:
         self._changed = True
@@ -215,8 +215,8 @@ class Aliasing:
     def _unpack(self, op: Op) -> None:
         """``roots`` of each unpacked memref: positions of function arguments, or negative numbers for other objects.
 
-        ``contents``, likewise, of each memref of memrefs: all that can be reached through it. ``apart``: pairs of results
-        that do not overlap, their roots notwithstanding.
+        ``contents``, likewise, of each memref of memrefs: all that can be reached through it. ``apart``: pairs of
+        results that do not overlap, their roots notwithstanding.
         """
         leader: dict[int, Value] = {}
 
@@ -312,7 +312,7 @@ def permuted(loop: Op) -> list[int]:
         targets = set(source.values())
         keep = {k: s for k, s in source.items() if s in source and k in targets}
         if len(set(keep.values())) != len(keep):
-            seen = [s for s in keep.values()]
+            seen = list(keep.values())
             keep = {k: s for k, s in keep.items() if seen.count(s) == 1}
         if keep == source:
             return sorted(source)
