@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from types import CellType
 from typing import Any
 
 from adc.backend.abi import (
@@ -22,13 +24,13 @@ from adc.backend.abi import (
     TupleOut,
 )
 from adc.backend.lower_effects import Effects
-from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, layout_of, numpy_dtype
+from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, abstract_of, layout_of, numpy_dtype
 from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, Traced
 from adc.ir import ops
 from adc.ir.core import Func, Module
 from adc.ir.types import MemRefType, Type
 from adc.selecting import GradLeaf, GradTree, Wanted
-from adc.signature import structure
+from adc.signature import at, structure
 
 Path = tuple[int, ...]
 
@@ -143,6 +145,44 @@ def signature(
         release_gil=long,
         threads=threads if context else 0,
     )
+
+
+class Constant:
+    """A default value, as something that is fetched: compiled code reads the cell."""
+
+    def __init__(self, value: Any) -> None:
+        self.cell = CellType(value)
+
+    def __call__(self) -> Any:
+        return self.cell.cell_contents
+
+
+def with_defaults(full: Signature, abstracts: Sequence[Abstract], defaults: Sequence[Any]) -> list[Signature]:
+    """Further signatures for calls that leave out trailing arguments: the last one, the last two, and so on.
+
+    ``defaults`` are the values of the last parameters. A default whose type is not what the code was compiled for ends
+    the list.
+    """
+    found = []
+    count = len(abstracts)
+    for left_out in range(1, len(defaults) + 1):
+        given = count - left_out
+        try:
+            if abstract_of(defaults[-left_out]) != abstracts[given]:
+                break
+        except TypeError:
+            break
+        rest = defaults[len(defaults) - left_out :]
+        params = tuple(_default_source(param, given, rest) for param in full.params)
+        found.append(replace(full, arguments=full.arguments[:given], params=params))
+    return found
+
+
+def _default_source(param: Param, given: int, rest: Sequence[Any]) -> Param:
+    if isinstance(param, ShadowParam) or not isinstance(param.source, Argument) or param.source.path[0] < given:
+        return param
+    path = param.source.path
+    return replace(param, source=Fetched(Constant(at(rest[path[0] - given], path[1:]))))
 
 
 def shadow_positions(func: Func) -> list[int]:

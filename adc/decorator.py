@@ -48,16 +48,13 @@ class Dispatcher(NativeCallable):
         try:
             values = self._subject.parameters.bind(args, kwargs)
             spec, values = self._find(values)
-            if spec.direct is not None and spec.direct is not self._target:
-                self._adopt(spec.direct)
+            direct = spec.direct.get(len(args)) if not kwargs else None
+            if direct is not None and direct is not self._target and self._subject.options.engine == "native":
+                self._set_target(direct)
             return spec.run(values)
         except AdcError as error:
             # What went on inside adc to find this out is of no use to the user.
             raise error.with_traceback(None) from None
-
-    def _adopt(self, direct: Callable[..., Any]) -> None:
-        if self._subject.options.engine == "native":
-            self._set_target(direct)
 
     def _miss(self, *args: Any) -> Any:
         """Called by compiled code for arguments that it was not made for."""

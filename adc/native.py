@@ -39,9 +39,9 @@ def native(
 
     Arguments that do not fit a signature go to ``miss``. ``level`` is LLVM's optimisation level.
     """
-    exports = [s.function for s in signatures]
+    exports = list(dict.fromkeys(s.function for s in signatures))
     lowered = lower_module(module, exports=exports, threads=parallel)
-    symbols = [f"adc.stub.{s.function}" for s in signatures]
+    symbols = [f"adc.stub{k}.{s.function}" for k, s in enumerate(signatures)]
     fragments = [stub.stub_ir(s, symbol) for s, symbol in zip(signatures, symbols, strict=True)]
     text = llvm_text.merge(lowered.text(), fragments)
     optimized = optimize(text, lowered.target, level)

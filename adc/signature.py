@@ -24,6 +24,11 @@ class Parameters:
         self.signature = inspect.signature(fn)
         self.names = tuple(self.signature.parameters)
         self._plain = all(p.kind in _POSITIONAL for p in self.signature.parameters.values())
+        # The values of trailing parameters that calls by position may leave out.
+        self.defaults: tuple[Any, ...] = ()
+        if self._plain:
+            defaults = [p.default for p in self.signature.parameters.values()]
+            self.defaults = tuple(d for d in defaults if d is not inspect.Parameter.empty)
         for parameter in self.signature.parameters.values():
             if parameter.kind in _VARIADIC:
                 star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"

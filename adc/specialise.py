@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from adc import aliasing, binding
-from adc.backend.abi import Out, Output, Param, TupleOut
+from adc.backend.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, compile_functions, result_type
 from adc.errors import ArgumentError
 from adc.frontend.abstract import Array, Scalar, abstract_of
 from adc.frontend.tracer import Leaf, ResultLeaf, Traced
+from adc.ir.core import Module
 from adc.options import Selection
 from adc.selecting import GradLeaf, GradTree
 from adc.signature import at, replace_leaves
@@ -36,11 +37,19 @@ class Specialisation:
         self.names = staged.subject.parameters.names
         self.abstracts = staged.abstracts
         self.traced = traced
-        self.direct: Builtin | None = None  # takes all arguments by position, without Python in between
+        # By the number of arguments: what takes them by position, without Python in between.
+        self.direct: dict[int, Builtin] = {}
 
     def run(self, values: tuple[Any, ...]) -> Any:
         """The result of a call with the values of all parameters."""
         raise NotImplementedError
+
+    def compile_for_calls(self, module: Module, signature: Signature, miss: Callable[..., Any]) -> dict[int, Builtin]:
+        """Callables for all arguments, and for those without the last ones that have defaults."""
+        defaults = self.subject.parameters.defaults
+        signatures = [signature, *binding.with_defaults(signature, self.abstracts, defaults)]
+        callables = compile_functions(self.staged, module, signatures, miss)
+        return {len(s.arguments): c for s, c in zip(signatures, callables, strict=True)}
 
     def fits(self) -> bool:
         """Whether what the function reads by name is still what it was traced with, or of the same types."""
@@ -105,14 +114,12 @@ class Primal(Specialisation):
             disjoint=tuple((a + len(guards), b + len(guards)) for a, b in disjoint),
             threads=self.subject.options.threads or 0,
         )
-        (self.direct,) = compile_functions(staged, module, [signature], miss)
-        self.signature = signature
+        self.direct = self.compile_for_calls(module, signature, miss)
 
     def run(self, values: tuple[Any, ...]) -> Any:
         mutated = self.traced.mutated
         self.check_captures(self.leaf_values(values), lambda k, c: k in mutated)
-        assert self.direct is not None
-        return self.direct(*values)
+        return self.direct[len(values)](*values)
 
 
 class Gradient(Specialisation):
@@ -143,7 +150,7 @@ class Gradient(Specialisation):
             output, made = binding.gradient_output(traced, self.wanted, self.shadows, shift, with_value=with_value)
             extra = list(made)
         disjoint = binding.disjoint_pairs(traced, (), frozenset(self.wanted.wrt))
-        self.signature = binding.signature(
+        signature = binding.signature(
             self.names,
             self.abstracts,
             module,
@@ -154,9 +161,11 @@ class Gradient(Specialisation):
             extra_arguments=len(self.shadows) if self.aliased else 0,
             threads=self.subject.options.threads or 0,
         )
-        (self.kernel,) = compile_functions(staged, module, [self.signature], miss)
-        if not self.aliased and not self.wanted.named:
-            self.direct = self.kernel
+        if self.aliased or self.wanted.named:
+            (self.kernel,) = compile_functions(staged, module, [signature], miss)
+        else:
+            self.direct = self.compile_for_calls(module, signature, miss)
+            self.kernel = self.direct[len(self.names)]
 
     def run(self, values: tuple[Any, ...]) -> Any:
         leaves = self.leaf_values(values)

@@ -443,3 +443,25 @@ def test_local_variables_by_name(engine: str) -> None:
     x, n = 0.4, 5
     expected = x * sum((1 + x / 2) ** k for k in range(n))
     assert adc.grad(f, argnames="step")(x, n)["step"] == pytest.approx(expected, rel=1e-13)
+
+
+def test_calls_that_leave_out_defaults_are_native() -> None:
+    table = np.array([1.0, 2.0])
+
+    @jit_grad
+    def f(x, n=3, v=table, how=None):
+        for _ in range(n):
+            x = x * v[1]
+        return x if how is None else how(x)
+
+    for _ in range(3):
+        assert (f(1.0), f(1.0, 2), f(1.0, 2, table), f(1.0, 2, table, None)) == (8.0, 4.0, 4.0, 4.0)
+        assert (f.grad(1.0), f.grad(1.0, 1), f.grad(1.0, how=math.sqrt)) == (8.0, 2.0, pytest.approx(math.sqrt(8) / 2))
+    assert len(f._known()) == 1
+    for arguments in ((1.0,), (1.0, 2), (1.0, 2, table)):
+        f(*arguments)
+        target = f._target
+        f(*arguments)
+        assert f._target is target and target is f._known()[0].direct[len(arguments)]
+    assert f(1.0, 2, np.array([1.0, 3.0])) == 9.0
+    assert f(1.0, n=1) == 2.0
