@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
-
 from adc import prange
 from tests.programs.harness import check
 
@@ -222,9 +220,9 @@ def test_heat():
     )
 
 
-@pytest.mark.parametrize("steps", [0, 1, 2, 7])
-def test_wave(steps):
-    check(wave_three_buffers, (rng.normal(size=6), rng.uniform(0.3, 0.6, 6), steps), layouts=steps == 7)
+def test_wave():
+    cases = [(rng.normal(size=6), rng.uniform(0.3, 0.6, 6), steps) for steps in (7, 0, 1, 2)]
+    check(wave_three_buffers, *cases, layouts=True)
 
 
 def test_wave_slices():
@@ -259,11 +257,11 @@ def test_periodic():
     )
 
 
-@pytest.mark.parametrize("n", [9, 4, 2, 1, 0])
-def test_convolutions(n):
-    check(wide_convolution, (rng.normal(size=n), rng.normal(size=5)), layouts=n == 9)
-    check(gapped, (rng.normal(size=n),), (rng.normal(size=n + 4),), layouts=n == 9, single=n == 9)
-    check(strided_steps, (rng.normal(size=n + 3), rng.normal(size=n + 3)), layouts=n == 9)
+def test_convolutions():
+    sizes = (9, 4, 2, 1, 0)
+    check(wide_convolution, *((rng.normal(size=n), rng.normal(size=5)) for n in sizes))
+    check(gapped, *((rng.normal(size=n),) for n in (13, 7, 8, *sizes)), layouts=True, single=True)
+    check(strided_steps, *((rng.normal(size=n + 3), rng.normal(size=n + 3)) for n in sizes))
 
 
 def test_convolution_2d():
