@@ -25,3 +25,15 @@ def walk_warm(block: Block) -> Iterator[Op]:
         yield op
         for region in warm_regions(op):
             yield from walk_warm(region)
+
+
+def is_cold(block: Block) -> bool:
+    """Whether ``block`` lies in a copy that is only there for subscripts out of the ordinary."""
+    op = block.parent_op
+    while op is not None:
+        if op.opdef is ops.if_ and block not in warm_regions(op):
+            return True
+        if op.parent is None:
+            return False
+        block, op = op.parent, op.parent.parent_op
+    return False

@@ -21,6 +21,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, scalar_bytes
+from adc.passes.cold import is_cold
 from adc.passes.costs import cost_of, cost_of_block, cost_of_func, executions, storage_cost, trips
 from adc.passes.demand import Augmented, Recipe
 from adc.passes.legality import Legality
@@ -55,6 +56,8 @@ def describe(value: Value) -> str:
     extents = " x ".join(_extent(loop) for loop in loops)
     name = value.hint or (value.op.opdef.name if value.op is not None else "loop-carried value")
     note = " (and the memory it refers to)" if isinstance(value.type, MemRefType) else ""
+    if value.block is not None and is_cold(value.block):
+        note += " (where subscripts are checked one by one)"
     return f"{where}: {name}: {value.type}, {size} bytes{' x ' + extents if extents else ''}{note}"
 
 
