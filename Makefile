@@ -15,31 +15,31 @@ test: wheel lint types unit
 # One virtual environment, with an editable install; the stamp names the extras that are in it.
 $(VENV)/base: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=23.2" "setuptools>=77"
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e .
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --upgrade "pip>=23.2" "setuptools>=77"
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e .
 	touch $@
 
 $(VENV)/test: $(VENV)/base
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[dev,test]"
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e ".[dev,test]"
 	touch $@
 
 $(VENV)/examples: $(VENV)/base
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[examples]"
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e ".[examples]"
 	touch $@
 
 $(VENV)/bench: $(VENV)/base
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e ".[bench,test]"
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e ".[bench,test]"
 	touch $@
 
 # The wheel is built and installed into an environment of its own, and used from outside the root, where the
 # checkout cannot stand in for what the wheel lacks.
 wheel: $(VENV)/base
 	rm -rf build dist
-	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-build-isolation --no-deps -w dist .
+	$(BIN)/python -m pip wheel -qq --disable-pip-version-check --no-build-isolation --no-deps -w dist .
 	test -x $(VENV)-wheel/bin/python || $(PYTHON) -m venv $(VENV)-wheel
-	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
-	$(VENV)-wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	cd / && $(abspath $(VENV)-wheel)/bin/python -P $(abspath tests/wheel_smoke.py) $(abspath .)
+	$(VENV)-wheel/bin/python -m pip install -qq --disable-pip-version-check --force-reinstall --no-deps dist/*.whl
+	$(VENV)-wheel/bin/python -m pip install -qq --disable-pip-version-check dist/*.whl
+	cd / && $(abspath $(VENV)-wheel)/bin/python -P $(abspath tests/wheel_smoke.py)
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

@@ -136,9 +136,9 @@ class Staged:
         """A module as it is lowered to LLVM."""
         return self._run(module, pipelines.LOWER, "prepare")
 
-    def planned(self, module: Module) -> ParallelPlan:
-        """What ``prepared`` decides about the loops of a module, which it changes likewise."""
-        plan = ParallelPlan()
+    def planned(self, module: Module, roots: Sequence[str]) -> ParallelPlan:
+        """What ``prepared`` decides about the loops of some functions and of those that they call."""
+        plan, shown = ParallelPlan(), {name for root in roots for name in reachable(module, root)}
         with self.measure("prepare"):
             for step in pipelines.LOWER:
                 if isinstance(step, Parallelise):
@@ -147,7 +147,10 @@ class Staged:
                     plan.shadows = lower_accumulate(module).shadows
                 else:
                     module = step.run(module)
-        return plan
+        return ParallelPlan(
+            {name: loops for name, loops in plan.loops.items() if name in shown},
+            {name: shadows for name, shadows in plan.shadows.items() if name in shown},
+        )
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):

@@ -100,7 +100,7 @@ def dump(
         module, adjoint = staged.gradient(traced, wanted, with_value=True)
         roots = [adjoint.name]
     if stage == "plan":
-        return str(adjoint) + "\n"
+        return f"{adjoint}\n\n{staged.planned(module, [traced.entry, *roots])}\n"
     if stage == "adjoint":
         return print_module(_part(staged.tidied(module), roots), locs=locs)
     with_primal = _part(staged.prepared(module), [traced.entry, *roots])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adc.compiler import Staged, Subject, reachable
+from adc.compiler import Staged, Subject
 from adc.frontend.abstract import Abstract
 from adc.options import Selection
 from adc.passes.differentiate import Adjoint
@@ -48,12 +48,7 @@ def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -
     staged = Staged(subject, tuple(abstracts))
     traced, wanted = staged.traced_for([chosen])
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
-    plan = staged.planned(module)
-    shown = reachable(module, traced.entry) | reachable(module, adjoint.name)
-    parallel = ParallelPlan(
-        {name: loops for name, loops in plan.loops.items() if name in shown},
-        {name: shadows for name, shadows in plan.shadows.items() if name in shown},
-    )
+    parallel = staged.planned(module, [traced.entry, adjoint.name])
     leaves = traced.leaves
     wrt = tuple(str(leaves[k].path[0]) + "".join(f"[{n}]" for n in leaves[k].path[1:]) for k in wanted.wrt)
     arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
