@@ -1,4 +1,7 @@
-"""Run by `make wheel` with the Python of an environment that has nothing but the wheel, outside the checkout."""
+"""Run by `make wheel` with the Python of an environment that has nothing but the wheel, outside the checkout.
+
+`python -P`: the folder of this script is not searched for modules.
+"""
 
 from __future__ import annotations
 
