@@ -28,6 +28,7 @@ def check(
     tol: float = 1e-7,
     layouts: bool = THOROUGH,
     single: bool = THOROUGH,
+    pullback: bool = THOROUGH,
     smooth: bool = True,
     step: float = 1.0,
     rtol: float = 1e-11,
@@ -35,13 +36,14 @@ def check(
     """``fn`` is right for each tuple of arguments.
 
     ``tol`` is that of derivatives, relative to the largest; ``rtol`` that of values. ``layouts``: also with arrays that
-    are not contiguous; ``single``: also with float32 arrays. Where it is not ``smooth`` values alone are compared.
-    ``step`` scales the steps of differences. Returns the compiled function.
+    are not contiguous; ``single``: also with float32 arrays; ``pullback``: also that, where nothing is mutated and
+    it should equal the gradient. Where it is not ``smooth`` values alone are compared. ``step`` scales the steps of
+    differences. Returns the compiled function.
     """
     compiled = adc.jit_grad(fn)
     for number, case in enumerate(cases):
         try:
-            _check_case(fn, compiled, case, tol, smooth, step, rtol)
+            _check_case(fn, compiled, case, tol, smooth, step, rtol, pullback)
             if layouts:
                 # Layouts differ in how they are compiled, not for which numbers: the first case stands for all.
                 for lay_out in _LAYOUTS if number == 0 else ():
@@ -55,7 +57,14 @@ def check(
 
 
 def _check_case(
-    fn: Callable[..., Any], compiled: Any, case: Args, tol: float, smooth: bool, step: float, rtol: float
+    fn: Callable[..., Any],
+    compiled: Any,
+    case: Args,
+    tol: float,
+    smooth: bool,
+    step: float,
+    rtol: float,
+    pullback: bool,
 ) -> None:
     expected, after = plain(fn, case)
     first = _call(compiled, case, expected, after, rtol)
@@ -70,7 +79,7 @@ def _check_case(
         gradients = _gradients(compiled, case, wrt, expected, rtol)
         truth = Truth(fn, case, 1.0, {}, step)
         truth.compare(dict(zip(wrt, gradients, strict=True)), tol, "gradient", rng)
-        if not THOROUGH and not _changed(case, after):
+        if not pullback and not _changed(case, after):
             return
     seed = _weights(expected, rng)
     final = {k: rng.uniform(-1, 1, a.shape).astype(a.dtype) for k, a in enumerate(case) if _float_array(a)}

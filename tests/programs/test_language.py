@@ -147,6 +147,30 @@ def temporaries(x, n):
     return s
 
 
+def memory_of_each_step(x, n):
+    """What each step allocates is needed when the steps are reversed."""
+    y = np.ones(len(x))
+    for _ in range(n):
+        y = y * x
+        for i in range(len(x)):
+            y[i] -= 0.1 * y[i] * y[i - 1]
+    return y[0] * y[-1]
+
+
+def condition_with_effects(x, c):
+    """The condition of the loop stores, and computes what is used after the loop."""
+
+    def grow():
+        x[0] = x[0] * x[0] + c
+        return x[0]
+
+    n, step = 0, 1.0
+    while grow() < 3.0 and abs(step) > 1e-6:
+        step = step * x[1] * x[0]
+        n += 1
+    return x[0] * n + step
+
+
 def powers(x, p):
     s = 0.0
     for i in range(len(x)):
@@ -275,6 +299,12 @@ def test_shared_memory(kind):
 def test_shifts_in_place():
     check(shifted_self, *((rng.normal(size=n),) for n in (6, 3, 2)), single=True, layouts=True)
     check(temporaries, *((rng.uniform(-0.8, 0.8, 4), n) for n in (5, 0, 1)))
+
+
+def test_memory_of_loops():
+    check(memory_of_each_step, *((rng.uniform(0.5, 1, 3), n) for n in (3, 0, 1)), pullback=True)
+    starts = (0.7, 1.2, 3.0)
+    check(condition_with_effects, *((np.array([v, 0.4]), 0.3) for v in starts), step=0.1, pullback=True)
 
 
 def test_arithmetic():

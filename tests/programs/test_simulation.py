@@ -264,7 +264,7 @@ def test_newton():
 def test_kalman():
     check(kalman, (rng.normal(size=12), 0.3, 0.5, 0.1, 1.0), (rng.normal(size=0), 0.3, 0.5, 0.1, 1.0))
     F = np.array([[1.0, 0.1], [-0.2, 0.9]])
-    check(kalman_matrix, (rng.normal(size=6), F, 0.1 * np.eye(2), np.array([1.0, 0.5]), 0.3))
+    check(kalman_matrix, (rng.normal(size=6), F, 0.1 * np.eye(2), np.array([1.0, 0.5]), 0.3), pullback=True)
 
 
 def test_options():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+
 from adc import prange
 from tests.programs.harness import check
 
