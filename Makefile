@@ -49,7 +49,7 @@ types: $(VENV)/test
 
 unit: $(VENV)/test
 	$(BIN)/python -m pytest tests/test_layering.py -q
-	$(BIN)/python -m pytest tests -q --ignore=tests/test_layering.py
+	$(BIN)/python -m pytest tests -q --ignore=tests/test_layering.py -n auto --dist worksteal
 
 demo: $(VENV)/examples
 	$(BIN)/adc demo --output demo-output
