@@ -5,7 +5,9 @@ shadow the first of these that is right is chosen:
 
 - *reduction*: the element is the same in all iterations; see ``hoist_sums``;
 - *plain*: distinct iterations add to distinct elements; load, add, store;
-- *gather* and *rows*: neighbouring iterations add to one element, at constant offsets; see ``gather``;
+- *gather* and *rows*: neighbouring iterations add to one element, at constant offsets (``gather``, ``tiles``) or at
+  those that an inner loop counts through (``windows``);
+- *interchange*: loops whose iterations meet are put inside of those whose iterations do not;
 - *passes*: terms of which each alone is plain; one loop for each of them;
 - *serial*: the loop runs in sequence, in a loop of its own if the rest need not.
 
@@ -30,10 +32,12 @@ from adc.passes.effects import Summaries
 from adc.passes.fission import Fission, effects_left
 from adc.passes.gather import Axis, Fresh, Gather, by_recomputation, clear
 from adc.passes.hoist_sums import HoistSums
+from adc.passes.interchange import build_interchanged, recognise_interchange
 from adc.passes.parallel_plan import ParallelPlan, ShadowPlan, lines_of
 from adc.passes.parallelise import mark_threads
 from adc.passes.stencils import Stencil, recognise
 from adc.passes.tiles import build_tiles, pays_off
+from adc.passes.windows import WindowGather, convolutions
 
 MAX_PASSES = 8  # more loops than that for one array are not better than one that is sequential
 
@@ -161,7 +165,7 @@ class _Lowering:
 
     def _solve(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
         """Append nests that do ``group``, which is then erased from the old one; False if that cannot be done."""
-        for solve in (self._gather, self._passes, self._alone):
+        for solve in (self._gather, self._windows, self._interchange, self._passes, self._alone):
             if solve(group, reason, fission, block):
                 _erase(fission.loop, set(group))
                 return True
@@ -231,6 +235,31 @@ class _Lowering:
         with insert_at(self._after.setdefault(loop, Block()), loop.loc):
             clear(stencil, base, pending.shift, after, self.analysis.forms)
         return Fresh(before, pending.shift)
+
+    def _windows(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
+        """Each element collects the terms of a window of iterations."""
+        found = convolutions(fission, group)
+        if found is None or len(found) > MAX_PASSES:
+            return False
+        with insert_at(block, group[0].loc):
+            for convolution in found:
+                threads = bool(fission.loop.attrs.get("threads"))
+                WindowGather(fission, convolution, block, threads=threads).build()
+        self._note(group, "gather", "offsets of an inner loop")
+        return True
+
+    def _interchange(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
+        """The loops that the subscripts follow are put outside of those that are summed over."""
+        found = [recognise_interchange(fission, op) for op in group]
+        if None in found or len(found) > MAX_PASSES:
+            return False
+        threads = bool(fission.loop.attrs.get("threads"))
+        with insert_at(block, group[0].loc):
+            for change in found:
+                assert change is not None
+                build_interchanged(fission, change, block, threads=threads)
+        self._note(group, "interchange", "the loops that the subscripts follow are put outside")
+        return True
 
     def _passes(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
         """One nest for each set of terms that never meet."""

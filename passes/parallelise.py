@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import constant_of
+from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import CompileError, Note
@@ -240,6 +240,7 @@ def _to_parallel(loop: Op, reductions: Sequence[_Reduction]) -> Op:
         body.set_ops([o for o in body.ops if o not in dead])
         build(ops.reduce, values, {"kinds": tuple(r.kind for r in reductions)})
     keep_args(body, [0])
+    _run_upwards(body, loop)
     loop.regions = ()
     attrs = dict(loop.attrs)
     new = Op(ops.parallel, loop.operands, [r.type for r in loop.results], attrs, [body], loop.loc)
@@ -248,6 +249,22 @@ def _to_parallel(loop: Op, reductions: Sequence[_Reduction]) -> Op:
         result.hint = old.hint
     loop.drop()
     return new
+
+
+def _run_upwards(body: Block, loop: Op) -> None:
+    """Turn the counter around if its negative is all that is used: reverse sweeps run loops from the end."""
+    counter = body.args[0]
+    users = list(counter.uses)
+    downwards = all(op.opdef is ops.subi and position == 1 for op, position in users)
+    if not users or not downwards or constant_of(loop.operands[2]) != 1:
+        return
+    start = Block()
+    with insert_at(start, loop.loc):
+        total = ops.addi(loop.operands[0], loop.operands[1])
+        turned = ops.subi(ops.addi(total, const_index(-1)), counter)
+    for op, position in users:
+        op.set_operand(position, turned)
+    body.set_ops([*start.ops, *body.ops])
 
 
 # Threads --------------------------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from adc.passes.stencils import Stencil
 
 TILE = {1: 1024, 2: 16}  # elements along the first axis, by the number of axes
 SMALL_TILE = 4
-KEEPING = 3.0  # of a term, in units of ``costs``: storing and loading it
+KEEPING = 6.0  # of a term, in units of ``costs``: storing and loading it
 
 
 def pays_off(fission: Fission, stencil: Stencil) -> bool:

@@ -295,3 +295,92 @@ def test_heat_step_is_a_gather_and_a_zeroing() -> None:
     assert check(module, inputs) == ["gather"]
     assert sum(bool(op.attrs.get("threads")) for op in module.funcs["f"].walk()) == 2
     assert not any(op.opdef is ops.for_ for op in module.funcs["f"].walk())
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_windows(data: st.DataObject) -> None:
+    """Offsets that are counters of inner loops, up and down; windows wider than the domain, and empty ones."""
+    rank = data.draw(st.integers(1, 2))
+    kinds = [data.draw(st.sampled_from(["addi", "subi"])) for _ in range(rank)]
+    t, w = SHAPES[rank], "%w"
+    at = ", ".join(f"%at{d}" for d in range(rank))
+    inner = "\n".join(f"%at{d} = arith.{kinds[d]} %i{d}, %k{d} : index" for d in range(rank))
+    own = ", ".join(f"%i{d}" for d in range(rank))
+    sequential = data.draw(st.booleans())
+    heads = [
+        f"scf.for %k{d} = %klo to %khi step %c1 {{"
+        if sequential
+        else f"scf.parallel (%k{d}) = (%klo) to (%khi) step (%c1) {{"
+        for d in range(rank)
+    ]
+    taps = " ".join(f"%s{d} = arith.addi %k{d}, %c4 : index\n" for d in range(rank))
+    last = ", ".join(f"%s{d}" for d in range(rank))
+    body = nest(
+        f"%g = memref.load %vbar[{own}] : {t}\nmemref.store %zero, %vbar[{own}] : {t}\n"
+        + "\n".join(heads)
+        + f"""
+    {inner}
+    {taps}
+    %c = memref.load {w}[{last}] : {t}
+    %y = arith.mulf %g, %c : f64
+    adc.accumulate %y, %ubar[{at}] : {t}
+    """
+        + "}\n" * rank,
+        [f"%lo{d}" for d in range(rank)],
+        [f"%n{d}" for d in range(rank)],
+    )
+    params = ", ".join(
+        [f"{a}: {t}" for a in ("%ubar", "%vbar", w)] + [f"%lo{d}: index, %n{d}: index" for d in range(rank)]
+    )
+    module = program(f"{params}, %klo: index, %khi: index", "%zero = arith.constant 0.0 : f64\n" + body)
+    inputs = []
+    for seed in range(5):
+        sizes = data.draw(st.tuples(*[st.integers(0, 7)] * rank))
+        low = data.draw(st.integers(-3, 3))
+        high = data.draw(st.integers(low - 1, 3))
+        bounds = [b for n in sizes for b in (4, 4 + n)]
+        shape = tuple(n + 8 for n in sizes)
+        inputs.append([*arrays(seed, shape, shape, (9,) * rank), *bounds, low, high])
+    assert check(module, inputs) == ["gather"]
+
+
+@pytest.mark.parametrize("subscripts", ["%i2, %i1", "%i0, %i2", "%i1, %i2", "%i2, %i0"])
+def test_interchange(subscripts: str) -> None:
+    """The adjoint of a product of matrices, and of its transposes."""
+    body = nest(
+        f"""%g = memref.load %cbar[%i0, %i1] : {M}
+    scf.for %i2 = %c0 to %n2 step %c1 {{
+      %y = memref.load %a[%i0, %i2] : {M}
+      %z = arith.mulf %g, %y : f64
+      adc.accumulate %z, %bbar[{subscripts}] : {M}
+    }}
+    memref.store %zero, %cbar[%i0, %i1] : {M}""",
+        ["%c0", "%c0"],
+        ["%n0", "%n1"],
+    )
+    params = f"%bbar: {M}, %cbar: {M}, %a: {M}, %n0: index, %n1: index, %n2: index"
+    module = program(params, "%zero = arith.constant 0.0 : f64\n" + body)
+    inputs = [
+        [*arrays(n, (5, 5), (5, 5), (5, 5)), *sizes]
+        for n, sizes in enumerate([(4, 3, 5), (0, 3, 5), (4, 0, 5), (4, 3, 0)])
+    ]
+    assert check(module, inputs) == ["interchange"]
+
+
+def test_interchange_of_a_vector() -> None:
+    """Weights of a convolution; ``k`` may reach beyond the array where the outer loop runs no iteration."""
+    body = nest(
+        f"""%g = memref.load %vbar[%i0] : {V}
+    scf.for %k = %c0 to %m step %c1 {{
+      %at = arith.addi %i0, %k : index
+      %y = memref.load %u[%at] : {V}
+      %z = arith.mulf %g, %y : f64
+      adc.accumulate %z, %wbar[%k] : {V}
+    }}""",
+        ["%c0"],
+        ["%n"],
+    )
+    module = program(f"%wbar: {V}, %vbar: {V}, %u: {V}, %n: index, %m: index", body)
+    inputs = [[*arrays(n, (3,), (6,), (9,)), n, m] for n, m in ((6, 3), (1, 2), (0, 7), (4, 0))]
+    assert check(module, inputs) == ["interchange"]
