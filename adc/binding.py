@@ -55,20 +55,26 @@ def leaf_params(names: Sequence[str], traced: Traced, *, read_only: bool) -> lis
     return params
 
 
-def guard_params(names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced) -> list[Param]:
+def guard_params(abstracts: Sequence[Abstract], traced: Traced) -> list[Param]:
     """What must be the very object it was when the function was traced: static arguments, functions read by name."""
     params: list[Param] = [StaticParam(Fetched(guard.fetch), guard.expected) for guard in traced.guards]
+    return params + [StaticParam(Argument(path), value) for path, value in static_values(abstracts).items()]
 
-    def statics(abstract: Abstract, path: Path) -> None:
+
+def static_values(abstracts: Sequence[Abstract]) -> dict[Path, Any]:
+    """The values that are known when tracing, by their place among the arguments."""
+    found: dict[Path, Any] = {}
+
+    def visit(abstract: Abstract, path: Path) -> None:
         if isinstance(abstract, Static):
-            params.append(StaticParam(Argument(path), abstract.value))
+            found[path] = abstract.value
         elif isinstance(abstract, Tuple):
             for k, item in enumerate(abstract.items):
-                statics(item, (*path, k))
+                visit(item, (*path, k))
 
     for k, abstract in enumerate(abstracts):
-        statics(abstract, (k,))
-    return params
+        visit(abstract, (k,))
+    return found
 
 
 def disjoint_pairs(

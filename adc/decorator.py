@@ -51,7 +51,7 @@ class Dispatcher(NativeCallable):
             direct = spec.direct.get(len(args)) if not kwargs else None
             if direct is not None and direct is not self._target and self._subject.options.engine == "native":
                 self._set_target(direct)
-            return spec.run(values)
+            return spec.run(spec.canonical(values))
         except AdcError as error:
             # What went on inside adc to find this out is of no use to the user.
             raise error.with_traceback(None) from None

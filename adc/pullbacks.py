@@ -39,7 +39,7 @@ class PullbackCode(Specialisation):
         self.shadows = list(self.plan.shadows)
         self.read_in_reverse = frozenset(_read(module.funcs[reverse], self.plan.kept))
         leaf_params = binding.leaf_params(self.names, traced, read_only=False)
-        guards = binding.guard_params(self.names, self.abstracts, traced)
+        guards = binding.guard_params(self.abstracts, traced)
         shadow_types = [module.funcs[forward].args[len(traced.leaves) + n].type for n in range(len(self.shadows))]
         has_record = len(module.funcs[forward].result_types) > len(self.result_types)
         shift = len(guards)

@@ -109,7 +109,7 @@ def plain(value: Any, where: str) -> Any:
             f"argument {where}: a {kind.__name__} is not supported",
             help="pass a NumPy array, or a tuple of numbers and arrays",
         )
-    if isinstance(value, bool | int | float) and not hasattr(kind, "__members__"):
+    if isinstance(value, int | float):
         return float(value) if isinstance(value, float) else int(value)
     return value
 

@@ -37,12 +37,18 @@ class Specialisation:
         self.names = staged.subject.parameters.names
         self.abstracts = staged.abstracts
         self.traced = traced
+        self._statics = binding.static_values(self.abstracts)
         # By the number of arguments: what takes them by position, without Python in between.
         self.direct: dict[int, Builtin] = {}
 
     def run(self, values: tuple[Any, ...]) -> Any:
         """The result of a call with the values of all parameters."""
         raise NotImplementedError
+
+    def canonical(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The values of a call with equal static ones (strings, say) replaced by those the code was compiled for."""
+        result: tuple[Any, ...] = replace_leaves(values, self._statics) if self._statics else values
+        return result
 
     def compile_for_calls(self, module: Module, signature: Signature, miss: Callable[..., Any]) -> dict[int, Builtin]:
         """Callables for all arguments, and for those without the last ones that have defaults."""
@@ -53,7 +59,8 @@ class Specialisation:
 
     def fits(self) -> bool:
         """Whether what the function reads by name is still what it was traced with, or of the same types."""
-        if not all(guard.holds() for guard in self.traced.guards):
+        # Compiled code compares objects by identity.
+        if not all(guard.holds() and guard.fetch() is guard.expected for guard in self.traced.guards):
             return False
         return all(
             abstract_of(fetched(leaf)) == leaf.abstract for leaf in self.traced.leaves if leaf.kind == "capture"
@@ -103,7 +110,7 @@ class Primal(Specialisation):
         module = staged.primal(traced)
         params = binding.leaf_params(self.names, traced, read_only=False)
         disjoint = binding.disjoint_pairs(traced, traced.mutated)
-        guards = binding.guard_params(self.names, self.abstracts, traced)
+        guards = binding.guard_params(self.abstracts, traced)
         signature = binding.signature(
             self.names,
             self.abstracts,
@@ -139,7 +146,7 @@ class Gradient(Specialisation):
         func = module.funcs[self.adjoint.name]
         self.shadows = binding.shadow_positions(func)
         self.aliased = bool(self.alias_groups())
-        guards = binding.guard_params(self.names, self.abstracts, traced)
+        guards = binding.guard_params(self.abstracts, traced)
         leaves = binding.leaf_params(self.names, traced, read_only=not self.aliased)
         shift = len(guards)
         if self.aliased:

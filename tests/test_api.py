@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 import threading
@@ -465,3 +466,39 @@ def test_calls_that_leave_out_defaults_are_native() -> None:
         assert f._target is target and target is f._known()[0].direct[len(arguments)]
     assert f(1.0, 2, np.array([1.0, 3.0])) == 9.0
     assert f(1.0, n=1) == 2.0
+
+
+def test_equal_objects_are_as_good_as_the_same() -> None:
+    global _mode
+
+    @jit_grad
+    def f(x, mode, n):
+        y = x * x if mode == "square" else x
+        return y * n if _mode == "times" else y
+
+    _mode = "times"
+    square, times = "".join(["squ", "are"]), "".join(["tim", "es"])
+    assert f(3.0, "square", 2) == 18.0
+    assert f(3.0, square, 2) == f.grad(3.0, square, 2) * 1.5 == 18.0
+    _mode = times
+    assert f(3.0, "square", 2) == 18.0
+    _mode = "other"
+    assert f(3.0, square, 2) == 9.0
+
+    class Level(enum.IntEnum):
+        HIGH = 3
+
+    class Real(float):
+        pass
+
+    assert f(Real(3.0), square, Level.HIGH) == 9.0
+    assert f.grad(np.float64(3.0), "line", Level.HIGH) == 1.0
+
+
+def test_arrays_of_rank_zero(engine: str) -> None:
+    @jit(engine)
+    def f(v, w):
+        return v[()] * v[()] * w[0]
+
+    gradient = f.grad(np.array(3.0), np.array([2.0]))
+    assert gradient.shape == () and gradient == 12.0
