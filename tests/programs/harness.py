@@ -27,7 +27,7 @@ def check(
     *cases: Args,
     tol: float = 1e-7,
     layouts: bool = THOROUGH,
-    single: bool = THOROUGH,
+    single: bool = False,
     pullback: bool = THOROUGH,
     smooth: bool = True,
     step: float = 1.0,
