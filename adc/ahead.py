@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from adc.backend import aot, cabi
-from adc.backend.header import header
+from adc.backend.ahead import aot, cabi
+from adc.backend.ahead.header import header
 from adc.backend.target import for_cpu
 from adc.compiler import Staged, Subject, reachable
 from adc.errors import ArgumentError, DifferentiationError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import CellType
 from typing import Any
 
-from adc.backend.abi import (
+from adc.backend.calls.abi import (
     Argument,
     ArrayParam,
     Fetched,
@@ -23,7 +23,7 @@ from adc.backend.abi import (
     StaticParam,
     TupleOut,
 )
-from adc.backend.lower_effects import Effects
+from adc.backend.lowering.lower_effects import Effects
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, abstract_of, layout_of, numpy_dtype
 from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, Traced
 from adc.ir import ops

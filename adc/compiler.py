@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.backend.abi import Signature
+from adc.backend.calls.abi import Signature
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract, Scalar
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, trace
@@ -23,12 +23,13 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Module
 from adc.ir.types import MemRefType, Type, f64
 from adc.options import Options, Selection
-from adc.passes import differentiate, pipelines
+from adc.passes import pipelines
 from adc.passes.base import Pipeline, run_pipeline
-from adc.passes.demand import CallPlan
-from adc.passes.lower_accumulate import LowerAccumulate, lower_accumulate
-from adc.passes.parallel_plan import ParallelPlan
-from adc.passes.parallelise import Parallelise, parallelise
+from adc.passes.differentiation import differentiate
+from adc.passes.differentiation.demand import CallPlan
+from adc.passes.parallel.lower_accumulate import LowerAccumulate, lower_accumulate
+from adc.passes.parallel.parallel_plan import ParallelPlan
+from adc.passes.parallel.parallelise import Parallelise, parallelise
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
 

@@ -20,7 +20,7 @@ from adc.ir import interpreter, ops
 from adc.ir.core import Func, Loc, Op, Value
 from adc.ir.diagnostics import render
 from adc.ir.types import f32
-from adc.passes import differentiate
+from adc.passes.differentiation import differentiate
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, overload
 
-from adc.backend.callable_type import NativeCallable
+from adc.backend.calls.callable_type import NativeCallable
 from adc.compiler import Staged, Subject
 from adc.errors import AdcError, ArgumentError
 from adc.frontend.abstract import Abstract

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.backend.abi import (
+from adc.backend.calls.abi import (
     ArrayParam,
     Fetched,
     Out,

@@ -7,10 +7,11 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adc.backend import llvm_text, stub
-from adc.backend.abi import Signature
+from adc.backend import llvm_text
+from adc.backend.calls import stub
+from adc.backend.calls.abi import Signature
 from adc.backend.jit import Engine
-from adc.backend.lower import Site, lower_module
+from adc.backend.lowering.lower import Site, lower_module
 from adc.backend.optimize import Optimized, optimize
 from adc.errors import AdcError
 from adc.ir.core import Module

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from adc import binding
-from adc.backend.abi import Argument, ArrayParam, Out, Output, Param, RecordParam, ScalarParam, StaticOut, TupleOut
+from adc.backend.calls.abi import (
+    Argument,
+    ArrayParam,
+    Out,
+    Output,
+    Param,
+    RecordParam,
+    ScalarParam,
+    StaticOut,
+    TupleOut,
+)
 from adc.compiler import Staged, compile_functions
 from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from adc.compiler import Staged, Subject
 from adc.frontend.abstract import Abstract
 from adc.options import Selection
-from adc.passes.differentiate import Adjoint
-from adc.passes.parallel_plan import ParallelPlan
+from adc.passes.differentiation.differentiate import Adjoint
+from adc.passes.parallel.parallel_plan import ParallelPlan
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.types import MemRefType, index, memref, record
-from adc.passes.demand import CallPlan
+from adc.passes.differentiation.demand import CallPlan
 
 
 def seeded(module: Module, name: str, plan: CallPlan) -> tuple[str, str, tuple[int, ...]]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adc import aliasing, binding
-from adc.backend.abi import Out, Output, Param, Signature, TupleOut
+from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, compile_functions, result_type
 from adc.errors import ArgumentError
 from adc.frontend.abstract import Array, Scalar, abstract_of

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from adc.backend import numpy_abi, python_abi, support
+from adc.backend import support
+from adc.backend.calls import numpy_abi, python_abi
 
 
 @dataclass

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 
 import llvmlite.binding as llvm
 
-from adc.backend import callable_slots, numpy_abi, python_abi, support, target
+from adc.backend import support, target
+from adc.backend.calls import callable_slots, numpy_abi, python_abi
 
 _CAPSULE_IR = r"""
 @adc_rt_capsule = constant [12 x i8] c"adc.context\00"

@@ -10,7 +10,7 @@ from adc.frontend import nests, scalars, subscripts
 from adc.frontend.convert import as_scalar, from_element, kind, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.matmul import matmul
+from adc.frontend.libraries.matmul import matmul
 from adc.frontend.nests import lazy_of, materialise
 from adc.frontend.roots import protection
 from adc.frontend.values import (

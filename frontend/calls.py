@@ -11,8 +11,8 @@ from typing import Any
 
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.library import LIBRARY, is_library
-from adc.frontend.methods import call_method
+from adc.frontend.libraries.methods import call_method
+from adc.frontend.libraries.table import LIBRARY, is_library
 from adc.frontend.names import external
 from adc.frontend.signature import bind, capture
 from adc.frontend.source import FunctionSource, NoSource, function_source

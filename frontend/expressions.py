@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from adc.frontend import arrays, scalars, subscripts
-from adc.frontend.attributes import attribute
 from adc.frontend.branches import Traced, branch, merge, trace
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.library import is_library
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.table import is_library
 from adc.frontend.names import lookup
 from adc.frontend.nests import materialise
 from adc.frontend.unsupported import refuse_expression

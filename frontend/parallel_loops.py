@@ -14,9 +14,9 @@ from adc.frontend import abstract
 from adc.frontend.convert import as_scalar, convert
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
+from adc.frontend.libraries.reductions import MAX, MIN, PROD, SUM, Reduction
 from adc.frontend.loops import counted
 from adc.frontend.merge import Clash, describe, join, widen
-from adc.frontend.reductions import MAX, MIN, PROD, SUM, Reduction
 from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.ir import ops
 from adc.ir.builder import build, insert_at

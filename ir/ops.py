@@ -1,7 +1,8 @@
 """The operations: the reference card of adc's IR.
 
 Where MLIR has the operation this is its name and meaning; what MLIR lacks is in the ``adc`` dialect. To add one:
-a line here, a derivative in ``adc.passes.rules``, a lowering in ``adc.backend``; tests are generated from this table.
+a line here, a derivative in ``adc.passes.differentiation.rules``, a lowering in ``adc.backend.lowering``; tests are
+generated from this table.
 
 Conventions. A Python int is computed with as ``index``; ``i32`` and ``i64`` are what arrays and signatures hold.
 ``scf.for`` and ``scf.parallel`` need a positive step; ``scf.parallel`` has one counter and says that iterations may

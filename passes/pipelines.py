@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from adc.passes.base import Pipeline
-from adc.passes.canonicalize import Canonicalize
-from adc.passes.cse import CSE
-from adc.passes.dce import DCE
-from adc.passes.dead_stores import DeadStores
-from adc.passes.dealloc import InsertDeallocs
-from adc.passes.first_writes import FirstWrites
-from adc.passes.ifconvert import IfConvert
-from adc.passes.licm import LICM
-from adc.passes.lower_accumulate import LowerAccumulate
-from adc.passes.parallelise import Parallelise
-from adc.passes.version_bounds import VersionBounds
-from adc.passes.views import FoldViews
+from adc.passes.parallel.lower_accumulate import LowerAccumulate
+from adc.passes.parallel.parallelise import Parallelise
+from adc.passes.parallel.version_bounds import VersionBounds
+from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.simplify.cse import CSE
+from adc.passes.simplify.dce import DCE
+from adc.passes.simplify.dead_stores import DeadStores
+from adc.passes.simplify.dealloc import InsertDeallocs
+from adc.passes.simplify.first_writes import FirstWrites
+from adc.passes.simplify.ifconvert import IfConvert
+from adc.passes.simplify.licm import LICM
+from adc.passes.simplify.views import FoldViews
 
 SIMPLIFY: Pipeline = (
     FoldViews(),

@@ -13,7 +13,7 @@ import pytest
 
 import adc
 from adc import jit_grad
-from adc.backend.callable_type import NativeCallable
+from adc.backend.calls.callable_type import NativeCallable
 
 ENGINES = ["native", "interpreter"]
 

@@ -14,7 +14,7 @@ import pytest
 import adc
 from adc import jit_grad
 from adc.dump import STAGES
-from adc.frontend.library import LIBRARY
+from adc.frontend.libraries.table import LIBRARY
 from tests.fuzz.check import loaded
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -22,8 +22,12 @@ def modules() -> dict[str, Path]:
     """Every module of the project by dotted name."""
     found = {}
     for folder, package in LAYERS.items():
-        for path in sorted((ROOT / folder).glob("*.py")):
-            found[package if path.stem == "__init__" else f"{package}.{path.stem}"] = path
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            inside = path.relative_to(ROOT / folder)
+            if folder == "adc" and len(inside.parts) > 1:
+                continue  # a link to another layer
+            parts = inside.with_suffix("").parts
+            found[".".join([package, *(parts[:-1] if parts[-1] == "__init__" else parts)])] = path
     return found
 
 

@@ -14,17 +14,19 @@ SETUPTOOLS = PROJECT["tool"]["setuptools"]
 
 
 def test_links_are_the_mapping() -> None:
-    mapping = {name: folder for name, folder in SETUPTOOLS["package-dir"].items() if name != "adc"}
+    mapping = {name: folder for name, folder in SETUPTOOLS["package-dir"].items() if name.count(".") == 1}
     links = {f"adc.{p.name}": os.readlink(p) for p in (ROOT / "adc").iterdir() if p.is_symlink()}
     assert links == {name: f"../{folder}" for name, folder in mapping.items()}
     assert sorted(SETUPTOOLS["packages"]) == sorted(SETUPTOOLS["package-dir"])
 
 
 def test_every_folder_of_modules_is_packaged() -> None:
-    folders = {p.parent.name for p in ROOT.glob("*/__init__.py")}
-    assert folders == {folder for folder in SETUPTOOLS["package-dir"].values()}
-    nested = [p for folder in folders for p in (ROOT / folder).glob("*/*.py") if not p.parent.is_symlink()]
-    assert nested == [], "a sub-package must be named in pyproject.toml"
+    named = dict(SETUPTOOLS["package-dir"])
+    for name, folder in named.items():
+        assert name == ("adc" if folder == "adc" else f"adc.{folder.replace('/', '.')}")
+    top = [p.parent for p in ROOT.glob("*/__init__.py")]
+    nested = [p.parent for folder in top for p in folder.glob("*/__init__.py") if not p.parent.is_symlink()]
+    assert {str(folder.relative_to(ROOT)) for folder in [*top, *nested]} == set(named.values())
 
 
 def test_run_time_dependencies() -> None:

@@ -18,7 +18,7 @@ import adc
 from adc import jit_grad, prange
 from adc.errors import CompileError
 from adc.ir import ops
-from adc.passes import rules
+from adc.passes.differentiation import rules
 
 
 def elsewhere(text: str, name: str, filename: str) -> Callable[..., Any]:

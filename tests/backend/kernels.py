@@ -9,8 +9,8 @@ from typing import Any
 import llvmlite.binding as llvm
 
 from adc.backend import llvm_text, runtime, support, target
-from adc.backend.abi import Signature
-from adc.backend.stub import bind, imports, stub_ir
+from adc.backend.calls.abi import Signature
+from adc.backend.calls.stub import bind, imports, stub_ir
 
 _numbers = count()
 SUPPORT_DECLARATIONS = "\n".join(support.DECLARATIONS[n] for n in ("adc_alloc", "adc_free", "adc_grow", "adc_raise"))

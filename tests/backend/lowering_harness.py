@@ -10,8 +10,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import lower, runtime, support
+from adc.backend import runtime, support
 from adc.backend.jit import Engine, Library
+from adc.backend.lowering import lower
 from adc.backend.optimize import Optimized, optimize
 from adc.ir.core import Func, Module
 from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, scalar_bytes

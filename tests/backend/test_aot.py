@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adc.backend import cabi
-from adc.backend.aot import Built, Part, build
-from adc.backend.header import header
+from adc.backend.ahead import cabi
+from adc.backend.ahead.aot import Built, Part, build
+from adc.backend.ahead.header import header
 from adc.backend.target import for_cpu, host
 from adc.ir.core import Module
 from adc.ir.parser import parse_module
-from adc.passes import differentiate
+from adc.passes.differentiation import differentiate
 from tests.backend.lowering_harness import Native
 
 needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from adc.backend import lower
 from adc.backend.jit import engine
+from adc.backend.lowering import lower
 from adc.backend.optimize import optimize
 from adc.ir import ops
 from adc.ir.builder import build, insert_at

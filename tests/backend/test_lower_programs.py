@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adc.backend import parallel
+from adc.backend.lowering import parallel
 from adc.ir.interpreter import run
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify

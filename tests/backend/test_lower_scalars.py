@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adc.backend.lower_table import LOWERINGS
-from adc.backend.scalar_lowerings import SCALARS
+from adc.backend.lowering.lower_table import LOWERINGS
+from adc.backend.lowering.scalar_lowerings import SCALARS
 from adc.ir import evaluate, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from adc.backend import runtime
-from adc.backend.abi import (
+from adc.backend.calls.abi import (
     Argument,
     ArrayParam,
     Fetched,
@@ -26,8 +26,8 @@ from adc.backend.abi import (
     StaticParam,
     TupleOut,
 )
-from adc.backend.lower_emitter import Site
-from adc.backend.stub import canonical, errors_of, set_miss
+from adc.backend.calls.stub import canonical, errors_of, set_miss
+from adc.backend.lowering.lower_emitter import Site
 from adc.ir.core import Loc
 from adc.ir.types import Type, f32, f64, i1, i32, i64, index, memref, record
 from tests.backend.kernels import SUPPORT_DECLARATIONS, stub_for

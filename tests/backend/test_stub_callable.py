@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from adc.backend.abi import Argument, Out, ScalarParam, Signature
-from adc.backend.callable_type import NativeCallable
+from adc.backend.calls.abi import Argument, Out, ScalarParam, Signature
+from adc.backend.calls.callable_type import NativeCallable
 from adc.ir.types import f64
 from tests.backend.kernels import stub_for
 

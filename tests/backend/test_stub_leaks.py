@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adc.backend.abi import (
+from adc.backend.calls.abi import (
     Argument,
     ArrayParam,
     Fetched,

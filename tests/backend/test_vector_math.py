@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from adc.backend import lower, target
+from adc.backend import target
+from adc.backend.lowering import lower
+from adc.backend.lowering.vectormath import variants
 from adc.backend.optimize import optimize
-from adc.backend.vectormath import variants
 from adc.ir.parser import parse_module
 from tests.backend.lowering_harness import Native
 

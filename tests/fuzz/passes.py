@@ -13,8 +13,9 @@ from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.printer import print_module
 from adc.ir.verifier import verify
-from adc.passes import differentiate, pipelines
+from adc.passes import pipelines
 from adc.passes.base import Pipeline
+from adc.passes.differentiation import differentiate
 from adc.signature import abstracts_of
 from tests.fuzz.check import arguments, loaded
 from tests.fuzz.generator import Program, generate

@@ -16,7 +16,7 @@ from adc.ir.rewrite import clone_func
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import run_pipeline
-from adc.passes.differentiate import gradient
+from adc.passes.differentiation.differentiate import gradient
 from tests.passes.random_ir import arguments, generate
 
 WRT = (0, 1, 3, 4)

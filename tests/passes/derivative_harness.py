@@ -14,7 +14,7 @@ from adc.ir.core import Block, Func, Module, Value
 from adc.ir.interpreter import run, shuffled
 from adc.ir.types import Type, index
 from adc.ir.verifier import verify
-from adc.passes.differentiate import Adjoint, gradient
+from adc.passes.differentiation.differentiate import Adjoint, gradient
 
 Body = Callable[..., Iterable[Value] | None]
 

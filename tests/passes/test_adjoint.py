@@ -14,8 +14,8 @@ from adc.ir.core import Module, Value
 from adc.ir.interpreter import run
 from adc.ir.types import f64, index, memref
 from adc.ir.verifier import verify
-from adc.passes.differentiate import split
-from adc.passes.storage import tape_bytes
+from adc.passes.differentiation.differentiate import split
+from adc.passes.differentiation.storage import tape_bytes
 from tests.passes.derivative_harness import (
     branch,
     call,
@@ -382,7 +382,7 @@ def test_overlapping_arguments_share_a_shadow() -> None:
         result: float = run(module, "f", [memory, memory[1:]])[0]
         return result
 
-    from adc.passes.differentiate import gradient
+    from adc.passes.differentiation.differentiate import gradient
 
     adjoint = gradient(module, "f", (0, 1))
     verify(module)

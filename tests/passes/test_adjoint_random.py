@@ -14,7 +14,7 @@ from adc.ir.interpreter import run, shuffled
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import run_pipeline
-from adc.passes.differentiate import gradient
+from adc.passes.differentiation.differentiate import gradient
 from tests.passes.random_ir import generate
 
 WRT = (0, 1, 3, 4)  # a, b, x, y of the generated functions

@@ -15,8 +15,8 @@ from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.cold import walk_warm
-from adc.passes.version_bounds import version_bounds
+from adc.passes.parallel.cold import walk_warm
+from adc.passes.parallel.version_bounds import version_bounds
 
 V = "memref<?xf64>"
 M = "memref<?x?xf64>"

@@ -17,10 +17,10 @@ from adc.ir.interpreter import InterpreterError, Statistics, run
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.base import run_pipeline
-from adc.passes.canonicalize import Canonicalize
-from adc.passes.dce import DCE
-from adc.passes.dealloc import InsertDeallocs
 from adc.passes.pipelines import FREE, SIMPLIFY
+from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.simplify.dce import DCE
+from adc.passes.simplify.dealloc import InsertDeallocs
 from tests.passes import random_ir
 from tests.passes.rewriting import check
 

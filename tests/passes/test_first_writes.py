@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from adc.passes.cse import CSE
-from adc.passes.dce import DCE
-from adc.passes.dead_stores import DeadStores
-from adc.passes.first_writes import FirstWrites
+from adc.passes.simplify.cse import CSE
+from adc.passes.simplify.dce import DCE
+from adc.passes.simplify.dead_stores import DeadStores
+from adc.passes.simplify.first_writes import FirstWrites
 from tests.passes.rewriting import check
 
 FUNC = """func.func @f(%a: memref<?xf64>, %n: index, %m: index, %x: f64) -> f64 {{

@@ -14,10 +14,10 @@ from adc.ir import interpreter, ops
 from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes import lower_accumulate as lowering
-from adc.passes import tiles
 from adc.passes.base import run_pipeline
-from adc.passes.lower_accumulate import lower_accumulate
+from adc.passes.parallel import lower_accumulate as lowering
+from adc.passes.parallel import tiles
+from adc.passes.parallel.lower_accumulate import lower_accumulate
 from adc.passes.pipelines import SIMPLIFY
 
 V = "memref<?xf64>"

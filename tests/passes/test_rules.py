@@ -13,9 +13,9 @@ from adc.ir.core import Module
 from adc.ir.interpreter import run
 from adc.ir.opdef import OpDef
 from adc.ir.types import f32, f64, index
-from adc.passes.differentiate import gradient
-from adc.passes.need import needs
-from adc.passes.rules import CONSTANT, RULES
+from adc.passes.differentiation.differentiate import gradient
+from adc.passes.differentiation.need import needs
+from adc.passes.differentiation.rules import CONSTANT, RULES
 from tests.passes.derivative_harness import define
 
 # The functions in mpmath, independent of what the operations compute.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from adc.passes.canonicalize import Canonicalize
-from adc.passes.cse import CSE
-from adc.passes.dce import DCE
-from adc.passes.licm import LICM
+from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.simplify.cse import CSE
+from adc.passes.simplify.dce import DCE
+from adc.passes.simplify.licm import LICM
 from tests.passes.rewriting import check, run_text
 
 CLEAN = (Canonicalize(), CSE(), Canonicalize(), DCE())

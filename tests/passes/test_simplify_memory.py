@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from adc.passes.canonicalize import Canonicalize
-from adc.passes.cse import CSE
-from adc.passes.dce import DCE
-from adc.passes.dead_stores import DeadStores
-from adc.passes.ifconvert import IfConvert
-from adc.passes.views import FoldViews
+from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.simplify.cse import CSE
+from adc.passes.simplify.dce import DCE
+from adc.passes.simplify.dead_stores import DeadStores
+from adc.passes.simplify.ifconvert import IfConvert
+from adc.passes.simplify.views import FoldViews
 from tests.passes.rewriting import check, run_text
 
 CLEAN = (Canonicalize(), CSE(), Canonicalize(), DCE())

@@ -15,9 +15,9 @@ from adc.ir.core import Func, Module
 from adc.ir.parser import parse_module
 from adc.ir.types import f64, index
 from adc.passes.base import Pass, PassError, run_pipeline
-from adc.passes.canonicalize import Canonicalize
-from adc.passes.dce import DCE
 from adc.passes.pipelines import FINISH, FREE, SIMPLIFY
+from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.simplify.dce import DCE
 from tests.passes.random_ir import MATRIX, STRIDED, Generator
 
 TEXT = "func.func @f(%x: f64) -> f64 {\n%y = math.sin %x : f64\nfunc.return %x : f64\n}"

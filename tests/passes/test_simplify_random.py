@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from adc.ir.interpreter import InterpreterError
 from adc.ir.verifier import verify
 from adc.passes.base import Pass, run_pipeline
-from adc.passes.canonicalize import Canonicalize
-from adc.passes.cse import CSE
-from adc.passes.dce import DCE
-from adc.passes.dead_stores import DeadStores
-from adc.passes.ifconvert import IfConvert
-from adc.passes.licm import LICM
 from adc.passes.pipelines import FINISH, SIMPLIFY
-from adc.passes.views import FoldViews
+from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.simplify.cse import CSE
+from adc.passes.simplify.dce import DCE
+from adc.passes.simplify.dead_stores import DeadStores
+from adc.passes.simplify.ifconvert import IfConvert
+from adc.passes.simplify.licm import LICM
+from adc.passes.simplify.views import FoldViews
 
 
 def _load(name: str) -> ModuleType:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adc.passes.canonicalize import Canonicalize
-from adc.passes.cse import CSE
-from adc.passes.dce import DCE
+from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.simplify.cse import CSE
+from adc.passes.simplify.dce import DCE
 from tests.passes.rewriting import check, run_text
 
 PASSES = (Canonicalize(), CSE(), Canonicalize(), DCE())

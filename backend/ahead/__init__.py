@@ -1,0 +1,1 @@
+"""Object files and C headers."""

@@ -1,0 +1,128 @@
+"""Ahead-of-time output: object files, shared libraries, assembly or LLVM IR, with a C header. No Python in any of it.
+
+    parts = [Part(module, (cabi.primal(module, "heat", "heat"),)), Part(gradient_module, (...,))]
+    built = build(parts, "heat", target)
+    Path("heat.o").write_bytes(built.object_code)
+    Path("heat.h").write_text(header(built, "heat.py"))
+
+Each part is a module of the IR with functions to be called from C. The parts, their wrappers and the run-time support
+become one LLVM module in which only the functions of the interface are visible from outside.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from adc.backend import llvm_text, support
+from adc.backend.ahead.aot_status import failure_ir, shared_ir
+from adc.backend.ahead.aot_wrappers import wrapper_ir
+from adc.backend.ahead.cabi import CFunction
+from adc.backend.lowering.lower import lower_module
+from adc.backend.optimize import Optimized, optimize
+from adc.backend.target import Target, host
+from adc.ir.core import Module
+from adc.ir.diagnostics import AdcError
+
+
+@dataclass(frozen=True)
+class Part:
+    """A module of the IR, ready to be lowered, and the functions of it that C calls."""
+
+    module: Module
+    functions: tuple[CFunction, ...]
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built. ``prefix`` begins the names of what the functions share; ``libraries`` are linker options."""
+
+    prefix: str
+    functions: tuple[CFunction, ...]
+    optimized: Optimized
+    libraries: tuple[str, ...]
+
+    @property
+    def object_code(self) -> bytes:
+        """A relocatable, position-independent object file."""
+        return self.optimized.object_code
+
+    def assembly(self) -> str:
+        return self.optimized.assembly()
+
+    def llvm_ir(self) -> str:
+        return self.optimized.llvm_ir()
+
+    def shared(self, path: Path, compiler: str | None = None) -> None:
+        """Write a shared library, linked by the C compiler (``$CC``, or ``cc``). Raises ``AdcError`` if that fails."""
+        compiler = compiler or os.environ.get("CC") or "cc"
+        with tempfile.TemporaryDirectory() as folder:
+            part = Path(folder) / "code.o"
+            part.write_bytes(self.object_code)
+            command = [*compiler.split(), "-shared", "-o", str(path), str(part), *self.libraries]
+            try:
+                run = subprocess.run(command, capture_output=True, text=True, check=False)
+            except OSError as error:
+                raise AdcError(f"cannot run the linker {compiler!r}: {error}") from None
+        if run.returncode:
+            raise AdcError(f"linking failed: {' '.join(command)}\n{run.stderr.strip()}")
+
+
+def build(
+    parts: Sequence[Part],
+    prefix: str,
+    target: Target | None = None,
+    *,
+    level: int = 3,
+    threads: bool = True,
+    debug: bool = False,
+) -> Built:
+    """Compile the parts for a target (default: this machine)."""
+    target = target or host()
+    functions = tuple(f for part in parts for f in part.functions)
+    frees = [f.name.removesuffix("_aug") + "_free" for f in functions if f.kind == "forward"]
+    texts = [
+        support.support_ir("external", linux="linux" in target.triple),
+        llvm_text.merge("", [shared_ir(prefix, frees)]),
+        *(_part_text(part, target, threads, debug) for part in parts),
+    ]
+    context = llvm.create_context()
+    linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)
+    for text in texts[1:]:
+        linked.link_in(llvm.parse_assembly(text, context))
+    public = {*(f.name for f in functions), *frees, *shared_names(prefix)}
+    for item in (*linked.functions, *linked.global_variables):
+        if not item.is_declaration and item.name not in public and not item.name.startswith("llvm."):
+            item.linkage = llvm.Linkage.internal
+    optimized = optimize(str(linked), target, level)
+    return Built(prefix, functions, optimized, libraries(optimized.llvm_ir()))
+
+
+def _part_text(part: Part, target: Target, threads: bool, debug: bool) -> str:
+    exports = [f.function for f in part.functions]
+    lowered = lower_module(part.module, target, exports=exports, threads=threads, debug=debug)
+    wrappers = [wrapper_ir(f) for f in part.functions]
+    return llvm_text.merge(lowered.text(), [failure_ir(lowered.sites), *wrappers])
+
+
+def shared_names(prefix: str) -> list[str]:
+    """The functions that every object file has."""
+    return [f"{prefix}_{name}" for name in ("message", "strerror", "set_threads", "release_memory")]
+
+
+def libraries(llvm_ir: str) -> tuple[str, ...]:
+    """The options that link code which calls what this LLVM IR calls."""
+    called = set(re.findall(r"^declare [^@\n]*@([\w.$]+)", llvm_ir, re.MULTILINE))
+    found = ["-lm"]
+    if any(name.startswith("_ZGV") for name in called):
+        found.append("-lmvec")
+    if any(name.startswith(("GOMP_", "omp_")) for name in called):
+        found.append("-fopenmp")
+    return tuple(found)

@@ -1,0 +1,181 @@
+"""The statuses of C functions, and what the functions of an object file share: messages, threads, memory."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from adc.backend import support
+from adc.backend.llvm_text import Fragment, c_string
+
+if TYPE_CHECKING:
+    from adc.backend.lowering.lower_emitter import Site
+
+MESSAGE_BYTES = 512
+
+SNPRINTF = {"snprintf": "declare i32 @snprintf(ptr, i64, ptr, ...)"}
+SAY = {"adc_aot_say": "declare void @adc_aot_say(ptr)"}
+FAIL = {"adc_aot_fail": "declare i32 @adc_aot_fail(ptr)"}
+_TEXT = {"adc_aot_text": f"@adc_aot_text = external thread_local global [{MESSAGE_BYTES} x i8]"}
+_POOL = {
+    "adc_context_give": support.DECLARATIONS["adc_context_give"],
+    "adc_pool_release": support.DECLARATIONS["adc_pool_release"],
+    "adc_default_threads": "@adc_default_threads = external global i32",
+}
+
+
+class Status(enum.IntEnum):
+    """What a C function returns."""
+
+    OK = 0
+    INDEX_ERROR = 1
+    VALUE_ERROR = 2
+    ZERO_DIVISION = 3
+    NO_MEMORY = 4
+    BAD_ARGUMENT = 5
+    OVERLAP = 6
+    ERROR = 7
+
+    @property
+    def text(self) -> str:
+        return _TEXTS[self]
+
+
+_TEXTS = {
+    Status.OK: "no error",
+    Status.INDEX_ERROR: "an index is out of range",
+    Status.VALUE_ERROR: "a value is not allowed",
+    Status.ZERO_DIVISION: "division by zero",
+    Status.NO_MEMORY: "memory cannot be had",
+    Status.BAD_ARGUMENT: "an array has a negative extent, or elements but no address",
+    Status.OVERLAP: "arrays overlap that must not",
+    Status.ERROR: "another error; the message says which",
+}
+_ERRORS = {
+    "IndexError": Status.INDEX_ERROR,
+    "BoundsError": Status.INDEX_ERROR,
+    "ValueError": Status.VALUE_ERROR,
+    "ShapeError": Status.VALUE_ERROR,
+    "ZeroDivisionError": Status.ZERO_DIVISION,
+    "MemoryError": Status.NO_MEMORY,
+}
+
+
+_SHARED = f"""
+@adc_aot_text = thread_local global [{MESSAGE_BYTES} x i8] zeroinitializer
+@adc_aot_plain = private unnamed_addr constant [3 x i8] c"%s\\00"
+
+define void @adc_aot_say(ptr %text) cold {{
+  %n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @adc_aot_text, i64 {MESSAGE_BYTES}, ptr @adc_aot_plain, ptr %text)
+  ret void
+}}
+define internal void @adc_aot_forget(ptr %handle) {{
+  %null = icmp eq ptr %handle, null
+  br i1 %null, label %done, label %give
+give:
+  call void @adc_context_give(ptr %handle)
+  br label %done
+done:
+  ret void
+}}
+define ptr @"PREFIX_message"() {{
+  ret ptr @adc_aot_text
+}}
+define void @"PREFIX_set_threads"(i32 %count) {{
+  store atomic i32 %count, ptr @adc_default_threads monotonic, align 4
+  ret void
+}}
+define void @"PREFIX_release_memory"() {{
+  call void @adc_pool_release()
+  ret void
+}}
+"""
+
+
+def shared_ir(prefix: str, frees: Sequence[str]) -> Fragment:
+    """The functions ``PREFIX_message``, ``_strerror``, ``_set_threads``, ``_release_memory``, and those that free."""
+    text = _SHARED.replace("PREFIX", prefix)
+    for name in frees:
+        text += f'define void @"{name}"(ptr %handle) {{\n  call void @adc_aot_forget(ptr %handle)\n  ret void\n}}\n'
+    names = [f"@adc_aot_status{status.value}" for status in Status]
+    for name, status in zip(names, Status, strict=True):
+        text += c_string(name, status.text)
+    table = ", ".join(f"ptr {name}" for name in names)
+    count = len(names)
+    text += f"""
+@adc_aot_statuses = private unnamed_addr constant [{count} x ptr] [{table}]
+define ptr @"{prefix}_strerror"(i32 %status) {{
+  %known = icmp ult i32 %status, {count}
+  %which = select i1 %known, i32 %status, i32 {Status.ERROR.value}
+  %place = getelementptr ptr, ptr @adc_aot_statuses, i32 %which
+  %text = load ptr, ptr %place
+  ret ptr %text
+}}
+"""
+    return Fragment(text, {**SNPRINTF, **_POOL})
+
+
+def failure_ir(sites: Sequence[Site]) -> Fragment:
+    """``adc_aot_fail(ctx)``: makes the message of the error record, gives the context back, returns the status."""
+    texts, rows = [], []
+    for number, site in enumerate(sites):
+        texts.append(c_string(f"@adc_aot_site{number}", _format(site)))
+        kinds = sum(1 << k for k, t in enumerate(site.operand_types[:2]) if t.is_float)
+        status = _ERRORS.get(site.error, Status.ERROR).value
+        rows.append(f"{{ i32, i32, ptr }} {{ i32 {status}, i32 {kinds}, ptr @adc_aot_site{number} }}")
+    texts.append(c_string("@adc_aot_no_memory", "memory for temporaries cannot be had"))
+    rows = rows or ["{ i32, i32, ptr } zeroinitializer"]
+    table = f"@adc_aot_sites = private unnamed_addr constant [{len(rows)} x {{ i32, i32, ptr }}] [{', '.join(rows)}]"
+    cases, blocks = [], []
+    for kinds in range(4):
+        types = ["double" if kinds >> k & 1 else "i64" for k in range(2)]
+        values = [f"%{v}.f" if t == "double" else f"%{v}" for v, t in zip("ab", types, strict=True)]
+        arguments = ", ".join(f"{t} {v}" for t, v in zip(types, values, strict=True))
+        cases.append(f"i32 {kinds}, label %case{kinds}")
+        blocks.append(f"""case{kinds}:
+  %n{kinds} = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @adc_aot_text, i64 {MESSAGE_BYTES}, ptr %text, {arguments})
+  br label %said""")
+    text = f"""
+{"".join(texts)}{table}
+define internal i32 @adc_aot_fail(ptr %ctx) cold noinline {{
+  %error.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_ERROR}
+  %error = load i32, ptr %error.p
+  %site.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_SITE}
+  %site = load i32, ptr %site.p
+  %a.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_A}
+  %a = load i64, ptr %a.p
+  %b.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_B}
+  %b = load i64, ptr %b.p
+  call void @adc_context_give(ptr %ctx)
+  %recorded = icmp ne i32 %error, 0
+  br i1 %recorded, label %look, label %none
+none:
+  call void @adc_aot_say(ptr @adc_aot_no_memory)
+  ret i32 {Status.NO_MEMORY.value}
+look:
+  %row = getelementptr {{ i32, i32, ptr }}, ptr @adc_aot_sites, i32 %site
+  %status = load i32, ptr %row
+  %kinds.p = getelementptr i8, ptr %row, i64 4
+  %kinds = load i32, ptr %kinds.p
+  %text.p = getelementptr i8, ptr %row, i64 8
+  %text = load ptr, ptr %text.p
+  %a.f = bitcast i64 %a to double
+  %b.f = bitcast i64 %b to double
+  switch i32 %kinds, label %case0 [ {" ".join(cases)} ]
+{chr(10).join(blocks)}
+said:
+  ret i32 %status
+}}
+"""
+    return Fragment(text, {**SNPRINTF, **SAY, **_TEXT, **_POOL})
+
+
+def _format(site: Site) -> str:
+    """The message as a format of printf: place, error, and the operands in it."""
+    pieces = site.message.split("{}")
+    shown = ["%.17g" if t.is_float else "%lld" for t in site.operand_types[:2]]
+    shown += ["{}"] * (len(pieces) - 1 - len(shown))
+    message = "".join(p.replace("%", "%%") + s for p, s in zip(pieces, [*shown[: len(pieces) - 1], ""], strict=True))
+    place = f"{site.loc.file}:{site.loc.line}:{site.loc.column + 1}: ".replace("%", "%%") if site.loc.line else ""
+    return f"{place}{site.error}: {message}"

@@ -1,0 +1,1 @@
+"""Calling compiled code from Python without ctypes."""

@@ -1,0 +1,166 @@
+"""The slots of the type ``NativeCallable`` as LLVM IR. See ``adc.backend.calls.callable_type``.
+
+An instance is ``{PyObject, vectorcall, target, C function of the target, its self}``; the last two belong to the target
+and are valid while that is set.
+"""
+
+from __future__ import annotations
+
+from adc.backend.calls import python_abi
+
+# Byte offsets in an instance, and its size.
+VECTORCALL, TARGET, FUNCTION, STATE, SIZE = 16, 24, 32, 40, 48
+
+TEXT = r"""
+@adc_rt_dispatch = internal constant [10 x i8] c"_dispatch\00"
+@adc_rt_not_stub = internal constant [53 x i8] c"the target must be a built-in METH_FASTCALL function\00"
+
+define internal ptr @adc_rt_call(ptr %self, ptr %args, i64 %count) alwaysinline {
+  %target.p = getelementptr i8, ptr %self, i64 24
+  %target = load ptr, ptr %target.p
+  %function.p = getelementptr i8, ptr %self, i64 32
+  %function = load ptr, ptr %function.p
+  %state.p = getelementptr i8, ptr %self, i64 40
+  %state = load ptr, ptr %state.p
+  call void @Py_IncRef(ptr %target)
+  %result = call ptr %function(ptr %state, ptr %args, i64 %count)
+  call void @Py_DecRef(ptr %target)
+  ret ptr %result
+}
+
+define ptr @adc_callable_vectorcall(ptr %self, ptr %args, i64 %countf, ptr %names) {
+  %target.p = getelementptr i8, ptr %self, i64 24
+  %target = load ptr, ptr %target.p
+  %ready = icmp ne ptr %target, null
+  %positional = icmp eq ptr %names, null
+  %direct = and i1 %ready, %positional
+  br i1 %direct, label %fast, label %slow
+fast:
+  %count = and i64 %countf, 9223372036854775807
+  %result = call ptr @adc_rt_call(ptr %self, ptr %args, i64 %count)
+  ret ptr %result
+slow:
+  %method = call ptr @PyObject_GetAttrString(ptr %self, ptr @adc_rt_dispatch)
+  %missing = icmp eq ptr %method, null
+  br i1 %missing, label %fail, label %call
+fail:
+  ret ptr null
+call:
+  %answer = call ptr @PyObject_Vectorcall(ptr %method, ptr %args, i64 %countf, ptr %names)
+  call void @Py_DecRef(ptr %method)
+  ret ptr %answer
+}
+
+define ptr @adc_callable_call(ptr %self, ptr %args, ptr %keywords) {
+  %target.p = getelementptr i8, ptr %self, i64 24
+  %target = load ptr, ptr %target.p
+  %ready = icmp ne ptr %target, null
+  %positional = icmp eq ptr %keywords, null
+  %direct = and i1 %ready, %positional
+  br i1 %direct, label %fast, label %slow
+fast:
+  %count = call i64 @PyTuple_Size(ptr %args)
+  %items = getelementptr i8, ptr %args, i64 TUPLE_OFFSET
+  %result = call ptr @adc_rt_call(ptr %self, ptr %items, i64 %count)
+  ret ptr %result
+slow:
+  %method = call ptr @PyObject_GetAttrString(ptr %self, ptr @adc_rt_dispatch)
+  %missing = icmp eq ptr %method, null
+  br i1 %missing, label %fail, label %call
+fail:
+  ret ptr null
+call:
+  %answer = call ptr @PyObject_Call(ptr %method, ptr %args, ptr %keywords)
+  call void @Py_DecRef(ptr %method)
+  ret ptr %answer
+}
+
+define ptr @adc_callable_new(ptr %type, ptr %args, ptr %keywords) {
+  %self = call ptr @PyType_GenericNew(ptr %type, ptr null, ptr null)
+  %failed = icmp eq ptr %self, null
+  br i1 %failed, label %done, label %fill
+fill:
+  %vectorcall.p = getelementptr i8, ptr %self, i64 16
+  store ptr @adc_callable_vectorcall, ptr %vectorcall.p
+  br label %done
+done:
+  ret ptr %self
+}
+
+define i32 @adc_callable_traverse(ptr %self, ptr %visit, ptr %arg) {
+  %type.p = getelementptr i8, ptr %self, i64 8
+  %type = load ptr, ptr %type.p
+  %r1 = call i32 %visit(ptr %type, ptr %arg)
+  %stop = icmp ne i32 %r1, 0
+  br i1 %stop, label %out, label %next
+out:
+  ret i32 %r1
+next:
+  %target.p = getelementptr i8, ptr %self, i64 24
+  %target = load ptr, ptr %target.p
+  %none = icmp eq ptr %target, null
+  br i1 %none, label %zero, label %look
+zero:
+  ret i32 0
+look:
+  %r2 = call i32 %visit(ptr %target, ptr %arg)
+  ret i32 %r2
+}
+
+define i32 @adc_callable_clear(ptr %self) {
+  %target.p = getelementptr i8, ptr %self, i64 24
+  %target = load ptr, ptr %target.p
+  store ptr null, ptr %target.p
+  call void @Py_DecRef(ptr %target)
+  ret i32 0
+}
+
+define void @adc_callable_dealloc(ptr %self) {
+  call void @PyObject_GC_UnTrack(ptr %self)
+  %cleared = call i32 @adc_callable_clear(ptr %self)
+  %type.p = getelementptr i8, ptr %self, i64 8
+  %type = load ptr, ptr %type.p
+  %free = call ptr @PyType_GetSlot(ptr %type, i32 74)
+  call void %free(ptr %self)
+  call void @Py_DecRef(ptr %type)
+  ret void
+}
+
+define ptr @adc_callable_set_target(ptr %self, ptr %target) {
+  %target.p = getelementptr i8, ptr %self, i64 24
+  %old = load ptr, ptr %target.p
+  %forget = icmp eq ptr %target, @adc_py_None
+  br i1 %forget, label %reset, label %check
+check:
+  %type.p = getelementptr i8, ptr %target, i64 8
+  %type = load ptr, ptr %type.p
+  %builtin = icmp eq ptr %type, @adc_py_builtin
+  br i1 %builtin, label %convention, label %refuse
+convention:
+  %flags = call i32 @PyCFunction_GetFlags(ptr %target)
+  %right = icmp eq i32 %flags, 128
+  br i1 %right, label %install, label %refuse
+refuse:
+  call void @PyErr_SetString(ptr @adc_py_TypeError, ptr @adc_rt_not_stub)
+  ret ptr null
+install:
+  %function = call ptr @PyCFunction_GetFunction(ptr %target)
+  %state = call ptr @PyCFunction_GetSelf(ptr %target)
+  %function.p = getelementptr i8, ptr %self, i64 32
+  store ptr %function, ptr %function.p
+  %state.p = getelementptr i8, ptr %self, i64 40
+  store ptr %state, ptr %state.p
+  call void @Py_IncRef(ptr %target)
+  store ptr %target, ptr %target.p
+  br label %done
+reset:
+  store ptr null, ptr %target.p
+  br label %done
+done:
+  call void @Py_DecRef(ptr %old)
+  call void @Py_IncRef(ptr @adc_py_None)
+  ret ptr @adc_py_None
+}
+""".replace("TUPLE_OFFSET", str(python_abi.TUPLE_OFFSET))
+
+SLOTS = ("vectorcall", "call", "new", "traverse", "clear", "dealloc", "set_target")

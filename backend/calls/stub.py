@@ -1,0 +1,260 @@
+"""Calls from Python: for each specialisation a ``METH_FASTCALL`` function in LLVM IR around the compiled function.
+
+A stub checks that the arguments are exactly what the code was compiled for, takes them apart (arrays by reading the
+ndarray object), runs the code with a context from the pool and, unless told not to, without the interpreter lock, and
+makes the Python result. Arguments that do not fit go to ``miss(*args)``, whose result is the call's.
+
+    fragment = stub_ir(signature, "adc.stub.f")            # text, to be compiled in one module with the kernel
+    module = llvm_text.merge(kernel_text, [fragment])
+    f = bind(signature, "adc.stub.f", library.address, library, miss=..., error=...)
+
+``miss`` must not call the same stub with the same objects again. ``canonical`` turns objects that mean the same (a
+subclass of float, a subclass of ndarray, an equal but not identical static object) into what the stub takes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adc.backend import runtime
+from adc.backend.calls import numpy_abi, python_abi
+from adc.backend.calls.abi import (
+    ArrayParam,
+    Fetched,
+    Output,
+    Param,
+    ScalarParam,
+    Signature,
+    StaticOut,
+    StaticParam,
+    Structure,
+    TupleOut,
+)
+from adc.backend.calls.callable_type import MethodDef
+from adc.backend.calls.stub_arguments import Arguments
+from adc.backend.calls.stub_results import Results
+from adc.backend.calls.stub_writer import StubWriter
+from adc.backend.llvm_text import Fragment
+from adc.backend.lowering.lower_effects import Effects
+from adc.ir.core import Module
+from adc.ir.diagnostics import format_message, runtime_error
+from adc.ir.types import Type, f64, i1
+
+if TYPE_CHECKING:
+    from adc.backend.lowering.lower_emitter import Site
+
+ErrorCallback = Callable[[int, int, int], BaseException]
+
+
+def stub_ir(signature: Signature, symbol: str) -> Fragment:
+    """The stub as LLVM IR: a function ``symbol`` and, if it needs Python objects, a table ``symbol.objects`` of them.
+
+    The compiled function must be defined in the module that this becomes part of.
+    """
+    w = StubWriter(signature, symbol)
+    w.require(w.let(f"icmp eq i64 %count, {len(signature.arguments)}"), "miss")
+    arguments = Arguments(w)
+    arguments.check_all()
+    results = Results(w, arguments)
+    results.prepare()
+    status = _run(w, arguments.passed + results.pointers)
+    results.finish(status)
+    w.exits()
+    return w.fragment()
+
+
+def _run(w: StubWriter, values: Sequence[str]) -> str:
+    """Call the compiled function; its status."""
+    signature = w.signature
+    if signature.threads:
+        w.do(f"store i32 {signature.threads}, ptr {w.context}")
+    saved = w.call("PyEval_SaveThread") if signature.release_gil else ""
+    arguments = ", ".join([f"ptr {w.context}", *values])
+    status = w.let(f'call i32 @"adc.{signature.function}"({arguments})')
+    if saved:
+        w.call_void("PyEval_RestoreThread", f"ptr {saved}")
+    return status
+
+
+def needs(module: Module, function: str) -> tuple[bool, bool]:
+    """A signature's ``context`` and ``release_gil``: may the function fail or run threads, may it run long?"""
+    effects = Effects.of(module)
+    loops = function in effects.looping
+    return loops or function in effects.fallible, loops
+
+
+def objects_of(signature: Signature) -> list[object]:
+    """The Python objects that the stub's code refers to by number, in order."""
+    found: list[object] = []
+    for param in signature.params:
+        source = getattr(param, "source", None)
+        if isinstance(source, Fetched):
+            found.extend(_fetched_objects(source))
+        if isinstance(param, StaticParam):
+            found.append(param.value)
+
+    def walk(output: Output) -> None:
+        if isinstance(output, StaticOut) and output.value is not None:
+            found.append(output.value)
+        elif isinstance(output, TupleOut):
+            for item in output.items:
+                walk(item)
+
+    walk(signature.output)
+    return found
+
+
+def _fetched_objects(source: Fetched) -> list[object]:
+    fetch = source.fetch
+    if isinstance(getattr(fetch, "namespace", None), dict) and isinstance(getattr(fetch, "name", None), str):
+        return [fetch.namespace, fetch.name]  # type: ignore[attr-defined]
+    if type(getattr(fetch, "cell", None)).__name__ == "cell":
+        return [fetch.cell]  # type: ignore[attr-defined]
+    return [fetch]
+
+
+def errors_of(sites: Sequence[Site]) -> ErrorCallback:
+    """The callback that makes the exceptions for a lowered module's error sites."""
+
+    def make(site: int, a: int, b: int) -> Exception:
+        what = sites[site]
+        values = [_operand(bits, t) for bits, t in zip((a, b), what.operand_types, strict=False)]
+        return runtime_error(what.error, format_message(what.message, values), what.loc)
+
+    return make
+
+
+def _operand(bits: int, t: Type) -> object:
+    """What a 64-bit pattern says as a value of type ``t``."""
+    if t.is_float:
+        return struct.unpack("<d", struct.pack("<q", bits))[0]
+    return bool(bits) if t == i1 else bits
+
+
+class State:
+    """What belongs to one stub in this process: the ``self`` of the built-in function. Slow paths call its methods."""
+
+    __slots__ = ("_error", "keep", "miss")
+
+    def __init__(self, miss: Callable[..., Any], error: ErrorCallback, keep: object) -> None:
+        self.miss = miss
+        self._error = error
+        self.keep = keep
+
+    def error(self, site: int, a: int, b: int) -> None:
+        """Raise what the error record says; ``site`` is -1 if nothing was recorded."""
+        if site < 0:
+            raise MemoryError("compiled code could not get memory")
+        raise self._error(site, a, b)
+
+    @staticmethod
+    def view(array: npt.NDArray[Any], address: int, *layout: int) -> npt.NDArray[Any]:
+        """The window on ``array`` at an address, given extents and then strides in bytes; itself if it is all of it."""
+        rank = len(layout) // 2
+        shape, strides = layout[:rank], layout[rank:]
+        if (address, shape, strides) == (array.ctypes.data, array.shape, array.strides):
+            return array
+        interface = {
+            "data": (address, not array.flags.writeable),
+            "shape": shape,
+            "strides": strides,
+            "typestr": array.dtype.str,
+            "version": 3,
+        }
+        return np.asarray(_Window(interface, array))
+
+
+class _Window:
+    """Memory of an array under another shape, in NumPy's array interface."""
+
+    def __init__(self, interface: dict[str, Any], base: npt.NDArray[Any]) -> None:
+        self.__array_interface__ = interface
+        self.base = base
+
+
+def bind(
+    signature: Signature,
+    symbol: str,
+    address: Callable[[str], int],
+    library: object,
+    *,
+    miss: Callable[..., Any],
+    error: ErrorCallback,
+    name: str = "",
+    doc: str | None = None,
+) -> Callable[..., Any]:
+    """A built-in function that runs a loaded stub.
+
+    ``address(symbol)`` finds the stub (and ``symbol.objects``) in ``library``, which is kept alive by the function.
+    ``error(site, a, b)`` makes the exception for an error record; a and b are the operands of its message as 64-bit
+    patterns (see ``errors_of``).
+    """
+    objects = objects_of(signature)
+    if objects:
+        table = (ctypes.c_void_p * len(objects)).from_address(address(f"{symbol}.objects"))
+        table[:] = [id(item) for item in objects]
+    method = MethodDef((name or signature.function).encode(), address(symbol), python_abi.METH_FASTCALL, _utf8(doc))
+    state = State(miss, error, (library, method, objects))
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(
+        ("PyCFunction_NewEx", ctypes.pythonapi)
+    )
+    made: Callable[..., Any] = make(ctypes.addressof(method), state, None)
+    return made
+
+
+def set_miss(function: Callable[..., Any], miss: Callable[..., Any]) -> None:
+    """Exchange what a bound stub calls for arguments that do not fit: another stub, to try that next."""
+    state = function.__self__  # type: ignore[attr-defined]
+    assert isinstance(state, State)
+    state.miss = miss
+
+
+def _utf8(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+def imports(text: str) -> dict[str, int]:
+    """Addresses of the symbols that a module with stubs declares and this process provides."""
+    names = (*python_abi.DECLARATIONS, *python_abi.OBJECTS, *numpy_abi.DECLARATIONS, *numpy_abi.OBJECTS)
+    known = (*names, "PyArray_Type", *runtime.EXPORTS)
+    return {name: runtime.address(name) for name in known if f"@{name}" in text}
+
+
+def canonical(signature: Signature, args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments as the stub takes them, where they differ only in how Python represents them.
+
+    Arrays that are not aligned, or whose strides are not multiples of the element, are copied if nothing is stored to
+    them; what cannot be brought into form is left as it is.
+    """
+    by_path: dict[tuple[int, ...], Param] = {}
+    for param in signature.params:
+        source = getattr(param, "source", None)
+        if source is not None and not isinstance(source, Fetched):
+            by_path[source.path] = param
+
+    def convert(value: Any, structure: Structure, path: tuple[int, ...]) -> Any:
+        if structure is not None:
+            return tuple(convert(v, s, (*path, k)) for k, (v, s) in enumerate(zip(value, structure, strict=True)))
+        return _convert_leaf(value, by_path.get(path))
+
+    return tuple(convert(v, s, (k,)) for k, (v, s) in enumerate(zip(args, signature.arguments, strict=True)))
+
+
+def _convert_leaf(value: Any, param: Param | None) -> Any:
+    if isinstance(param, StaticParam):
+        return param.value if param.value is value or param.value == value else value
+    if isinstance(param, ScalarParam):
+        if param.strong:
+            return numpy_abi.DTYPES[param.type].type(value)
+        return float(value) if param.type == f64 else bool(value) if param.type == i1 else int(value)
+    if isinstance(param, ArrayParam) and isinstance(value, np.ndarray):
+        array = value.view(np.ndarray) if type(value) is not np.ndarray else value
+        whole = all(stride % array.itemsize == 0 for stride in array.strides)
+        return array if param.writable or (array.flags.aligned and whole) else array.copy("K")
+    return value

@@ -1,0 +1,213 @@
+"""Stubs, second half: the status, and Python objects made of what compiled code returned."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from adc.backend import support
+from adc.backend.calls import numpy_abi
+from adc.backend.calls.abi import Out, Output, ShadowOut, StaticOut, TupleOut, register_type, result_words
+from adc.backend.calls.stub_arguments import Arguments
+from adc.backend.calls.stub_writer import StubWriter
+from adc.ir.types import MemRefType, RecordType, Type, f64, i1, scalar_bytes
+
+
+class Results:
+    """``pointers`` are the typed out pointers for the call."""
+
+    def __init__(self, w: StubWriter, arguments: Arguments) -> None:
+        self.w = w
+        self.arguments = arguments
+        self.pointers: list[str] = []
+        self._slots: list[str] = []
+        self._shadow_uses: Counter[int] = Counter()
+        self._keeps_context = False
+
+    def prepare(self) -> None:
+        """Before the call: shadows, a context, room for results."""
+        self.arguments.make_shadows()
+        self.w.take_context()
+        for t in self.w.signature.results:
+            self._slots.append(self.w.stack(f"[{result_words(t)} x i64]"))
+        self.pointers = [f"ptr {slot}" for slot in self._slots]
+
+    def finish(self, status: str) -> None:
+        """After the call: raise, or build and return the result."""
+        w, signature = self.w, self.w.signature
+        good, bad = w.label("good"), w.label("bad")
+        if signature.context:
+            w.branch_if(w.let(f"icmp eq i32 {status}, 0"), good, bad)
+            w.begin(bad)
+            self._raise()
+            w.begin(good)
+        self._count_shadows(signature.output)
+        result = self._build(signature.output)
+        if not self._keeps_context:
+            w.give_context()
+        moved = frozenset(self.arguments.shadow_slots[k] for k in self._shadow_uses)
+        w.release_owned(moved)
+        w.do(f"ret ptr {result}")
+
+    def _raise(self) -> None:
+        w = self.w
+        error = w.field(w.context, support.CONTEXT_ERROR, "i32")
+        site = w.field(w.context, support.CONTEXT_SITE, "i32")
+        recorded = w.let(f"icmp ne i32 {error}, 0")
+        site = w.let(f"select i1 {recorded}, i32 {site}, i32 -1")
+        a = w.field(w.context, support.CONTEXT_A, "i64")
+        b = w.field(w.context, support.CONTEXT_B, "i64")
+        w.call_void("adc_context_give", f"ptr {w.context}")
+        answer = w.call_method("error", "iLL", f"i32 {site}", f"i64 {a}", f"i64 {b}")
+        w.call_void("Py_DecRef", f"ptr {answer}")
+        w.branch("fail")
+
+    def _count_shadows(self, output: Output) -> None:
+        if isinstance(output, ShadowOut):
+            self._shadow_uses[output.param] += 1
+        elif isinstance(output, TupleOut):
+            for item in output.items:
+                self._count_shadows(item)
+
+    # Python objects ---------------------------------------------------------------------------------------------------
+
+    def _build(self, output: Output) -> str:
+        """A new reference, or null with an exception set."""
+        w = self.w
+        if isinstance(output, TupleOut):
+            return self._tuple(output)
+        if isinstance(output, Out):
+            t = w.signature.results[output.position]
+            slot = self._slots[output.position]
+            if isinstance(t, MemRefType):
+                return self._array(slot, t)
+            if isinstance(t, RecordType):
+                return self._record(slot)
+            return self._scalar(slot, t, output.strong)
+        if isinstance(output, ShadowOut):
+            value = self.arguments.arrays[output.param].object
+            self._shadow_uses[output.param] -= 1
+            if self._shadow_uses[output.param] == 0:
+                return value  # the last use takes the reference that the stub holds
+        else:
+            assert isinstance(output, StaticOut)
+            value = w.symbol("adc_py_None") if output.value is None else w.object()
+        w.call_void("Py_IncRef", f"ptr {value}")
+        return value
+
+    def _tuple(self, output: TupleOut) -> str:
+        w = self.w
+        items = [self._build(item) for item in output.items]
+        new = w.call("PyTuple_New", f"i64 {len(items)}")
+        fill, drop, done = w.label("fill"), w.label("drop"), w.label("tuple")
+        slot = w.stack("ptr")
+        w.do(f"store ptr null, ptr {slot}")
+        whole = w.let(f"icmp ne ptr {new}, null")
+        for item in items:
+            whole = w.let(f"and i1 {whole}, {w.let(f'icmp ne ptr {item}, null')}")
+        w.branch_if(whole, fill, drop)
+        w.begin(fill)
+        for position, item in enumerate(items):
+            w.call("PyTuple_SetItem", f"ptr {new}", f"i64 {position}", f"ptr {item}", returns="i32")
+        w.do(f"store ptr {new}, ptr {slot}")
+        w.branch(done)
+        w.begin(drop)
+        for item in (new, *items):
+            w.call_void("Py_DecRef", f"ptr {item}")
+        w.branch(done)
+        w.begin(done)
+        return w.let(f"load ptr, ptr {slot}")
+
+    def _scalar(self, slot: str, t: Type, strong: bool) -> str:
+        w = self.w
+        if strong:
+            return w.call("PyArray_Scalar", f"ptr {slot}", f"ptr {w.symbol(numpy_abi.dtype_symbol(t))}", "ptr null")
+        if t == i1:
+            value = w.let(f"zext i8 {w.let(f'load i8, ptr {slot}')} to i64")
+            return w.call("PyBool_FromLong", f"i64 {value}")
+        register = register_type(t)
+        value = w.let(f"load {register}, ptr {slot}")
+        if t.is_float:
+            if t != f64:
+                value = w.let(f"fpext float {value} to double")
+            return w.call("PyFloat_FromDouble", f"double {value}")
+        if register != "i64":
+            value = w.let(f"sext {register} {value} to i64")
+        return w.call("PyLong_FromLongLong", f"i64 {value}")
+
+    def _record(self, slot: str) -> str:
+        w = self.w
+        self._keeps_context = True
+        w.put(f"ptr {w.let(f'load ptr, ptr {slot}')}", w.context, support.CONTEXT_RECORD)
+        name, destroy = w.symbol("adc_rt_capsule"), w.symbol("adc_capsule_destroy")
+        capsule = w.call("PyCapsule_New", f"ptr {w.context}", f"ptr {name}", f"ptr {destroy}")
+        lost, done = w.label("lost"), w.label("capsule")
+        w.branch_if(w.let(f"icmp eq ptr {capsule}, null"), lost, done)
+        w.begin(lost)
+        w.give_context()
+        w.branch(done)
+        w.begin(done)
+        return capsule
+
+    def _array(self, slot: str, t: MemRefType) -> str:
+        """A copy of a local array; of memory that belongs to an array of the call or to a shadow, a view."""
+        w, size, rank = self.w, scalar_bytes(t.element), t.rank
+        data = w.let(f"load ptr, ptr {slot}")
+        extents = w.offset(slot, 8)
+        shapes = [w.field(extents, 8 * d, "i64") for d in range(rank)]
+        steps: list[str] = []
+        if t.strides is None:
+            total = str(size)
+            for extent in reversed(shapes):
+                steps.insert(0, total)
+                total = w.let(f"mul i64 {total}, {extent}")
+        else:
+            steps = [w.let(f"mul i64 {w.field(extents, 8 * (rank + d), 'i64')}, {size}") for d in range(rank)]
+            total = ""
+        strides = w.stack(f"[{max(rank, 1)} x i64]")
+        for d, step in enumerate(steps):
+            w.put(f"i64 {step}", strides, 8 * d)
+        result, done = w.stack("ptr"), w.label("array")
+        where = w.let(f"ptrtoint ptr {data} to i64")
+        bounds = {k: self.arguments.bounds(k) for k in self.arguments.arrays}
+        for position, (low, high) in bounds.items():
+            inside, outside = w.label("view"), w.label("next")
+            above = w.let(f"icmp uge i64 {where}, {low}")
+            within = w.let(f"and i1 {above}, {w.let(f'icmp ult i64 {where}, {high}')}")
+            w.branch_if(within, inside, outside)
+            w.begin(inside)
+            array = self.arguments.arrays[position].object
+            words = [f"ptr {array}", f"i64 {where}", *(f"i64 {v}" for v in (*shapes, *steps))]
+            w.do(f"store ptr {w.call_method('view', 'OL' + 'L' * 2 * rank, *words)}, ptr {result}")
+            w.branch(done)
+            w.begin(outside)
+        w.do(f"store ptr {self._copy(t, data, extents, strides, total)}, ptr {result}")
+        w.branch(done)
+        w.begin(done)
+        return w.let(f"load ptr, ptr {result}")
+
+    def _copy(self, t: MemRefType, data: str, extents: str, strides: str, total: str) -> str:
+        w = self.w
+        kind, number = f"ptr {w.symbol('PyArray_Type')}", f"i32 {numpy_abi.DTYPES[t.element].num}"
+        rank, shape = f"i32 {t.rank}", f"ptr {extents}"
+        if t.strides is not None:
+            memory = (f"ptr {strides}", f"ptr {data}", "i32 0", "i32 0", "ptr null")
+            old = w.call("PyArray_New", kind, rank, shape, number, *memory)
+            slot = w.stack("ptr")
+            w.do(f"store ptr null, ptr {slot}")
+            copy, done = w.label("copy"), w.label("copied")
+            w.branch_if(w.let(f"icmp eq ptr {old}, null"), done, copy)
+            w.begin(copy)
+            w.do(f"store ptr {w.call('PyArray_NewCopy', f'ptr {old}', f'i32 {numpy_abi.KEEP_ORDER}')}, ptr {slot}")
+            w.call_void("Py_DecRef", f"ptr {old}")
+            w.branch(done)
+            w.begin(done)
+            return w.let(f"load ptr, ptr {slot}")
+        new = w.call("PyArray_New", kind, rank, shape, number, "ptr null", "ptr null", "i32 0", "i32 0", "ptr null")
+        fill, done = w.label("fill"), w.label("filled")
+        w.branch_if(w.let(f"icmp eq ptr {new}, null"), done, fill)
+        w.begin(fill)
+        w.declarations["llvm.memcpy.p0.p0.i64"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
+        w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {w.field(new, numpy_abi.DATA)}, ptr {data}, i64 {total}, i1 false)")
+        w.branch(done)
+        w.begin(done)
+        return new

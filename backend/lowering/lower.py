@@ -1,0 +1,169 @@
+"""From a module of the IR to LLVM IR.
+
+Each function ``f`` becomes ``i32 @adc.f(ptr ctx, arguments..., ptr per result)``: a memref argument is a data pointer,
+its extents, and, unless its layout is the identity, its strides in elements; a memref result is written as 64-bit
+words, always with strides; the status is zero on success. Functions that cannot fail are internal functions that return
+values, with such an interface before those that are exported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from adc.backend.lowering.debuginfo import DebugInfo
+from adc.backend.lowering.lower_alias import Scopes
+from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
+from adc.backend.lowering.lower_effects import Effects, Facts
+from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter, Site
+from adc.backend.lowering.lower_memory import write
+from adc.backend.lowering.lower_table import LOWERINGS
+from adc.backend.lowering.lower_types import abi_types
+from adc.backend.target import Target, host
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.core import Func, Module
+from adc.ir.types import MemRefType
+
+__all__ = ["Lowered", "Site", "lower_module"]
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A module in LLVM IR.
+
+    ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
+    attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
+    """
+
+    target: Target
+    functions: str
+    declarations: dict[str, str]
+    trailer: str
+    exports: tuple[str, ...]
+    sites: tuple[Site, ...]
+
+    def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
+        """The module as text, with further ``definitions`` that provide the symbols ``defined``.
+
+        These must bring their own declarations, except of what is in ``declarations``, and write attributes in place.
+        """
+        declared = [text for name, text in self.declarations.items() if name not in defined]
+        head = f'target triple = "{self.target.triple}"'
+        return "\n".join([head, *declared, definitions, self.functions, self.trailer])
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def lower_module(
+    module: Module,
+    target: Target | None = None,
+    *,
+    exports: Collection[str] | None = None,
+    threads: bool = True,
+    debug: bool = False,
+) -> Lowered:
+    """Lower a module for ``target`` (default: this machine).
+
+    ``exports`` names the functions that can be called from outside (default: those with the attribute ``adc.entry``, or
+    all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
+    Python lines.
+    """
+    target = target or host()
+    if exports is None:
+        exports = [name for name, f in module.funcs.items() if f.attrs.get("adc.entry")] or list(module.funcs)
+    emitter = ModuleEmitter(
+        module, target, Effects.of(module), LOWERINGS, threads and target.openmp, DebugInfo() if debug else None
+    )
+    for func in module.funcs.values():
+        _lower_function(emitter, func, func.name in exports)
+    return Lowered(
+        target=target,
+        functions="\n".join(emitter.bodies),
+        declarations=emitter.declarations,
+        trailer=emitter.trailer(),
+        exports=tuple(f"adc.{name}" for name in exports),
+        sites=tuple(emitter.sites),
+    )
+
+
+def _debug_scope(module: ModuleEmitter, func: Func) -> str:
+    if module.debug is None:
+        return ""
+    return module.debug.subprogram(module, func.name, f"adc.{func.name}", func.loc)
+
+
+def _parameters(func: Func, aliasing: Aliasing) -> tuple[list[str], list[list[str]]]:
+    """The text of the LLVM parameters, and the names that make up each argument."""
+    texts, names = ["ptr %ctx"], []
+    loose = _reachable_otherwise(func, aliasing)
+    for number, arg in enumerate(func.args):
+        parts = [f"%a{number}.{k}" for k in range(len(abi_types(arg.type)))]
+        names.append(parts)
+        distinct = (
+            isinstance(arg.type, MemRefType) and "adc.alias" not in func.arg_attrs[number] and number not in loose
+        )
+        for kind, part in zip(abi_types(arg.type), parts, strict=True):
+            texts.append(f"{kind}{' noalias' if distinct and kind == 'ptr' else ''} {part}")
+    return texts, names
+
+
+def _reachable_otherwise(func: Func, aliasing: Aliasing) -> set[int]:
+    """Positions of arguments whose memory is also reached through memory: a record, or an array of memrefs."""
+    loose: set[int] = set()
+    for op in func.walk():
+        if op.opdef is ops.unpack:
+            for numbers in op.attrs.get("roots") or ():
+                loose.update(n for n in numbers if n >= 0)
+        elif op.opdef is ops.load and isinstance(op.result.type, MemRefType):
+            loose.update(root.index for root in aliasing.roots(op.result) if root.owner is func.body)
+        elif op.opdef in (ops.store, ops.fill) and isinstance(op.operands[0].type, MemRefType):
+            for root in aliasing.roots(op.operands[0]):
+                if root.owner is func.body:
+                    loose.add(root.index)
+    return loose
+
+
+def _lower_function(module: ModuleEmitter, func: Func, exported: bool) -> None:
+    fallible = func.name in module.effects.fallible
+    scopes = Scopes(module, func, module.module)
+    scope = _debug_scope(module, func)
+    e = FunctionEmitter(module, func, scopes, Facts.of(func, module.effects), scope)
+    e.at(func.loc)
+    texts, names = _parameters(func, scopes.aliasing)
+    for arg, parts in zip(func.args, names, strict=True):
+        e.env[arg] = e.from_abi(arg.type, parts)
+    terminator = e.lower_ops(func.body)
+    inline = "alwaysinline " if func.name in module.effects.inlined else ""
+    attributes = module.attributes(f"nounwind {inline}{module.function_attributes}")
+    place = f" !dbg {scope}" if scope else ""
+    if fallible:
+        return_status(e, terminator)
+        texts += [f"ptr noalias %out{k}" for k in range(len(func.result_types))]
+        linkage = "" if exported else "internal "
+        head = f"define {linkage}i32 {symbol(func.name)}({', '.join(texts)}) {attributes}{place} {{"
+        module.bodies.append(f"{head}\nentry:\n{e.text()}\n}}\n")
+        return
+    return_values(e, terminator)
+    head = f"define internal {value_type(func.result_types)} {symbol(func.name, '$value')}({', '.join(texts)})"
+    module.bodies.append(f"{head} {attributes}{place} {{\nentry:\n{e.text()}\n}}\n")
+    if exported:
+        _interface(module, func, texts)
+
+
+def _interface(module: ModuleEmitter, func: Func, texts: list[str]) -> None:
+    """The common interface before a function that returns values."""
+    scope = _debug_scope(module, func)
+    e = FunctionEmitter(module, func, Scopes(module, Func("", []), module.module), Facts.none(), scope)
+    e.at(func.loc)
+    plain = [text.replace(" noalias", "") for text in texts]
+    results = call_by_value(e, symbol(func.name, "$value"), ", ".join(plain), func.result_types)
+    for k, (t, value) in enumerate(zip(func.result_types, results, strict=True)):
+        write(e, f"%out{k}", t, value, "")
+    e.do("ret i32 0")
+    texts = texts + [f"ptr noalias %out{k}" for k in range(len(func.result_types))]
+    place = f" !dbg {scope}" if scope else ""
+    attributes = module.attributes(f"nounwind {module.function_attributes}")
+    head = f"define i32 {symbol(func.name)}({', '.join(texts)}) {attributes}{place} {{"
+    module.bodies.append(f"{head}\nentry:\n{e.text()}\n}}\n")

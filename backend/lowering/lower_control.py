@@ -1,0 +1,187 @@
+"""Lowering of structured control flow, calls and run-time checks."""
+
+from __future__ import annotations
+
+from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand, Site
+from adc.backend.lowering.lower_loops import range_loop
+from adc.backend.lowering.lower_memory import read, write
+from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
+from adc.ir.alias import permuted
+from adc.ir.core import Op
+from adc.ir.types import MemRefType, Type, index, scalar_bytes
+
+
+def for_(e: FunctionEmitter, op: Op) -> None:
+    lower, upper, step = e.scalars(op.operands[:3])
+    (block,) = op.regions
+    types = [r.type for r in op.results]
+    swapped = permuted(op) if sum(isinstance(t, MemRefType) for t in types) > 1 else []
+
+    def body(counter: str, carried: list[Operand]) -> list[Operand]:
+        e.env[block.args[0]] = counter
+        e.env.update(zip(block.args[1:], carried, strict=True))
+        if e.scopes.aliasing.is_permutation(block):
+            e.scopes.declare_loop(e, block, swapped)
+        terminator = e.lower_ops(block)
+        return [e[v] for v in terminator.operands]
+
+    results = range_loop(e, lower, upper, step, types, [e[v] for v in op.operands[3:]], body, loc=op.loc)
+    e.env.update(zip(op.results, results, strict=True))
+    if e.scopes.aliasing.is_permutation(op):
+        e.scopes.declare_loop(e, op, swapped)
+
+
+def while_(e: FunctionEmitter, op: Op) -> None:
+    before, after = op.regions
+    entry, head, go, done = e.label, e.new_label(), e.new_label(), e.new_label()
+    inits = [e[v] for v in op.operands]
+    e.branch(head)
+    e.begin(head)
+    phis = e.open_phis([a.type for a in before.args])
+    e.env.update(zip(before.args, phis.rebuild(), strict=True))
+    condition, *passed = e.lower_ops(before).operands
+    values = [e[v] for v in passed]
+    e.branch_if(e.scalar(condition), go, done)
+    e.begin(go)
+    e.env.update(zip(after.args, values, strict=True))
+    following = [e[v] for v in e.lower_ops(after).operands]
+    latch = e.label
+    e.branch(head)
+    phis.close([(entry, inits), (latch, following)])
+    e.begin(done)
+    e.env.update(zip(op.results, values, strict=True))
+
+
+def if_(e: FunctionEmitter, op: Op) -> None:
+    condition = e.scalar(op.operands[0])
+    then, other, done = e.new_label(), e.new_label(), e.new_label()
+    rare = op.attrs.get("adc.cold")  # the region that need not be fast
+    e.branch_if(condition, then, other, e.likely(rare == "else") if rare else "")
+    arrivals: list[tuple[str, list[Operand]]] = []
+    for label, block, name in zip((then, other), op.regions, ("then", "else"), strict=True):
+        e.begin(label)
+        e.rare += name == rare
+        values = [e[v] for v in e.lower_ops(block).operands]
+        e.rare -= name == rare
+        arrivals.append((e.label, values))
+        e.branch(done)
+    e.begin(done)
+    if op.results:
+        e.env.update(zip(op.results, e.join([r.type for r in op.results], arrivals), strict=True))
+
+
+# Calls ----------------------------------------------------------------------------------------------------------------
+# A function that may fail returns a status and its results through pointers; one that cannot returns them as values.
+
+
+def symbol(name: str, suffix: str = "") -> str:
+    """How LLVM's text refers to a function of the IR."""
+    return f"@{quoted(f'adc.{name}{suffix}')}"
+
+
+def value_type(types: tuple[Type, ...]) -> str:
+    """What a function that cannot fail returns in LLVM: nothing, a value or a struct."""
+    parts = [part for t in types for part in carried_types(t)]
+    if not parts:
+        return "void"
+    return parts[0] if len(parts) == 1 else f"{{ {', '.join(parts)} }}"
+
+
+def call_by_value(e: FunctionEmitter, name: str, arguments: str, types: tuple[Type, ...]) -> list[Operand]:
+    """Call a function that cannot fail."""
+    kind = value_type(types)
+    if kind == "void":
+        e.do(f"call void {name}({arguments})")
+        return [e.undefined(t) for t in types]
+    result = e.let(f"call {kind} {name}({arguments})")
+    counts = [len(carried_types(t)) for t in types]
+    total = sum(counts)
+    parts = [result] if total == 1 else [e.let(f"extractvalue {kind} {result}, {k}") for k in range(total)]
+    operands, position = [], 0
+    for t, count in zip(types, counts, strict=True):
+        operands.append(e.rebuild(t, parts[position : position + count]))
+        position += count
+    return operands
+
+
+def call(e: FunctionEmitter, op: Op) -> None:
+    name, types = op.attrs["callee"], tuple(r.type for r in op.results)
+    given = ["ptr %ctx"]
+    for v in op.operands:
+        given += [f"{t} {x}" for t, x in zip(abi_types(v.type), abi_values(e[v], v.type), strict=True)]
+    if name not in e.module.effects.fallible:
+        results = call_by_value(e, symbol(name, "$value"), ", ".join(given), types)
+    else:
+        places = [e.stack(f"[{scalar_bytes(t)} x i8]") for t in types]
+        given += [f"ptr {place}" for place in places]
+        status = e.let(f"call i32 {symbol(name)}({', '.join(given)})")
+        e.fail_if(e.let(f"icmp ne i32 {status}, 0"))
+        results = [read(e, place, t, "") for place, t in zip(places, types, strict=True)]
+    e.env.update(zip(op.results, results, strict=True))
+
+
+def return_values(e: FunctionEmitter, op: Op) -> None:
+    """End a function that cannot fail."""
+    types = tuple(v.type for v in op.operands)
+    kind = value_type(types)
+    parts = [part for v in op.operands for part in carried_values(e[v], v.type)]
+    if not parts:
+        e.do("ret void")
+    elif len(parts) == 1:
+        e.do(f"ret {kind} {parts[0]}")
+    else:
+        result = "poison"
+        kinds = [part for t in types for part in carried_types(t)]
+        for k, (part, part_kind) in enumerate(zip(parts, kinds, strict=True)):
+            result = e.let(f"insertvalue {kind} {result}, {part_kind} {part}, {k}")
+        e.do(f"ret {kind} {result}")
+
+
+def return_status(e: FunctionEmitter, op: Op) -> None:
+    """End a function that may fail: results to where the caller wants them, status zero."""
+    for k, v in enumerate(op.operands):
+        write(e, f"%out{k}", v.type, e[v], "")
+    e.do("ret i32 0")
+
+
+# Checks ---------------------------------------------------------------------------------------------------------------
+
+
+def bound(e: FunctionEmitter, op: Op) -> None:
+    subscript, extent = e.scalars(op.operands)
+    if subscript.lstrip("-").isdigit():
+        result = subscript if not subscript.startswith("-") else e.let(f"add i64 {subscript}, {extent}")
+    else:
+        negative = e.let(f"icmp slt i64 {subscript}, 0")
+        wrapped = e.let(f"add i64 {subscript}, {extent}")
+        result = e.let(f"select i1 {negative}, i64 {wrapped}, i64 {subscript}")
+    if op.attrs["check"]:
+        inside = e.let(f"icmp ult i64 {result}, {extent}")
+        message = "index {} is out of bounds for axis with size {}"
+        e.trap_unless(inside, Site("IndexError", message, op.loc, (index, index)), [subscript, extent])
+    e.env[op.result] = result
+
+
+def assert_(e: FunctionEmitter, op: Op) -> None:
+    condition, *values = op.operands
+    values = values[:2]
+    site = Site(op.attrs["error"], op.attrs["message"], op.loc, tuple(v.type for v in values))
+    e.trap_unless(e.scalar(condition), site, [_bits(e, e.scalar(v), v.type) for v in values])
+
+
+def _bits(e: FunctionEmitter, value: str, t: Type) -> str:
+    """A number as 64 bits: an integer sign-extended (a Boolean is 0 or 1); a float's own bits, zeros above."""
+    kind = register_type(t)
+    if kind == "double":
+        return e.let(f"bitcast double {value} to i64")
+    if kind == "float":
+        return e.let(f"zext i32 {e.let(f'bitcast float {value} to i32')} to i64")
+    if kind == "i64":
+        return value
+    return e.let(f"{'zext' if kind == 'i1' else 'sext'} {kind} {value} to i64")
+
+
+def undef(e: FunctionEmitter, op: Op) -> None:
+    e.env[op.result] = e.undefined(op.result.type)
+
+

@@ -1,0 +1,355 @@
+"""Writing LLVM IR as text: what a module collects, and the body of one function.
+
+Text, not objects: LLVM parses some 10 MB/s, and Python formats a line in a microsecond.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
+from adc.ir.core import Block, Func, Loc, Module, Op, Value
+from adc.ir.opdef import OpDef
+from adc.ir.types import MemRefType, Type
+
+if TYPE_CHECKING:
+    from adc.backend.lowering.debuginfo import DebugInfo
+    from adc.backend.lowering.lower_alias import Scopes
+    from adc.backend.lowering.lower_effects import Effects, Facts
+    from adc.backend.target import Target
+
+Operand = str | Descriptor
+
+# Attributes of the support's functions: of the memory that compiled code sees they touch what they are given.
+SUPPORT = "nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)"
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place where a run can end with an error: what is raised there. Each "{}" of ``message`` is one operand."""
+
+    error: str
+    message: str
+    loc: Loc
+    operand_types: tuple[Type, ...] = ()
+
+
+@dataclass
+class ModuleEmitter:
+    """What is common to the functions of one LLVM module."""
+
+    module: Module
+    target: Target
+    effects: Effects
+    lowerings: Mapping[OpDef, Callable[[FunctionEmitter, Op], None]]
+    threads: bool
+    debug: DebugInfo | None = None
+    sites: list[Site] = field(default_factory=list)
+    declarations: dict[str, str] = field(default_factory=dict)
+    bodies: list[str] = field(default_factory=list)
+    used: dict[str, None] = field(default_factory=dict)  # kept alive in @llvm.compiler.used
+    helpers: dict[object, str] = field(default_factory=dict)
+    _metadata: list[str] = field(default_factory=list)
+    _metadata_numbers: dict[str, str] = field(default_factory=dict)
+    _attributes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def function_attributes(self) -> str:
+        """Attributes that every function gets."""
+        bits = self.target.vector_bits
+        return f'"prefer-vector-width"="{bits}"' if bits else ""
+
+    def metadata(self, text: str) -> str:
+        """The number of a metadata node, made at its first use."""
+        number = self._metadata_numbers.get(text)
+        if number is None:
+            number = self._metadata_numbers[text] = f"!{len(self._metadata)}"
+            self._metadata.append(text)
+        return number
+
+    def distinct(self, format: Callable[[str], str]) -> str:
+        """The number of a new distinct node; ``format`` is given that number."""
+        number = f"!{len(self._metadata)}"
+        self._metadata.append(f"distinct {format(number)}")
+        return number
+
+    def attributes(self, text: str) -> str:
+        number = self._attributes.get(text)
+        if number is None:
+            number = self._attributes[text] = f"#{len(self._attributes)}"
+        return number
+
+    def declare(self, name: str, text: str) -> str:
+        """Declare an external function; its name is returned."""
+        self.declarations.setdefault(name, text)
+        return name
+
+    def site(self, site: Site) -> int:
+        self.sites.append(site)
+        return len(self.sites) - 1
+
+    def trailer(self) -> str:
+        """What ends the module: the list of symbols kept, attributes, metadata."""
+        lines = []
+        if self.used:
+            names = ", ".join(f"ptr @{name}" for name in self.used)
+            kind = f"[{len(self.used)} x ptr]"
+            lines.append(f'@llvm.compiler.used = appending global {kind} [{names}], section "llvm.metadata"')
+        lines += [f"attributes {number} = {{ {text} }}" for text, number in self._attributes.items()]
+        if self.debug is not None:
+            lines += self.debug.named_metadata(self)
+        lines += [f"!{number} = {text}" for number, text in enumerate(self._metadata)]
+        return "\n".join(lines) + "\n"
+
+
+class FunctionEmitter:
+    """The body of one LLVM function while it is written.
+
+    ``env`` maps IR values to LLVM values. ``groups`` are the parallel loops around the current place: (loop, access
+    group). ``fail`` is the instruction sequence that leaves the function after an error. ``capture``, if set, is asked
+    for values that are not in ``env``: those that the body of an outlined loop takes from outside.
+    """
+
+    def __init__(self, module: ModuleEmitter, func: Func, scopes: Scopes, facts: Facts, scope: str = "") -> None:
+        self.module = module
+        self.func = func
+        self.scopes = scopes
+        self.facts = facts
+        self.env: dict[Value, Operand] = {}
+        self.lines: list[str] = []
+        self.prologue: list[str] = []
+        self.cold: list[str] = []
+        self.groups: list[tuple[Op, str]] = []
+        self.fail: list[str] = ["ret i32 1"]
+        self.capture: Callable[[Value], Operand] | None = None
+        self.label = "entry"
+        self.outlined = False
+        self.rare = 0  # how many regions around the current place need not be fast
+        self.library_calls = 0  # how many calls of the mathematics library were written
+        self._count = 0
+        self._fail_label = ""
+        self.scope = scope  # debug scope of this LLVM function
+        self.dbg = ""
+
+    # Names, instructions, blocks --------------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def let(self, text: str) -> str:
+        """Append an instruction with a result."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.lines.append(f"  {name} = {text}{self.dbg}")
+        return name
+
+    def do(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {text}{self.dbg}")
+
+    def new_label(self) -> str:
+        self._count += 1
+        return f"b{self._count}"
+
+    def begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.label = label
+
+    def branch(self, label: str) -> None:
+        self.do(f"br label %{label}")
+
+    def branch_if(self, condition: str, then: str, other: str, metadata: str = "") -> None:
+        self.do(f"br i1 {condition}, label %{then}, label %{other}{metadata}")
+
+    def stack(self, type: str, align: int = 8) -> str:
+        """Memory in this function's frame."""
+        name = self.name()
+        self.prologue.append(f"  {name} = alloca {type}, align {align}{self.dbg}")
+        return name
+
+    def at(self, loc: Loc) -> None:
+        """Mark what follows with a place in the Python source."""
+        if self.module.debug is not None:
+            self.dbg = self.module.debug.location(self.module, loc, self.scope)
+
+    # Values -----------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, value: Value) -> Operand:
+        found = self.env.get(value)
+        if found is None:
+            if self.capture is None:
+                raise KeyError(f"{value!r} has no definition here")
+            found = self.env[value] = self.capture(value)
+        return found
+
+    def scalar(self, value: Value) -> str:
+        found = self[value]
+        assert isinstance(found, str), f"{value!r} is not a scalar"
+        return found
+
+    def scalars(self, values: Sequence[Value]) -> list[str]:
+        return [self.scalar(v) for v in values]
+
+    def memref(self, value: Value) -> Descriptor:
+        found = self[value]
+        assert isinstance(found, Descriptor), f"{value!r} is not a memref"
+        return found
+
+    def rebuild(self, t: Type, values: Sequence[str]) -> Operand:
+        """The operand that ``carried_values`` took apart."""
+        if not isinstance(t, MemRefType):
+            return values[0]
+        rest = iter(values[1:])
+        extents = tuple(next(rest) if extent is None else str(extent) for extent in t.shape)
+        if t.strides is None:
+            return Descriptor(values[0], extents, self.contiguous(extents))
+        return Descriptor(values[0], extents, tuple(next(rest) if s is None else str(s) for s in t.strides))
+
+    def from_abi(self, t: Type, values: Sequence[str]) -> Operand:
+        """The operand that ``abi_values`` took apart; what the type says overrides what was passed."""
+        if not isinstance(t, MemRefType):
+            return values[0]
+        extents = tuple(v if e is None else str(e) for v, e in zip(values[1:], t.shape, strict=False))
+        if t.strides is None:
+            return Descriptor(values[0], extents, self.contiguous(extents))
+        given = values[1 + t.rank :]
+        strides = tuple(v if s is None else str(s) for v, s in zip(given, t.strides, strict=True))
+        return Descriptor(values[0], extents, strides)
+
+    def contiguous(self, extents: Sequence[str]) -> tuple[str, ...]:
+        """The strides of a C-contiguous array."""
+        strides = ["1"] * len(extents)
+        for k in range(len(extents) - 2, -1, -1):
+            strides[k] = self.multiply(strides[k + 1], extents[k + 1])
+        return tuple(strides)
+
+    def multiply(self, x: str, y: str, flags: str = "") -> str:
+        """x * y in i64, folded where it is trivial."""
+        if x == "1":
+            return y
+        if y == "1":
+            return x
+        if x == "0" or y == "0":
+            return "0"
+        return self.let(f"mul {flags}i64 {x}, {y}")
+
+    def add(self, x: str, y: str, flags: str = "") -> str:
+        if x == "0":
+            return y
+        if y == "0":
+            return x
+        return self.let(f"add {flags}i64 {x}, {y}")
+
+    def undefined(self, t: Type) -> Operand:
+        """A value that nobody reads: zero; a memref of extent zero."""
+        if isinstance(t, MemRefType):
+            extents = tuple("0" if e is None else str(e) for e in t.shape)
+            return Descriptor("null", extents, ("1",) * t.rank)
+        return "null" if register_type(t) == "ptr" else literal(0, t)
+
+    # Phis -------------------------------------------------------------------------------------------------------------
+
+    def open_phis(self, types: Sequence[Type]) -> Phis:
+        """Phis at the head of a loop, to be completed when what flows into them is known."""
+        return Phis(self, types)
+
+    def join(self, types: Sequence[Type], incoming: Sequence[tuple[str, Sequence[Operand]]]) -> list[Operand]:
+        """Phis for values that arrive from several blocks: (label, values) for each."""
+        phis = Phis(self, types)
+        phis.close(incoming)
+        return phis.rebuild()
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether an error exit was written."""
+        return bool(self._fail_label)
+
+    # Errors -----------------------------------------------------------------------------------------------------------
+
+    def fail_label(self) -> str:
+        """The block that leaves the function after an error."""
+        if not self._fail_label:
+            self._fail_label = self.new_label()
+            self.cold.append(f"{self._fail_label}:")
+            self.cold.extend(f"  {line}{self.dbg}" for line in self.fail)
+        return self._fail_label
+
+    def likely(self, then: bool) -> str:
+        """Metadata of a branch that nearly always goes to its first target, or never."""
+        weights = "i32 1048575, i32 1" if then else "i32 1, i32 1048575"
+        number = self.module.metadata(f'!{{!"branch_weights", {weights}}}')
+        return f", !prof {number}"
+
+    def trap_unless(self, condition: str, site: Site, operands: Sequence[str] = ()) -> None:
+        """Record an error and leave the function unless ``condition`` (i1) holds; ``operands`` are up to two i64."""
+        if condition == "true":
+            return
+        module = self.module
+        module.declare("adc_raise", f"declare void @adc_raise(ptr, i32, i64, i64) {SUPPORT} cold")
+        good, bad, number = self.new_label(), self.new_label(), module.site(site)
+        fail = self.fail_label()
+        self.branch_if(condition, good, bad, self.likely(True))
+        a, b = (*operands, "0", "0")[:2]
+        self.cold += [
+            f"{bad}:",
+            f"  call void @adc_raise(ptr %ctx, i32 {number}, i64 {a}, i64 {b}){self.dbg}",
+            f"  br label %{fail}{self.dbg}",
+        ]
+        self.begin(good)
+
+    def fail_if(self, condition: str) -> None:
+        """Leave the function with an error that was recorded already."""
+        good = self.new_label()
+        self.branch_if(condition, self.fail_label(), good, self.likely(False))
+        self.begin(good)
+
+    # Operations -------------------------------------------------------------------------------------------------------
+
+    def lower_ops(self, block: Block) -> Op:
+        """Lower all operations of a block but its terminator, which is returned."""
+        lowerings, debug = self.module.lowerings, self.module.debug is not None
+        for op in block.ops[:-1]:
+            if debug:
+                self.at(op.loc)
+            lowerings[op.opdef](self, op)
+        if debug:
+            self.at(block.ops[-1].loc)
+        return block.ops[-1]
+
+    def text(self) -> str:
+        return "\n".join([*self.prologue, *self.lines, *self.cold])
+
+
+class Phis:
+    """A group of phis for values of the given types; those of a memref's parts among them."""
+
+    def __init__(self, emitter: FunctionEmitter, types: Sequence[Type]) -> None:
+        self._emitter = emitter
+        self._types = types
+        self._llvm_types = [part for t in types for part in carried_types(t)]
+        self._names = [emitter.name() for _ in self._llvm_types]
+        self._start = len(emitter.lines)
+        self._dbg = emitter.dbg
+        emitter.lines.extend([""] * len(self._names))
+
+    def rebuild(self) -> list[Operand]:
+        """The operands; may write instructions, so all phis of the block must have been opened."""
+        operands, position = [], 0
+        for t in self._types:
+            count = len(carried_types(t))
+            operands.append(self._emitter.rebuild(t, self._names[position : position + count]))
+            position += count
+        return operands
+
+    def close(self, incoming: Sequence[tuple[str, Sequence[Operand]]]) -> None:
+        """Give each predecessor's values: (label, one operand per type)."""
+        columns = [
+            (label, [part for v, t in zip(values, self._types, strict=True) for part in carried_values(v, t)])
+            for label, values in incoming
+        ]
+        for k, (name, kind) in enumerate(zip(self._names, self._llvm_types, strict=True)):
+            pairs = ", ".join(f"[{parts[k]}, %{label}]" for label, parts in columns)
+            self._emitter.lines[self._start + k] = f"  {name} = phi {kind} {pairs}{self._dbg}"

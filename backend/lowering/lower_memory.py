@@ -1,0 +1,373 @@
+"""Lowering of memory: allocation, views, loads and stores, whole-array fills and copies, records.
+
+A memref is pointer arithmetic. In memory (as an element of another memref, in a record) it is a struct of 64-bit
+words: pointer, extents, strides. Addresses of elements are ``inbounds``, since subscripts are in range; those of views
+are not, because an empty view may point outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adc.backend.lowering.lower_effects import on_stack
+from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter, Operand, Site
+from adc.backend.lowering.lower_loops import counted_loop
+from adc.backend.lowering.lower_types import (
+    Descriptor,
+    alignment,
+    carried_types,
+    carried_values,
+    literal,
+    memory_type,
+    register_type,
+)
+from adc.ir import ops
+from adc.ir.alias import strip_views
+from adc.ir.core import Op, Value
+from adc.ir.types import MemRefType, Type, i1, index, scalar_bytes
+
+_MEMORY = "cannot allocate an array of {} bytes"
+
+
+def _element(memref: Value) -> Type:
+    assert isinstance(memref.type, MemRefType)
+    return memref.type.element
+
+
+# Addresses and accesses -----------------------------------------------------------------------------------------------
+
+
+def offset(e: FunctionEmitter, memref: Descriptor, subscripts: Sequence[str]) -> str:
+    """The distance in elements of an element from the first."""
+    total = "0"
+    for subscript, stride in zip(subscripts, memref.strides, strict=True):
+        total = e.add(total, e.multiply(subscript, stride, "nsw "), "nsw ")
+    return total
+
+
+def element_address(e: FunctionEmitter, memref: Descriptor, element: Type, subscripts: Sequence[str]) -> str:
+    distance = offset(e, memref, subscripts)
+    return memref.ptr if distance == "0" else _advance(e, memref.ptr, element, distance, "inbounds ")
+
+
+def _advance(e: FunctionEmitter, ptr: str, element: Type, distance: str, flags: str = "") -> str:
+    if isinstance(element, MemRefType):
+        words = 1 + 2 * element.rank
+        return e.let(f"getelementptr {flags}[{words} x i64], ptr {ptr}, i64 {distance}")
+    return e.let(f"getelementptr {flags}{memory_type(element)}, ptr {ptr}, i64 {distance}")
+
+
+def metadata(e: FunctionEmitter, memref: Value) -> str:
+    """What an access to the memory of ``memref`` says of overlap, and of parallel loops around it."""
+    text = e.scopes.suffix(memref)
+    if e.groups:
+        roots = e.scopes.aliasing.roots(memref)
+        groups = [group for loop, group in e.groups if not any(_in_frame_of(root, loop) for root in roots)]
+        if groups:
+            group = groups[0] if len(groups) == 1 else e.module.metadata(f"!{{{', '.join(groups)}}}")
+            text += f", !llvm.access.group {group}"
+    return text
+
+
+def _in_frame_of(root: Value, loop: Op) -> bool:
+    """Whether ``root`` is a buffer in the frame that all iterations of ``loop`` share in turn."""
+    op = root.op
+    if op is None or op.opdef is not ops.alloc or not on_stack(op):
+        return False
+    block = op.parent
+    while block is not None:
+        parent = block.parent_op
+        if parent is loop:
+            return True
+        block = parent.parent if parent is not None else None
+    return False
+
+
+def read(e: FunctionEmitter, address: str, t: Type, suffix: str) -> Operand:
+    """The value of type ``t`` at an address."""
+    if isinstance(t, MemRefType):
+        words = [e.let(f"load ptr, ptr {address}, align 8{suffix}")]
+        for k in range(1, 1 + t.rank * (1 if t.strides is None else 2)):
+            place = e.let(f"getelementptr inbounds i64, ptr {address}, i64 {k}")
+            words.append(e.let(f"load i64, ptr {place}, align 8{suffix}"))
+        return e.from_abi(t, words)
+    if t == i1:
+        bits = e.module.metadata("!{i8 0, i8 2}")
+        byte = e.let(f"load i8, ptr {address}, align 1, !range {bits}{suffix}")
+        return e.let(f"trunc nuw i8 {byte} to i1")
+    return e.let(f"load {register_type(t)}, ptr {address}, align {alignment(t)}{suffix}")
+
+
+def write(e: FunctionEmitter, address: str, t: Type, value: Operand, suffix: str) -> None:
+    if isinstance(value, Descriptor):
+        e.do(f"store ptr {value.ptr}, ptr {address}, align 8{suffix}")
+        for k, word in enumerate((*value.extents, *value.strides)):
+            place = e.let(f"getelementptr inbounds i64, ptr {address}, i64 {k + 1}")
+            e.do(f"store i64 {word}, ptr {place}, align 8{suffix}")
+    elif t == i1:
+        e.do(f"store i8 {e.let(f'zext i1 {value} to i8')}, ptr {address}, align 1{suffix}")
+    else:
+        e.do(f"store {register_type(t)} {value}, ptr {address}, align {alignment(t)}{suffix}")
+
+
+def load(e: FunctionEmitter, op: Op) -> None:
+    source, *subscripts = op.operands
+    address = element_address(e, e.memref(source), _element(source), e.scalars(subscripts))
+    e.env[op.result] = read(e, address, op.result.type, metadata(e, source))
+
+
+def store(e: FunctionEmitter, op: Op) -> None:
+    value, target, *subscripts = op.operands
+    address = element_address(e, e.memref(target), value.type, e.scalars(subscripts))
+    write(e, address, value.type, e[value], metadata(e, target))
+
+
+def accumulate(e: FunctionEmitter, op: Op) -> None:
+    """Read, add, write: the loops around it are not run on threads."""
+    value, target, *subscripts = op.operands
+    address = element_address(e, e.memref(target), value.type, e.scalars(subscripts))
+    suffix, kind = metadata(e, target), register_type(value.type)
+    old = e.let(f"load {kind}, ptr {address}, align {alignment(value.type)}{suffix}")
+    new = e.let(f"fadd contract {kind} {old}, {e.scalar(value)}")
+    e.do(f"store {kind} {new}, ptr {address}, align {alignment(value.type)}{suffix}")
+
+
+# Allocation -----------------------------------------------------------------------------------------------------------
+
+
+def alloc(e: FunctionEmitter, op: Op) -> None:
+    t = op.result.type
+    assert isinstance(t, MemRefType)
+    given = iter(e.scalars(op.operands))
+    extents = tuple(next(given) if extent is None else str(extent) for extent in t.shape)
+    size = scalar_bytes(t.element)
+    if on_stack(op):
+        count = 1
+        for extent in t.shape:
+            count *= extent or 0
+        ptr = e.stack(f"[{max(1, count * size)} x i8]", 64 if count * size >= 64 else 8)
+    else:
+        ptr = _allocate(e, op, extents, size)
+    e.env[op.result] = Descriptor(ptr, extents, e.contiguous(extents))
+
+
+def _allocate(e: FunctionEmitter, op: Op, extents: Sequence[str], size: int) -> str:
+    total, overflow = str(size), "false"
+    checked = "llvm.umul.with.overflow.i64"
+    for extent in extents:
+        e.module.declare(checked, f"declare {{ i64, i1 }} @{checked}(i64, i64)")
+        pair = e.let(f"call {{ i64, i1 }} @{checked}(i64 {total}, i64 {extent})")
+        total = e.let(f"extractvalue {{ i64, i1 }} {pair}, 0")
+        wrapped = e.let(f"extractvalue {{ i64, i1 }} {pair}, 1")
+        overflow = wrapped if overflow == "false" else e.let(f"or i1 {overflow}, {wrapped}")
+    if overflow != "false":
+        total = e.let(f"select i1 {overflow}, i64 -1, i64 {total}")
+    return allocate_bytes(e, op, total)
+
+
+def allocate_bytes(e: FunctionEmitter, op: Op, total: str) -> str:
+    attributes = f'{SUPPORT} allockind("alloc,uninitialized") "alloc-family"="adc"'
+    e.module.declare("adc_alloc", f"declare noalias align 64 ptr @adc_alloc(ptr, i64) {attributes}")
+    ptr = e.let(f"call ptr @adc_alloc(ptr %ctx, i64 {total})")
+    have = e.let(f"icmp ne ptr {ptr}, null")
+    e.trap_unless(have, Site("MemoryError", _MEMORY, op.loc, (index,)), [total])
+    return ptr
+
+
+def dealloc(e: FunctionEmitter, op: Op) -> None:
+    (memref,) = op.operands
+    origin = strip_views(memref).op
+    if origin is not None and origin.opdef is ops.alloc and on_stack(origin):
+        return
+    attributes = f'{SUPPORT} allockind("free") "alloc-family"="adc"'
+    e.module.declare("adc_free", f"declare void @adc_free(ptr, ptr allocptr) {attributes}")
+    e.do(f"call void @adc_free(ptr %ctx, ptr {e.memref(memref).ptr})")
+
+
+def grow(e: FunctionEmitter, op: Op) -> None:
+    """The capacity at least doubles, so that the copying is linear in the final size."""
+    memref, subscript = op.operands
+    old, wanted = e.memref(memref), e.scalar(subscript)
+    size = scalar_bytes(_element(memref))
+    e.module.declare("adc_grow", f"declare ptr @adc_grow(ptr, ptr, i64) {SUPPORT}")
+    e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
+    before = e.label
+    enlarge, done = e.new_label(), e.new_label()
+    room = e.let(f"icmp slt i64 {wanted}, {old.extents[0]}")
+    e.branch_if(room, done, enlarge, e.likely(True))
+    e.begin(enlarge)
+    twice = e.let(f"shl i64 {old.extents[0]}, 1")
+    needed = e.let(f"add i64 {wanted}, 1")
+    least = e.let(f"call i64 @llvm.smax.i64(i64 {needed}, i64 {max(1, 4096 // size)})")
+    extent = e.let(f"call i64 @llvm.smax.i64(i64 {twice}, i64 {least})")
+    total = e.multiply(extent, str(size))
+    ptr = e.let(f"call ptr @adc_grow(ptr %ctx, ptr {old.ptr}, i64 {total})")
+    have = e.let(f"icmp ne ptr {ptr}, null")
+    e.trap_unless(have, Site("MemoryError", _MEMORY, op.loc, (index,)), [total])
+    after = e.label
+    e.branch(done)
+    e.begin(done)
+    new_ptr = e.let(f"phi ptr [{old.ptr}, %{before}], [{ptr}, %{after}]")
+    new_extent = e.let(f"phi i64 [{old.extents[0]}, %{before}], [{extent}, %{after}]")
+    e.env[op.result] = Descriptor(new_ptr, (new_extent,), old.strides)
+
+
+# Views ----------------------------------------------------------------------------------------------------------------
+
+
+def dim(e: FunctionEmitter, op: Op) -> None:
+    e.env[op.result] = e.memref(op.operands[0]).extents[op.attrs["dim"]]
+
+
+def subview(e: FunctionEmitter, op: Op) -> None:
+    source, given = op.operands[0], e.scalars(op.operands[1:])
+    old, rank = e.memref(source), len(op.operands) // 3
+    offsets, sizes, steps = given[:rank], given[rank : 2 * rank], given[2 * rank :]
+    distance = "0"
+    for start, stride in zip(offsets, old.strides, strict=True):
+        distance = e.add(distance, e.multiply(start, stride))
+    ptr = old.ptr if distance == "0" else _advance(e, old.ptr, _element(source), distance)
+    kept = [k for k in range(rank) if k not in op.attrs["dropped"]]
+    t = op.result.type
+    assert isinstance(t, MemRefType) and t.strides is not None
+    strides = tuple(
+        str(static) if static is not None else e.multiply(old.strides[k], steps[k])
+        for k, static in zip(kept, t.strides, strict=True)
+    )
+    extents = tuple(sizes[k] if e_static is None else str(e_static) for k, e_static in zip(kept, t.shape, strict=True))
+    e.env[op.result] = Descriptor(ptr, extents, strides)
+
+
+def transpose(e: FunctionEmitter, op: Op) -> None:
+    old, permutation = e.memref(op.operands[0]), op.attrs["permutation"]
+    e.env[op.result] = Descriptor(
+        old.ptr, tuple(old.extents[p] for p in permutation), tuple(old.strides[p] for p in permutation)
+    )
+
+
+def cast(e: FunctionEmitter, op: Op) -> None:
+    e.env[op.result] = e.memref(op.operands[0])
+
+
+def select(e: FunctionEmitter, op: Op) -> None:
+    """One memref or another: each part of it."""
+    condition, t = e.scalar(op.operands[0]), op.result.type
+    parts = [carried_values(e[v], t) for v in op.operands[1:]]
+    chosen = [
+        x if x == y else e.let(f"select i1 {condition}, {kind} {x}, {kind} {y}")
+        for kind, x, y in zip(carried_types(t), *parts, strict=True)
+    ]
+    e.env[op.result] = e.rebuild(t, chosen)
+
+
+# Whole arrays ---------------------------------------------------------------------------------------------------------
+
+
+def fill(e: FunctionEmitter, op: Op) -> None:
+    value, target = op.operands
+    t, memref, suffix = target.type, e.memref(target), metadata(e, target)
+    assert isinstance(t, MemRefType)
+    operand = e[value]
+
+    def write_one(address: str) -> None:
+        write(e, address, t.element, operand, suffix)
+
+    if t.strides is not None:
+        _each(e, memref, t.element, write_one)
+        return
+    count = "1"
+    for extent in memref.extents:
+        count = e.multiply(count, extent)
+    byte = _fill_byte(operand, t.element)
+    if byte is None:
+        _each(e, Descriptor(memref.ptr, (count,), ("1",)), t.element, write_one)
+        return
+    if t.element == i1 and operand not in ("true", "false"):
+        byte = e.let(f"zext i1 {operand} to i8")
+    e.module.declare("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
+    total = e.multiply(count, str(scalar_bytes(t.element)))
+    e.do(
+        f"call void @llvm.memset.p0.i64(ptr align {alignment(t.element)} {memref.ptr}, i8 {byte}, i64 {total}, "
+        f"i1 false){suffix}"
+    )
+
+
+def _fill_byte(value: Operand, element: Type) -> str | None:
+    """The byte that repeated gives the value, if there is one."""
+    if element == i1:
+        return {"true": "1", "false": "0"}.get(str(value), "")
+    if isinstance(element, MemRefType):
+        return None
+    return "0" if value == literal(0, element) else None
+
+
+def _each(e: FunctionEmitter, memref: Descriptor, element: Type, visit: Callable[[str], None]) -> None:
+    """``visit(address)`` for every element, in loops over the dimensions."""
+
+    def nest(k: int, ptr: str) -> None:
+        if k == len(memref.extents):
+            visit(ptr)
+            return
+        with counted_loop(e, memref.extents[k]) as i:
+            nest(k + 1, _advance(e, ptr, element, e.multiply(i, memref.strides[k], "nsw "), "inbounds "))
+
+    nest(0, memref.ptr)
+
+
+def copy(e: FunctionEmitter, op: Op) -> None:
+    """Rows that are contiguous on both sides are copied as one piece; the whole, if both are C-contiguous."""
+    source, target = op.operands
+    from_, to = e.memref(source), e.memref(target)
+    element, rank = _element(source), len(from_.extents)
+    size = scalar_bytes(element)
+    assert isinstance(source.type, MemRefType) and isinstance(target.type, MemRefType)
+    whole = source.type.strides is None and target.type.strides is None
+    row = rank > 0 and from_.strides[-1] == to.strides[-1] == "1"
+    loops = 0 if whole else rank - 1 if row else rank
+    # One call moves both, so it can carry what is known of neither alone.
+    e.module.declare("llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+    align = alignment(element)
+
+    def nest(k: int, here: str, there: str) -> None:
+        if k < loops:
+            with counted_loop(e, to.extents[k]) as i:
+                nest(
+                    k + 1,
+                    _advance(e, here, element, e.multiply(i, from_.strides[k], "nsw "), "inbounds "),
+                    _advance(e, there, element, e.multiply(i, to.strides[k], "nsw "), "inbounds "),
+                )
+            return
+        if row or whole or isinstance(element, MemRefType):
+            total = str(size)
+            for extent in to.extents[k:]:
+                total = e.multiply(total, extent)
+            e.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align {align} {there}, ptr align {align} {here}, i64 {total}, "
+                 "i1 false)")
+            return
+        kind = memory_type(element)
+        value = e.let(f"load {kind}, ptr {here}, align {align}{e.scopes.suffix(source)}")
+        e.do(f"store {kind} {value}, ptr {there}, align {align}{e.scopes.suffix(target)}")
+
+    nest(0, from_.ptr, to.ptr)
+
+
+# Records --------------------------------------------------------------------------------------------------------------
+
+
+def pack(e: FunctionEmitter, op: Op) -> None:
+    size = sum(max(8, scalar_bytes(v.type)) for v in op.operands)
+    ptr = allocate_bytes(e, op, str(max(8, size)))
+    position = 0
+    for value in op.operands:
+        place = e.let(f"getelementptr inbounds i8, ptr {ptr}, i64 {position}")
+        write(e, place, value.type, e[value], "")
+        position += max(8, scalar_bytes(value.type))
+    e.env[op.result] = ptr
+
+
+def unpack(e: FunctionEmitter, op: Op) -> None:
+    ptr, position = e.scalar(op.operands[0]), 0
+    for result in op.results:
+        place = e.let(f"getelementptr inbounds i8, ptr {ptr}, i64 {position}")
+        e.env[result] = read(e, place, result.type, "")
+        position += max(8, scalar_bytes(result.type))

@@ -1,0 +1,65 @@
+"""Every operation and its lowering. Terminators are lowered by the operation or function that they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adc.backend.lowering import lower_control as control
+from adc.backend.lowering import lower_memory as memory
+from adc.backend.lowering import parallel
+from adc.backend.lowering.lower_emitter import FunctionEmitter
+from adc.backend.lowering.scalar_lowerings import SCALARS
+from adc.backend.lowering.scalar_lowerings import Lowering as ScalarLowering
+from adc.ir import ops
+from adc.ir.core import Op
+from adc.ir.opdef import OpDef
+from adc.ir.types import MemRefType
+
+Lowering = Callable[[FunctionEmitter, Op], None]
+
+
+def _scalar(lowering: ScalarLowering) -> Lowering:
+    def lower(e: FunctionEmitter, op: Op) -> None:
+        env = e.env
+        env[op.result] = lowering(e, op, *[env.get(v) or e[v] for v in op.operands])
+
+    return lower
+
+
+def _select(e: FunctionEmitter, op: Op) -> None:
+    if isinstance(op.result.type, MemRefType):
+        memory.select(e, op)
+    else:
+        e.env[op.result] = SCALARS[ops.select](e, op, *e.scalars(op.operands))
+
+
+LOWERINGS: dict[OpDef, Lowering] = {definition: _scalar(lowering) for definition, lowering in SCALARS.items()}
+LOWERINGS |= {
+    ops.select: _select,
+    # memref
+    ops.alloc: memory.alloc,
+    ops.dealloc: memory.dealloc,
+    ops.dim: memory.dim,
+    ops.load: memory.load,
+    ops.store: memory.store,
+    ops.subview: memory.subview,
+    ops.transpose: memory.transpose,
+    ops.cast: memory.cast,
+    ops.copy: memory.copy,
+    ops.fill: memory.fill,
+    # scf
+    ops.for_: control.for_,
+    ops.while_: control.while_,
+    ops.if_: control.if_,
+    ops.parallel: parallel.parallel,
+    # func
+    ops.call: control.call,
+    # adc
+    ops.bound: control.bound,
+    ops.assert_: control.assert_,
+    ops.accumulate: memory.accumulate,
+    ops.undef: control.undef,
+    ops.grow: memory.grow,
+    ops.pack: memory.pack,
+    ops.unpack: memory.unpack,
+}

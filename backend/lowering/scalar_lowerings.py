@@ -1,0 +1,298 @@
+"""How each scalar operation is written in LLVM IR, in the order of ``adc.ir.ops``.
+
+A lowering is given the function's emitter, the operation and its operands as LLVM values, and returns the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adc.backend.lowering import vectormath
+from adc.backend.lowering.lower_emitter import FunctionEmitter
+from adc.backend.lowering.lower_helpers import integer_power, polygamma_function
+from adc.backend.lowering.lower_types import literal, register_type
+from adc.ir import ops
+from adc.ir.core import Op
+from adc.ir.opdef import OpDef
+from adc.ir.types import FloatType, IntType, Type
+
+Lowering = Callable[..., str]
+
+
+def _kind(op: Op) -> str:
+    return register_type(op.result.type)
+
+
+def _flags(op: Op) -> str:
+    return "reassoc contract " if op.attrs.get("fastmath") == "reassoc" else "contract "
+
+
+def _float(instruction: str) -> Lowering:
+    """A float instruction, which may be contracted to a fused one."""
+    return lambda e, op, *xs: e.let(f"{instruction} {_flags(op)}{_kind(op)} {', '.join(xs)}")
+
+
+def _integer(instruction: str) -> Lowering:
+    return lambda e, op, x, y: e.let(f"{instruction} {_kind(op)} {x}, {y}")
+
+
+def _intrinsic(name: str, suffix: str = "") -> Lowering:
+    """An LLVM intrinsic that takes operands of the result's type; ``suffix`` is a further argument."""
+
+    def lower(e: FunctionEmitter, op: Op, *xs: str) -> str:
+        kind = _kind(op)
+        mangled = f"{name}.{'f' + str(op.result.type.width) if isinstance(op.result.type, FloatType) else kind}"
+        types, given = [kind] * len(xs), [f"{kind} {x}" for x in xs]
+        if suffix:
+            types.append(suffix.split()[0])
+            given.append(suffix)
+        e.module.declare(mangled, f"declare {kind} @{mangled}({', '.join(types)})")
+        flags = "contract " if op.result.type.is_float else ""
+        return e.let(f"call {flags}{kind} @{mangled}({', '.join(given)})")
+
+    return lower
+
+
+def _library(name: str) -> Lowering:
+    """A function of C's mathematics library, by its name for doubles."""
+    return lambda e, op, *xs: vectormath.call(e, name, op.result.type, xs)
+
+
+def _cast(instruction: str) -> Lowering:
+    return lambda e, op, x: e.let(f"{instruction} {register_type(op.operands[0].type)} {x} to {_kind(op)}")
+
+
+def _constant(e: FunctionEmitter, op: Op) -> str:
+    return literal(op.attrs["value"], op.result.type)
+
+
+def _compare(instruction: str) -> Lowering:
+    return lambda e, op, x, y: e.let(
+        f"{instruction} {op.attrs['predicate']} {register_type(op.operands[0].type)} {x}, {y}"
+    )
+
+
+def _select(e: FunctionEmitter, op: Op, condition: str, x: str, y: str) -> str:
+    kind = _kind(op)
+    return e.let(f"select i1 {condition}, {kind} {x}, {kind} {y}")
+
+
+# Integer division. LLVM leaves division by zero and of the least number by -1 undefined, also where it was moved out of
+# a branch that guards it. So -1 and 0 never reach the divider.
+
+
+def _known(y: str) -> int | None:
+    return int(y) if y.lstrip("-").isdigit() else None
+
+
+def _divide(e: FunctionEmitter, op: Op, x: str, y: str) -> tuple[str, str]:
+    """Quotient towards zero and remainder."""
+    kind, divisor = _kind(op), _known(y)
+    if divisor is not None and divisor not in (0, -1):
+        return e.let(f"sdiv {kind} {x}, {y}"), e.let(f"srem {kind} {x}, {y}")
+    shifted = e.let(f"add {kind} {y}, 1")
+    special = e.let(f"icmp ult {kind} {shifted}, 2")
+    safe = e.let(f"select i1 {special}, {kind} 1, {kind} {y}")
+    negated = e.let(f"sub {kind} 0, {x}")
+    quotient, remainder = e.let(f"sdiv {kind} {x}, {safe}"), e.let(f"srem {kind} {x}, {safe}")
+    return e.let(f"select i1 {special}, {kind} {negated}, {kind} {quotient}"), remainder
+
+
+def _divsi(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+    return _divide(e, op, x, y)[0]
+
+
+def _remsi(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+    return _divide(e, op, x, y)[1]
+
+
+def _rounded_division(step: str, sign: str) -> Lowering:
+    """Division rounded down or up: the quotient towards zero, corrected where there is a remainder of that sign."""
+
+    def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+        kind, divisor = _kind(op), _known(y)
+        if step == "-1" and divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
+            return e.let(f"ashr {kind} {x}, {divisor.bit_length() - 1}")
+        quotient, remainder = _divide(e, op, x, y)
+        inexact = e.let(f"icmp ne {kind} {remainder}, 0")
+        signs = e.let(f"xor {kind} {remainder}, {y}")
+        wrong = e.let(f"icmp {sign} {kind} {signs}, {'0' if sign == 'slt' else '-1'}")
+        correct = e.let(f"and i1 {inexact}, {wrong}")
+        corrected = e.let(f"add {kind} {quotient}, {step}")
+        return e.let(f"select i1 {correct}, {kind} {corrected}, {kind} {quotient}")
+
+    return lower
+
+
+def _shl(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+    kind, width = _kind(op), _width(op.result.type)
+    amount = _known(y)
+    if amount is not None:
+        return e.let(f"shl {kind} {x}, {y}") if 0 <= amount < width else "0"
+    inside = e.let(f"icmp ult {kind} {y}, {width}")
+    safe = e.let(f"select i1 {inside}, {kind} {y}, {kind} 0")
+    shifted = e.let(f"shl {kind} {x}, {safe}")
+    return e.let(f"select i1 {inside}, {kind} {shifted}, {kind} 0")
+
+
+def _shrsi(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+    kind, width = _kind(op), _width(op.result.type)
+    inside = e.let(f"icmp ult {kind} {y}, {width}")
+    safe = e.let(f"select i1 {inside}, {kind} {y}, {kind} {width - 1}")
+    return e.let(f"ashr {kind} {x}, {safe}")
+
+
+def _width(t: Type) -> int:
+    return t.width if isinstance(t, IntType) else 64
+
+
+def _fptosi(e: FunctionEmitter, op: Op, x: str) -> str:
+    """Saturating: LLVM's plain conversion is undefined out of range."""
+    source, target = op.operands[0].type, _kind(op)
+    assert isinstance(source, FloatType)
+    name = f"llvm.fptosi.sat.{target}.f{source.width}"
+    kind = register_type(source)
+    e.module.declare(name, f"declare {target} @{name}({kind})")
+    return e.let(f"call {target} @{name}({kind} {x})")
+
+
+def _index_cast(sign: str) -> Lowering:
+    def lower(e: FunctionEmitter, op: Op, x: str) -> str:
+        before, after = _width(op.operands[0].type), _width(op.result.type)
+        if before == after:
+            return x
+        instruction = "trunc" if after < before else sign
+        return e.let(f"{instruction} i{before} {x} to i{after}")
+
+    return lower
+
+
+def _rsqrt(e: FunctionEmitter, op: Op, x: str) -> str:
+    root = _intrinsic("llvm.sqrt")(e, op, x)
+    return e.let(f"fdiv {_kind(op)} {literal(1.0, op.result.type)}, {root}")
+
+
+def _fpowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
+    """A power with an integer exponent: by multiplication if the exponent is known and small, else pow."""
+    kind, t, exponent = _kind(op), op.result.type, _known(n)
+    if exponent is None or not -3 <= exponent <= 3:
+        # The float nearest to a large odd exponent is even, so the sign is found apart.
+        integer = register_type(op.operands[1].type)
+        wide = e.let(f"sitofp {integer} {n} to {kind}")
+        size = vectormath.call(e, "pow", t, [_intrinsic("llvm.fabs")(e, op, x), wide])
+        odd = e.let(f"trunc {integer} {n} to i1") if integer != "i1" else n
+        sign = e.let(f"select i1 {odd}, {kind} {x}, {kind} {literal(1.0, t)}")
+        return _intrinsic("llvm.copysign")(e, op, size, sign)
+    if exponent == 0:
+        return literal(1.0, t)
+    power = x
+    for _ in range(abs(exponent) - 1):
+        power = e.let(f"fmul {kind} {power}, {x}")
+    return power if exponent > 0 else e.let(f"fdiv {kind} {literal(1.0, t)}, {power}")
+
+
+def _ipowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
+    kind, exponent = _kind(op), _known(n)
+    if exponent is not None and 1 <= exponent <= 4:
+        power = x
+        for _ in range(exponent - 1):
+            power = e.let(f"mul {kind} {power}, {x}")
+        return power
+    return e.let(f"call {kind} @{integer_power(e.module, kind)}({kind} {x}, {kind} {n})")
+
+
+def _polygamma(e: FunctionEmitter, op: Op, x: str) -> str:
+    """In double precision, whatever the type."""
+    name = polygamma_function(e.module, op.attrs["order"])
+    if op.result.type.is_float and _kind(op) == "float":
+        x = e.let(f"fpext float {x} to double")
+    result = e.let(f"call double @{name}(double {x})")
+    return result if _kind(op) == "double" else e.let(f"fptrunc double {result} to float")
+
+
+SCALARS: dict[OpDef, Lowering] = {
+    # arith: constants, float arithmetic
+    ops.constant: _constant,
+    ops.addf: _float("fadd"),
+    ops.subf: _float("fsub"),
+    ops.mulf: _float("fmul"),
+    ops.divf: _float("fdiv"),
+    ops.negf: _float("fneg"),
+    ops.remf: _library("fmod"),
+    ops.maximumf: _intrinsic("llvm.maximum"),
+    ops.minimumf: _intrinsic("llvm.minimum"),
+    ops.maxnumf: _intrinsic("llvm.maximumnum"),
+    ops.minnumf: _intrinsic("llvm.minimumnum"),
+    ops.cmpf: _compare("fcmp"),
+    ops.select: _select,
+    # arith: integers
+    ops.addi: _integer("add"),
+    ops.subi: _integer("sub"),
+    ops.muli: _integer("mul"),
+    ops.divsi: _divsi,
+    ops.remsi: _remsi,
+    ops.floordivsi: _rounded_division("-1", "slt"),
+    ops.ceildivsi: _rounded_division("1", "sgt"),
+    ops.andi: _integer("and"),
+    ops.ori: _integer("or"),
+    ops.xori: _integer("xor"),
+    ops.shli: _shl,
+    ops.shrsi: _shrsi,
+    ops.maxsi: _intrinsic("llvm.smax"),
+    ops.minsi: _intrinsic("llvm.smin"),
+    ops.cmpi: _compare("icmp"),
+    # arith: casts
+    ops.extf: _cast("fpext"),
+    ops.truncf: _cast("fptrunc"),
+    ops.sitofp: _cast("sitofp"),
+    ops.uitofp: _cast("uitofp"),
+    ops.fptosi: _fptosi,
+    ops.extsi: _cast("sext"),
+    ops.extui: _cast("zext"),
+    ops.trunci: _cast("trunc"),
+    ops.index_cast: _index_cast("sext"),
+    ops.index_castui: _index_cast("zext"),
+    # math
+    ops.sin: _library("sin"),
+    ops.cos: _library("cos"),
+    ops.tan: _library("tan"),
+    ops.asin: _library("asin"),
+    ops.acos: _library("acos"),
+    ops.atan: _library("atan"),
+    ops.sinh: _library("sinh"),
+    ops.cosh: _library("cosh"),
+    ops.tanh: _library("tanh"),
+    ops.asinh: _library("asinh"),
+    ops.acosh: _library("acosh"),
+    ops.atanh: _library("atanh"),
+    ops.atan2: _library("atan2"),
+    ops.exp: _library("exp"),
+    ops.exp2: _library("exp2"),
+    ops.expm1: _library("expm1"),
+    ops.log: _library("log"),
+    ops.log2: _library("log2"),
+    ops.log10: _library("log10"),
+    ops.log1p: _library("log1p"),
+    ops.sqrt: _intrinsic("llvm.sqrt"),
+    ops.rsqrt: _rsqrt,
+    ops.cbrt: _library("cbrt"),
+    ops.powf: _library("pow"),
+    ops.fpowi: _fpowi,
+    ops.ipowi: _ipowi,
+    ops.erf: _library("erf"),
+    ops.erfc: _library("erfc"),
+    ops.fma: _intrinsic("llvm.fma"),
+    ops.copysign: _intrinsic("llvm.copysign"),
+    ops.absf: _intrinsic("llvm.fabs"),
+    ops.absi: _intrinsic("llvm.abs", "i1 false"),
+    ops.floor: _intrinsic("llvm.floor"),
+    ops.ceil: _intrinsic("llvm.ceil"),
+    ops.trunc: _intrinsic("llvm.trunc"),
+    ops.round_: _intrinsic("llvm.round"),
+    ops.roundeven: _intrinsic("llvm.roundeven"),
+    ops.hypot: _library("hypot"),
+    ops.lgamma: _library("lgamma"),
+    ops.tgamma: _library("tgamma"),
+    ops.polygamma: _polygamma,
+    ops.remainder: _library("remainder"),
+}

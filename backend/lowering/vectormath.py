@@ -1,0 +1,62 @@
+"""Calls of C's mathematics library, and the vector variants of it that glibc's libmvec has.
+
+LLVM's loop vectoriser replaces a scalar call by a vector one if the callee's declaration lists it in
+``"vector-function-abi-variant"`` (names by the x86 vector function ABI) and the variant is declared in the module.
+Where there is no variant the call stays scalar. errno is nobody's business here, so the calls are pure.
+libmvec's functions are accurate to 4 ulp, libm's to 1 or 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from adc.backend.lowering.lower_types import register_type
+from adc.backend.target import Target, libmvec_exports
+from adc.ir.types import FloatType, Type
+
+if TYPE_CHECKING:
+    from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
+
+_PURE = "nounwind willreturn memory(none)"
+
+
+def call(emitter: FunctionEmitter, name: str, t: Type, operands: Sequence[str]) -> str:
+    """Call a function of libm, named as for doubles, on values of type ``t``."""
+    assert isinstance(t, FloatType)
+    kind = register_type(t)
+    symbol = name if t.width == 64 else f"{name}f"
+    emitter.library_calls += 1
+    declare(emitter.module, symbol, t, len(operands))
+    given = ", ".join(f"{kind} {x}" for x in operands)
+    return emitter.let(f"call {kind} @{symbol}({given})")
+
+
+def declare(module: ModuleEmitter, symbol: str, t: FloatType, arity: int) -> None:
+    """Declare a libm function and its vector variants."""
+    if symbol in module.declarations:
+        return
+    kind = register_type(t)
+    found = variants(module.target, symbol, t.width, arity)
+    attributes = _PURE
+    if found:
+        listed = ",".join(f"{variant}({variant})" for variant, _ in found)
+        attributes += f' "vector-function-abi-variant"="{listed}"'
+    number = module.attributes(attributes)
+    module.declare(symbol, f"declare {kind} @{symbol}({', '.join([kind] * arity)}) {number}")
+    pure = module.attributes(_PURE)
+    for variant, lanes in found:
+        vector = f"<{lanes} x {kind}>"
+        module.declare(variant, f"declare {vector} @{variant}({', '.join([vector] * arity)}) {pure}")
+        module.used[variant] = None
+
+
+def variants(target: Target, symbol: str, width: int, arity: int) -> list[tuple[str, int]]:
+    """Names and lane counts of the vector variants that the target's registers and libmvec offer."""
+    found = []
+    for letter, bits in target.vector_classes:
+        lanes = bits // width
+        name = f"_ZGV{letter}N{lanes}{'v' * arity}_{symbol}"
+        if libmvec_exports(name):
+            found.append((name, lanes))
+    return found

@@ -1,0 +1,67 @@
+"""Attributes of values: extents and methods of arrays, members of modules."""
+
+from __future__ import annotations
+
+from adc.frontend import abstract, subscripts
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.methods import METHODS
+from adc.frontend.names import attribute_of
+from adc.frontend.values import (
+    AbstractValue,
+    Array,
+    Dim,
+    Lazy,
+    Method,
+    Scalar,
+    Static,
+    Tuple,
+    describe_type,
+    dim_value,
+    static_dim,
+)
+from adc.ir import ops
+from adc.ir.builder import current_loc
+from adc.ir.types import i64
+
+
+def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
+    """``owner.name``."""
+    if isinstance(owner, Array | Lazy):
+        return _of_array(frame, owner, name)
+    if isinstance(owner, Static):
+        return attribute_of(frame, owner.value, name)
+    if isinstance(owner, Scalar) and name in ("real",):
+        return owner
+    raise refuse(current_loc(), f"{describe_type(owner)} has no attribute '{name}' here")
+
+
+def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
+    if name == "shape":
+        return Tuple(tuple(extent(d) for d in owner.dims))
+    if name == "ndim":
+        return Static(owner.rank)
+    if name == "size":
+        return size(owner.dims)
+    if name == "dtype":
+        return Static(abstract.numpy_dtype(owner.dtype))
+    if name == "T":
+        return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
+    if name in METHODS:
+        return Method(owner, name)
+    known = ", ".join(["shape", "size", "ndim", "dtype", "T", *sorted(METHODS)])
+    raise refuse(current_loc(), f"arrays have no attribute '{name}' here", f"supported are {known}")
+
+
+def extent(d: Dim) -> AbstractValue:
+    """An extent as a Python int."""
+    known = static_dim(d)
+    return Static(known) if known is not None else Scalar(dim_value(d), i64)
+
+
+def size(dims: tuple[Dim, ...]) -> AbstractValue:
+    """The number of elements."""
+    total: Dim = 1
+    for d in dims:
+        total = d if total == 1 and isinstance(total, int) else ops.muli(dim_value(total), dim_value(d))
+    return extent(total)

@@ -1,0 +1,233 @@
+"""Python's built-in functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adc.frontend import arrays, scalars, subscripts
+from adc.frontend.convert import as_scalar, convert, kind
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries import reductions
+from adc.frontend.libraries.attributes import extent
+from adc.frontend.loops import make_range
+from adc.frontend.marker import prange
+from adc.frontend.merge import Clash, coerce, describe, join
+from adc.frontend.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of
+from adc.frontend.values import (
+    AbstractValue,
+    Array,
+    Closure,
+    Lazy,
+    Method,
+    Range,
+    Scalar,
+    Static,
+    Tuple,
+    describe_type,
+    is_array,
+    is_static_number,
+)
+from adc.ir import ops
+from adc.ir.builder import current_loc
+from adc.ir.types import Type, f32, f64, i1, i64
+
+
+def _abs(frame: Frame, x: AbstractValue) -> AbstractValue:
+    def scalar(x: AbstractValue) -> AbstractValue:
+        known = fold(abs, [x])
+        if known is not None:
+            return known
+        s = as_scalar(x)
+        if kind(s.dtype) == 2:
+            return Scalar(ops.absf(s.value), s.dtype, s.weak)
+        if s.dtype == i1:
+            return Scalar(convert(s, i64), i64) if s.weak else s
+        return Scalar(ops.absi(s.value), s.dtype, s.weak)
+
+    return apply("abs", scalar, x)
+
+
+def _extremum(name: str, symbol: str) -> Rule:
+    """min and max of numbers, in Python's order of comparison: a NaN among them wins or loses by its place."""
+
+    def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        no_keywords(name, kwargs)
+        items = list(args)
+        if len(items) == 1:
+            if is_array(items[0]):
+                raise refuse(current_loc(), f"{name}() of an array is not supported", f"use np.{name}(x)")
+            if not isinstance(items[0], Tuple):
+                raise refuse(current_loc(), f"{name}() takes numbers or a tuple, not {describe_type(items[0])}")
+            items = list(items[0].items)
+        if not items:
+            raise refuse(current_loc(), f"{name}() of nothing")
+        need_numbers(name, items, f"use np.{name}imum on arrays")
+        best = items[0]
+        for item in items[1:]:
+            best = _choose(scalars.binary(symbol, item, best), item, best)
+        return best
+
+    return rule
+
+
+def _choose(condition: AbstractValue, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    known = scalars.truth(condition)
+    if isinstance(known, bool):
+        return a if known else b
+    try:
+        spec = join(describe(a), describe(b))
+    except Clash as clash:
+        message = f"{describe_type(a)} and {describe_type(b)} cannot be chosen between: {clash}"
+        raise refuse(current_loc(), message, "convert one of the two") from None
+    x, y = coerce(as_scalar(a), spec), coerce(as_scalar(b), spec)
+    assert isinstance(x, Scalar) and isinstance(y, Scalar)
+    return Scalar(ops.select(known, x.value, y.value), x.dtype, x.weak)
+
+
+def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) -> AbstractValue:
+    need_numbers("round", [x], "use np.round on arrays")
+    places = static_of(digits, "the number of digits")
+    if is_static_number(x):
+        return Static(round(x.value, places))  # type: ignore[attr-defined]
+    s = as_scalar(x)
+    if kind(s.dtype) < 2:
+        return Scalar(convert(s, i64), i64)
+    if places is not None:
+        raise refuse(current_loc(), "round() to digits is not supported", "scale, round and scale back")
+    return Scalar(convert(Scalar(ops.roundeven(s.value), s.dtype), i64), i64)
+
+
+def cast_rule(name: str, to: Type, weak: bool, function: Any) -> Rule:
+    """``float(x)``, ``np.float32(x)`` and their kin."""
+
+    def scalar(x: AbstractValue) -> AbstractValue:
+        known = fold(function, [x])
+        return known if known is not None else Scalar(convert(as_scalar(x), to), to, weak)
+
+    def rule(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
+        if x is None:
+            return Static(function())
+        if weak and is_array(x):
+            x = _single(frame, name, x)
+        if isinstance(x, Static) and isinstance(x.value, str):
+            return Static(function(x.value))
+        return apply(name, scalar, x)
+
+    return positional(name, range(2), rule)
+
+
+def _single(frame: Frame, name: str, x: AbstractValue) -> AbstractValue:
+    value = arrays.settled(frame, x)
+    assert isinstance(value, Array)
+    if value.rank:
+        raise refuse(current_loc(), f"{name}() takes a number, not {describe_type(x)}", "subscript the array")
+    return subscripts.read(frame, value, [])
+
+
+def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
+    if isinstance(x, Array | Lazy) and x.rank:
+        return extent(x.dims[0])
+    if isinstance(x, Tuple):
+        return Static(len(x.items))
+    if isinstance(x, Static) and isinstance(x.value, str | tuple):
+        return Static(len(x.value))
+    raise refuse(current_loc(), f"{describe_type(x)} has no len()")
+
+
+def _range(parallel: bool) -> Rule:
+    name = "prange" if parallel else "range"
+
+    def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        no_keywords(name, kwargs)
+        return make_range(args, parallel)
+
+    return rule
+
+
+def _pow(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    return arrays.operate(frame, "**", x, y)
+
+
+def _divmod(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    need_numbers("divmod", [x, y], "use // and % on arrays")
+    return Tuple((scalars.binary("//", x, y), scalars.binary("%", x, y)))
+
+
+def _sum(frame: Frame, x: AbstractValue, start: AbstractValue | None = None) -> AbstractValue:
+    total: AbstractValue = Static(0) if start is None else start
+    if isinstance(x, Array | Lazy) and x.rank == 1:
+        return arrays.operate(frame, "+", total, reductions.reduce(frame, reductions.SUM, x))
+    if not isinstance(x, Tuple):
+        raise refuse(current_loc(), f"sum() of {describe_type(x)} is not supported", "use np.sum on arrays")
+    for item in x.items:
+        total = arrays.operate(frame, "+", total, item)
+    return arrays.settled(frame, total)
+
+
+_PYTHON_TYPES: dict[tuple[Type, bool], type] = {
+    (f64, True): float,
+    (i64, True): int,
+    (i1, True): bool,
+    (f64, False): np.float64,
+    (f32, False): np.float32,
+    (i64, False): np.int64,
+    (i1, False): np.bool_,
+}
+
+
+def python_type(v: AbstractValue) -> type:
+    """The Python type of a value."""
+    if isinstance(v, Static):
+        return type(v.value)
+    if isinstance(v, Scalar):
+        return _PYTHON_TYPES.get((v.dtype, v.weak), np.int32)
+    for kind_, python in ((Array, np.ndarray), (Lazy, np.ndarray), (Tuple, tuple), (Range, range)):
+        if isinstance(v, kind_):
+            return python
+    assert isinstance(v, Closure | Method)
+    return type(python_type)
+
+
+def _type(frame: Frame, x: AbstractValue) -> AbstractValue:
+    return Static(python_type(x))
+
+
+def _isinstance(frame: Frame, x: AbstractValue, classes: AbstractValue) -> AbstractValue:
+    wanted = (
+        tuple(static_of(c, "a class") for c in classes.items)
+        if isinstance(classes, Tuple)
+        else static_of(classes, "a class")
+    )
+    return Static(issubclass(python_type(x), wanted))
+
+
+def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
+    if x is None:
+        return Tuple(())
+    if isinstance(x, Tuple):
+        return x
+    raise refuse(current_loc(), f"tuple() of {describe_type(x)} is not supported")
+
+
+TABLE: dict[Any, Rule] = {
+    abs: positional("abs", 1, _abs),
+    min: _extremum("min", "<"),
+    max: _extremum("max", ">"),
+    round: positional("round", range(1, 3), _round),
+    int: cast_rule("int", i64, True, int),
+    float: cast_rule("float", f64, True, float),
+    bool: cast_rule("bool", i1, True, bool),
+    len: positional("len", 1, _len),
+    range: _range(parallel=False),
+    prange: _range(parallel=True),
+    pow: positional("pow", 2, _pow),
+    divmod: positional("divmod", 2, _divmod),
+    sum: positional("sum", range(1, 3), _sum),
+    type: positional("type", 1, _type),
+    isinstance: positional("isinstance", 2, _isinstance),
+    tuple: positional("tuple", range(2), _tuple),
+}

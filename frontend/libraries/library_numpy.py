@@ -1,0 +1,258 @@
+"""NumPy's elementwise functions, on numbers and on arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adc.frontend import scalars
+from adc.frontend.arrays import elementwise
+from adc.frontend.convert import as_scalar, convert, kind, promote
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.library_builtins import cast_rule
+from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
+from adc.frontend.rules import (
+    Rule,
+    float_dtype,
+    float_function,
+    number_function,
+    positional,
+    predicate,
+    strong,
+    ufunc,
+)
+from adc.frontend.values import AbstractValue, Scalar, Static, describe_type, is_array, is_numeric
+from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.builder import build, current_block, current_loc, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.types import f32, f64, i1, i32, i64, index
+
+_FLOAT_UNARY: dict[str, Callable[[Value], Value]] = {
+    "sin": ops.sin,
+    "cos": ops.cos,
+    "tan": ops.tan,
+    "arcsin": ops.asin,
+    "arccos": ops.acos,
+    "arctan": ops.atan,
+    "sinh": ops.sinh,
+    "cosh": ops.cosh,
+    "tanh": ops.tanh,
+    "arcsinh": ops.asinh,
+    "arccosh": ops.acosh,
+    "arctanh": ops.atanh,
+    "exp": ops.exp,
+    "exp2": ops.exp2,
+    "expm1": ops.expm1,
+    "log": ops.log,
+    "log2": ops.log2,
+    "log10": ops.log10,
+    "log1p": ops.log1p,
+    "sqrt": ops.sqrt,
+    "cbrt": ops.cbrt,
+    "fabs": ops.absf,
+    "rint": ops.roundeven,
+    "deg2rad": lambda x: ops.mulf(x, const(math.pi / 180.0, x.type)),
+    "rad2deg": lambda x: ops.mulf(x, const(180.0 / math.pi, x.type)),
+}
+_ALIASES = {
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+    "radians": "deg2rad",
+    "degrees": "rad2deg",
+}
+_FLOAT_BINARY: dict[str, Callable[..., Value]] = {
+    "arctan2": ops.atan2,
+    "hypot": ops.hypot,
+    "copysign": ops.copysign,
+}
+
+
+def _same(x: Value) -> Value:
+    return x
+
+
+def _sign_float(x: Value) -> Value:
+    zero, one = const(0.0, x.type), const(1.0, x.type)
+    nan_or_zero = ops.select(ops.cmpf(x, zero, predicate="oeq"), zero, x)
+    negative = ops.select(ops.cmpf(x, zero, predicate="olt"), ops.negf(one), nan_or_zero)
+    return ops.select(ops.cmpf(x, zero, predicate="ogt"), one, negative)
+
+
+def _sign_int(x: Value) -> Value:
+    return ops.maxsi(ops.minsi(x, const(1, index)), const(-1, index))
+
+
+def _operator(symbol: str) -> Callable[..., AbstractValue]:
+    return lambda x, y: strong(scalars.binary(symbol, x, y))
+
+
+def _minus(x: AbstractValue) -> AbstractValue:
+    return strong(scalars.unary("-", x))
+
+
+def _square(x: AbstractValue) -> AbstractValue:
+    return strong(scalars.binary("*", x, x))
+
+
+def _reciprocal(x: AbstractValue) -> AbstractValue:
+    dtype = float_dtype("np.reciprocal", [x])
+    return Scalar(ops.divf(const(1.0, dtype), convert(as_scalar(x), dtype)), dtype, weak=False)
+
+
+def _fmod(x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    a, b = as_scalar(x), as_scalar(y)
+    dtype, _ = promote(a, b)
+    if kind(dtype) < 2:
+        raise refuse(current_loc(), "np.fmod() of integers is not supported", "use % or math.fmod")
+    return Scalar(ops.remf(convert(a, dtype), convert(b, dtype)), dtype, weak=False)
+
+
+def _logical(symbol: str) -> Callable[..., AbstractValue]:
+    def scalar(x: AbstractValue, y: AbstractValue) -> AbstractValue:
+        a, b = (Scalar(convert(as_scalar(v), i1), i1, weak=False) for v in (x, y))
+        return scalars.binary(symbol, a, b)
+
+    return scalar
+
+
+def _logical_not(x: AbstractValue) -> AbstractValue:
+    return Scalar(scalars.logical_not(convert(as_scalar(x), i1)), i1, weak=False)
+
+
+def _heaviside(x: AbstractValue, at_zero: AbstractValue) -> AbstractValue:
+    dtype = float_dtype("np.heaviside", [x, at_zero])
+    p, q = convert(as_scalar(x), dtype), convert(as_scalar(at_zero), dtype)
+    zero, one = const(0.0, dtype), const(1.0, dtype)
+    positive = ops.select(ops.cmpf(p, zero, predicate="ogt"), one, ops.select(is_nan(p), p, q))
+    return Scalar(ops.select(ops.cmpf(p, zero, predicate="olt"), zero, positive), dtype, weak=False)
+
+
+def _where(frame: Frame, condition: AbstractValue, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    """Elements of ``x`` or ``y``."""
+    for v in (condition, x, y):
+        if not (is_array(v) or is_numeric(v)):
+            raise refuse(current_loc(), f"np.where() takes numbers and arrays, not {describe_type(v)}")
+    if any(is_array(v) for v in (condition, x, y)):
+        return elementwise(_chosen, condition, x, y, deferred=True)
+    return _chosen(*(partial(_given, v) for v in (condition, x, y)))
+
+
+def _given(v: AbstractValue) -> AbstractValue:
+    return v
+
+
+def _chosen(
+    condition: Callable[[], AbstractValue], x: Callable[[], AbstractValue], y: Callable[[], AbstractValue]
+) -> Scalar:
+    """What is not chosen of an array expression is not evaluated: it may have no value there, nor a derivative."""
+    test = convert(as_scalar(condition()), i1)
+    blocks = Block(), Block()
+    values: list[Scalar] = []
+    for block, operand in zip(blocks, (x, y), strict=True):
+        with insert_at(block):
+            values.append(as_scalar(operand()))
+    dtype, _ = promote(*values)
+    results: list[Value] = []
+    for block, value in zip(blocks, values, strict=True):
+        with insert_at(block):
+            results.append(convert(value, dtype))
+    if all(op.opdef in _HARMLESS for block in blocks for op in block.ops):
+        for block in blocks:
+            for op in block.ops:
+                current_block().append(op)
+        return Scalar(ops.select(test, *results), dtype, weak=False)
+    for block, result in zip(blocks, results, strict=True):
+        with insert_at(block):
+            build(ops.yield_, [result])
+    chosen = build(ops.if_, [test], result_types=[results[0].type], regions=blocks).result
+    return Scalar(chosen, dtype, weak=False)
+
+
+_HARMLESS = frozenset({ops.load, ops.constant, ops.index_cast, ops.sitofp, ops.extf, ops.select, ops.cmpi})
+
+
+def _clip(
+    frame: Frame, x: AbstractValue, low: AbstractValue | None = None, high: AbstractValue | None = None
+) -> AbstractValue:
+    result = x
+    for bound, rule in ((low, TABLE[np.maximum]), (high, TABLE[np.minimum])):
+        if bound is not None and not (isinstance(bound, Static) and bound.value is None):
+            result = rule(frame, [result, bound], {})
+    return result
+
+
+def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) -> AbstractValue:
+    if digits is not None and not (isinstance(digits, Static) and digits.value == 0):
+        raise refuse(current_loc(), "np.round() to digits is not supported", "scale, round and scale back")
+    return TABLE[np.rint](frame, [x], {})
+
+
+def _rounding(name: str, emit: Callable[[Value], Value]) -> Rule:
+    return number_function(name, getattr(np, name), emit, _same)
+
+
+def _aliases(name: str, rule: Rule) -> dict[Any, Rule]:
+    names = [name, *(short for short, long in _ALIASES.items() if long == name)]
+    return {getattr(np, n): rule for n in names if hasattr(np, n)}
+
+
+def _truth_of(name: str, emit: Callable[[Value], Value]) -> Rule:
+    return predicate(name, getattr(np, name), emit)
+
+
+TABLE: dict[Any, Rule] = {
+    **{f: r for n, e in _FLOAT_UNARY.items() for f, r in _aliases(n, float_function(n, getattr(np, n), e)).items()},
+    **{getattr(np, n): float_function(n, getattr(np, n), e, 2) for n, e in _FLOAT_BINARY.items()},
+    np.abs: number_function("abs", np.abs, ops.absf, ops.absi),
+    np.sign: number_function("sign", np.sign, _sign_float, _sign_int),
+    np.maximum: number_function("maximum", np.maximum, ops.maximumf, ops.maxsi, 2),
+    np.minimum: number_function("minimum", np.minimum, ops.minimumf, ops.minsi, 2),
+    np.fmax: number_function("fmax", np.fmax, ops.maxnumf, ops.maxsi, 2),
+    np.fmin: number_function("fmin", np.fmin, ops.minnumf, ops.minsi, 2),
+    np.floor: _rounding("floor", ops.floor),
+    np.ceil: _rounding("ceil", ops.ceil),
+    np.trunc: _rounding("trunc", ops.trunc),
+    np.add: ufunc("add", _operator("+"), 2),
+    np.subtract: ufunc("subtract", _operator("-"), 2),
+    np.multiply: ufunc("multiply", _operator("*"), 2),
+    np.divide: ufunc("divide", _operator("/"), 2),
+    np.floor_divide: ufunc("floor_divide", _operator("//"), 2),
+    np.mod: ufunc("mod", _operator("%"), 2),
+    np.power: ufunc("power", _operator("**"), 2),
+    np.negative: ufunc("negative", _minus),
+    np.square: ufunc("square", _square),
+    np.reciprocal: ufunc("reciprocal", _reciprocal),
+    np.fmod: ufunc("fmod", _fmod, 2),
+    np.less: ufunc("less", _operator("<"), 2),
+    np.less_equal: ufunc("less_equal", _operator("<="), 2),
+    np.greater: ufunc("greater", _operator(">"), 2),
+    np.greater_equal: ufunc("greater_equal", _operator(">="), 2),
+    np.equal: ufunc("equal", _operator("=="), 2),
+    np.not_equal: ufunc("not_equal", _operator("!="), 2),
+    np.logical_and: ufunc("logical_and", _logical("&"), 2),
+    np.logical_or: ufunc("logical_or", _logical("|"), 2),
+    np.logical_xor: ufunc("logical_xor", _logical("^"), 2),
+    np.logical_not: ufunc("logical_not", _logical_not),
+    np.heaviside: ufunc("heaviside", _heaviside, 2),
+    np.isnan: _truth_of("isnan", is_nan),
+    np.isinf: _truth_of("isinf", is_inf),
+    np.isfinite: _truth_of("isfinite", is_finite),
+    np.where: positional("np.where", 3, _where),
+    np.clip: positional("np.clip", range(1, 4), _clip),
+    np.round: positional("np.round", range(1, 3), _round),
+    np.float64: cast_rule("np.float64", f64, False, np.float64),
+    np.float32: cast_rule("np.float32", f32, False, np.float32),
+    np.int64: cast_rule("np.int64", i64, False, np.int64),
+    np.int32: cast_rule("np.int32", i32, False, np.int32),
+    np.bool_: cast_rule("np.bool_", i1, False, np.bool_),
+}

@@ -1,0 +1,164 @@
+"""Methods of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from adc.frontend import arrays, nests, subscripts
+from adc.frontend.convert import as_scalar, convert, kind
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries import reductions
+from adc.frontend.libraries.creation import dtype_argument
+from adc.frontend.names import needed_int
+from adc.frontend.values import (
+    AbstractValue,
+    Array,
+    Lazy,
+    Method,
+    Scalar,
+    Static,
+    Tuple,
+    is_array,
+)
+from adc.ir import ops
+from adc.ir.builder import build, current_loc
+from adc.ir.types import Type, f64
+
+Args = Sequence[AbstractValue]
+Keywords = Mapping[str, AbstractValue]
+
+
+def copy(frame: Frame, value: Array | Lazy) -> Array:
+    """A new array with the same elements."""
+    if isinstance(value, Lazy):
+        return nests.materialise(frame, value)
+    result = nests.allocate(frame, value.dims, value.dtype)
+    build(ops.copy, [value.memref, result.memref])
+    return result
+
+
+def astype(value: Array | Lazy, dtype: Type) -> Array | Lazy:
+    """The elements converted; the array itself if they are of that dtype."""
+    if value.dtype == dtype:
+        return value
+    return arrays.elementwise(lambda x: Scalar(convert(as_scalar(x), dtype), dtype, weak=False), value)
+
+
+def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
+    """The argument ``axis``: None for all."""
+    if axis is None or (isinstance(axis, Static) and axis.value is None):
+        return None
+    items = axis.items if isinstance(axis, Tuple) else (axis,)
+    numbers = [needed_int(item) for item in items]
+    known = [n for n in numbers if n is not None]
+    if len(known) != len(numbers):
+        raise refuse(current_loc(), "the axis must be known when the function is compiled", "write it as a constant")
+    return reductions.normal_axes(known, rank)
+
+
+def cumulative_axes(axes: AbstractValue, rank: int) -> tuple[int, ...]:
+    """A permutation of all axes."""
+    found = axes_of(axes, rank)
+    if found is None or len(found) != rank:
+        raise refuse(current_loc(), f"the axes must name each of the {rank} dimensions once")
+    return found
+
+
+def reduce_with(
+    frame: Frame, r: reductions.Reduction, value: Array | Lazy, axis: AbstractValue | None
+) -> AbstractValue:
+    return reductions.reduce(frame, r, value, axes_of(axis, value.rank))
+
+
+def mean(frame: Frame, value: Array | Lazy, axis: AbstractValue | None) -> AbstractValue:
+    """The sum over the count, in float64 for integers."""
+    if kind(value.dtype) < 2:
+        value = astype(value, f64)
+    axes = axes_of(axis, value.rank)
+    total = reductions.reduce(frame, reductions.SUM, value, axes)
+    number = Scalar(ops.sitofp(reductions.count(value, axes), type=value.dtype), value.dtype, weak=False)
+    return arrays.operate(frame, "/", total, number)
+
+
+def _reduction(r: reductions.Reduction) -> Callable[..., AbstractValue]:
+    def method(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+        return reduce_with(frame, r, owner, _axis(r.name, args, kwargs))
+
+    return method
+
+
+def _axis(name: str, args: Args, kwargs: Keywords) -> AbstractValue | None:
+    if len(args) > 1 or set(kwargs) - {"axis"} or (args and kwargs):
+        raise refuse(current_loc(), f"{name}() takes an axis only")
+    return args[0] if args else kwargs.get("axis")
+
+
+def _nothing(name: str, args: Args, kwargs: Keywords) -> None:
+    if args or kwargs:
+        raise refuse(current_loc(), f"{name}() takes no arguments here")
+
+
+def _copy(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+    _nothing("copy", args, kwargs)
+    return copy(frame, owner)
+
+
+def _mean(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+    return mean(frame, owner, _axis("mean", args, kwargs))
+
+
+def _dot(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+    if len(args) != 1 or kwargs:
+        raise refuse(current_loc(), "dot() takes one array")
+    return arrays.operate(frame, "@" if is_array(args[0]) else "*", owner, args[0])
+
+
+def _fill(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+    if len(args) != 1 or kwargs or not isinstance(owner, Array):
+        raise refuse(current_loc(), "fill() takes one number")
+    arrays.store(frame, owner, args[0])
+    return Static(None)
+
+
+def _astype(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+    if len(args) != 1 or kwargs:
+        raise refuse(current_loc(), "astype() takes a dtype only")
+    return copy(frame, astype(owner, dtype_argument(args[0], f64)))
+
+
+def _item(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+    if kwargs or not isinstance(owner, Array) or len(args) != owner.rank:
+        raise refuse(current_loc(), "item() takes one subscript per dimension")
+    found = subscripts.read(frame, owner, [subscripts.Item(current_loc(), a) for a in args])
+    assert isinstance(found, Scalar)
+    return Scalar(found.value, found.dtype, weak=True)
+
+
+def _transpose(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+    if kwargs:
+        raise refuse(current_loc(), "transpose() takes axes only")
+    if not args:
+        return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
+    axes = args[0] if len(args) == 1 and isinstance(args[0], Tuple) else Tuple(tuple(args))
+    return subscripts.transpose(owner, cumulative_axes(axes, owner.rank))
+
+
+METHODS: dict[str, Callable[..., AbstractValue]] = {
+    "copy": _copy,
+    "sum": _reduction(reductions.SUM),
+    "prod": _reduction(reductions.PROD),
+    "min": _reduction(reductions.MIN),
+    "max": _reduction(reductions.MAX),
+    "mean": _mean,
+    "dot": _dot,
+    "fill": _fill,
+    "astype": _astype,
+    "item": _item,
+    "transpose": _transpose,
+}
+
+
+def call_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> AbstractValue:
+    """Call a bound method of an array."""
+    return METHODS[method.name](frame, method.owner, args, kwargs)

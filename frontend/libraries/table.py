@@ -1,0 +1,24 @@
+"""All functions that adc knows without tracing them, by the function object itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adc.frontend.libraries import library_arrays, library_builtins, library_math, library_numpy, library_reductions
+from adc.frontend.rules import Rule
+
+LIBRARY: dict[Any, Rule] = {
+    **library_math.TABLE,
+    **library_builtins.TABLE,
+    **library_numpy.TABLE,
+    **library_arrays.TABLE,
+    **library_reductions.TABLE,
+}
+
+
+def is_library(obj: Any) -> bool:
+    """Whether a rule for ``obj`` is known."""
+    try:
+        return obj in LIBRARY
+    except TypeError:  # not hashable
+        return False

@@ -1,0 +1,1 @@
+"""Reverse-mode differentiation: rules, analyses, storage plan, tape, reverse sweep."""

@@ -1,0 +1,291 @@
+"""Activity: what varies with the inputs and matters to the outputs.
+
+A float value is *active* if it depends on a chosen input and a chosen output depends on it; only active values have
+cotangents. Memory is judged by its roots (see ``adc.ir.alias``): an active root has a shadow. Both directions are
+least fixed points over the structured program; memory is treated as a whole, without regard to order.
+
+Reference: Hascoet and Pascual, The Tapenade Automatic Differentiation Tool, ACM TOMS 39(3), 2013, section 4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing, Roots
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.diagnostics import DifferentiationError
+from adc.ir.types import MemRefType
+from adc.passes.differentiation.rules import RULES
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What of a function is to be differentiated, by position.
+
+    ``varied``: arguments (floats, memrefs) that vary on entry. ``useful_results``: float results that have a cotangent.
+    ``useful_args``: memref arguments whose final contents have one. Memref results named in ``useful_results`` matter
+    by their contents.
+    """
+
+    varied: frozenset[int]
+    useful_results: frozenset[int]
+    useful_args: frozenset[int] = frozenset()
+
+
+@dataclass
+class Activity:
+    """The result of the analysis of one function."""
+
+    func: Func
+    aliasing: Aliasing
+    varied: set[Value] = field(default_factory=set)
+    useful: set[Value] = field(default_factory=set)
+    shadowed: set[Value] = field(default_factory=set)  # roots that have a shadow
+
+    def active(self, value: Value) -> bool:
+        """Whether a float value has a cotangent."""
+        return value.type.is_float and value in self.varied and value in self.useful
+
+    def has_shadow(self, memref: Value) -> bool:
+        return any(root in self.shadowed for root in self.aliasing.roots(memref))
+
+    def close_shadows(self) -> None:
+        """A root has a shadow if it is active, or if some memref may be of it and of an active root."""
+        shadowed = self.shadowed
+        shadowed |= {v for v in self.varied & self.useful if isinstance(v.type, MemRefType)}
+        groups = {self.aliasing.roots(v) for v in _memrefs(self.func) if _holds_floats(v)}
+        changed = bool(shadowed)
+        while changed:
+            changed = False
+            for roots in groups:
+                if not roots <= shadowed and not shadowed.isdisjoint(roots):
+                    shadowed |= roots
+                    changed = True
+
+    def give_shadow(self, memref: Value) -> None:
+        """Let the roots of ``memref`` have shadows, active or not."""
+        self.shadowed |= self.aliasing.roots(memref)
+        self.close_shadows()
+
+    def interface_of(self, op: Op) -> Interface:
+        """How the callee of this call is to be differentiated."""
+        varied = frozenset(
+            k
+            for k, v in enumerate(op.operands)
+            if (self.has_shadow(v) if isinstance(v.type, MemRefType) else v in self.varied)
+        )
+        results = frozenset(
+            k
+            for k, v in enumerate(op.results)
+            if (self.has_shadow(v) if isinstance(v.type, MemRefType) else self.active(v))
+        )
+        args = frozenset(
+            k
+            for k, v in enumerate(op.operands)
+            if isinstance(v.type, MemRefType)
+            and self.has_shadow(v)
+            and not self.useful.isdisjoint(self.aliasing.roots(v))
+        )
+        return Interface(varied, results, args)
+
+    def __str__(self) -> str:
+        lines = [f"activity of @{self.func.name}"]
+        for position, arg in enumerate(self.func.args):
+            if isinstance(arg.type, MemRefType):
+                state = "has a shadow" if self.has_shadow(arg) else "no shadow"
+            else:
+                state = "active" if self.active(arg) else "passive"
+            lines.append(f"  argument {position} {arg.hint or '?'}: {arg.type}: {state}")
+        count = sum(self.active(r) for op in self.func.walk() for r in op.results)
+        floats = sum(r.type.is_float for op in self.func.walk() for r in op.results)
+        lines.append(f"  {count} of {floats} float values are active")
+        return "\n".join(lines)
+
+
+def analyse(module: Module, func: Func, interface: Interface) -> Activity:
+    """Activity of ``func`` for the given inputs and outputs; calls are followed into their callees."""
+    return _Analysis(module, func, interface, ()).run()
+
+
+class _Analysis:
+    def __init__(self, module: Module, func: Func, interface: Interface, stack: tuple[str, ...]) -> None:
+        self.module = module
+        self.func = func
+        self.interface = interface
+        self.stack = (*stack, func.name)
+        self.aliasing = Aliasing(func, module)
+        self.result = Activity(func, self.aliasing)
+        self.forward: dict[tuple[str, frozenset[int]], tuple[frozenset[int], frozenset[int]]] = {}
+        self.backward: dict[tuple[str, frozenset[int], frozenset[int]], frozenset[int]] = {}
+
+    def run(self) -> Activity:
+        returned = self.func.body.terminator.operands
+        self._fixpoint(self.result.varied, [self.func.args[k] for k in self.interface.varied], self._forward)
+        outputs = [returned[k] for k in self.interface.useful_results]
+        outputs += [self.func.args[k] for k in self.interface.useful_args]
+        self._fixpoint(self.result.useful, outputs, self._backward)
+        self.result.close_shadows()
+        return self.result
+
+    def _fixpoint(self, marks: set[Value], seeds: Iterable[Value], visit: Callable[[Op], None]) -> None:
+        self.marks = marks
+        for value in seeds:
+            self._mark(value)
+        backward = visit == self._backward
+        self.changed = True
+        while self.changed:
+            self.changed = False
+            self._sweep(self.func.body, visit, backward)
+
+    def _sweep(self, block: Block, visit: Callable[[Op], None], backward: bool) -> None:
+        for op in reversed(block.ops) if backward else block.ops:
+            visit(op)
+            for region in reversed(op.regions) if backward else op.regions:
+                self._sweep(region, visit, backward)
+            if op.regions:
+                visit(op)
+
+    # Marks are float values and memory roots; a memref counts as marked when one of its roots is.
+
+    def _marked(self, value: Value) -> bool:
+        if isinstance(value.type, MemRefType):
+            return not self.marks.isdisjoint(self.aliasing.roots(value))
+        return value in self.marks
+
+    def _mark(self, value: Value) -> None:
+        if isinstance(value.type, MemRefType):
+            roots: Roots = self.aliasing.roots(value)
+            if not roots <= self.marks:
+                self.marks |= roots
+                self.changed = True
+        elif value.type.is_float and value not in self.marks:
+            self.marks.add(value)
+            self.changed = True
+
+    def _flow(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
+        """Values passed on between regions; memrefs flow through their roots."""
+        for source, target in zip(sources, targets, strict=True):
+            if source.type.is_float and source in self.marks:
+                self._mark(target)
+
+    # Forward: what varies --------------------------------------------------------------------------------------------
+
+    def _forward(self, op: Op) -> None:
+        kind = op.opdef
+        if kind in RULES:
+            if any(operand in self.marks for operand in op.operands):
+                self._mark(op.result)
+        elif kind is ops.load:
+            if op.result.type.is_float and self._marked(op.operands[0]):
+                self._mark(op.result)
+        elif kind in (ops.store, ops.fill, ops.accumulate, ops.copy):
+            if self._marked(op.operands[0]) and _holds_floats(op.operands[1]):
+                self._mark(op.operands[1])
+        elif kind is ops.call:
+            results, args = self._summary_forward(op.attrs["callee"], self._positions(op.operands))
+            for k in results:
+                self._mark(op.results[k])
+            for k in args:
+                self._mark(op.operands[k])
+        elif kind is ops.pack:
+            if any(self._marked(v) for v in op.operands):
+                raise DifferentiationError("cannot differentiate through a record of a reverse sweep", op.loc)
+        else:
+            for sources, targets in edges(op):
+                self._flow(sources, targets)
+
+    def _positions(self, values: Sequence[Value]) -> frozenset[int]:
+        return frozenset(k for k, v in enumerate(values) if self._marked(v))
+
+    def _summary_forward(self, callee: str, varied: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
+        """Results and memref arguments that vary after a call."""
+        if not varied:
+            return frozenset(), frozenset()
+        key = (callee, varied)
+        if key not in self.forward:
+            func = self.module.funcs[callee]
+            if callee in self.stack:
+                memrefs = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType))
+                return frozenset(range(len(func.result_types))), memrefs
+            inner = _Analysis(self.module, func, Interface(varied, frozenset()), self.stack)
+            inner._fixpoint(inner.result.varied, [func.args[k] for k in varied], inner._forward)
+            args = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType) and inner._marked(a))
+            self.forward[key] = (inner._positions(func.body.terminator.operands), args)
+        return self.forward[key]
+
+    # Backward: what matters -------------------------------------------------------------------------------------------
+
+    def _backward(self, op: Op) -> None:
+        kind = op.opdef
+        if kind in RULES:
+            if op.result in self.marks:
+                for operand in op.operands:
+                    self._mark(operand)
+        elif kind is ops.load:
+            if op.result in self.marks:
+                self._mark(op.operands[0])
+        elif kind in (ops.store, ops.fill, ops.accumulate, ops.copy):
+            if self._marked(op.operands[1]):
+                self._mark(op.operands[0])
+        elif kind is ops.call:
+            results = self._positions(op.results)
+            args = frozenset(k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and self._marked(v))
+            for k in self._summary_backward(op.attrs["callee"], results, args):
+                self._mark(op.operands[k])
+        else:
+            for sources, targets in edges(op):
+                self._flow(targets, sources)
+
+    def _summary_backward(self, callee: str, results: frozenset[int], args: frozenset[int]) -> frozenset[int]:
+        """Arguments that matter before a call, given what matters after it."""
+        if not results and not args:
+            return frozenset()
+        key = (callee, results, args)
+        if key not in self.backward:
+            func = self.module.funcs[callee]
+            if callee in self.stack:
+                return frozenset(range(len(func.args)))
+            inner = _Analysis(self.module, func, Interface(frozenset(), results, args), self.stack)
+            outputs = [func.body.terminator.operands[k] for k in results] + [func.args[k] for k in args]
+            inner._fixpoint(inner.result.useful, outputs, inner._backward)
+            self.backward[key] = inner._positions(func.args)
+        return self.backward[key]
+
+
+def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
+    """How values pass between an operation with regions and its regions: pairs of (sources, targets)."""
+    kind = op.opdef
+    if kind is ops.for_:
+        (body,) = op.regions
+        inits, yields = op.operands[3:], body.terminator.operands
+        args = body.args[1:]
+        return [(inits, args), (inits, op.results), (yields, args), (yields, op.results)]
+    if kind is ops.parallel:
+        return [(op.operands[3:], op.results), (op.regions[0].terminator.operands, op.results)]
+    if kind is ops.while_:
+        before, after = op.regions
+        passed = before.terminator.operands[1:]
+        return [
+            (op.operands, before.args),
+            (passed, after.args),
+            (passed, op.results),
+            (after.terminator.operands, before.args),
+        ]
+    if kind is ops.if_:
+        return [(region.terminator.operands, op.results) for region in op.regions]
+    return []
+
+
+def _holds_floats(memref: Value) -> bool:
+    t = memref.type
+    return isinstance(t, MemRefType) and t.element.is_float
+
+
+def _memrefs(func: Func) -> Iterable[Value]:
+    yield from (a for a in func.args if isinstance(a.type, MemRefType))
+    for op in func.walk():
+        yield from (r for r in op.results if isinstance(r.type, MemRefType))
+        for region in op.regions:
+            yield from (a for a in region.args if isinstance(a.type, MemRefType))

@@ -1,0 +1,126 @@
+"""Preparing a function for differentiation: a copy whose loops, calls and memory the reverse sweep can mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adc.ir import ops
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.types import MemRefType
+from adc.passes.differentiation.activity import Activity, Interface, analyse
+from adc.passes.differentiation.demand import Augmented, CallPlan
+from adc.passes.differentiation.insertion import Insertions
+from adc.passes.differentiation.legality import Legality
+from adc.passes.differentiation.rotate import rotate_while_loops
+from adc.passes.differentiation.shadows import add_companions, add_counters
+from adc.passes.differentiation.storage import Recipes
+
+Split = Callable[[str, Interface, frozenset[int]], CallPlan]
+
+_COMBINE = {"mul": ops.mulf, "min": ops.minimumf, "max": ops.maximumf}
+
+
+def serialise_reductions(func: Func) -> None:
+    """Turn parallel loops that reduce floats by product, minimum or maximum into sequential ones.
+
+    The reversal of a sum needs nothing of the order in which it was made; that of the others does.
+    """
+
+    def visit(block: Block) -> None:
+        made: list[Op] = []
+        for op in block.ops:
+            for region in op.regions:
+                visit(region)
+            made.append(_sequential(op) if op.opdef is ops.parallel and _ordered(op) else op)
+        block.set_ops(made)
+
+    visit(func.body)
+
+
+def _ordered(op: Op) -> bool:
+    kinds = op.regions[0].terminator.attrs["kinds"]
+    return any(r.type.is_float and kind != "add" for kind, r in zip(kinds, op.results, strict=True))
+
+
+def _sequential(op: Op) -> Op:
+    (body,) = op.regions
+    carried = [body.add_arg(r.type) for r in op.results]
+    end = body.terminator
+    body.set_ops(body.ops[:-1])
+    with insert_at(body, op.loc):
+        combined = [_combine(kind, a, v) for kind, a, v in zip(end.attrs["kinds"], carried, end.operands, strict=True)]
+        build(ops.yield_, combined)
+    end.drop()
+    op.regions = ()
+    loop = Op(ops.for_, op.operands, [r.type for r in op.results], {}, [body], op.loc)
+    for old, new in zip(op.results, loop.results, strict=True):
+        new.hint = old.hint
+        old.replace_uses(new)
+    op.drop()
+    return loop
+
+
+def _combine(kind: str, a: Value, b: Value) -> Value:
+    if a.type.is_float:
+        return ops.addf(a, b) if kind == "add" else _COMBINE[kind](a, b)
+    return {"add": ops.addi, "mul": ops.muli, "min": ops.minsi, "max": ops.maxsi}[kind](a, b)
+
+
+def augment(
+    module: Module,
+    func: Func,
+    interface: Interface,
+    stable: frozenset[int],
+    split: Split,
+    *,
+    direct: bool,
+    shadow_args: Callable[[Func, Activity], dict[Value, Value]],
+) -> tuple[Augmented, Recipes]:
+    """Make ``func`` (a private copy) ready: companions, counters, calls of augmented functions.
+
+    ``split`` differentiates a callee. ``shadow_args`` gives the companions of the function's arguments.
+    """
+    serialise_reductions(func)
+    rotate_while_loops(func)
+    activity = analyse(module, func, interface)
+    legality = Legality(module, func, activity.aliasing, stable)
+    augmented = Augmented(module, func, activity, interface, direct)
+    _plan_calls(augmented, legality, split)
+    augmented.find_adjoint_regions()
+    add_counters(augmented)
+    augmented.companion.update(shadow_args(func, activity))
+    insertions = Insertions()
+    add_companions(augmented, insertions)
+    insertions.apply(func)
+    return augmented, Recipes(augmented, legality)
+
+
+def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
+    """Differentiate the callees; what one of them needs a shadow of must have one here."""
+    activity = augmented.activity
+    calls = [op for op in augmented.func.walk() if op.opdef is ops.call]
+    stable = {
+        op: frozenset(
+            k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and legality.intact_after(op, v)
+        )
+        for op in calls
+    }
+    settled = False
+    while not settled:
+        settled = True
+        augmented.calls.clear()
+        for op in calls:
+            interface = activity.interface_of(op)
+            if not interface.varied or not (interface.useful_results or interface.useful_args):
+                continue
+            plan = split(op.attrs["callee"], interface, stable[op])
+            if not plan.shadows and not plan.cotangents_out:
+                continue
+            augmented.calls[op] = plan
+            lacking = [op.operands[k] for k in plan.shadows if not activity.has_shadow(op.operands[k])]
+            lacking += [op.results[k] for k in plan.shadow_results if not activity.has_shadow(op.results[k])]
+            if lacking:
+                for memref in lacking:
+                    activity.give_shadow(memref)
+                settled = False

@@ -1,0 +1,147 @@
+"""What the reverse sweep asks for: for each operation with an adjoint, the primal values that its adjoint uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.alias import strip_views
+from adc.ir.core import Func, Module, Op, Value
+from adc.ir.types import MemRefType
+from adc.passes.differentiation.activity import Activity, Interface
+from adc.passes.differentiation.need import needs
+from adc.passes.differentiation.rules import RULES
+
+
+@dataclass(frozen=True)
+class CallPlan:
+    """How one call is differentiated: the two functions made from its callee, and what they take and give.
+
+    The augmented function takes the arguments, then shadows of the arguments ``shadows``; it returns the results, the
+    shadows of the memref results ``shadow_results``, then a record if ``record``. The reverse function takes the
+    arguments ``kept``, the shadows, the cotangents of the results ``cotangents_in``, then the record; it returns the
+    cotangents of the arguments ``cotangents_out``.
+    """
+
+    augmented: str
+    reverse: str
+    shadows: tuple[int, ...]
+    shadow_results: tuple[int, ...]
+    kept: tuple[int, ...]
+    cotangents_in: tuple[int, ...]
+    cotangents_out: tuple[int, ...]
+    record: bool
+
+
+@dataclass
+class Augmented:
+    """A function on its way to being differentiated, and what is known of it.
+
+    ``companion`` maps a memref that is not a view to the memref that shadows it, where that is a value of the forward
+    sweep; allocations that stay in their block get their shadow in the reverse sweep instead. ``counters`` gives the
+    number of iterations that a while loop made. ``direct``: the reverse sweep follows in the same function, so that
+    values of the function's own block can be used as they are.
+    """
+
+    module: Module
+    func: Func
+    activity: Activity
+    interface: Interface
+    direct: bool
+    companion: dict[Value, Value] = field(default_factory=dict)
+    counters: dict[Op, Value] = field(default_factory=dict)
+    calls: dict[Op, CallPlan] = field(default_factory=dict)
+    records: dict[Op, Value] = field(default_factory=dict)
+    original_callee: dict[Op, str] = field(default_factory=dict)
+    adjoint_regions: set[Op] = field(default_factory=set)
+
+    def find_adjoint_regions(self) -> None:
+        """Note the operations with regions whose reversal is not empty."""
+
+        def visit(block_ops: Sequence[Op]) -> bool:
+            found = False
+            for op in block_ops:
+                if op.regions:
+                    inside = [visit(region.ops) for region in op.regions]
+                    if any(inside) or any(self.activity.active(r) for r in op.results):
+                        self.adjoint_regions.add(op)
+                        found = True
+                elif self.has_adjoint(op):
+                    found = True
+            return found
+
+        visit(self.func.body.ops)
+
+    def has_adjoint(self, op: Op) -> bool:
+        """Whether the reverse sweep does anything for ``op``."""
+        kind = op.opdef
+        if kind in RULES:
+            return self.activity.active(op.result) and bool(self.active_operands(op))
+        if kind is ops.load:
+            return self.activity.active(op.result)
+        if kind in (ops.store, ops.accumulate, ops.copy, ops.fill):
+            return self.activity.has_shadow(op.operands[1])
+        if kind is ops.call:
+            return op in self.calls
+        return op in self.adjoint_regions
+
+    def active_operands(self, op: Op) -> list[int]:
+        return [k for k, v in enumerate(op.operands) if self.activity.active(v)]
+
+    def demands(self, op: Op) -> list[Value]:
+        """Primal values that the adjoint of ``op`` itself (not of what is inside it) uses."""
+        kind = op.opdef
+        if kind is ops.alloc:
+            if not self.activity.has_shadow(op.result):
+                return []
+            if op.result in self.companion:
+                return [] if self.direct else [self.companion[op.result]]
+            return list(op.operands)
+        if not self.has_adjoint(op):
+            return []
+        if kind in RULES:
+            need = needs(op, self.active_operands(op))
+            return [op.operands[k] for k in need.operands] + ([op.result] if need.result else [])
+        if kind is ops.load:
+            return [*self.shadow_demands(op.operands[0]), *op.operands[1:]]
+        if kind in (ops.store, ops.accumulate):
+            return [*self.shadow_demands(op.operands[1]), *op.operands[2:]]
+        if kind in (ops.copy, ops.fill):
+            return [v for m in op.operands if isinstance(m.type, MemRefType) for v in self.shadow_demands(m)]
+        if kind is ops.call:
+            return self._call_demands(op)
+        if kind is ops.while_:
+            return [self.counters[op]]
+        return list(op.operands[: 1 if kind is ops.if_ else 3])
+
+    def _call_demands(self, op: Op) -> list[Value]:
+        plan = self.calls[op]
+        wanted = [op.operands[k] for k in plan.kept]
+        for k in plan.shadows:
+            wanted += self.shadow_demands(op.operands[k])
+        if op in self.records:
+            wanted.append(self.records[op])
+        return wanted
+
+    def shadow_demands(self, memref: Value) -> list[Value]:
+        """What it takes to lay out the shadow of ``memref`` in the reverse sweep."""
+        if not self.activity.has_shadow(memref):
+            return []
+        wanted: list[Value] = []
+        base = strip_views(memref)
+        while memref is not base:
+            view = memref.op
+            assert view is not None
+            wanted += view.operands[1:]
+            memref = view.operands[0]
+        if base in self.companion:
+            wanted.append(self.companion[base])
+        return wanted
+
+    def all_demands(self) -> list[Value]:
+        return [v for op in self.func.walk() for v in self.demands(op)]
+
+
+Recipe = tuple[list[Value], float]  # what a value is computed from, and at what cost
+RecipeOf = Callable[[Value], Recipe | None]

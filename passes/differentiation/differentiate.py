@@ -1,0 +1,350 @@
+"""Reverse-mode differentiation of a function of a module: the entry points.
+
+``gradient`` makes one function that runs the forward and the reverse sweep; ``split`` makes two, joined by a record of
+what the second needs. Calls inside a differentiated function use the split form of their callees, as ``pullback`` does.
+
+Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, chapters 3 to 6 and 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing, strip_views
+from adc.ir.arith import const
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Func, Module, Op, Value
+from adc.ir.diagnostics import DifferentiationError
+from adc.ir.rewrite import clone_func
+from adc.ir.types import MemRefType, memref, record
+from adc.passes.differentiation.activity import Activity, Interface
+from adc.passes.differentiation.augment import augment
+from adc.passes.differentiation.demand import Augmented, CallPlan
+from adc.passes.differentiation.frames import Frame, Reader
+from adc.passes.differentiation.insertion import Insertions
+from adc.passes.differentiation.reverse import Cotangents
+from adc.passes.differentiation.reverse_regions import RegionSweep
+from adc.passes.differentiation.shadows import cast_to, like, view_of, zeroed
+from adc.passes.differentiation.storage import Recipes, StoragePlan, plan_storage
+from adc.passes.differentiation.tape import Tape
+
+SHADOW_ALIAS = 1 << 20  # added to an alias number: shadows overlap each other, never what they shadow
+
+
+@dataclass
+class Adjoint:
+    """What differentiating one function gave: names of functions in the module, and the plans, which print."""
+
+    name: str  # of the gradient, or of the augmented function
+    reverse: str | None
+    activity: Activity
+    plan: StoragePlan
+    text: str  # what was found out, in words; later passes change the code that the plans point at
+    callees: list[Adjoint] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join([self.text, *map(str, self.callees)])
+
+
+def gradient(module: Module, name: str, wrt: tuple[int, ...], *, with_value: bool = False) -> Adjoint:
+    """Add ``name.grad`` to ``module``: forward and reverse sweep of ``name``, whose first result is a float.
+
+    It takes the arguments, then the shadows (zeroed; marked ``adc.shadow``) of the memref arguments in ``wrt`` and of
+    those that may overlap others (marked ``adc.alias``), into which the gradient is accumulated. It returns the
+    results of the function if ``with_value``, then the cotangents of the float arguments in ``wrt``. Arguments that
+    the function writes to are copied first, except those that may overlap: of these the caller passes copies.
+    """
+    return _Differentiator(module).gradient(name, wrt, with_value)
+
+
+def split(module: Module, name: str, wrt: tuple[int, ...]) -> tuple[Adjoint, CallPlan]:
+    """Add ``name.aug`` and ``name.rev`` for the cotangents of ``wrt``, given those of all results and of the final
+    contents of all memref arguments. See ``CallPlan`` for what they take and give."""
+    func = module.funcs[name]
+    memrefs = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType))
+    floats = frozenset(
+        k for k, t in enumerate(func.result_types) if t.is_float or (isinstance(t, MemRefType) and t.element.is_float)
+    )
+    interface = Interface(frozenset(wrt), floats, memrefs)
+    differentiator = _Differentiator(module)
+    plan = differentiator.split(name, interface, memrefs)
+    return differentiator.adjoints[name, interface, memrefs], plan
+
+
+class _Differentiator:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.plans: dict[tuple[str, Interface, frozenset[int]], CallPlan] = {}
+        self.adjoints: dict[tuple[str, Interface, frozenset[int]], Adjoint] = {}
+        self.in_progress: set[str] = set()
+
+    # One function ----------------------------------------------------------------------------------------------------
+
+    def gradient(self, name: str, wrt: tuple[int, ...], with_value: bool) -> Adjoint:
+        primal = self.module.funcs[name]
+        func = clone_func(primal, self.module.unique_name(f"{name}.grad"))
+        func.attrs.pop("adc.entry", None)
+        originals = list(func.args)
+        stable = frozenset(k for k, a in enumerate(originals) if isinstance(a.type, MemRefType))
+        interface = Interface(frozenset(wrt), frozenset({0}))
+
+        def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
+            return self._shadow_args_of_gradient(func, activity, originals, frozenset(wrt))
+
+        augmented, recipes = augment(
+            self.module, func, interface, stable, self.split, direct=True, shadow_args=shadow_args
+        )
+        plan, tape = self._store(augmented, recipes)
+        returned = self._remove_return(func)
+        root = Frame(func.body, func.body, func.loc)
+        reader = Reader(augmented, plan, tape.slots, root)
+        sweep = RegionSweep(augmented, reader, recipes)
+        cotangents: Cotangents = {}
+        with insert_at(func.body, func.loc):
+            sweep.add(cotangents, returned[0], const(1.0, returned[0].type))
+            sweep.block(root, cotangents)
+            results = list(returned) if with_value else []
+            results += [sweep.total(cotangents, originals[k]) for k in wrt if originals[k].type.is_float]
+            build(ops.return_, results)
+        func.result_types = tuple(v.type for v in results)
+        self._copy_mutated(func, originals)
+        self.module.add(func)
+        return self._adjoint(func.name, None, augmented, plan)
+
+    def split(self, name: str, interface: Interface, stable: frozenset[int]) -> CallPlan:
+        """The augmented and the reverse function of a callee."""
+        key = (name, interface, stable)
+        if key not in self.plans:
+            if name in self.in_progress:
+                func = self.module.funcs[name]
+                raise DifferentiationError(f"cannot differentiate {name}, which calls itself", func.loc)
+            self.in_progress.add(name)
+            self.plans[key] = self._split(name, interface, stable)
+            self.in_progress.remove(name)
+        return self.plans[key]
+
+    def _split(self, name: str, interface: Interface, stable: frozenset[int]) -> CallPlan:
+        primal = self.module.funcs[name]
+        func = clone_func(primal, self.module.unique_name(f"{name}.aug"))
+        func.attrs.pop("adc.entry", None)
+        originals = list(func.args)
+        positions: list[int] = []
+
+        def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
+            companions = {}
+            for k, arg in enumerate(originals):
+                if isinstance(arg.type, MemRefType) and activity.has_shadow(arg):
+                    positions.append(k)
+                    companions[arg] = self._add_shadow_arg(func, k, arg.type)
+            return companions
+
+        augmented, recipes = augment(
+            self.module, func, interface, stable, self.split, direct=False, shadow_args=shadow_args
+        )
+        plan, tape = self._store(augmented, recipes)
+        returned = self._remove_return(func)
+        activity = augmented.activity
+
+        cotangents_in = tuple(k for k in sorted(interface.useful_results) if activity.active(returned[k]))
+        floats_out = tuple(k for k in sorted(interface.varied) if activity.active(originals[k]))
+        kept = tuple(k for k, a in enumerate(originals) if a in plan.wanted)
+        residuals = list(dict.fromkeys(tape.residuals))
+        rev = self._reverse_function(name, augmented, kept, positions, cotangents_in, residuals)
+        root = Frame(func.body, rev.body, func.loc)
+        inputs = iter(rev.args)
+        for k in kept:
+            root.values[originals[k]] = next(inputs)
+        for k in positions:
+            root.values[augmented.companion[originals[k]]] = next(inputs)
+        reader = Reader(augmented, plan, tape.slots, root)
+        sweep = RegionSweep(augmented, reader, recipes)
+        cotangents: Cotangents = {}
+        with insert_at(rev.body, func.loc):
+            for k in cotangents_in:
+                sweep.add(cotangents, returned[k], next(inputs))
+            if residuals:
+                memory = self._residual_memory(func, residuals, originals, kept, positions, augmented)
+                types = tuple(v.type for v in residuals)
+                unpacked = build(ops.unpack, [next(inputs)], {"types": types, **memory})
+                root.values.update(zip(residuals, unpacked.results, strict=True))
+            sweep.block(root, cotangents)
+            out = [sweep.total(cotangents, originals[k]) for k in floats_out]
+            build(ops.return_, out)
+        rev.result_types = tuple(v.type for v in out)
+
+        shadow_results = tuple(
+            k for k, v in enumerate(returned) if isinstance(v.type, MemRefType) and activity.has_shadow(v)
+        )
+        with insert_at(func.body, func.loc):
+            results = [*returned, *(_forward_shadow(augmented, returned[k]) for k in shadow_results)]
+            if residuals:
+                results.append(build(ops.pack, residuals).result)
+            build(ops.return_, results)
+        func.result_types = tuple(v.type for v in results)
+        self.module.add(func)
+        self.module.add(rev)
+        self.adjoints[name, interface, stable] = self._adjoint(func.name, rev.name, augmented, plan)
+        return CallPlan(
+            func.name, rev.name, tuple(positions), shadow_results, kept, cotangents_in, floats_out, bool(residuals)
+        )
+
+    # Steps -----------------------------------------------------------------------------------------------------------
+
+    def _store(self, augmented: Augmented, recipes: Recipes) -> tuple[StoragePlan, Tape]:
+        plan = plan_storage(augmented, recipes)
+        insertions = Insertions()
+        tape = Tape(augmented.func, insertions, augmented.counters, direct=augmented.direct)
+        for value in plan.stored:
+            tape.keep(value)
+        insertions.apply(augmented.func)
+        return plan, tape
+
+    @staticmethod
+    def _remove_return(func: Func) -> list[Value]:
+        end = func.body.terminator
+        returned = list(end.operands)
+        func.body.set_ops(func.body.ops[:-1])
+        end.drop()
+        return returned
+
+    @staticmethod
+    def _add_shadow_arg(func: Func, position: int, t: MemRefType) -> Value:
+        name = func.args[position].hint
+        shadow = func.body.add_arg(t, f"{name}_bar" if name else "")
+        attrs = {"adc.shadow": position}
+        if "adc.name" in func.arg_attrs[position]:
+            attrs["adc.name"] = func.arg_attrs[position]["adc.name"] + "_bar"
+        if "adc.alias" in func.arg_attrs[position]:
+            attrs["adc.alias"] = func.arg_attrs[position]["adc.alias"] + SHADOW_ALIAS
+        func.arg_attrs.append(attrs)
+        return shadow
+
+    def _shadow_args_of_gradient(
+        self, func: Func, activity: Activity, originals: list[Value], wrt: frozenset[int]
+    ) -> dict[Value, Value]:
+        companions: dict[Value, Value] = {}
+        local: list[Op] = []
+        for k, arg in enumerate(originals):
+            t = arg.type
+            if not isinstance(t, MemRefType) or not (k in wrt or activity.has_shadow(arg)):
+                continue
+            aliased = "adc.alias" in func.arg_attrs[k]
+            if aliased or k in wrt:
+                # A gradient is laid out C-contiguously, unless it must be laid out like others that it overlaps.
+                shadow = self._add_shadow_arg(func, k, t if aliased else memref(t.element, t.rank))
+            with insert_at(func.body, func.loc):
+                count = len(func.body.ops)
+                companions[arg] = cast_to(shadow, t) if aliased or k in wrt else zeroed(arg)
+                local += func.body.ops[count:]
+        func.body.set_ops(local + func.body.ops[: len(func.body.ops) - len(local)])
+        return companions
+
+    @staticmethod
+    def _copy_mutated(func: Func, originals: list[Value]) -> None:
+        """Work on copies of the arguments that are written to, so that the caller's stay as they were."""
+        start: list[Op] = []
+        for arg, attrs in zip(originals, func.arg_attrs, strict=False):
+            if not isinstance(arg.type, MemRefType) or attrs.get("adc.readonly") or "adc.alias" in attrs:
+                continue
+            with insert_at(func.body, func.loc):
+                count = len(func.body.ops)
+                fresh = ops.alloc(*like(arg), type=memref(arg.type.element, arg.type.rank))
+                build(ops.copy, [arg, fresh])
+                local = cast_to(fresh, arg.type)
+                made = func.body.ops[count:]
+            local.hint = arg.hint
+            own = set(made)
+            for user, position in list(arg.uses):
+                if user not in own:
+                    user.set_operand(position, local)
+            start += made
+            func.body.set_ops(func.body.ops[:count])
+            attrs["adc.readonly"] = True
+        func.body.set_ops(start + func.body.ops)
+
+    def _reverse_function(
+        self,
+        name: str,
+        augmented: Augmented,
+        kept: tuple[int, ...],
+        positions: list[int],
+        cotangents_in: tuple[int, ...],
+        residuals: list[Value],
+    ) -> Func:
+        func = augmented.func
+        primal = self.module.funcs[name]
+        types = [func.args[k].type for k in kept] + [func.args[k].type for k in positions]
+        types += [primal.result_types[k] for k in cotangents_in] + ([record] if residuals else [])
+        hints = [func.args[k].hint for k in kept] + [f"{func.args[k].hint}_bar" for k in positions]
+        hints += ["result_bar"] * len(cotangents_in) + (["record"] if residuals else [])
+        rev = Func(self.module.unique_name(f"{name}.rev"), types, (), hints, func.loc)
+        for new, k in enumerate(kept):
+            rev.arg_attrs[new].update(primal.arg_attrs[k])
+            rev.arg_attrs[new]["adc.readonly"] = True
+        for new, k in enumerate(positions, len(kept)):
+            if "adc.alias" in primal.arg_attrs[k]:
+                rev.arg_attrs[new]["adc.alias"] = primal.arg_attrs[k]["adc.alias"] + SHADOW_ALIAS
+        return rev
+
+    def _residual_memory(
+        self,
+        func: Func,
+        residuals: list[Value],
+        originals: list[Value],
+        kept: tuple[int, ...],
+        positions: list[int],
+        augmented: Augmented,
+    ) -> dict[str, tuple[tuple[int, ...], ...]]:
+        """For each residual, what memory it may be of: an argument of the reverse function, or another object.
+
+        These are the attributes ``roots``, ``contents`` and ``apart`` of ``adc.unpack``; the last are pairs that share
+        roots and yet never overlap.
+        """
+        build_return = Op(ops.return_, (), ())
+        func.body.append(build_return)
+        aliasing = Aliasing(func, self.module)
+        func.body.ops.pop()
+        place: dict[Value, int] = {}
+        for new, k in enumerate(kept):
+            for root in aliasing.roots(originals[k]):
+                place.setdefault(root, new)
+        for new, k in enumerate(positions, len(kept)):
+            for root in aliasing.roots(augmented.companion[originals[k]]):
+                place.setdefault(root, new)
+
+        def numbers(roots: Iterable[Value]) -> tuple[int, ...]:
+            return tuple(sorted(place.setdefault(root, -1 - len(place)) for root in roots))
+
+        memrefs = [v if isinstance(v.type, MemRefType) else None for v in residuals]
+        held = [aliasing.reach(v) - aliasing.roots(v) if v is not None else () for v in memrefs]
+        return {
+            "roots": tuple(numbers(aliasing.roots(v)) if v is not None else () for v in memrefs),
+            "contents": tuple(numbers(roots) for roots in held),
+            "apart": tuple(
+                (m, n)
+                for n, v in enumerate(memrefs)
+                for m, u in enumerate(memrefs[:n])
+                if u is not None and v is not None
+                if aliasing.roots(u) & aliasing.roots(v) and not aliasing.may_overlap(u, v)
+            ),
+        }
+
+    def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
+        wanted = {call.augmented for call in augmented.calls.values()}
+        callees = [a for a in self.adjoints.values() if a.name in wanted]
+        refused = sorted({(op.loc.line, why) for op, why in plan.refused.items()})
+        lines = [str(augmented.activity), str(plan)]
+        lines += [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
+        return Adjoint(name, reverse, augmented.activity, plan, "\n".join(lines), callees)
+
+
+def _forward_shadow(augmented: Augmented, memref: Value) -> Value:
+    """The shadow of a returned memref; it is no view, or the view is repeated here."""
+    base = strip_views(memref)
+    if base is memref:
+        return augmented.companion[base]
+    assert memref.op is not None
+    on = _forward_shadow(augmented, memref.op.operands[0])
+    return view_of(memref.op, on, list(memref.op.operands[1:]))

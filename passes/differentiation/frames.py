@@ -1,0 +1,147 @@
+"""Primal values in the reverse sweep.
+
+The reverse sweep mirrors the regions of the forward sweep. Each mirrored block has a *frame*: the block being built and
+the primal values already at hand in it. ``Reader.value(v)`` finds v in the frame that mirrors its block, computing it
+there by the storage plan: directly, from the tape, or by its recipe. What an inner region asks for of an outer
+block is thus computed in front of that region, once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.alias import strip_views
+from adc.ir.builder import at_loc, build, insert_at
+from adc.ir.core import Block, Loc, Op, Value
+from adc.ir.rewrite import clone_op
+from adc.passes.differentiation.demand import Augmented
+from adc.passes.differentiation.shadows import view_of
+from adc.passes.differentiation.storage import StoragePlan, outside_operands
+from adc.passes.differentiation.tape import Slot
+
+
+@dataclass
+class Frame:
+    """One mirrored block. ``number``: the iteration being reversed, if the block is the body of a loop."""
+
+    block: Block
+    target: Block
+    loc: Loc
+    parent: Frame | None = None
+    number: Value | None = None
+    values: dict[Value, Value] = field(default_factory=dict)
+    shadows: dict[Value, Value] = field(default_factory=dict)
+
+
+class Reader:
+    """Gives the reverse sweep the primal values and shadows that it asks for."""
+
+    def __init__(self, augmented: Augmented, plan: StoragePlan, slots: dict[Value, Slot], root: Frame) -> None:
+        self.augmented = augmented
+        self.plan = plan
+        self.slots = slots
+        self.frame = root
+        self.root = root
+
+    def frame_of(self, block: Block | None) -> Frame:
+        """The frame that mirrors ``block``."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if frame.block is block:
+                return frame
+            frame = frame.parent
+        raise AssertionError("a primal value is wanted outside the mirror of its block")
+
+    @contextlib.contextmanager
+    def _inside(self, frame: Frame) -> Iterator[None]:
+        """Build at the current end of ``frame``, an outer frame perhaps; constants go there as well."""
+        outer, self.frame = self.frame, frame
+        try:
+            with insert_at(frame.target, frame.loc):
+                yield
+        finally:
+            self.frame = outer
+
+    def _home(self, value: Value) -> Frame:
+        op = value.op
+        if op is not None and op.opdef in (ops.constant, ops.undef):
+            return self.frame
+        return self.frame_of(value.block)
+
+    def value(self, value: Value) -> Value:
+        """A primal value, at the current point of the reverse sweep."""
+        frame = self._home(value)
+        known = frame.values.get(value)
+        if known is None:
+            with self._inside(frame):
+                known = self._make(value, frame)
+            known.hint = known.hint or value.hint
+            frame.values[value] = known
+        return known
+
+    def _make(self, value: Value, frame: Frame) -> Value:
+        slot = self.slots.get(value)
+        if slot is not None:
+            return self._read(slot)
+        op = value.op
+        if frame is self.root and self.augmented.direct:
+            return value
+        if op is None:
+            return self._argument(value)
+        mapping = {v: self.value(v) for v in outside_operands(op)}
+        with at_loc(op.loc):
+            return self._repeat(op, mapping).results[value.index]
+
+    def _repeat(self, op: Op, mapping: dict[Value, Value]) -> Op:
+        """Run a primal operation again; what it checks was checked before."""
+        copy = clone_op(op, mapping)
+        if op.opdef is ops.call and op in self.augmented.original_callee:
+            copy.attrs["callee"] = self.augmented.original_callee[op]
+        for inner in (copy, *(o for region in copy.regions for o in region.walk())):
+            if inner.opdef is ops.bound:
+                inner.attrs["check"] = False
+        return copy
+
+    def _read(self, slot: Slot) -> Value:
+        buffer = self.value(slot.buffer)
+        if not slot.loops:
+            return buffer
+        numbers = []
+        for loop in slot.loops:
+            number = self.frame_of(loop.regions[-1]).number
+            assert number is not None
+            numbers.append(number)
+        return build(ops.load, [buffer, *numbers]).result
+
+    def _argument(self, value: Value) -> Value:
+        """A value that a loop carries without changing it."""
+        assert value.block is not None
+        loop = value.block.parent_op
+        assert loop is not None and loop.regions[0].terminator.operands[value.index - 1] is value
+        return self.value(loop.operands[2 + value.index])
+
+    def shadow(self, memref: Value) -> Value:
+        """The shadow of a memref, at the current point of the reverse sweep."""
+        base = strip_views(memref)
+        if base in self.augmented.companion:
+            if base is memref:
+                return self.value(self.augmented.companion[base])
+            home = self.frame_of(memref.block)
+        else:
+            home = self.frame_of(memref.block)
+            if base is memref:
+                return home.shadows[memref]
+        known = home.shadows.get(memref)
+        if known is None:
+            view = memref.op
+            assert view is not None
+            with self._inside(home):
+                operands = [self.value(v) for v in view.operands[1:]]
+                on = self.shadow(view.operands[0])
+                with at_loc(view.loc):
+                    known = view_of(view, on, operands)
+            home.shadows[memref] = known
+        return known

@@ -1,0 +1,93 @@
+"""Need: which primal values the adjoint of an operation uses.
+
+The answer for scalar operations is read off their derivative rules: a rule is run on placeholders, and what the terms
+of the active operands reach is needed. So a sum needs nothing, a product needs the factor opposite to an active one,
+and no table of needs can drift from the table of rules.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from adc.ir.builder import insert_at
+from adc.ir.core import Attr, Block, Loc, Op, Value
+from adc.ir.opdef import OpDef
+from adc.ir.types import Type
+from adc.passes.differentiation.rules import RULES, Terms
+
+
+@functools.cache
+def _keywords(opdef: OpDef) -> tuple[str, ...]:
+    """The attributes that a rule asks for."""
+    parameters = inspect.signature(RULES[opdef]).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
+def apply_rule(opdef: OpDef, attrs: dict[str, Attr], g: Value, y: Value, operands: Sequence[Value]) -> Terms:
+    """Append a rule's terms at the insertion point."""
+    return RULES[opdef](g, y, *operands, **{name: attrs[name] for name in _keywords(opdef)})
+
+
+def live_ops(block: Block, roots: Iterable[Value]) -> list[Op]:
+    """The operations of a block without regions that ``roots`` depend on, in order."""
+    wanted = {v.op for v in roots}
+    live: list[Op] = []
+    for op in reversed(block.ops):
+        if op in wanted:
+            live.append(op)
+            wanted.update(v.op for v in op.operands)
+    return live[::-1]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Of a scalar operation: whether its result, and which of its operands, the adjoint uses."""
+
+    result: bool
+    operands: tuple[int, ...]
+
+
+def needs(op: Op, active: Sequence[int]) -> Needs:
+    """What the adjoint of a scalar operation uses when the operands at positions ``active`` are active."""
+    attrs = tuple((name, op.attrs[name]) for name in _keywords(op.opdef))
+    return _needs(op.opdef, tuple(v.type for v in op.operands), op.result.type, attrs, tuple(active))
+
+
+@functools.cache
+def _needs(
+    opdef: OpDef, types: tuple[Type, ...], result: Type, attrs: tuple[tuple[str, Attr], ...], active: tuple[int, ...]
+) -> Needs:
+    dummies = Block((result, result, *types))
+    g, y, *operands = dummies.args
+    with insert_at(Block(), Loc("<rule>", 0)) as scratch:
+        terms = apply_rule(opdef, dict(attrs), g, y, operands)
+    wanted = [terms[k] for k in active]
+    reached = {v for v in wanted if v is not None}
+    for op in live_ops(scratch, reached):
+        reached.update(op.operands)
+    return Needs(y in reached, tuple(k for k, v in enumerate(operands) if v in reached))
+
+
+def emit_rule(
+    op: Op, active: Sequence[int], g: Value, y: Value | None, operands: Sequence[Value | None], target: Block
+) -> list[Value | None]:
+    """Append to ``target`` the terms of the ``active`` operands, without what only other terms need.
+
+    Values that are not needed may be None. Returns one term per entry of ``active``.
+    """
+    dummies = Block((op.result.type, *(v.type for v in op.operands)))
+    filled = [dummies.args[k + 1] if v is None else v for k, v in enumerate(operands)]
+    with insert_at(Block(), op.loc) as scratch:
+        terms = apply_rule(op.opdef, op.attrs, g, dummies.args[0] if y is None else y, filled)
+    wanted = [terms[k] for k in active]
+    live = live_ops(scratch, (v for v in wanted if v is not None))
+    kept = set(live)
+    for made in scratch.ops:
+        if made in kept:
+            target.append(made)
+        else:
+            made.drop()
+    return wanted

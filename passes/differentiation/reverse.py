@@ -1,0 +1,206 @@
+"""The reverse sweep: operations in reversed order, cotangents passed back, shadows accumulated into.
+
+``Cotangents`` maps an active primal float value to its cotangent so far. A region gets a mapping of its own, in which
+the cotangents of outer values that it contributes to are carried in and out (see
+``adc.passes.differentiation.reverse_regions``).
+"""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Op, Value
+from adc.ir.types import MemRefType
+from adc.passes.differentiation.demand import Augmented
+from adc.passes.differentiation.frames import Frame, Reader
+from adc.passes.differentiation.need import emit_rule, needs
+from adc.passes.differentiation.rules import RULES
+from adc.passes.differentiation.shadows import like, zeroed
+from adc.passes.differentiation.storage import Recipes
+
+Cotangents = dict[Value, Value]
+
+
+class ReverseSweep:
+    """Builds the reverse sweep of one augmented function."""
+
+    def __init__(self, augmented: Augmented, reader: Reader, recipes: Recipes) -> None:
+        self.augmented = augmented
+        self.activity = augmented.activity
+        self.reader = reader
+        self.recipes = recipes
+
+    def add(self, cotangents: Cotangents, value: Value, term: Value | None) -> None:
+        """Add a term to the cotangent of a value, at the insertion point; nothing if the value is passive."""
+        if term is not None and self.activity.active(value):
+            old = cotangents.get(value)
+            cotangents[value] = term if old is None else ops.addf(old, term)
+
+    def total(self, cotangents: Cotangents, value: Value) -> Value:
+        """The cotangent of a value so far, which is forgotten; zero if nothing has contributed."""
+        found = cotangents.pop(value, None)
+        return const(0.0, value.type) if found is None else found
+
+    def block(self, frame: Frame, cotangents: Cotangents) -> None:
+        """Reverse a block into ``frame.target``. Cotangents of its terminator's operands are there already."""
+        outer, self.reader.frame = self.reader.frame, frame
+        with insert_at(frame.target, frame.loc):
+            for op in frame.block.ops:
+                if op.opdef is ops.alloc and self.activity.has_shadow(op.result):
+                    self._shadow_of_allocation(op, frame)
+            for op in reversed(frame.block.ops):
+                if self.augmented.has_adjoint(op):
+                    with insert_at(frame.target, op.loc):
+                        self.op(op, cotangents)
+            if not self.augmented.direct:
+                self._clear_companions(frame)
+        self.reader.frame = outer
+
+    def _clear_companions(self, frame: Frame) -> None:
+        """Leave the shadows that the forward sweep made as it made them, so that the reverse sweep can be run again."""
+        for op in frame.block.ops:
+            companion = self.augmented.companion.get(op.result) if op.opdef is ops.alloc else None
+            if companion is not None:
+                shadow = self.reader.value(companion)
+                build(ops.fill, [const(0.0, shadow.type.element), shadow])  # type: ignore[attr-defined]
+
+    def _shadow_of_allocation(self, op: Op, frame: Frame) -> None:
+        if op.result not in self.augmented.companion:
+            extents = [self.reader.value(v) for v in op.operands]
+            frame.shadows[op.result] = zeroed(op.result, extents)
+
+    def op(self, op: Op, cotangents: Cotangents) -> None:
+        """Reverse one operation at the insertion point."""
+        if op.opdef in RULES:
+            self._scalar(op, cotangents)
+        else:
+            _REVERSALS[op.opdef](self, op, cotangents)
+
+    def _scalar(self, op: Op, cotangents: Cotangents) -> None:
+        g = cotangents.pop(op.result, None)
+        if g is None:
+            return
+        active = self.augmented.active_operands(op)
+        need = needs(op, active)
+        y = self.reader.value(op.result) if need.result else None
+        operands = [self.reader.value(v) if k in need.operands else None for k, v in enumerate(op.operands)]
+        terms = emit_rule(op, active, g, y, operands, self.reader.frame.target)
+        for k, term in zip(active, terms, strict=True):
+            self.add(cotangents, op.operands[k], term)
+
+    # Memory ----------------------------------------------------------------------------------------------------------
+
+    def _load(self, op: Op, cotangents: Cotangents) -> None:
+        g = cotangents.pop(op.result, None)
+        if g is not None:
+            subscripts = [self.reader.value(v) for v in op.operands[1:]]
+            build(ops.accumulate, [g, self.reader.shadow(op.operands[0]), *subscripts])
+
+    def _store(self, op: Op, cotangents: Cotangents) -> None:
+        value, memref = op.operands[:2]
+        shadow = self.reader.shadow(memref)
+        subscripts = [self.reader.value(v) for v in op.operands[2:]]
+        if self.activity.active(value):
+            self.add(cotangents, value, ops.load(shadow, *subscripts))
+        if op.opdef is ops.store:
+            build(ops.store, [const(0.0, value.type), shadow, *subscripts])
+
+    def _fill(self, op: Op, cotangents: Cotangents) -> None:
+        value, memref = op.operands
+        shadow = self.reader.shadow(memref)
+        if self.activity.active(value):
+            self.add(cotangents, value, _sum(shadow))
+        build(ops.fill, [const(0.0, value.type), shadow])
+
+    def _copy(self, op: Op, cotangents: Cotangents) -> None:
+        source, target = op.operands
+        shadow = self.reader.shadow(target)
+        if self.activity.has_shadow(source):
+            onto = self.reader.shadow(source)
+            _nest(like(shadow), lambda at: _move(shadow, onto, at))
+        else:
+            build(ops.fill, [const(0.0, shadow.type.element), shadow])  # type: ignore[attr-defined]
+
+    def _call(self, op: Op, cotangents: Cotangents) -> None:
+        plan = self.augmented.calls[op]
+        arguments = [self.reader.value(op.operands[k]) for k in plan.kept]
+        arguments += [self.reader.shadow(op.operands[k]) for k in plan.shadows]
+        arguments += [self.total(cotangents, op.results[k]) for k in plan.cotangents_in]
+        if op in self.augmented.records:
+            arguments.append(self.reader.value(self.augmented.records[op]))
+        types = tuple(op.operands[k].type for k in plan.cotangents_out)
+        call = build(ops.call, arguments, {"callee": plan.reverse, "types": types})
+        for k, term in zip(plan.cotangents_out, call.results, strict=True):
+            self.add(cotangents, op.operands[k], term)
+
+    # Regions: see reverse_regions ------------------------------------------------------------------------------------
+
+    def outer_values(self, op: Op) -> list[Value]:
+        """Active values from outside an operation's regions to whose cotangents its reversal contributes."""
+        inside: set[Block] = set()
+        for region in op.regions:
+            inside.add(region)
+            for inner in region.walk():
+                inside.update(inner.regions)
+        found: dict[Value, None] = {}
+        for region in op.regions:
+            for inner in region.walk():
+                for v in inner.operands:
+                    if v.type.is_float and v.block not in inside and self.activity.active(v):
+                        found[v] = None
+        return list(found)
+
+
+def _nest(extents: list[Value], body) -> None:  # type: ignore[no-untyped-def]
+    """A nest of parallel loops over a box; ``body`` gets the subscripts."""
+    subscripts: list[Value] = []
+
+    def level(rest: list[Value]) -> None:
+        if not rest:
+            body(subscripts)
+            return
+        from_to = [const_index(0), rest[0], const_index(1)]
+        block = Block((rest[0].type,))
+        subscripts.append(block.args[0])
+        with insert_at(block):
+            level(rest[1:])
+            build(ops.reduce, [], {"kinds": ()})
+        build(ops.parallel, from_to, result_types=(), regions=[block])
+
+    level(extents)
+
+
+def _move(shadow: Value, onto: Value, at: list[Value]) -> None:
+    g = ops.load(shadow, *at)
+    build(ops.store, [const(0.0, g.type), shadow, *at])
+    build(ops.accumulate, [g, onto, *at])
+
+
+def _sum(memref: Value) -> Value:
+    """The sum of all elements of a memref."""
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    subscripts: list[Value] = []
+
+    def level(rest: list[Value]) -> Value:
+        if not rest:
+            return ops.load(memref, *subscripts)
+        block = Block((rest[0].type,))
+        subscripts.append(block.args[0])
+        with insert_at(block):
+            build(ops.reduce, [level(rest[1:])], {"kinds": ("add",)})
+        bounds = [const_index(0), rest[0], const_index(1), const(0.0, t.element)]
+        return build(ops.parallel, bounds, result_types=(t.element,), regions=[block]).result
+
+    return level(like(memref))
+
+
+_REVERSALS = {
+    ops.load: ReverseSweep._load,
+    ops.store: ReverseSweep._store,
+    ops.accumulate: ReverseSweep._store,
+    ops.fill: ReverseSweep._fill,
+    ops.copy: ReverseSweep._copy,
+    ops.call: ReverseSweep._call,
+}

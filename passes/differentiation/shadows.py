@@ -1,0 +1,211 @@
+"""Shadows of memory: what the forward sweep carries along so that the reverse sweep finds them.
+
+The shadow of a memref is laid out like the memref, on the shadow of its root. Where a memref changes its name (carried
+by a loop, yielded by a branch, returned by a call) its shadow is carried, yielded, returned beside it: its *companion*.
+An allocation whose memrefs never leave its block needs no companion: the reverse sweep makes its shadow when it enters
+the block from the end.
+"""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.alias import strip_views
+from adc.ir.arith import const
+from adc.ir.builder import build
+from adc.ir.core import Block, Op, Value
+from adc.ir.diagnostics import DifferentiationError
+from adc.ir.types import MemRefType, index, record
+from adc.passes.differentiation.demand import Augmented
+from adc.passes.differentiation.insertion import Insertions
+from adc.passes.differentiation.legality import escaping
+
+
+def like(memref: Value) -> list[Value]:
+    """The extents of a memref, appended at the insertion point: what an allocation of the same shape takes."""
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    return [ops.dim(memref, dim=k) for k in range(t.rank) if t.shape[k] is None]
+
+
+def zeroed(memref: Value, extents: list[Value] | None = None) -> Value:
+    """A new zeroed memref of the shape, and with the type, of ``memref``."""
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    shadow = ops.alloc(*(like(memref) if extents is None else extents), type=MemRefType(t.shape, t.element))
+    build(ops.fill, [const(0.0, t.element), shadow])
+    return cast_to(shadow, t)
+
+
+def cast_to(memref: Value, t: MemRefType) -> Value:
+    """``memref`` as a value of type ``t``, whose layout may say less."""
+    return memref if memref.type == t else ops.cast(memref, type=t)
+
+
+def view_of(view: Op, base: Value, operands: list[Value]) -> Value:
+    """The view operation ``view`` repeated on another base of the same type."""
+    return build(view.opdef, [base, *operands], dict(view.attrs)).result
+
+
+def add_companions(augmented: Augmented, insertions: Insertions) -> None:
+    """Give every memref that has a shadow and is not a view a companion, allocations that stay in their block excepted.
+
+    Companions of arguments must be there already. Calls that are differentiated become calls of augmented functions.
+    """
+    _Companions(augmented, insertions).visit(augmented.func.body)
+
+
+class _Companions:
+    def __init__(self, augmented: Augmented, insertions: Insertions) -> None:
+        self.augmented = augmented
+        self.insertions = insertions
+        self.companion = augmented.companion
+        aliasing = augmented.activity.aliasing
+        self.escaping: set[Value] = set()
+        for op in augmented.func.walk():
+            handed_on = escaping(op)
+            if op in augmented.calls:
+                handed_on += [op.operands[k] for k in augmented.calls[op].shadows]
+            for memref in handed_on:
+                self.escaping |= aliasing.roots(memref)
+
+    def visit(self, block: Block) -> None:
+        for op in block.ops:
+            if op.opdef is ops.alloc:
+                self._alloc(op)
+            elif op.opdef is ops.undef or op.opdef is ops.select:
+                self._value(op)
+            elif op.opdef is ops.for_:
+                self._for(op)
+            elif op.opdef is ops.while_:
+                self._while(op)
+            elif op.opdef is ops.if_:
+                self._if(op)
+            elif op in self.augmented.calls:
+                self._call(op)
+            elif op.opdef is ops.load and self._has_shadow(op.result):
+                raise DifferentiationError("cannot differentiate through an array of arrays", op.loc)
+            else:
+                for region in op.regions:
+                    self.visit(region)
+
+    def _has_shadow(self, value: Value) -> bool:
+        return isinstance(value.type, MemRefType) and self.augmented.activity.has_shadow(value)
+
+    def _of(self, memref: Value, at: Op) -> Value:
+        """The shadow of ``memref`` as a value of the forward sweep, built before ``at`` if it is a view."""
+        base = strip_views(memref)
+        if base is memref:
+            known = self.companion.get(memref)
+            if known is not None:
+                return known
+            with self.insertions.before(at):  # a memref without shadow among others that have one
+                return zeroed(memref)
+        chain: list[Op] = []
+        while memref is not base:
+            view = memref.op
+            assert view is not None
+            chain.append(view)
+            memref = view.operands[0]
+        shadow = self._of(base, at)
+        with self.insertions.before(at):
+            for view in reversed(chain):
+                shadow = view_of(view, shadow, list(view.operands[1:]))
+        return shadow
+
+    def _alloc(self, op: Op) -> None:
+        if self._has_shadow(op.result) and op.result in self.escaping:
+            with self.insertions.after(op):
+                self.companion[op.result] = zeroed(op.result, list(op.operands))
+
+    def _value(self, op: Op) -> None:
+        if not isinstance(op.result.type, MemRefType):
+            return
+        if op.opdef is ops.undef:
+            with self.insertions.after(op):
+                self.companion[op.result] = ops.undef(type=op.result.type)
+        elif self._has_shadow(op.result):
+            a, b = self._of(op.operands[1], op), self._of(op.operands[2], op)
+            with self.insertions.after(op):
+                self.companion[op.result] = ops.select(op.operands[0], a, b)
+
+    def _for(self, op: Op) -> None:
+        (body,) = op.regions
+        carried = [k for k, a in enumerate(body.args[1:]) if self._has_shadow(a)]
+        for k in carried:
+            op.add_operand(self._of(op.operands[3 + k], op))
+            self.companion[body.args[1 + k]] = body.add_arg(body.args[1 + k].type)
+        self.visit(body)
+        for k in carried:
+            yielded = body.terminator
+            yielded.add_operand(self._of(yielded.operands[k], yielded))
+            self.companion[op.results[k]] = op.add_result(op.results[k].type)
+
+    def _while(self, op: Op) -> None:
+        before, after = op.regions
+        carried = [k for k, a in enumerate(before.args) if self._has_shadow(a)]
+        for k in carried:
+            op.add_operand(self._of(op.operands[k], op))
+            self.companion[before.args[k]] = before.add_arg(before.args[k].type)
+        self.visit(before)
+        condition = before.terminator
+        passed = [k for k, v in enumerate(condition.operands[1:]) if self._has_shadow(v)]
+        for k in passed:
+            condition.add_operand(self._of(condition.operands[1 + k], condition))
+            self.companion[after.args[k]] = after.add_arg(after.args[k].type)
+        self.visit(after)
+        for k in carried:
+            after.terminator.add_operand(self._of(after.terminator.operands[k], after.terminator))
+        for k in passed:
+            self.companion[op.results[k]] = op.add_result(op.results[k].type)
+
+    def _if(self, op: Op) -> None:
+        for region in op.regions:
+            self.visit(region)
+        for result in [r for r in op.results if self._has_shadow(r)]:
+            for region in op.regions:
+                end = region.terminator
+                end.add_operand(self._of(end.operands[result.index], end))
+            self.companion[result] = op.add_result(result.type)
+
+    def _call(self, op: Op) -> None:
+        """Call the augmented callee instead: shadows go in, shadows of results and a record come out."""
+        plan = self.augmented.calls[op]
+        shadows = [self._of(op.operands[k], op) for k in plan.shadows]
+        self.augmented.original_callee[op] = op.attrs["callee"]
+        op.attrs["callee"] = plan.augmented
+        for shadow in shadows:
+            op.add_operand(shadow)
+        for k in plan.shadow_results:
+            self.companion[op.results[k]] = op.add_result(op.results[k].type)
+        if plan.record:
+            self.augmented.records[op] = op.add_result(record)
+        op.attrs["types"] = tuple(r.type for r in op.results)
+
+
+def add_counters(augmented: Augmented) -> None:
+    """Make every while loop that is reversed count its iterations. The count is the first of its extra results."""
+    for op in list(augmented.func.walk()):
+        if op.opdef is not ops.while_ or op not in augmented.adjoint_regions:
+            continue
+        before, after = op.regions
+        block = op.parent
+        assert block is not None
+        zero = Op(ops.constant, (), (index,), {"value": 0, "type": index}, loc=op.loc)
+        _insert_before(op, zero)
+        op.add_operand(zero.result)
+        passed = before.add_arg(index, "trips")
+        before.terminator.add_operand(passed)
+        count = after.add_arg(index, "trips")
+        one = Op(ops.constant, (), (index,), {"value": 1, "type": index}, loc=op.loc)
+        following = Op(ops.addi, (count, one.result), (index,), loc=op.loc)
+        _insert_before(after.terminator, one)
+        _insert_before(after.terminator, following)
+        after.terminator.add_operand(following.result)
+        augmented.counters[op] = op.add_result(index, "trips")
+
+
+def _insert_before(op: Op, new: Op) -> None:
+    block = op.parent
+    assert block is not None
+    new.parent = block
+    block.ops.insert(block.ops.index(op), new)

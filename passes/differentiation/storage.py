@@ -1,0 +1,257 @@
+"""The storage plan: which primal values are kept for the reverse sweep, and which are computed again.
+
+Each value that the reverse sweep may come to want is a node. It can be *free* (arguments, constants, loop counters,
+and, when both sweeps are one function, whatever stands in the function's own block); it can be *stored*, at the cost of
+its bytes times the number of times it is computed; or, if a recipe is legal, it can be *recomputed* from other
+nodes at the cost of the recipe times the same number. The cheapest choice is a minimum cut: every node is split in
+two halves joined by an edge of the storage cost, a recipe's inputs lie before its result, an edge from the source
+carries the cost of recomputing, and what is demanded hangs on the sink.
+
+The recomputation side follows Griewank and Walther, Evaluating Derivatives, 2nd ed., section 4.2; the cut
+formulation is that of min-cut rematerialisation, weighed here by trip counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.alias import permuted
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Op, Value
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType, scalar_bytes
+from adc.passes.costs import cost_of, cost_of_block, cost_of_func, executions, storage_cost, trips
+from adc.passes.differentiation.demand import Augmented, Recipe
+from adc.passes.differentiation.legality import Legality
+from adc.passes.differentiation.mincut import INFINITE, FlowNetwork
+from adc.passes.parallel.cold import is_cold
+
+RECORD_ENTRY = 40.0  # keeping a value in a call's record: an allocation shared by few values
+
+
+@dataclass
+class StoragePlan:
+    """What is stored, in program order, and what is wanted in the reverse sweep at all."""
+
+    stored: list[Value] = field(default_factory=list)
+    wanted: set[Value] = field(default_factory=set)
+    refused: dict[Op, str] = field(default_factory=dict)  # loads that may not be repeated, and why
+
+    def __str__(self) -> str:
+        slots = [v for v in self.stored if (v.block is not None and executions(v.block) > 1) or _in_loop(v)]
+        if not slots:
+            return "tape: nothing is stored (0 bytes)"
+        lines = ["tape:"]
+        for value in slots:
+            lines.append(f"  {describe(value)}")
+        return "\n".join(lines)
+
+
+def describe(value: Value) -> str:
+    """One line on a stored value: what it is, where it is computed, how many bytes it takes."""
+    loops = _loops(value)
+    where = f"line {_line(value)}"
+    size = scalar_bytes(value.type)
+    extents = " x ".join(_extent(loop) for loop in loops)
+    name = value.hint or (value.op.opdef.name if value.op is not None else "loop-carried value")
+    note = " (and the memory it refers to)" if isinstance(value.type, MemRefType) else ""
+    if value.block is not None and is_cold(value.block):
+        note += " (where subscripts are checked one by one)"
+    return f"{where}: {name}: {value.type}, {size} bytes{' x ' + extents if extents else ''}{note}"
+
+
+def tape_bytes(plan: StoragePlan) -> int | None:
+    """Bytes of the tape if every trip count is known, else None; 0 if nothing is stored."""
+    total = 0
+    for value in plan.stored:
+        count = 1
+        for loop in _loops(value):
+            if any(constant_of(v) is None for v in loop.operands[:3]) or loop.opdef is ops.while_:
+                return None
+            count *= int(trips(loop))
+        total += count * scalar_bytes(value.type) if _loops(value) else 0
+    return total
+
+
+def _line(value: Value) -> int:
+    owner = value.op if value.op is not None else (value.block.parent_op if value.block is not None else None)
+    return owner.loc.line if owner is not None else 0
+
+
+def _loops(value: Value) -> list[Op]:
+    """The loops around a value, outermost first."""
+    found: list[Op] = []
+    op = value.block.parent_op if value.block is not None else None
+    while op is not None:
+        if op.opdef in (ops.for_, ops.while_, ops.parallel):
+            found.append(op)
+        op = op.parent.parent_op if op.parent is not None else None
+    return found[::-1]
+
+
+def _in_loop(value: Value) -> bool:
+    return bool(_loops(value))
+
+
+def _extent(loop: Op) -> str:
+    count = constant_of(loop.operands[1]) if loop.opdef is not ops.while_ else None
+    if count is not None and constant_of(loop.operands[0]) is not None:
+        return str(int(trips(loop)))
+    return f"trips of the loop at line {loop.loc.line}"
+
+
+class Recipes:
+    """How values of an augmented function can be had in its reverse sweep."""
+
+    def __init__(self, augmented: Augmented, legality: Legality) -> None:
+        self.augmented = augmented
+        self.legality = legality
+        self.body = augmented.func.body
+        self.refused: dict[Op, str] = {}
+        self._cache: dict[Value, Recipe | None] = {}
+        self._permuted: dict[Op, list[int]] = {}
+
+    def free(self, value: Value) -> bool:
+        """Whether a value is at hand in the reverse sweep for nothing."""
+        if value.op is not None and value.op.opdef in (ops.constant, ops.undef):
+            return True
+        block = value.block
+        if block is self.body:
+            return self.augmented.direct or value.op is None
+        loop = block.parent_op if block is not None else None
+        return value.op is None and value.index == 0 and loop is not None and loop.opdef in (ops.for_, ops.parallel)
+
+    def permuted(self, loop: Op) -> list[int]:
+        if loop not in self._permuted:
+            self._permuted[loop] = permuted(loop)
+        return self._permuted[loop]
+
+    def recipe(self, value: Value) -> Recipe | None:
+        """What ``value`` can be computed from again, and the cost of doing it once; None if it must be stored."""
+        if value not in self._cache:
+            self._cache[value] = self._argument(value) if value.op is None else self._result(value.op)
+        return self._cache[value]
+
+    def _argument(self, value: Value) -> Recipe | None:
+        block = value.block
+        loop = block.parent_op if block is not None else None
+        if loop is None or loop.opdef is not ops.for_ or value.index == 0:
+            return None
+        k = value.index - 1
+        if loop.regions[0].terminator.operands[k] is value:
+            return [loop.operands[3 + k]], 0.0
+        if k in self.permuted(loop):
+            # The reverse sweep permutes them back, beginning with what the loop returned.
+            return [loop.results[j] for j in self.permuted(loop)], 0.0
+        return None
+
+    def _result(self, op: Op) -> Recipe | None:
+        kind = op.opdef
+        if kind is ops.bound or (kind.pure and not op.regions and kind is not ops.unpack):
+            return list(op.operands), cost_of(kind)
+        if kind is ops.load:
+            if self.legality.may_reload(op):
+                return list(op.operands), cost_of(kind)
+            self.refused[op] = "the memory is written again before the reverse sweep comes to it"
+            return None
+        if kind is ops.call:
+            return self._pure_call(op)
+        if kind is ops.if_ and all(self._repeatable(inner) for region in op.regions for inner in region.walk()):
+            return list(outside_operands(op)), sum(cost_of_block(r) for r in op.regions)
+        return None
+
+    def _pure_call(self, op: Op) -> Recipe | None:
+        values = (*op.operands, *op.results)
+        if any(isinstance(v.type, MemRefType) for v in values):
+            return None
+        name: str = self.augmented.original_callee.get(op) or op.attrs["callee"]
+        return list(op.operands), cost_of_func(self.augmented.module.funcs[name])
+
+    def _repeatable(self, op: Op) -> bool:
+        kind = op.opdef
+        if kind is ops.load:
+            return self.legality.may_reload(op)
+        if kind in (ops.if_, ops.yield_, ops.bound):
+            return True
+        return kind.pure and Trait.ALLOCATES not in kind.traits
+
+
+def outside_operands(op: Op) -> dict[Value, None]:
+    """What an operation with regions uses from outside it, its own operands included."""
+    inside: set[Block] = set(op.regions)
+    for inner in (o for region in op.regions for o in region.walk()):
+        inside.update(inner.regions)
+    found = dict.fromkeys(op.operands)
+    for inner in (o for region in op.regions for o in region.walk()):
+        found.update((v, None) for v in inner.operands if v.block not in inside)
+    return found
+
+
+def plan_storage(augmented: Augmented, recipes: Recipes) -> StoragePlan:
+    """Choose what to store by a minimum cut, then list everything that the reverse sweep will ask for."""
+    demanded = [v for v in dict.fromkeys(augmented.all_demands()) if not recipes.free(v)]
+    stored = _cut(demanded, recipes)
+    plan = StoragePlan(refused=recipes.refused)
+    queue = list(augmented.all_demands())
+    while queue:
+        value = queue.pop()
+        if value in plan.wanted:
+            continue
+        plan.wanted.add(value)
+        if not recipes.free(value) and value not in stored:
+            recipe = recipes.recipe(value)
+            assert recipe is not None
+            queue += recipe[0]
+    order = _program_order(augmented)
+    plan.stored = sorted((v for v in stored if v in plan.wanted), key=lambda v: order[v])
+    return plan
+
+
+def _program_order(augmented: Augmented) -> dict[Value, int]:
+    order: dict[Value, int] = {}
+    for arg in augmented.func.args:
+        order[arg] = len(order)
+    for op in augmented.func.walk():
+        for result in op.results:
+            order[result] = len(order)
+        for region in op.regions:
+            for arg in region.args:
+                order[arg] = len(order)
+    return order
+
+
+def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
+    network = FlowNetwork()
+    source, sink = network.node(), network.node()
+    halves: dict[Value, tuple[int, int]] = {}
+    queue: list[Value] = []
+    runs: dict[Block, float] = {}
+
+    def node(value: Value) -> tuple[int, int]:
+        if value not in halves:
+            halves[value] = (network.node(), network.node())
+            queue.append(value)
+        return halves[value]
+
+    for value in demanded:
+        network.edge(node(value)[1], sink, INFINITE)
+    while queue:
+        value = queue.pop()
+        block = value.block
+        assert block is not None
+        if block not in runs:
+            runs[block] = executions(block)
+        first, second = halves[value]
+        cost = storage_cost(value) if block is not recipes.body else RECORD_ENTRY
+        network.edge(first, second, max(cost * runs[block], 1e-3))
+        recipe = recipes.recipe(value)
+        if recipe is None:
+            network.edge(source, first, INFINITE)
+            continue
+        network.edge(source, first, recipe[1] * runs[block])
+        for operand in dict.fromkeys(recipe[0]):
+            if not recipes.free(operand):
+                network.edge(node(operand)[1], first, INFINITE)
+    side = network.source_side(source, sink)
+    return {value for value, (first, second) in halves.items() if first in side and second not in side}

@@ -1,0 +1,196 @@
+"""The tape: buffers for the values that the storage plan keeps, indexed by iteration.
+
+A value computed inside loops gets a buffer with one extent per loop, exactly as long as the loops run, allocated before
+the outermost loop whose extents are known there; so values of rectangular nests are contiguous in the innermost
+loop, and nests whose inner bounds depend on outer counters get a buffer per outer iteration, which is itself a value
+to be kept (a memref of memrefs). A while loop's buffer grows. A value inside a branch, but in no loop, becomes a result
+of the branch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.arith import const_index, constant_of
+from adc.ir.builder import build
+from adc.ir.core import Block, Func, Op, Value
+from adc.ir.types import MemRefType
+from adc.passes.differentiation.insertion import Insertions
+
+COUNTED = (ops.for_, ops.parallel)
+LOOPS = (*COUNTED, ops.while_)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where a stored value is found: in ``buffer``, subscripted by the iteration numbers of ``loops``; or, if there
+    are none, ``buffer`` is a value of an outer block that equals it."""
+
+    buffer: Value
+    loops: tuple[Op, ...]
+
+
+def trip_count(lower: Value, upper: Value, step: Value) -> Value:
+    """How often a counted loop runs, appended at the insertion point."""
+    span = upper if constant_of(lower) == 0 else upper - lower
+    if constant_of(step) != 1:
+        span = ops.ceildivsi(span, step)
+    return ops.maxsi(span, const_index(0))
+
+
+def iteration_number(counter: Value, lower: Value, step: Value) -> Value:
+    """Which iteration of a counted loop this is, from zero."""
+    offset = counter if constant_of(lower) == 0 else counter - lower
+    return offset if constant_of(step) == 1 else ops.divsi(offset, step)
+
+
+class Tape:
+    """Adds the storing side of the tape to a function, by insertions; ``slots`` says how to read it."""
+
+    def __init__(self, func: Func, insertions: Insertions, counters: dict[Op, Value], *, direct: bool) -> None:
+        self.func = func
+        self.insertions = insertions
+        self.counters = counters
+        self.direct = direct
+        self.slots: dict[Value, Slot] = {}
+        self.residuals: list[Value] = []  # values of the function's own block that a separate reverse function needs
+        self._numbers: dict[Op, Value] = {}
+        self._extents: dict[tuple[Op, Op], Value] = {}
+
+    def keep(self, value: Value, anchor: Op | None = None) -> None:
+        """Store ``value``. ``anchor``: the operation right before which it was built, if it is not in place yet."""
+        if value in self.slots:
+            return
+        block = _home(value, anchor)
+        loops = _loops_above(block)
+        if not loops:
+            self._keep_in_branches(value, block, anchor)
+        elif loops[-1].opdef is ops.while_:
+            self._keep_in_while(value, loops[-1], anchor)
+        else:
+            self._keep_in_buffer(value, loops, anchor)
+
+    # Values outside all loops ----------------------------------------------------------------------
+
+    def _keep_in_branches(self, value: Value, block: Block, anchor: Op | None) -> None:
+        """Hand a value out of the branches around it, to the function's own block."""
+        outer = value
+        branch = block.parent_op
+        while branch is not None:
+            for region in branch.regions:
+                if region is block:
+                    region.terminator.add_operand(outer)
+                else:
+                    with self.insertions.before(region.terminator):
+                        other = ops.undef(type=outer.type)
+                    region.terminator.add_operand(other)
+            outer = branch.add_result(outer.type, outer.hint)
+            parent = branch.parent
+            assert parent is not None
+            block, branch = parent, parent.parent_op
+        if outer is not value:
+            self.slots[value] = Slot(outer, ())
+        if not self.direct:
+            self.residuals.append(outer)
+
+    # Counted loops ---------------------------------------------------------------------------------
+
+    def _keep_in_buffer(self, value: Value, loops: list[Op], anchor: Op | None) -> None:
+        group = [loops[-1]]
+        for outer in reversed(loops[:-1]):
+            bounds = [b for loop in group for b in loop.operands[:3]]
+            if outer.opdef is ops.while_ or not all(_visible_outside(b, outer) for b in bounds):
+                break
+            group.insert(0, outer)
+        first = group[0]
+        t = MemRefType((None,) * len(group), value.type)
+        with self.insertions.before(first):
+            buffer = ops.alloc(*(self._extent(loop, first) for loop in group), type=t)
+            buffer.hint = f"tape_{value.hint}" if value.hint else "tape"
+        subscripts = [self._number(loop) for loop in group]
+        self._store(value, buffer, subscripts, anchor)
+        self.slots[value] = Slot(buffer, tuple(group))
+        self._keep_outer(buffer, first)
+
+    def _extent(self, loop: Op, before: Op) -> Value:
+        if (loop, before) not in self._extents:
+            self._extents[loop, before] = trip_count(*loop.operands[:3])
+        return self._extents[loop, before]
+
+    def _number(self, loop: Op) -> Value:
+        """The iteration number of a loop, as a value at the start of its body."""
+        if loop not in self._numbers:
+            body = loop.regions[0]
+            with self.insertions.at_start(body, loop.loc):
+                self._numbers[loop] = iteration_number(body.args[0], loop.operands[0], loop.operands[2])
+        return self._numbers[loop]
+
+    # While loops -----------------------------------------------------------------------------------
+
+    def _keep_in_while(self, value: Value, loop: Op, anchor: Op | None) -> None:
+        before, after = loop.regions
+        t = MemRefType((None,), value.type)
+        with self.insertions.before(loop):
+            loop.add_operand(ops.undef(type=t))
+        before.terminator.add_operand(before.add_arg(t))
+        passed = after.add_arg(t)
+        number = after.args[self.counters[loop].index]
+        with self.insertions.at_start(after, loop.loc):
+            buffer = ops.grow(passed, number)
+        after.terminator.add_operand(buffer)
+        self._store(value, buffer, [number], anchor)
+        full = loop.add_result(t, f"tape_{value.hint}" if value.hint else "tape")
+        self.slots[value] = Slot(full, (loop,))
+        self._keep_outer(full, None)
+
+    # All loops -------------------------------------------------------------------------------------
+
+    def _store(self, value: Value, buffer: Value, subscripts: list[Value], anchor: Op | None) -> None:
+        if anchor is not None:
+            with self.insertions.before(anchor):
+                build(ops.store, [value, buffer, *subscripts])
+        elif value.op is None:
+            block = value.block
+            assert block is not None and block.parent_op is not None
+            with self.insertions.at_start(block, block.parent_op.loc):
+                build(ops.store, [value, buffer, *subscripts])
+        else:
+            with self.insertions.after(value.op):
+                build(ops.store, [value, buffer, *subscripts])
+
+    def _keep_outer(self, buffer: Value, anchor: Op | None) -> None:
+        """Keep the buffer itself, unless it lies in the function's own block."""
+        block = _home(buffer, anchor)
+        if block is not self.func.body:
+            self.keep(buffer, anchor)
+        elif not self.direct:
+            self.residuals.append(buffer)
+
+
+def _home(value: Value, anchor: Op | None) -> Block:
+    block = anchor.parent if anchor is not None else value.block
+    assert block is not None
+    return block
+
+
+def _loops_above(block: Block) -> list[Op]:
+    """The loops around a block, outermost first."""
+    loops: list[Op] = []
+    op = block.parent_op
+    while op is not None:
+        if op.opdef in LOOPS:
+            loops.append(op)
+        op = op.parent.parent_op if op.parent is not None else None
+    return loops[::-1]
+
+
+def _visible_outside(value: Value, loop: Op) -> bool:
+    """Whether ``value`` is defined outside ``loop``."""
+    block = value.block
+    while block is not None:
+        op = block.parent_op
+        if op is loop:
+            return False
+        block = op.parent if op is not None else None
+    return True

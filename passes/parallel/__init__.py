@@ -1,0 +1,1 @@
+"""Loops: subscripts proved in range, iterations proved independent, adjoints of parallel loops."""

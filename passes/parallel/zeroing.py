@@ -1,0 +1,132 @@
+"""Shadows of swapped buffers: what is zeroed in one step and added to in the next need not be zeroed.
+
+The reverse sweep of a time loop over two buffers reads and zeroes the shadow of what the step wrote, and adds to the
+shadow of what it read. The buffers change places, so the next step adds to what was just zeroed::
+
+    scf.for ... iter_args(%abar = ..., %bbar = ...)
+      %abar[i + o] += c * %bbar[i]            // for all i of a domain D, and offsets o
+      %bbar[i] = 0                            // for all i of D
+      scf.yield %bbar, %abar
+
+Instead of zeroing, the next step takes what is in D for zero, and stores where it would add. This halves the traffic.
+A carried i1 tells whether zeroing is pending: not in the first step. After the loop it is done once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Op, Value
+from adc.ir.types import MemRefType
+from adc.passes.parallel.affine import Form, inside
+from adc.passes.parallel.dependence import Access
+from adc.passes.parallel.fission import Fission
+from adc.passes.parallel.stencils import Stencil
+
+
+@dataclass(frozen=True)
+class Pending:
+    """Zeroing that a step may leave to the next.
+
+    ``loop`` is the time loop, ``store`` the zeroing in the parallel nest, ``position`` that of the carried memref that
+    is added to. D, in steps of the loops of the stencil, is the loops' domain moved by ``shift``.
+    """
+
+    loop: Op
+    store: Op
+    position: int
+    shift: tuple[int, ...]
+
+
+def find(fission: Fission, stencil: Stencil, group: Sequence[Op]) -> Pending | None:
+    """The zeroing that the next step can make up for when it adds the terms ``group`` of ``stencil``."""
+    body = fission.loop.parent
+    loop = body.parent_op if body is not None else None
+    target = stencil.base
+    if loop is None or body is None or loop.opdef is not ops.for_ or target.owner is not body or target.index == 0:
+        return None
+    position = target.index - 1
+    source = body.terminator.operands[position]
+    if source.owner is not body or source.index == 0 or source is target:
+        return None
+    aliasing = fission.analysis.aliasing
+    if aliasing.may_overlap(source, target) or not _only_permuted(body, target, source):
+        return None
+    store = _zeroing(fission, source, group)
+    if store is None:
+        return None
+    shift = _shift(fission, stencil, store.where, loop)
+    if shift is None or any(not stencil.span(m)[0] <= e <= stencil.span(m)[1] for m, e in enumerate(shift)):
+        return None
+    if any(a.op not in group and not fission.analysis.apart_now(a.base, target) for a in fission.accesses.found):
+        return None
+    here = body.ops.index(fission.loop)
+    if any(_touches(fission, op, target) for op in body.ops[:here]):
+        return None
+    if any(_touches(fission, op, source) for op in body.ops[here + 1 :]):
+        return None
+    return Pending(loop, store.op, position, shift)
+
+
+def _only_permuted(body: Block, target: Value, source: Value) -> bool:
+    """Whether the next step knows the memory of ``source`` by the name ``target`` and no other."""
+    yielded = body.terminator.operands
+    return sum(v is source for v in yielded) == 1 and sum(v is target for v in yielded) <= 1
+
+
+def _zeroing(fission: Fission, source: Value, group: Sequence[Op]) -> Access | None:
+    """The one store into ``source``, of zero."""
+    writes = [
+        a
+        for a in fission.accesses.found
+        if a.changes and a.op not in group and not fission.analysis.apart_now(a.base, source)
+    ]
+    if len(writes) != 1 or writes[0].op.opdef is not ops.store or writes[0].base is not source:
+        return None
+    value = constant_of(writes[0].op.operands[0])
+    zero = value is not None and float(value) == 0.0 and str(float(value)) == "0.0"
+    return writes[0] if zero and writes[0].op.parent is group[0].parent else None
+
+
+def _shift(
+    fission: Fission, stencil: Stencil, where: tuple[tuple[Form, Form], ...] | None, loop: Op
+) -> tuple[int, ...] | None:
+    """How far the elements that are zeroed are from those that the stencil names for the same iteration."""
+    if where is None:
+        return None
+    forms = fission.analysis.forms
+    shift = [0] * len(stencil.loops)
+    for bounds in stencil.loops:
+        if any(inside(s.value, loop) for v in bounds.operands[:2] for s in forms.of(v).symbols()):
+            return None
+    for (form, _), axis, origin in zip(where, stencil.axes, stencil.origin, strict=True):
+        if any(inside(s.value, loop) for s in origin.symbols()):
+            return None
+        counter = Form.symbol(forms.symbol(stencil.loops[axis].regions[0].args[0])) if axis is not None else Form.ZERO
+        difference = form - counter - origin
+        if not difference.is_constant:
+            return None
+        if axis is None:
+            if difference.terms:
+                return None
+            continue
+        step = constant_of(stencil.loops[axis].operands[2])
+        assert step is not None
+        if difference.constant % int(step):
+            return None
+        shift[axis] = difference.constant // int(step)
+    return tuple(shift)
+
+
+def _touches(fission: Fission, op: Op, memref: Value) -> bool:
+    """Whether ``op``, or what is inside, may access the memory of ``memref``."""
+    if op.regions:
+        return any(_touches(fission, inner, memref) for region in op.regions for inner in region.ops)
+    if op.opdef.pure or op.opdef in (ops.yield_, ops.reduce, ops.condition):
+        return False
+    if op.opdef is ops.call and any(not v.type.is_float and not v.type.is_integer for v in op.operands):
+        return True
+    return any(isinstance(v.type, MemRefType) and not fission.analysis.apart_now(v, memref) for v in op.operands)

@@ -1,0 +1,1 @@
+"""Cleaning up code: folding, common subexpressions, invariant code, dead stores, freeing memory."""

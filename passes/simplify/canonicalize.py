@@ -1,0 +1,36 @@
+"""Canonicalisation: fold what is known, bring the rest into one form.
+
+One walk over the function, in order. ``float_rules`` and ``integer_rules`` have the identities of arithmetic,
+``memory_rules`` those of memrefs; ``control_rules`` simplifies loops and branches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir.core import Module
+from adc.passes.simplify.control_rules import CONTROL
+from adc.passes.simplify.float_rules import FLOATS
+from adc.passes.simplify.integer_rules import INTEGERS
+from adc.passes.simplify.memory_rules import MEMORY
+from adc.passes.simplify.rewriter import Rewriter
+
+RULES = {**FLOATS, **INTEGERS, **MEMORY}
+
+
+@dataclass(frozen=True)
+class Canonicalize:
+    """Fold constants, apply identities that are exact, simplify control flow; at most ``rounds`` walks."""
+
+    rounds: int = 3
+    name: ClassVar[str] = "canonicalize"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            for _ in range(self.rounds):
+                walk = Rewriter(func, RULES, CONTROL)
+                walk.run()
+                if not walk.again:
+                    break
+        return module

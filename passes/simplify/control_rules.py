@@ -1,0 +1,301 @@
+"""Simplifying loops and branches: known conditions and trip counts, and what they carry without need."""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Op, Value
+from adc.ir.opdef import OpDef
+from adc.ir.types import i1, index
+from adc.passes.rewrite import keep_carried, keep_while
+from adc.passes.simplify.float_rules import never_negative_zero
+from adc.passes.simplify.rewriter import Control, Rewriter
+
+
+def _inline(rw: Rewriter, op: Op, region: Block, args: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Have the code of ``region`` visited next, in place of ``op``; returns what its terminator gives."""
+    for arg, value in zip(region.args, args, strict=True):
+        rw.replace(arg, value)
+    terminator = region.terminator
+    values = terminator.operands
+    terminator.drop()
+    op.regions = tuple(r for r in op.regions if r is not region)
+    rw.later(region.ops[:-1])
+    return values
+
+
+Values = tuple[Value, ...]
+
+# for and parallel -----------------------------------------------------------------------------------------------------
+
+
+def _trips(rw: Rewriter, op: Op) -> int | None:
+    """0 or 1 if the loop surely runs that often."""
+    lower, upper, step = op.operands[:3]
+    facts = rw.integers
+    if facts.proves_ge(lower, upper):
+        return 0
+    distance = facts.linear(upper, exact=True).plus(facts.linear(lower, exact=True), -1)
+    stride = constant_of(step)
+    if not distance.terms and stride is not None and 0 < distance.constant <= stride:
+        return 1
+    return None
+
+
+def _for(rw: Rewriter, op: Op) -> Op | None:
+    trips = _trips(rw, op)
+    if trips == 0:
+        rw.replace_op(op, op.operands[3:])
+        return None
+    body = op.regions[0]
+    if trips == 1:
+        values = _inline(rw, op, body, (op.operands[0], *op.operands[3:]))
+        rw.replace_op(op, values)
+        return None
+    op = _drop_invariants(rw, op)
+    op = _drop_inductions(rw, op)
+    rw.walk(body)
+    after = _drop_invariants(rw, op)
+    rw.again |= after is not op
+    return after
+
+
+def _drop_invariants(rw: Rewriter, op: Op) -> Op:
+    """Carried values that never change, and those that two slots carry alike."""
+    body = op.regions[0]
+    inits, args = op.operands[3:], body.args[1:]
+    left = list(range(len(inits)))
+    changed = True
+    while changed:
+        changed = False
+        seen: dict[tuple[Value, Value], int] = {}
+        constant = _invariant_slots(inits, args, body.terminator.operands, left)
+        for k in list(left):
+            value = body.terminator.operands[k]
+            if k in constant:
+                same, result = inits[k], inits[k]
+            elif (inits[k], value) in seen:
+                first = seen[inits[k], value]
+                same, result = args[first], op.results[first]
+            else:
+                seen[inits[k], value] = k
+                continue
+            rw.replace(args[k], same)
+            rw.replace(op.results[k], result)
+            left.remove(k)
+            changed = True
+    return _narrow(rw, op, left)
+
+
+def _invariant_slots(inits: Values, args: Values, yields: Values, slots: list[int]) -> set[int]:
+    """Slots that always hold their initial value: they yield it, or what another such slot of equal value holds."""
+    number = {args[k]: k for k in slots}
+    found = set(slots)
+    changed = True
+    while changed:
+        failed = set()
+        for k in found:
+            value = yields[k]
+            source = number.get(value)
+            if value is not inits[k] and (source not in found or inits[source] is not inits[k]):
+                failed.add(k)
+        found -= failed
+        changed = bool(failed)
+    return found
+
+
+def _narrow(rw: Rewriter, op: Op, left: list[int]) -> Op:
+    if len(left) == len(op.results):
+        return op
+    old = [op.results[k] for k in left]
+    op = keep_carried(op, left)
+    rw.rebuilt(old, op.results)
+    return op
+
+
+def _drop_inductions(rw: Rewriter, op: Op) -> Op:
+    """``k += c`` in a loop of step one: ``k`` is ``init + c * (counter - lower)``, and carries nothing."""
+    lower, upper, step = op.operands[:3]
+    if constant_of(step) != 1:
+        return op
+    body = op.regions[0]
+    left = []
+    start: list[Op] = []
+    for k, init in enumerate(op.operands[3:]):
+        arg, value = body.args[1 + k], body.terminator.operands[k]
+        increment = _increment(arg, value) if arg.type == index else None
+        if increment is None:
+            left.append(k)
+            continue
+        factor = rw.index(increment)
+        rw.loc = op.loc
+        with rw.collect(start, body):
+            passed = rw.emit(ops.muli, rw.emit(ops.subi, body.args[0], lower), factor)
+            now = rw.emit(ops.addi, init, passed)
+        rw.replace(arg, now)
+        trips = rw.emit(ops.subi, rw.emit(ops.maxsi, upper, lower), lower)
+        rw.replace(op.results[k], rw.emit(ops.addi, init, rw.emit(ops.muli, trips, factor)))
+    if start:
+        body.set_ops([*start, *body.ops])
+    return _narrow(rw, op, left)
+
+
+def _increment(arg: Value, value: Value) -> int | None:
+    op = value.op
+    if op is None or op.opdef not in (ops.addi, ops.subi):
+        return None
+    a, b = op.operands
+    if b is arg and op.opdef is ops.addi:
+        a, b = b, a
+    number = constant_of(b)
+    if a is not arg or number is None:
+        return None
+    return int(number) if op.opdef is ops.addi else -int(number)
+
+
+def _parallel(rw: Rewriter, op: Op) -> Op | None:
+    trips = _trips(rw, op)
+    if trips == 0:
+        rw.replace_op(op, op.operands[3:])
+        return None
+    if trips == 1:
+        return _run_once(rw, op)
+    rw.walk(op.regions[0])
+    end = op.regions[0].terminator
+    for k, (init, value) in enumerate(zip(op.operands[3:], end.operands, strict=True)):
+        # Zero added to each term: the sum is the same, as it starts from something other than -0.0.
+        added = value.op
+        if added is not None and added.opdef is ops.addf and end.attrs["kinds"][k] == "add":
+            zero = constant_of(added.operands[1])
+            if zero == 0 and never_negative_zero(init):
+                end.set_operand(k, added.operands[0])
+    return op
+
+
+def _run_once(rw: Rewriter, op: Op) -> Op | None:
+    """A parallel loop of one iteration: its code, then what it reduces is combined with the initial values."""
+    end = op.regions[0].terminator
+    combinations = [
+        rw.new(ops.COMBINE[kind][0 if init.type.is_float else 1], (init, value))
+        for init, value, kind in zip(op.operands[3:], end.operands, end.attrs["kinds"], strict=True)
+    ]
+    rw.later(combinations)
+    _inline(rw, op, op.regions[0], op.operands[:1])
+    rw.replace_op(op, [combination.result for combination in combinations])
+    return None
+
+
+# if -------------------------------------------------------------------------------------------------------------------
+
+
+def _if(rw: Rewriter, op: Op) -> Op | None:
+    condition = op.operands[0]
+    known = constant_of(condition)
+    if known is not None:
+        values = _inline(rw, op, op.regions[0 if known else 1], ())
+        rw.replace_op(op, values)
+        return None
+    negated = condition.op
+    if negated is not None and negated.opdef is ops.xori and constant_of(negated.operands[1]) == 1:
+        condition = negated.operands[0]
+        op.set_operand(0, condition)
+        op.regions = op.regions[::-1]
+    then, other = op.regions
+    rw.walk(then, (condition, True))
+    rw.walk(other, (condition, False))
+    left = []
+    seen: dict[tuple[Value, Value], int] = {}
+    for k, result in enumerate(op.results):
+        x, y = then.terminator.operands[k], other.terminator.operands[k]
+        value: Value | None = None
+        if x is y or _is_undefined(y, x, then):
+            value = x
+        elif _is_undefined(x, y, other):
+            value = y
+        elif (x, y) in seen:
+            value = op.results[seen[x, y]]
+        elif x.type == i1 and (constant_of(x), constant_of(y)) == (1, 0):
+            value = condition
+        elif x.type == i1 and (constant_of(x), constant_of(y)) == (0, 1):
+            value = rw.emit(ops.xori, condition, rw.constant(1, i1))
+        if value is None:
+            seen[x, y] = k
+            left.append(k)
+        else:
+            rw.replace(result, value)
+    op = _narrow(rw, op, left)
+    if not op.results and len(op.regions[0].ops) == 1 and len(op.regions[1].ops) == 1:
+        rw.replace_op(op, ())
+        return None
+    return op
+
+
+def _is_undefined(value: Value, other: Value, region: Block) -> bool:
+    """Whether ``value`` is one that nobody reads, so that ``other``, known outside of ``region``, may stand for it."""
+    op = value.op
+    return op is not None and op.opdef is ops.undef and other.block is not region
+
+
+# while ----------------------------------------------------------------------------------------------------------------
+
+
+def _while(rw: Rewriter, op: Op) -> Op | None:
+    op = _narrow_while(rw, op)
+    before, after = op.regions
+    rw.walk(before)
+    if constant_of(before.terminator.operands[0]) == 0:
+        values = _inline(rw, op, before, op.operands)
+        rw.replace_op(op, values[1:])
+        return None
+    rw.walk(after)
+    narrowed = _narrow_while(rw, op)
+    rw.again |= narrowed is not op
+    return narrowed
+
+
+def _narrow_while(rw: Rewriter, op: Op) -> Op:
+    """Take out values that never change, and those passed on that are known outside or passed on twice."""
+    before, after = op.regions
+    carried, passed = list(range(len(before.args))), list(range(len(after.args)))
+    changed = True
+    while changed:
+        changed = False
+        given = before.terminator.operands[1:]
+        for k in list(carried):
+            value = after.terminator.operands[k]
+            if value.owner is after:
+                value = given[value.index]
+            if value is before.args[k] or value is op.operands[k]:
+                rw.replace(before.args[k], op.operands[k])
+                carried.remove(k)
+                changed = True
+        given = before.terminator.operands[1:]
+        first: dict[Value, int] = {}
+        for k in list(passed):
+            value = given[k]
+            same: tuple[Value, Value]
+            if value.block is not before:
+                same = value, value
+            elif value in first:
+                same = after.args[first[value]], op.results[first[value]]
+            else:
+                first[value] = k
+                continue
+            rw.replace(after.args[k], same[0])
+            rw.replace(op.results[k], same[1])
+            passed.remove(k)
+            changed = True
+    if len(carried) == len(before.args) and len(passed) == len(after.args):
+        return op
+    old = [op.results[k] for k in passed]
+    op = keep_while(op, carried, passed)
+    rw.rebuilt(old, op.results)
+    return op
+
+
+CONTROL: dict[OpDef, Control] = {
+    ops.for_: _for,
+    ops.parallel: _parallel,
+    ops.if_: _if,
+    ops.while_: _while,
+}

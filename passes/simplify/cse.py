@@ -1,0 +1,128 @@
+"""Common subexpressions, redundant loads and repeated checks, in one walk down the dominator tree.
+
+With structured control flow dominance is nesting: what was computed before in this block or in an enclosing one is
+available. Memory is followed on the same walk (``adc.passes.simplify.available``), so a load of what was just loaded or
+stored takes the value that is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.core import Attr, Block, Func, Module, Op, Value
+from adc.passes.effects import Memory, Summaries
+from adc.passes.kinds import COMMUTATIVE, PURE, READS, WRITES
+from adc.passes.rewrite import replace_op
+from adc.passes.simplify.available import AvailableMemory
+
+Key = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True)
+class CSE:
+    """Compute nothing twice; ``memory``: load nothing twice, and nothing that was just stored."""
+
+    memory: bool = True
+    name: ClassVar[str] = "cse"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries(module)
+        for func in module.funcs.values():
+            _Walk(func, summaries if self.memory else None).run()
+        return module
+
+
+class _Walk:
+    def __init__(self, func: Func, summaries: Summaries | None) -> None:
+        self._func = func
+        self._order: dict[Value, int] = {}
+        self._seen: dict[Key, tuple[Value, ...]] = {}
+        self._memory = AvailableMemory(Memory(func, summaries)) if summaries is not None else None
+
+    def run(self) -> None:
+        self._block(self._func.body)
+
+    def _block(self, block: Block) -> None:
+        added: list[Key] = []
+        kept: list[Op] = []
+        memory = self._memory
+        mark = memory.enter() if memory else 0
+        for op in block.ops:
+            kind = op.opdef
+            if kind in PURE or kind is ops.bound or kind is ops.assert_:
+                key = self._key(op)
+                before = self._seen.get(key)
+                if before is not None:
+                    replace_op(op, before if kind is not ops.assert_ else ())
+                    continue
+                self._seen[key] = op.results
+                added.append(key)
+                if kind is ops.bound and op.attrs["check"]:
+                    # What passed the check is also the answer where no check is asked for.
+                    unchecked = (kind, False, *op.operands)
+                    if unchecked not in self._seen:
+                        self._seen[unchecked] = op.results
+                        added.append(unchecked)
+            elif op.regions:
+                if memory:
+                    memory.before_region(op)
+                for region in op.regions:
+                    self._block(region)
+                if memory:
+                    memory.after_region(op)
+            elif memory is not None and (kind in READS or kind in WRITES):
+                if kind is ops.accumulate and (known := memory.known(op.operands[1], op.operands[2:])) is not None:
+                    op = self._accumulated(op, known, kept)
+                if kind is ops.load:
+                    known = memory.load(op)
+                    if known is not None:
+                        replace_op(op, (known,))
+                        continue
+                elif memory.write(op):
+                    op.drop()
+                    continue
+            kept.append(op)
+        block.ops = kept
+        for key in added:
+            del self._seen[key]
+        if memory:
+            memory.leave(mark)
+
+    @staticmethod
+    def _accumulated(op: Op, known: Value, kept: list[Op]) -> Op:
+        """An accumulation into an element whose value is known, as a store of the sum in the place of ``op``."""
+        value, *place = op.operands
+        total = Op(ops.addf, (known, value), (value.type,), {"fastmath": "none"}, loc=op.loc)
+        total.parent = op.parent
+        kept.append(total)
+        store = Op(ops.store, (total.result, *place), (), loc=op.loc)
+        store.parent = op.parent
+        op.drop()
+        return store
+
+    def _key(self, op: Op) -> Key:
+        kind = op.opdef
+        operands = op.operands
+        if kind is ops.assert_:
+            return (kind, operands[0])
+        if kind is ops.bound:
+            return (kind, op.attrs["check"], *operands)
+        if kind in COMMUTATIVE and len(operands) == 2:
+            a, b = operands
+            if self._number(a) > self._number(b):
+                operands = (b, a)
+        if not op.attrs:
+            return (kind, *operands)
+        return (kind, attr_key(op.attrs), *operands)
+
+    def _number(self, value: Value) -> int:
+        """A number for each value, to order commuting operands the same way each time."""
+        return self._order.setdefault(value, len(self._order))
+
+
+def attr_key(attrs: dict[str, Attr]) -> Hashable:
+    """Equal for equal attributes; tells apart 0.0 and -0.0, and takes NaN as equal to itself."""
+    return tuple((name, repr(v) if isinstance(v, float) else v) for name, v in attrs.items())

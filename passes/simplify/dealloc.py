@@ -1,0 +1,395 @@
+"""Freeing memory: every allocation that does not outlive its block is freed after its last use in it.
+
+Each memref that owns its memory has a flag (i1): whether it does so in this run. Ownership moves with values out of
+branches and around loops; loops and branches carry flags beside the memrefs that need them. In
+
+    for t in range(nt):
+        u = u + dt * f(u)
+
+``u`` may start as the caller's array, which is not ours to free, and from the second iteration on is the buffer of the
+iteration before: the flag starts false, each iteration yields true, and frees what it was given if the flag says so.
+Most flags are constant, which ``Canonicalize`` finds afterwards.
+
+Safe by construction: where one cannot tell who else refers to memory, nobody owns it and it stays until the end of the
+run, when the arena takes back what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.types import MemRefType, RecordType, i1
+from adc.passes.simplify.ownership import Classes
+
+_SOURCES = frozenset({ops.alloc, ops.grow, ops.call})
+
+
+@dataclass(frozen=True)
+class InsertDeallocs:
+    """Add ``memref.dealloc`` for memory that does not escape; to be run last, on final functions."""
+
+    name: ClassVar[str] = "insert-deallocs"
+
+    def run(self, module: Module) -> Module:
+        owned = _Results(module)
+        for name in module.funcs:
+            owned.of(name)
+        return module
+
+
+class _Results:
+    """Processes each function before those that call it; knows which results of a function the caller owns."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self._known: dict[str, tuple[bool, ...] | None] = {}
+
+    def of(self, name: str) -> tuple[bool, ...] | None:
+        """None: nothing is owned (a recursive function, or one from elsewhere)."""
+        if name not in self._known:
+            self._known[name] = None
+            func = self._module.funcs.get(name)
+            if func is not None:
+                self._known[name] = _Ownership(func, self._module, self).run()
+        return self._known[name]
+
+
+class _Scope:
+    """What a block owns: memrefs and their flags. The block of a branch may also take from what encloses it."""
+
+    def __init__(self, block: Block, outer: _Scope | None = None) -> None:
+        self.block = block
+        self.outer = outer
+        self.flags: dict[Value, Value] = {}
+        self.changed: dict[Value, Value] = {}  # flags of memrefs of the enclosing blocks, where they differ now
+
+    def flag(self, memref: Value) -> Value | None:
+        if memref in self.flags:
+            return self.flags[memref]
+        if memref in self.changed:
+            return self.changed[memref]
+        return self.outer.flag(memref) if self.outer is not None else None
+
+    def set(self, memref: Value, flag: Value) -> None:
+        (self.flags if memref in self.flags else self.changed)[memref] = flag
+
+
+class _Ownership:
+    def __init__(self, func: Func, module: Module, results: _Results) -> None:
+        self._func = func
+        self._results = results
+        self._alias = Aliasing(func, module)
+        self._depth: dict[Block, int] = {}
+        self._classes = Classes(self._depth)
+        self._fresh: set[Value] = set()  # memory that surely came to be in this function
+        self._owners: set[Value] = set()  # memrefs that have, or had, a flag
+        self._true, self._false = (
+            Op(ops.constant, (), (i1,), {"value": value, "type": i1}, loc=func.loc) for value in (1, 0)
+        )
+
+    def run(self) -> tuple[bool, ...]:
+        body = self._func.body
+        scope = _Scope(body)
+        returned = body.terminator.operands
+        self._walk(scope, 0)
+        moved = self._give_away(scope, returned)
+        owned = tuple(flag is not None and self._is_ours(v) for v, flag in zip(returned, moved, strict=True))
+        self._free(scope)
+        for op in (self._true, self._false):
+            op.parent = body
+        body.ops = [op for op in (self._true, self._false) if op.result.uses] + body.ops
+        return owned
+
+    def _is_ours(self, returned: Value) -> bool:
+        """Whether the memory was surely allocated here, and the caller alone has it after the call."""
+        roots = self._alias.roots(returned)
+        if not roots or not all(root in self._fresh for root in roots):
+            return False
+        members = self._classes.members(self._classes.reach(_base(returned)))
+        return all(m.op is not None or m.owner is not self._func.body for m in members)
+
+    # The walk ---------------------------------------------------------------------------------------------------------
+
+    def _walk(self, scope: _Scope, depth: int) -> None:
+        block = scope.block
+        self._depth[block] = depth
+        order = {op: k for k, op in enumerate(block.ops)}
+        for op in block.ops[:-1]:
+            kind = op.opdef
+            if kind is ops.if_:
+                self._if(op, scope, depth)
+            elif kind is ops.for_:
+                self._for(op, scope, depth, order)
+            elif kind is ops.while_:
+                self._while(op, scope, depth, order)
+            elif op.regions:
+                inner = _Scope(op.regions[0])
+                self._inside(inner, depth + 1)
+                self._free(inner)
+            elif kind is ops.alloc:
+                self._own(scope, op.result)
+            elif kind is ops.grow:
+                self._take(scope, op.operands[0])
+                self._classes.union(op.result, op.operands[0])
+                self._own(scope, op.result)
+            elif kind is ops.dealloc:
+                self._take(scope, op.operands[0])
+            elif kind is ops.call:
+                self._call(op, scope)
+            else:
+                self._flow(op)
+
+    def _own(self, scope: _Scope, memref: Value) -> None:
+        self._flag(scope, memref, self._true.result)
+        self._fresh.add(memref)
+
+    def _flag(self, scope: _Scope, memref: Value, flag: Value) -> None:
+        scope.flags[memref] = flag
+        self._owners.add(memref)
+
+    def _inside(self, scope: _Scope, depth: int) -> list[Value | None]:
+        """Walk a region; flags of what its terminator gives away (None: borrowed)."""
+        self._walk(scope, depth)
+        return self._give_away(scope, scope.block.terminator.operands)
+
+    def _flow(self, op: Op) -> None:
+        """Any other operation: what it returns or stores into may refer to what it was given."""
+        kind = op.opdef
+        if kind in (ops.load, ops.store, ops.fill, ops.copy, ops.accumulate):
+            memref = op.operands[0 if kind in (ops.load, ops.copy) else 1]
+            if not (isinstance(memref.type, MemRefType) and _refers(memref.type.element)):
+                return
+        elif not any(_refers(r.type) for r in op.results):
+            return
+        self._unite([v for v in (*op.operands, *op.results) if _refers(v.type)])
+
+    def _unite(self, values: Sequence[Value]) -> None:
+        for value in values[1:]:
+            self._classes.union(values[0], value)
+
+    def _call(self, op: Op, scope: _Scope) -> None:
+        given = [v for v in op.operands if _refers(v.type)]
+        owned = self._results.of(op.attrs["callee"]) or (False,) * len(op.results)
+        holds = any(isinstance(v.type, RecordType) or _holds_memrefs(v) for v in (*given, *op.results))
+        shared = [r for r, own in zip(op.results, owned, strict=True) if _refers(r.type) and (holds or not own)]
+        if holds or shared:
+            self._unite([*given, *shared])
+        for result, own in zip(op.results, owned, strict=True):
+            if own:
+                self._own(scope, result)
+
+    # Moving ownership -------------------------------------------------------------------------------------------------
+
+    def _take(self, scope: _Scope, memref: Value) -> Value | None:
+        """The flag of ``memref``, which owns nothing from here on; None if it is not owned in this scope."""
+        base = _base(memref)
+        flag = scope.flag(base)
+        if flag is not None:
+            scope.set(base, self._false.result)
+        return flag
+
+    def _give_away(self, scope: _Scope, operands: Sequence[Value]) -> list[Value | None]:
+        """Move what the terminator hands on, where nothing else that it hands on may be the same memory."""
+        refs = [(k, v) for k, v in enumerate(operands) if _refers(v.type)]
+        leaders = [(k, self._classes.find(_base(v))) for k, v in refs]
+        depth = self._depth[scope.block]
+        flags: list[Value | None] = [None] * len(operands)
+        for k, value in refs:
+            base = _base(value)
+            if not self._may_own(value) or scope.flag(base) is None:
+                continue
+            reach = self._classes.reach(base)
+            alone = not any(j != k and leader in reach for j, leader in leaders)
+            # What the next iteration gets must not be known outside of the loop.
+            contained = scope.outer is not None or self._classes.outermost(reach) >= depth
+            if alone and contained:
+                flags[k] = self._take(scope, value)
+        return flags
+
+    def _may_own(self, value: Value) -> bool:
+        if not isinstance(value.type, MemRefType):
+            return False
+        return any(root.op is not None and root.op.opdef in _SOURCES for root in self._alias.roots(value))
+
+    # Branches ---------------------------------------------------------------------------------------------------------
+
+    def _if(self, op: Op, scope: _Scope, depth: int) -> None:
+        inner = [_Scope(region, scope) for region in op.regions]
+        given = [self._inside(s, depth + 1) for s in inner]
+        yields = [region.terminator.operands for region in op.regions]
+        count = len(op.results)
+        for k in range(count):
+            result = op.results[k]
+            if not _refers(result.type):
+                continue
+            for flags, values in zip(given, yields, strict=True):
+                base = _base(values[k])
+                if flags[k] is self._true.result or (flags[k] is not None and self._has_no_lender(base)):
+                    self._classes.hold(result, base)
+                else:
+                    self._classes.union(result, values[k])
+            if any(flags[k] is not None for flags in given):
+                for region, flags in zip(op.regions, given, strict=True):
+                    region.terminator.add_operand(flags[k] or self._false.result)
+                self._flag(scope, result, op.add_result(i1))
+        for memref in dict.fromkeys([*inner[0].changed, *inner[1].changed]):
+            before = scope.flag(memref)
+            assert before is not None
+            for s in inner:
+                s.block.terminator.add_operand(s.changed.get(memref, before))
+            scope.set(memref, op.add_result(i1))
+        for s in inner:
+            self._free(s)
+
+    def _has_no_lender(self, base: Value) -> bool:
+        """Whether no other value in sight owns the memory when the flag of ``base`` says that it does not."""
+        return not any(m is not base and m in self._owners for m in self._classes.members([self._classes.find(base)]))
+
+    # Loops ------------------------------------------------------------------------------------------------------------
+
+    def _for(self, op: Op, scope: _Scope, depth: int, order: dict[Op, int]) -> None:
+        body = op.regions[0]
+        count = len(op.results)
+        slots = [k for k in range(count) if self._may_own(op.results[k])]
+        entries = [self._enter(op, 3 + k, scope, order) for k in slots]
+        inner = _Scope(body)
+        for k, entry in zip(slots, entries, strict=True):
+            op.add_operand(entry or self._false.result)
+            self._flag(inner, body.args[1 + k], body.add_arg(i1))
+        given = self._inside(inner, depth + 1)
+        for k in slots:
+            body.terminator.add_operand(given[k] or self._false.result)
+            self._flag(scope, op.results[k], op.add_result(i1))
+        taken = {k for k, entry in zip(slots, entries, strict=True) if entry is self._true.result}
+        borrowed = [op.operands[3 + k] for k in range(count) if k not in taken]
+        borrowed += [v for v, flag in zip(body.terminator.operands[:count], given, strict=True) if flag is None]
+        self._lend(op.results[:count], borrowed)
+        self._free(inner)
+
+    def _while(self, op: Op, scope: _Scope, depth: int, order: dict[Op, int]) -> None:
+        before, after = op.regions
+        carried = [k for k, arg in enumerate(before.args) if self._may_own(arg)]
+        passed = [k for k, arg in enumerate(after.args) if self._may_own(arg)]
+        counts = len(before.args), len(after.args)
+        entries = [self._enter(op, k, scope, order) for k in carried]
+        first, second = _Scope(before), _Scope(after)
+        for k, entry in zip(carried, entries, strict=True):
+            op.add_operand(entry or self._false.result)
+            self._flag(first, before.args[k], before.add_arg(i1))
+        given = self._inside(first, depth + 1)
+        for k in passed:
+            before.terminator.add_operand(given[1 + k] or self._false.result)
+            self._flag(second, after.args[k], after.add_arg(i1))
+        back = self._inside(second, depth + 1)
+        for k in carried:
+            after.terminator.add_operand(back[k] or self._false.result)
+        for k in passed:
+            self._flag(scope, op.results[k], op.add_result(i1))
+        taken = {k for k, entry in zip(carried, entries, strict=True) if entry is self._true.result}
+        borrowed = [op.operands[k] for k in range(counts[0]) if k not in taken]
+        borrowed += [
+            v for v, flag in zip(before.terminator.operands[1 : 1 + counts[1]], given[1:], strict=True) if flag is None
+        ]
+        borrowed += [v for v, flag in zip(after.terminator.operands[: counts[0]], back, strict=True) if flag is None]
+        self._lend(op.results[: counts[1]], borrowed)
+        self._free(first)
+        self._free(second)
+
+    def _enter(self, loop: Op, position: int, scope: _Scope, order: dict[Op, int]) -> Value | None:
+        """Hand the initial value at operand ``position`` to the loop, if nothing else uses that memory any more."""
+        base = _base(loop.operands[position])
+        if base not in scope.flags:
+            return None
+        for member in self._classes.members(self._classes.reach(base)):
+            for user, at in member.uses:
+                place = _ancestor(user, scope.block)
+                if place is None or place not in order or order[place] > order[loop]:
+                    return None
+                if place is loop and (user is not loop or at != position):
+                    return None
+        return self._take(scope, base)
+
+    def _lend(self, results: Sequence[Value], borrowed: Sequence[Value]) -> None:
+        """Results of a loop may be what it borrowed: initial values that it does not own, what it yields likewise."""
+        for value in borrowed:
+            for result in results:
+                if _refers(value.type) and _refers(result.type) and self._overlap(result, value):
+                    self._classes.union(result, value)
+
+    def _overlap(self, a: Value, b: Value) -> bool:
+        if isinstance(a.type, RecordType) or isinstance(b.type, RecordType):
+            return True
+        return bool(self._alias.roots(a) & self._alias.roots(b))
+
+    # Freeing ----------------------------------------------------------------------------------------------------------
+
+    def _free(self, scope: _Scope) -> None:
+        """Put the deallocations of what ``scope`` still owns after the last uses."""
+        block = scope.block
+        handed_on = {self._classes.find(_base(v)) for v in block.terminator.operands if _refers(v.type)}
+        order = {op: k for k, op in enumerate(block.ops)}
+        places: dict[int, list[tuple[Value, Value]]] = {}
+        for memref, flag in scope.flags.items():
+            if flag is self._false.result:
+                continue
+            reach = self._classes.reach(memref)
+            if not reach.isdisjoint(handed_on) or self._classes.outermost(reach) < self._depth[block]:
+                continue
+            last = max(order.get(v.op, -1) if v.op is not None else -1 for v in (memref, flag))
+            for member in self._classes.members(reach):
+                for user, _ in member.uses:
+                    place = _ancestor(user, block)
+                    if place is not None:
+                        last = max(last, order[place])
+            places.setdefault(last, []).append((memref, flag))
+        if not places:
+            return
+        out: list[Op] = []
+        for k in range(-1, len(block.ops)):
+            if k >= 0:
+                out.append(block.ops[k])
+            for memref, flag in places.get(k, ()):
+                out.append(self._dealloc(memref, flag, block))
+        block.ops = out
+
+    def _dealloc(self, memref: Value, flag: Value, block: Block) -> Op:
+        loc = memref.op.loc if memref.op is not None else self._func.loc
+        free = Op(ops.dealloc, (memref,), (), loc=loc)
+        if flag is self._true.result:
+            free.parent = block
+            return free
+        then, other = Block(), Block()
+        then.append(free)
+        for region in (then, other):
+            region.append(Op(ops.yield_, (), (), loc=loc))
+        guarded = Op(ops.if_, (flag,), (), regions=(then, other), loc=loc)
+        guarded.parent = block
+        return guarded
+
+
+def _base(memref: Value) -> Value:
+    """The memref of which ``memref`` is another type: same memory, same address."""
+    while (op := memref.op) is not None and op.opdef is ops.cast:
+        memref = op.operands[0]
+    return memref
+
+
+def _refers(t: object) -> bool:
+    return isinstance(t, MemRefType | RecordType)
+
+
+def _holds_memrefs(value: Value) -> bool:
+    return isinstance(value.type, MemRefType) and _refers(value.type.element)
+
+
+def _ancestor(op: Op, block: Block) -> Op | None:
+    """The operation of ``block`` that is ``op`` or has it inside; None if there is none."""
+    place: Op | None = op
+    while place is not None and place.parent is not block:
+        place = place.parent.parent_op if place.parent is not None else None
+    return place

@@ -1,0 +1,274 @@
+"""Identities of integers and Booleans, and of ``arith.select``.
+
+Integers wrap, and every identity of arithmetic modulo a power of two holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Op, Value
+from adc.ir.opdef import OpDef
+from adc.ir.types import i1
+from adc.passes.integers import Linear, width
+from adc.passes.simplify.patterns import (
+    MIRRORED,
+    OPPOSITE_FLOAT,
+    OPPOSITE_INTEGER,
+    constant_last,
+    is_number,
+    made_by,
+    register,
+)
+from adc.passes.simplify.rewriter import Rewriter, Rule
+
+Result = Sequence[Value] | None
+INTEGERS: dict[OpDef, Rule] = {}
+
+
+@register(INTEGERS, ops.addi, ops.subi, ops.muli)
+def _linear(rw: Rewriter, op: Op) -> Result:
+    """``x + c``, ``x * c`` and ``x * c + d`` in one spelling, and whatever cancels."""
+    kind, t = op.opdef, op.result.type
+    if width(t) == 1:
+        return None
+    a, b = op.operands if kind is ops.subi else constant_last(op)
+    form = rw.integers.linear(op.result)
+    if form.terms.get(op.result) is not None:
+        return None  # a product of two unknowns
+    terms = len(form.terms)
+    if any(value.type != t for value in form.terms):
+        return None
+    if terms > 1:
+        first, second = rw.integers.linear(a), rw.integers.linear(b)
+        cancels = terms < len(first.terms) + len(second.terms)
+        gathers = kind is not ops.muli and first.constant and not second.terms  # (x + c + y) + d
+        negates = kind is not ops.muli and (_is_negation(a) or _is_negation(b))
+        if terms > 3 or not (cancels or gathers or negates):
+            return None
+    elif terms == 1 and _is_canonical(op, form):
+        return None
+    return (_build(rw, form, op),)
+
+
+def _is_negation(value: Value) -> bool:
+    op = made_by(value, ops.subi)
+    return op is not None and constant_of(op.operands[0]) == 0
+
+
+def _is_canonical(op: Op, form: Linear) -> bool:
+    """Whether ``op`` is the last step of computing a form of one term the usual way."""
+    ((term, coefficient),) = form.terms.items()
+    if coefficient == -1:
+        return op.opdef is ops.subi and constant_of(op.operands[0]) is not None and op.operands[1] is term
+    if constant_of(op.operands[1]) is None or op.opdef is ops.subi:
+        return False
+    base = op.operands[0]
+    if form.constant == 0:
+        return coefficient != 1 and op.opdef is ops.muli and base is term
+    if op.opdef is not ops.addi:
+        return False
+    if coefficient == 1:
+        return base is term
+    product = made_by(base, ops.muli)
+    return product is not None and product.operands[0] is term and constant_of(product.operands[1]) is not None
+
+
+def _build(rw: Rewriter, form: Linear, op: Op) -> Value:
+    t = op.result.type
+    if list(form.terms.values()) == [-1]:
+        return rw.append(ops.subi, rw.constant(form.constant, t), rw.resolve(next(iter(form.terms))))
+    total: Value | None = None
+    # A term to subtract goes last, so that "a - b" is one operation.
+    for value, coefficient in sorted(form.terms.items(), key=lambda item: item[1] < 0):
+        value = rw.resolve(value)
+        if total is not None and coefficient == -1:
+            total = rw.append(ops.subi, total, value)
+            continue
+        term = value if coefficient == 1 else rw.append(ops.muli, value, rw.constant(coefficient, t))
+        total = term if total is None else rw.append(ops.addi, total, term)
+    if total is None:
+        return rw.constant(form.constant, t)
+    return rw.append(ops.addi, total, rw.constant(form.constant, t)) if form.constant else total
+
+
+@register(INTEGERS, ops.divsi, ops.floordivsi, ops.ceildivsi)
+def _divide(rw: Rewriter, op: Op) -> Result:
+    a, b = op.operands
+    if is_number(b, 1):
+        return (a,)
+    divisor = constant_of(b)
+    if isinstance(divisor, int) and divisor > 1 and a.type == op.result.type:
+        form = rw.integers.linear(a, exact=True)
+        numbers = (*form.terms.values(), form.constant)
+        if len(form.terms) == 1 and a.type in {v.type for v in form.terms} and not any(n % divisor for n in numbers):
+            quotient = Linear({v: c // divisor for v, c in form.terms.items()}, form.constant // divisor)
+            return (_build(rw, quotient, op),)
+        low, high = rw.integers.interval(a)
+        if op.opdef is not ops.ceildivsi and low >= 0 and high < divisor:
+            return (rw.constant(0, a.type),)
+    return None
+
+
+@register(INTEGERS, ops.remsi)
+def _remainder(rw: Rewriter, op: Op) -> Result:
+    a, b = op.operands
+    if is_number(b, 1) or is_number(b, -1):
+        return (rw.constant(0, a.type),)
+    divisor = constant_of(b)
+    low, high = rw.integers.interval(a)
+    if isinstance(divisor, int) and divisor > 0 and low >= 0 and high < divisor:
+        return (a,)
+    return None
+
+
+@register(INTEGERS, ops.maxsi, ops.minsi)
+def _extreme(rw: Rewriter, op: Op) -> Result:
+    a, b = constant_last(op)
+    if a is b:
+        return (a,)
+    if rw.integers.proves_ge(a, b):
+        return (a,) if op.opdef is ops.maxsi else (b,)
+    if rw.integers.proves_ge(b, a):
+        return (b,) if op.opdef is ops.maxsi else (a,)
+    inner = made_by(a, op.opdef)
+    if inner and constant_of(b) is not None and constant_of(inner.operands[1]) is not None:
+        return (rw.emit(op.opdef, inner.operands[0], rw.emit(op.opdef, inner.operands[1], b)),)
+    return (a,) if inner and b in inner.operands else None
+
+
+@register(INTEGERS, ops.andi)
+def _and(rw: Rewriter, op: Op) -> Result:
+    a, b = constant_last(op)
+    if a is b:
+        return (a,)
+    if constant_of(b) == 0:
+        return (b,)
+    return (a,) if constant_of(b) == (1 if a.type == i1 else -1) else None
+
+
+@register(INTEGERS, ops.ori)
+def _or(rw: Rewriter, op: Op) -> Result:
+    a, b = constant_last(op)
+    if a is b or constant_of(b) == 0:
+        return (a,)
+    return (b,) if constant_of(b) == (1 if a.type == i1 else -1) else None
+
+
+@register(INTEGERS, ops.xori)
+def _xor(rw: Rewriter, op: Op) -> Result:
+    a, b = constant_last(op)
+    if a is b:
+        return (rw.constant(0, a.type),)
+    if constant_of(b) == 0:
+        return (a,)
+    if a.type == i1 and constant_of(b) == 1:
+        if inner := made_by(a, ops.xori):
+            if constant_of(inner.operands[1]) == 1:
+                return (inner.operands[0],)
+        elif inner := made_by(a, ops.cmpi):
+            return (rw.emit(ops.cmpi, *inner.operands, predicate=OPPOSITE_INTEGER[inner.attrs["predicate"]]),)
+        elif (inner := made_by(a, ops.cmpf)) and inner.attrs["predicate"] in OPPOSITE_FLOAT:
+            return (rw.emit(ops.cmpf, *inner.operands, predicate=OPPOSITE_FLOAT[inner.attrs["predicate"]]),)
+    return None
+
+
+@register(INTEGERS, ops.shli, ops.shrsi)
+def _shift(rw: Rewriter, op: Op) -> Result:
+    return (op.operands[0],) if constant_of(op.operands[1]) == 0 else None
+
+
+@register(INTEGERS, ops.index_cast)
+def _index_cast(rw: Rewriter, op: Op) -> Result:
+    (x,) = op.operands
+    if x.type == op.result.type:
+        return (x,)
+    inner = made_by(x, ops.index_cast)
+    if inner and width(x.type) >= width(inner.operands[0].type):
+        source = inner.operands[0]
+        return (source,) if source.type == op.result.type else (rw.emit(ops.index_cast, source, type=op.result.type),)
+    return None
+
+
+@register(INTEGERS, ops.trunci)
+def _trunci(rw: Rewriter, op: Op) -> Result:
+    wide = made_by(op.operands[0], ops.extsi) or made_by(op.operands[0], ops.extui)
+    return (wide.operands[0],) if wide and wide.operands[0].type == op.result.type else None
+
+
+# Comparison and choice ------------------------------------------------------------------------------------------------
+
+
+@register(INTEGERS, ops.cmpi)
+def _cmpi(rw: Rewriter, op: Op) -> Result:
+    a, b = op.operands
+    predicate = op.attrs["predicate"]
+    if constant_of(a) is not None and constant_of(b) is None:
+        return (rw.emit(ops.cmpi, b, a, predicate=MIRRORED[predicate]),)
+    answer = _decide(rw, predicate, a, b)
+    if answer is not None:
+        return (rw.constant(answer, i1),)
+    if predicate in ("eq", "ne") and constant_of(b) is not None:
+        number = constant_of(b)
+        boolean = a if a.type == i1 else None
+        if cast := made_by(a, ops.index_castui) or made_by(a, ops.extui):
+            boolean = cast.operands[0] if cast.operands[0].type == i1 else None
+        if boolean is not None and number in (0, 1):
+            if (predicate == "eq") == (number == 1):
+                return (boolean,)
+            return (rw.emit(ops.xori, boolean, rw.constant(1, i1)),)
+    return None
+
+
+def _decide(rw: Rewriter, predicate: str, a: Value, b: Value) -> bool | None:
+    if a is b:
+        return predicate in ("eq", "sle", "sge")
+    facts = rw.integers
+    if a.type == i1:
+        return None
+    if predicate in ("eq", "ne"):
+        difference = facts.difference(a, b)
+        if difference is not None:
+            return (difference == 0) == (predicate == "eq")
+        if facts.proves_ge(a, b, 1) or facts.proves_ge(b, a, 1):
+            return predicate == "ne"
+        return None
+    if predicate in ("sgt", "sle"):
+        a, b = b, a
+    # Now "slt" and "sgt" ask for a < b; "sge" and "sle" for its opposite.
+    strict = predicate in ("slt", "sgt")
+    if facts.proves_ge(b, a, 1):
+        return strict
+    return not strict if facts.proves_ge(a, b) else None
+
+
+@register(INTEGERS, ops.select)
+def _select(rw: Rewriter, op: Op) -> Result:
+    condition, a, b = op.operands
+    known = constant_of(condition)
+    if known is not None:
+        return (a,) if known else (b,)
+    if a is b:
+        return (a,)
+    if a.type == i1:
+        x, y = constant_of(a), constant_of(b)
+        if x == 1 and y == 0:
+            return (condition,)
+        if x == 0 and y == 1:
+            return (rw.emit(ops.xori, condition, rw.constant(1, i1)),)
+    negated = made_by(condition, ops.xori)
+    if negated and constant_of(negated.operands[1]) == 1:
+        return (rw.emit(ops.select, negated.operands[0], b, a),)
+    if (inner := made_by(a, ops.select)) and inner.operands[0] is condition:
+        return (rw.emit(ops.select, condition, inner.operands[1], b),)
+    if (inner := made_by(b, ops.select)) and inner.operands[0] is condition:
+        return (rw.emit(ops.select, condition, a, inner.operands[2]),)
+    compared = made_by(condition, ops.cmpi)
+    if compared and set(compared.operands) == {a, b}:
+        predicate = compared.attrs["predicate"]
+        if predicate in ("slt", "sle", "sgt", "sge"):
+            smaller_first = (predicate in ("slt", "sle")) == (compared.operands[0] is a)
+            return (rw.emit(ops.minsi if smaller_first else ops.maxsi, a, b),)
+    return None

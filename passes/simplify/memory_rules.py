@@ -1,0 +1,120 @@
+"""Identities of memrefs: extents, views of views, subscripts that are known to be in range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Op, Value
+from adc.ir.opdef import OpDef
+from adc.passes.extents import Extent
+from adc.passes.simplify.rewriter import Rewriter, Rule
+
+Result = Sequence[Value] | None
+
+
+def _dim(rw: Rewriter, op: Op) -> Result:
+    (memref,) = op.operands
+    value = extent_value(rw, rw.extents.shape(memref)[op.attrs["dim"]], beside=(memref, op.attrs["dim"]))
+    return None if value is None else (value,)
+
+
+def extent_value(rw: Rewriter, extent: Extent, beside: tuple[Value, int] | None = None) -> Value | None:
+    """An SSA value for ``extent``; None if it is just dimension ``beside``."""
+    if isinstance(extent, int):
+        return rw.index(extent)
+    if isinstance(extent, tuple):
+        memref, d = rw.resolve(extent[0]), extent[1]
+        if beside == (memref, d):
+            return None
+        return rw.append(ops.dim, memref, dim=d)
+    return rw.resolve(extent)
+
+
+def _bound(rw: Rewriter, op: Op) -> Result:
+    subscript, extent = op.operands
+    facts = rw.integers
+    inner = subscript.op
+    if inner is not None and inner.opdef is ops.bound and inner.operands[1] is extent:
+        return (subscript,)
+    if facts.proves_ge_zero(subscript) and (not op.attrs["check"] or facts.proves_ge(extent, subscript, 1)):
+        return (subscript,)
+    if facts.interval(subscript)[1] < 0:
+        from_start = rw.emit(ops.addi, subscript, extent)
+        if not op.attrs["check"] or facts.proves_ge_zero(from_start):
+            return (from_start,)
+    return None
+
+
+def _assert(rw: Rewriter, op: Op) -> Result:
+    known = constant_of(op.operands[0])
+    if known:
+        return ()
+    if known is None:
+        rw.assume(op.operands[0], True)
+    return None
+
+
+def _cast(rw: Rewriter, op: Op) -> Result:
+    (source,) = op.operands
+    if source.type == op.result.type:
+        return (source,)
+    inner = source.op
+    if inner is not None and inner.opdef is ops.cast:
+        return (rw.emit(ops.cast, inner.operands[0], type=op.result.type),)
+    return None
+
+
+def _transpose(rw: Rewriter, op: Op) -> Result:
+    (source,) = op.operands
+    permutation = op.attrs["permutation"]
+    inner = source.op
+    if inner is not None and inner.opdef is ops.transpose:
+        before = inner.attrs["permutation"]
+        both = tuple(before[p] for p in permutation)
+        value = rw.emit(ops.transpose, inner.operands[0], permutation=both)
+    elif list(permutation) == list(range(len(permutation))):
+        value = source
+    else:
+        return None
+    return (value,) if value.type == op.result.type else (rw.emit(ops.cast, value, type=op.result.type),)
+
+
+def _subview(rw: Rewriter, op: Op) -> Result:
+    """The whole of a memref, as it is."""
+    source = op.operands[0]
+    rank = len(op.attrs["static_steps"])
+    offsets, sizes = op.operands[1 : 1 + rank], op.operands[1 + rank : 1 + 2 * rank]
+    if op.attrs["dropped"] or any(step != 1 for step in op.attrs["static_steps"]):
+        return None
+    if any(constant_of(offset) != 0 for offset in offsets):
+        return None
+    shape = rw.extents.shape(source)
+    if any(rw.extents.extent(size) != extent for size, extent in zip(sizes, shape, strict=True)):
+        return None
+    return (source,) if source.type == op.result.type else (rw.emit(ops.cast, source, type=op.result.type),)
+
+
+def _copy(rw: Rewriter, op: Op) -> Result:
+    source, target = op.operands
+    return () if source is target else None
+
+
+def _unpack(rw: Rewriter, op: Op) -> Result:
+    record = op.operands[0].op
+    if record is None or record.opdef is not ops.pack:
+        return None
+    return record.operands if [v.type for v in record.operands] == [r.type for r in op.results] else None
+
+
+MEMORY: dict[OpDef, Rule] = {
+    ops.dim: _dim,
+    ops.bound: _bound,
+    ops.assert_: _assert,
+    ops.cast: _cast,
+    ops.transpose: _transpose,
+    ops.subview: _subview,
+    ops.copy: _copy,
+    ops.unpack: _unpack,
+}
