@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from adc.backend import optimize, parallel
+from adc.backend import optimize
+from adc.backend.lowering import parallel
 from tests.programs.harness import THOROUGH
 
 
