@@ -25,7 +25,7 @@ from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple
 from adc.ir import ops
-from adc.ir.core import Func
+from adc.ir.core import Func, Module
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
 from adc.seeding import seeded
@@ -47,6 +47,7 @@ class PullbackCode(Specialisation):
         forward, reverse, self.taken = seeded(module, traced.entry, self.plan)
         module = staged.prepared(module)
         self.shadows = list(self.plan.shadows)
+        self.fresh = self._fresh_shadows(module)
         self.read_in_reverse = frozenset(_read(module.funcs[reverse], self.plan.kept))
         leaf_params = binding.leaf_params(self.names, traced, read_only=False)
         guards = binding.guard_params(self.abstracts, traced)
@@ -83,6 +84,18 @@ class PullbackCode(Specialisation):
         self.has_record = has_record
         signatures = [self.forward_signature, self.reverse_signature]
         self.forward, self.reverse = compile_functions(staged, module, signatures, miss)
+
+    def _fresh_shadows(self, module: Module) -> frozenset[int]:
+        """Arguments whose shadows the forward sweep does not refer to: each reverse sweep can have new ones."""
+        first = len(self.traced.leaves)
+        args = module.funcs[self.plan.augmented].args
+        grouped = {k for members in self.alias_groups().values() for k in members}
+        return frozenset(
+            k
+            for n, k in enumerate(self.shadows)
+            if not args[first + n].uses and k not in grouped and args[k].type == args[first + n].type
+            and isinstance(t := args[k].type, MemRefType) and t.strides is None
+        )
 
     def _reverse_params(
         self, leaf_params: Sequence[Param], shadow_types: Sequence[Type], has_record: bool
@@ -181,8 +194,11 @@ class Pullback:
         seeds: dict[int, Any] = {}
         _collect(code.traced.result, cotangent, seeds, "the cotangent")
         with self._lock:
-            for shadow in self._shadows.values():
-                shadow.fill(0)
+            for k, shadow in self._shadows.items():
+                if k in code.fresh:
+                    self._shadows[k] = np.zeros(shadow.shape, shadow.dtype)
+                else:
+                    shadow.fill(0)
             for name, value in (final or {}).items():
                 self._seed_final(name, value)
             cotangents = [self._seed(k, seeds.get(k)) for k in code.taken]
@@ -233,7 +249,7 @@ class Pullback:
     def _assemble(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
         code = self._code
         scalars = dict(zip(code.plan.cotangents_out, results, strict=True))
-        arrays = {k: shadow.copy() for k, shadow in self._shadows.items()}
+        arrays = {k: shadow if k in code.fresh else shadow.copy() for k, shadow in self._shadows.items()}
 
         def build(tree: GradTree) -> Any:
             if tree is None:

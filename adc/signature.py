@@ -87,14 +87,20 @@ def describe(names: tuple[str, ...], path: tuple[int, ...]) -> str:
     return names[path[0]] + "".join(f"[{k}]" for k in path[1:])
 
 
-def plain(value: Any, where: str) -> Any:
-    """``value`` as one of the types that compiled code takes exactly. Raises ``ArgumentError`` for what adc lacks."""
+def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...]) -> Any:
+    """``value`` as one of the types that compiled code takes exactly. Raises ``ArgumentError`` for what adc lacks.
+
+    It is the leaf at ``path`` of all arguments.
+    """
     kind = type(value)
+    if kind is float or (kind is np.ndarray and _is_orderly(value)):
+        return value
+    where = describe(names, path)
     if kind is np.ndarray:
         return _aligned(value, where)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise OverflowError(f"argument {where}: {value} does not fit into 64 bits")
-    if kind in (float, int, bool, tuple) or value is None:
+    if kind in (int, bool, tuple) or value is None:
         return value
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray | np.matrix):
@@ -114,6 +120,12 @@ def plain(value: Any, where: str) -> Any:
     return value
 
 
+def _is_orderly(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is contiguous and aligned, as most are: then nothing else is to be checked."""
+    flags = array.flags
+    return flags.c_contiguous and flags.aligned
+
+
 def _aligned(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
     if not array.flags.aligned:
         raise ArgumentError(f"argument {where}: the array is not aligned in memory", help="pass a copy of it")
@@ -131,7 +143,7 @@ def _aligned(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
 def normalise(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
     """All arguments with each leaf made ``plain``."""
     changed = {
-        path: new for path, leaf in leaves(values) if (new := plain(leaf, describe(names, path))) is not leaf
+        path: new for path, leaf in leaves(values) if (new := plain(leaf, names, path)) is not leaf
     }
     result: tuple[Any, ...] = replace_leaves(values, changed) if changed else values
     return result
