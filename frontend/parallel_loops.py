@@ -67,7 +67,7 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, execute: Execute) -> None:
         build(ops.reduce, values, {"kinds": tuple(k.kind for k in reductions.values())})
     inits = [convert(as_scalar(before[n]), types[n].type) for n in reductions]
     bounds = [loop.lower, loop.upper, loop.step, *inits]
-    op = build(ops.parallel, bounds, result_types=[v.type for v in inits], regions=[body])
+    op = build(ops.parallel, bounds, {"prange": True}, [v.type for v in inits], [body])
     frame.env = before
     for n in frame.liveness.assigns[stmt]:
         if n not in reductions:

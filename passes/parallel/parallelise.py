@@ -27,6 +27,8 @@ from adc.passes.rewrite import keep_args
 FEW_TRIPS = 8  # too few iterations to share out, if there is a parallel loop inside
 _KINDS = {ops.addi: "add", ops.muli: "mul", ops.minsi: "min", ops.maxsi: "max"}
 
+PROMISED = "prange"  # the attribute of a parallel loop that the user wrote, who promises that iterations do not meet
+
 
 @dataclass(frozen=True)
 class Parallelise:
@@ -83,7 +85,8 @@ class _Parallelise:
             if op.opdef is ops.for_:
                 op = self._for(op, depth)
             elif op.opdef is ops.parallel:
-                self._check_races(op)
+                if op.attrs.get(PROMISED):
+                    self._check_races(op)
                 self._note(op, depth, "parallel", "")
             elif op.opdef is ops.while_:
                 self._note(op, depth, "sequential", "a while loop")
