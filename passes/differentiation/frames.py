@@ -91,6 +91,7 @@ class Reader:
             return value
         if op is None:
             return self._argument(value)
+        assert not op.regions or op.opdef is ops.if_, "no recipe for a value that was not stored"
         mapping = {v: self.value(v) for v in outside_operands(op)}
         with at_loc(op.loc):
             return self._repeat(op, mapping).results[value.index]

@@ -96,7 +96,9 @@ class RegionSweep(ReverseSweep):
         positions = self.recipes.permuted(op)
         args, wanted = op.regions[0].args, self.reader.plan.wanted
         changing = [k for k in positions if op.regions[0].terminator.operands[k] is not args[1 + k]]
-        return changing if any(args[1 + k] in wanted for k in changing) else []
+        # What is on the tape is read there, and then nobody may have kept what the loop returned.
+        asked = any(args[1 + k] in wanted and args[1 + k] not in self.reader.slots for k in changing)
+        return changing if asked else []
 
     def _parallel(self, op: Op, cotangents: Cotangents) -> None:
         bounds = [self.reader.value(v) for v in op.operands[:3]]
