@@ -424,29 +424,3 @@ def test_split_can_be_run_again_and_takes_cotangents_of_the_final_state() -> Non
         direction = rng().standard_normal(4) if k < 2 else 1.0
         got = np.sum(arrays[k] * direction) if k < 2 else scalars[k]
         assert got == pytest.approx(difference(objective, arguments, k, direction), rel=1e-7, abs=1e-7)
-
-
-def test_few_swaps_of_buffers_in_a_callee() -> None:
-    """With two iterations it is cheaper to keep each iteration's buffers than to permute them back."""
-    module = Module()
-
-    def body(u: Value, v: Value) -> list[Value]:
-        def step(t: Value, u: Value, v: Value) -> list[Value]:
-            parallel(
-                zero(),
-                ops.dim(u, dim=0),
-                lambda i: build(ops.store, [ops.sin(ops.load(u, i)) * ops.load(v, i), v, i]) and None,
-            )
-            return [v, u]
-
-        def swapped() -> list[Value]:
-            u1, v1 = loop(zero(), const_index(2), [u, v], step)
-            return [sum_of_squares(u1) + ops.load(v1, zero())]
-
-        return list(
-            branch(ops.cmpi(ops.dim(u, dim=0), zero(), predicate="sgt"), swapped, lambda: [const(ZERO, f64)], [f64])
-        )
-
-    callee = define(module, "swaps", [VECTOR, VECTOR], body, ["u", "v"])
-    define(module, "f", [VECTOR, VECTOR], lambda u, v: [call(callee, u, v)[0] * call(callee, u, v)[0]])
-    check_gradient(module, "f", [rng().standard_normal(4), rng().standard_normal(4)], (0, 1))
