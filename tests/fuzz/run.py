@@ -53,7 +53,7 @@ def main() -> int:
             outcomes += done
             for text in failures:
                 print(text, flush=True)
-            if sum(outcomes.values()) % 500 < CHUNK:
+            if sum(outcomes.values()) % 200 < CHUNK:
                 print(f"{time.perf_counter() - start:7.0f} s  {dict(outcomes)}", flush=True)
     print(f"{sum(outcomes.values())} programs in {time.perf_counter() - start:.0f} s: {dict(outcomes)}")
     return 1 if outcomes["WRONG"] else 0
