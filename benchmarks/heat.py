@@ -4,6 +4,7 @@
    scheme is linear in the temperature.
 2. With respect to the diffusivity as well, which needs the temperatures of all steps.
 3. One thread and two give the same bits.
+4. The machine code: innermost loops on vector registers, with no checks of bounds in them.
 
     python benchmarks/heat.py [--size N] [--steps N]
 """
@@ -15,6 +16,7 @@ import sys
 from typing import Any
 
 import numpy as np
+from machine_code import hot_loops
 
 import adc
 from adc import jit_grad
@@ -76,6 +78,8 @@ def main() -> int:
     good &= ratio("planes of memory more than the function's, by the initial state", tape, 3.0)
     print(f"    {(memory['by state and diffusivity'] - memory['function']) / plane:8.2f}  planes more, by both")
     print(f"{'ok ' if same and same_both else 'BAD'} one and two threads give the same bits: {same}, {same_both}")
+    types = "f64[:, ::1], f64, f64[:, ::1], i64"
+    good &= hot_loops(one, types, "primal") & hot_loops(one, types, "gradient")
     times(best)
     print("\nby the initial state:")
     print(plan(one))

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import sys
 from typing import Any
 
 import numpy as np
+from machine_code import hot_loops
 
 from adc import jit_grad, prange
 from timing import least, ratio, times
@@ -45,16 +45,6 @@ def by_numpy(a: Any, b: Any, c: Any) -> tuple[Any, ...]:
     return sa * cb * 4 * c, 8 * ca * cb * c, -12 * sa * sb * c, 4 * sa * cb
 
 
-def machine_code(text: str) -> dict[str, int]:
-    """How often the vectorised loops' tell-tales occur."""
-    return {
-        "zmm registers": len(re.findall(r"%zmm\d", text)),
-        "ymm registers": len(re.findall(r"%ymm\d", text)),
-        "vector sine": len(re.findall(r"_ZGV\w+_sin\b", text)),
-        "vector cosine": len(re.findall(r"_ZGV\w+_cos\b", text)),
-    }
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=10_000_000, help="of the long array")
@@ -73,29 +63,17 @@ def main() -> int:
 
     small = least({"NumPy": lambda: by_numpy(a, b, c), "adc": lambda: by_adc(a, b, c, ones)}, repeats=40)
     large = least(
-        {"function": lambda: weighted_sum(x, w), "gradient": lambda: weighted_sum.grad(x, w)}, repeats=7
+        {"function": lambda: weighted_sum(x, w), "gradient": lambda: weighted_sum.grad(x, w)}, repeats=15
     )
     good = ratio("NumPy's time / adc's: values and three partials", small["NumPy"] / small["adc"], 2.0, at_least=True)
     good &= ratio("gradient / function: sum(w * stencil(x))", large["gradient"] / large["function"], 3.0)
     times({f"100,000 points, {name}": value for name, value in small.items()})
     times({f"{options.points:,} points, {name}": value for name, value in large.items()})
-    for name, function, types in (
-        ("pointwise", pointwise, "f64[::1], f64[::1], f64[::1]"),
-        ("weighted_sum", weighted_sum, "f64[::1], f64[::1]"),
-    ):
-        stage = "pullback" if name == "pointwise" else "gradient"
-        text = assembly(function, types, stage)
-        counts = machine_code(text)
-        vector = counts["zmm registers"] + counts["ymm registers"] > 0
-        good &= vector and counts["vector sine"] > 0 and counts["vector cosine"] > 0
-        print(f"    {name}, {stage}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    vector_math = r"_ZGV\w+_(sin|cos)\b"
+    good &= hot_loops(pointwise, "f64[::1], f64[::1], f64[::1]", "pullback", vector_math)
+    good &= hot_loops(weighted_sum, "f64[::1], f64[::1]", "primal", vector_math)
+    good &= hot_loops(weighted_sum, "f64[::1], f64[::1]", "gradient", vector_math)
     return 0 if good else 1
-
-
-def assembly(function: Any, types: str, kind: str) -> str:
-    from adc.dump import dump, resolve
-
-    return dump(function._subject, resolve(function._subject, types), "asm", function._chosen, kind=kind)
 
 
 if __name__ == "__main__":
