@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from adc.frontend import abstract
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.jumps import JUMPS, NEVER, RETURN, gone, hint
 from adc.frontend.merge import (
     Clash,
     Maybe,
@@ -22,8 +23,10 @@ from adc.frontend.merge import (
     unset,
 )
 from adc.frontend.roots import NOWHERE, Phase, Phases, Roots, overlap
-from adc.frontend.values import AbstractValue, Array, Poison, Scalar, Static, Unbound
+from adc.frontend.scalars import logical_not
+from adc.frontend.values import AbstractValue, Array, Poison, Scalar, Static
 from adc.ir import ops
+from adc.ir.arith import constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import Note
@@ -31,7 +34,7 @@ from adc.ir.diagnostics import Note
 Path = Callable[[], AbstractValue | None]
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
 RESULT = "<result>"
-GONE = Poison("a path that has returned")  # in place of a variable's value on such a path
+GONE = Poison("a path that has left the function")  # in place of a variable's value on such a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +46,14 @@ class Traced:
     env: dict[str, AbstractValue]
 
     @property
-    def returned(self) -> bool:
-        """Whether this path ends in a return: what it left in variables nobody reads."""
-        return self.result is not None and not isinstance(self.result, Unbound)
+    def gone(self) -> bool:
+        """Whether this path ends the function: what it left in variables nobody reads."""
+        return gone(self.env)
+
+    @property
+    def never(self) -> bool:
+        """Whether this path has no end, as after a raise."""
+        return NEVER in self.env
 
     @property
     def pure(self) -> bool:
@@ -83,20 +91,62 @@ def merge(
     """A ``scf.if`` of two traced paths."""
     pairs: Pairs = {}
     for name in sorted(names):
-        a, b = (GONE if t.returned else t.env.get(name) for t in (then, other))
+        a, b = (GONE if t.gone else t.env.get(name) for t in (then, other))
         if not (a is GONE and b is GONE):
             pairs[name] = a, b
+    for name in JUMPS:
+        if name in then.env or name in other.env:
+            pairs[name] = then.env.get(name), other.env.get(name)
     if then.result is not None or other.result is not None:
         pairs[RESULT] = then.result, other.result
     merged = _merge(frame, condition, (then.block, other.block), pairs)
     result = merged.pop(RESULT, None)
-    if isinstance(result, Poison):
-        raise refuse(current_loc(), result.reason, result.help, result.notes)
-    for name in pairs:
+    for value in (result, merged.get(RETURN)):
+        if isinstance(value, Poison):
+            raise refuse(current_loc(), value.reason, value.help, value.notes)
+    for name in (*pairs, *JUMPS):
         if name != RESULT:
             frame.env.pop(name, None)
     frame.env.update(merged)
     return result
+
+
+def either(frame: Frame, condition: Value, then: Traced, other: Traced, names: Iterable[str]) -> None:
+    """Two paths of statements: the variables ``names`` and how control leaves them are merged.
+
+    Of a path that never ends only the effects remain, under its condition; the other then needs no condition.
+    """
+    if not (then.never or other.never):
+        merge(frame, condition, then, other, names)
+        return
+    if then.never and other.never:
+        for path in (then, other):
+            with insert_at(path.block):
+                build(ops.yield_, [])
+        build(ops.if_, [condition], regions=(then.block, other.block))
+        frame.env = then.env
+        return
+    end_with(condition, then.never, (then if then.never else other).block)
+    stays = other if then.never else then
+    stays.splice()
+    frame.env = stays.env
+
+
+def end_with(condition: Value, holds: bool, block: Block) -> None:
+    """Code that has no end, where ``condition`` is ``holds``: one assertion if all it does is to raise."""
+    last = block.ops[-1]
+    if last.opdef is ops.assert_ and constant_of(last.operands[0]) == 0 and all(o.opdef.pure for o in block.ops[:-1]):
+        target = current_block()
+        for op in block.ops[:-1]:
+            target.append(op)
+        last.set_operand(0, logical_not(condition) if holds else condition)
+        target.append(last)
+        return
+    empty = Block()
+    for region in (block, empty):
+        with insert_at(region):
+            build(ops.yield_, [])
+    build(ops.if_, [condition], regions=(block, empty) if holds else (empty, block))
 
 
 def _merge(
@@ -130,8 +180,9 @@ def _merge(
     roots = [_close(blocks[k], specs, {name: pairs[name][k] for name in specs}) for k in (0, 1)]
     result_types = [t for spec in specs.values() for t in types(spec)]
     op = build(ops.if_, [condition], result_types=result_types, regions=blocks)
-    for result, hint in zip(op.results, [n for n, s in specs.items() for _ in types(s)], strict=True):
-        result.hint = "" if hint == RESULT else hint
+    names = ["" if n in (RESULT, RETURN) else hint(n) for n, s in specs.items() for _ in types(s)]
+    for result, name in zip(op.results, names, strict=True):
+        result.hint = name
     values = iter(op.results)
     phases = Phases(_apart(roots[0], roots[1]))
     for name, spec in specs.items():
@@ -163,7 +214,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
     try:
         return join(describe(a), describe(b))
     except Clash as clash:
-        shown = "the value" if name == RESULT else f"'{name}'"
+        shown = "the value" if name in (RESULT, RETURN) else f"'{name}'"
         notes = [Note("assigned here", frame.assigned_at[name])] if name in frame.assigned_at else []
         return Poison(clash_message(shown, a, b, clash), tuple(notes), "use two names, or convert one of the two")
 

@@ -8,12 +8,13 @@ and the body is traced again. Types only ever widen, so this ends, mostly at the
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from adc.frontend import abstract
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.jumps import OUT, hint
 from adc.frontend.merge import (
     Clash,
     Maybe,
@@ -50,6 +51,7 @@ class Carry:
     over: dict[str, Roots] = field(default_factory=dict)  # per carried array: outer memory it may refer to
     apart: set[frozenset[str]] = field(default_factory=set)
     guessed: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)  # of those that only some iterations assign: no type yet
     attempts: int = 0
     order: int = 0
 
@@ -71,8 +73,12 @@ class Carry:
                 self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(f64))
                 if name not in hints:
                     self.guessed.add(name)
-            elif name in after:
+            elif name in after and name in live.settles[self.stmt]:
                 self.late.append(name)
+            elif name in after and name in hints:
+                self.specs[name] = hints[name]
+            elif name in after:
+                self.unknown.add(name)
         self._assume_apart()
 
     def _assume_apart(self) -> None:
@@ -91,6 +97,19 @@ class Carry:
 
     def hints(self) -> list[str]:
         return [name for name, spec in self.specs.items() for _ in types(spec)]
+
+    def jumps(self) -> bool:
+        """Whether the body may end the loop."""
+        return any(name in self.late_specs for name in OUT)
+
+    def ended(self, late: Sequence[Value], ran: bool | Value | None) -> list[Value]:
+        """The flags, among the values of the late variables, that say that the body has ended the loop."""
+        flags, position = [], 0
+        for name in self.late_specs:
+            if name in OUT:
+                flags.append(late[position])
+            position += len(types(self._late(name, ran)))
+        return flags
 
     def enter(self, values: Iterator[Value]) -> None:
         """Set the frame's variables to what they hold at the head of an iteration."""
@@ -124,11 +143,23 @@ class Carry:
             if wider != spec:
                 self.specs[name] = wider
                 good = good and _differ_in_weakness(spec, wider) and not _narrow(body)
+        for name in sorted(self.unknown):
+            end = env.get(name)
+            if end is not None and not isinstance(end, Poison):
+                found = widen(describe(end))
+                self.specs[name] = found if isinstance(found, Maybe) else Maybe(found)
+                self.unknown.discard(name)
+                good = False
         for name in self.late:
             end = env.get(name)
             if end is not None and not isinstance(end, Poison):
                 self.late_specs[name] = widen(describe(end))
                 self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, end).items()}
+        for name in OUT:
+            if name in env:
+                found = widen(describe(env[name]))
+                self.late_specs[name] = found if isinstance(found, Maybe) else Maybe(found)
+                self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, env[name]).items()}
         good = self._settle_memory(env) and good
         self.frame.hints[self.stmt] = dict(self.specs)
         self.attempts += 1
@@ -193,7 +224,7 @@ class Carry:
         return [t for name in self.late_specs for t in types(self._late(name, ran))]
 
     def late_hints(self, ran: bool | Value | None) -> list[str]:
-        return [name for name in self.late_specs for _ in types(self._late(name, ran))]
+        return [hint(name) for name in self.late_specs for _ in types(self._late(name, ran))]
 
     def yields(self, block: Block, ran: bool | Value | None) -> list[Value]:
         """What the body hands on, converted at its end."""
@@ -229,7 +260,7 @@ class Carry:
             if not isinstance(spec, Maybe) and isinstance(ran, Value) and not constant_of(ran):
                 value = Unbound(ran, value)
             env[name] = value
-        for name in self.late:
+        for name in (*self.late, *self.unknown):
             if isinstance(ends.get(name), Poison):
                 env[name] = ends[name]
         self.frame.env = env

@@ -18,21 +18,46 @@ Function = ast.FunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Effect:
-    """``reads``: variables read before the statement surely assigns them; ``sets``: surely assigned at its end;
-    ``assigns``: assigned on some path."""
+    """``reads``: variables read before the statement surely assigns them; ``sets``: surely assigned at its end, or
+    None if control never gets there; ``assigns``: assigned on some path; ``jumps``: surely assigned wherever a break or
+    continue leaves it for the loop around it, None if none does."""
 
     reads: Names = EMPTY
-    sets: Names = EMPTY
+    sets: Names | None = EMPTY
     assigns: Names = EMPTY
+    jumps: Names | None = None
 
     def then(self, other: Effect) -> Effect:
-        return Effect(self.reads | (other.reads - self.sets), self.sets | other.sets, self.assigns | other.assigns)
+        if self.sets is None:
+            return self
+        sets = None if other.sets is None else self.sets | other.sets
+        later = None if other.jumps is None else self.sets | other.jumps
+        reads = self.reads | (other.reads - self.sets)
+        return Effect(reads, sets, self.assigns | other.assigns, common(self.jumps, later))
+
+    def otherwise(self, other: Effect) -> Effect:
+        """One of the two happens."""
+        return Effect(
+            self.reads | other.reads,
+            common(self.sets, other.sets),
+            self.assigns | other.assigns,
+            common(self.jumps, other.jumps),
+        )
+
+
+def common(a: Names | None, b: Names | None) -> Names | None:
+    """What is surely assigned where two paths meet; None stands for a path that nobody takes."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a & b
 
 
 @dataclass(frozen=True)
 class Liveness:
     """``after[statement]``: variables live after a compound statement. ``assigns``, ``reads``: of a loop's body (with
-    its target) or of a branch's two; ``body_assigns``: of a for loop without its target.
+    its target) or of a branch's two; ``body_assigns``: of a for loop without its target; ``settles``: what an
+    iteration surely assigns, however it ends. Where a break or continue may leave an ``if``, what is live at the place
+    that it goes to counts as live after the ``if``.
 
     A nested function reads what it captures when it is called: by its name, or where a lambda stands as an argument.
     ``captured`` are the variables of those that get around otherwise: they count as live everywhere.
@@ -44,6 +69,7 @@ class Liveness:
     assigns: dict[ast.stmt, Names] = field(default_factory=dict)
     reads: dict[ast.stmt, Names] = field(default_factory=dict)
     body_assigns: dict[ast.stmt, Names] = field(default_factory=dict)
+    settles: dict[ast.stmt, Names] = field(default_factory=dict)
 
 
 def analyse(function: Function) -> Liveness:
@@ -139,12 +165,16 @@ class _Analysis:
         reads: set[str] = set()
         sets: set[str] = set()
         assigns: set[str] = set()
+        jumps: Names | None = None
         for statement in statements:
             effect = self.statement(statement)
             reads |= effect.reads - sets
-            sets |= effect.sets
             assigns |= effect.assigns
-        return Effect(frozenset(reads), frozenset(sets), frozenset(assigns))
+            jumps = common(jumps, None if effect.jumps is None else effect.jumps | sets)
+            if effect.sets is None:
+                return Effect(frozenset(reads), None, frozenset(assigns), jumps)
+            sets |= effect.sets
+        return Effect(frozenset(reads), frozenset(sets), frozenset(assigns), jumps)
 
     def statement(self, s: ast.stmt) -> Effect:
         known = self._effects.get(s)
@@ -155,8 +185,7 @@ class _Analysis:
     def _statement(self, s: ast.stmt) -> Effect:
         if isinstance(s, ast.If):
             test = self._expressions([s.test])
-            body, other = self.block(s.body), self.block(s.orelse)
-            both = Effect(body.reads | other.reads, body.sets & other.sets, body.assigns | other.assigns)
+            both = self.block(s.body).otherwise(self.block(s.orelse))
             self.result.assigns[s] = both.assigns
             return test.then(both)
         if isinstance(s, ast.For):
@@ -168,6 +197,10 @@ class _Analysis:
         if isinstance(s, ast.While):
             body = self._expressions([s.test]).then(self.block(s.body))
             return self._loop(s, Effect(), body)
+        if isinstance(s, ast.Break | ast.Continue):
+            return Effect(sets=None, jumps=EMPTY)
+        if isinstance(s, ast.Return | ast.Raise):
+            return replace(self._expressions([s]), sets=None)
         if isinstance(s, ast.AugAssign):
             own = _stores([s.target])
             read = Effect(reads=own | self._loads([s.target, s.value]))
@@ -180,9 +213,10 @@ class _Analysis:
     def _loop(self, s: ast.For | ast.While, before: Effect, body: Effect) -> Effect:
         self.result.assigns[s] = body.assigns
         self.result.reads[s] = body.reads
+        self.result.settles[s] = common(body.sets, body.jumps) or EMPTY
         total = before.then(Effect(body.reads, EMPTY, body.assigns))
         rest = self.block(s.orelse)
-        return total.then(rest)
+        return total.then(rest if body.jumps is None else rest.otherwise(Effect()))
 
     def _expressions(self, nodes: Sequence[ast.AST]) -> Effect:
         stores = _stores(nodes)
@@ -200,20 +234,29 @@ class _Analysis:
                 found |= free.union(*(self._named.get(name, EMPTY) for name in free))
         return frozenset(found)
 
-    def down(self, statements: Sequence[ast.stmt], live: Names) -> None:
-        """Record what is live after each compound statement, given what is live after the last."""
+    def down(self, statements: Sequence[ast.stmt], live: Names, target: Names = EMPTY) -> None:
+        """Record what is live after each compound statement, given what is live after the last; ``target``: what is
+        live where a break or continue goes."""
         now = set(live)
         for s in reversed(statements):
             effect = self.statement(s)
+            if effect.jumps is not None:
+                now |= target
             if isinstance(s, ast.If):
                 after = self.result.after[s] = frozenset(now)
-                self.down(s.body, after)
-                self.down(s.orelse, after)
+                self.down(s.body, after, target)
+                self.down(s.orelse, after, target)
             elif isinstance(s, ast.For | ast.While):
-                self.down(s.orelse, frozenset(now))
+                self.down(s.orelse, frozenset(now), target)
                 after = frozenset(now) | (self.block(s.orelse).reads if s.orelse else EMPTY)
                 self.result.after[s] = after
                 test = self._loads([s.test]) if isinstance(s, ast.While) else EMPTY
-                self.down(s.body, after | self.result.reads[s] | test)
-            now -= effect.sets
+                inside = after | self.result.reads[s] | test
+                self.down(s.body, inside, inside)
+            if effect.sets is not None:
+                now -= effect.sets
+            else:
+                now = set(target) if effect.jumps is not None else set()
             now |= effect.reads
+            if effect.jumps is not None:
+                now |= target

@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from adc.frontend.carry import Carry
 from adc.frontend.convert import as_scalar, convert, kind, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
+from adc.frontend.jumps import unending
 from adc.frontend.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
 from adc.frontend.names import known_int
+from adc.frontend.scalars import logical_not
 from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
@@ -19,7 +22,7 @@ from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.types import i1, i64, index
 
-Execute = Callable[[Frame, Sequence[ast.stmt]], None]
+Trace = Callable[[], None]  # traces the body of a loop once, at the insertion point
 
 
 def make_range(args: Sequence[AbstractValue], parallel: bool = False) -> Range:
@@ -81,46 +84,94 @@ def counted(r: Range) -> Counted:
     )
 
 
-def for_range(frame: Frame, stmt: ast.For, r: Range, execute: Execute) -> None:
-    """A ``for`` over a range as a ``scf.for``."""
+def for_range(frame: Frame, stmt: ast.For, r: Range, body: Trace) -> None:
+    """A ``for`` over a range."""
     if not isinstance(stmt.target, ast.Name):
         raise refuse(frame.loc(stmt.target), "the variable of a loop over a range must be a name")
     name = stmt.target.id
     loop = counted(r)
-    if loop.known_to_run() is False:
-        return
+
+    def bind(counter: Value) -> None:
+        frame.env[name] = Scalar(loop.value(counter), i64)
+        frame.assigned_at[name] = frame.loc(stmt.target)
+
     reassigned = name in _assigned_in(frame, stmt)
     after = frame.liveness.after[stmt] | frame.liveness.captured
-    carry = Carry(frame, stmt, frozenset() if reassigned and name in after else frozenset({name}))
-    before = frame.env.get(name)
+    private = None if reassigned and name in after else name
+    for_counted(frame, stmt, loop, bind, body, name, private)
+
+
+def for_counted(
+    frame: Frame,
+    stmt: ast.For,
+    loop: Counted,
+    bind: Callable[[Value], None],
+    trace_body: Trace,
+    hint: str = "",
+    private: str | None = None,
+) -> None:
+    """A loop over a counter, for which ``bind`` sets the loop's variables: a ``scf.for``, or a ``scf.while`` if the
+    body may end it. The variable ``private`` is a function of the counter alone and is not carried."""
+    if loop.known_to_run() is False:
+        return
+    after = frame.liveness.after[stmt] | frame.liveness.captured
+    carry = Carry(frame, stmt, frozenset() if private is None else frozenset({private}))
+    before = None if private is None else frame.env.get(private)
     while True:
-        body = Block([index, *carry.types()], [name, *carry.hints()])
+        body = Block([index, *carry.types()], [hint, *carry.hints()])
         with insert_at(body):
             carry.enter(iter(body.args[1:]))
-            frame.env[name] = Scalar(loop.value(body.args[0]), i64)
-            frame.assigned_at[name] = frame.loc(stmt.target)
-            execute(frame, stmt.body)
+            bind(body.args[0])
+            trace_body()
         if carry.settle(body):
             break
         discard(body)
-    ran = loop.ran() if carry.late_specs or name in after else None
+    ran = loop.ran() if carry.late_specs or private in after else None
     inits = carry.inits(ran)
     for t, late in zip(carry.late_types(ran), carry.late_hints(ran), strict=True):
         body.add_arg(t, late)
     yields = carry.yields(body, ran)
-    with insert_at(body):
-        build(ops.yield_, yields)
-    op = build(
-        ops.for_,
-        [loop.lower, loop.upper, loop.step, *inits],
-        result_types=[v.type for v in inits],
-        regions=[body],
-    )
-    _name_results(op.results, [*carry.hints(), *carry.late_hints(ran)])
-    carry.leave(iter(op.results), ran)
-    if name in carry.private and name in after:
+    last = loop.last
+    if carry.jumps():
+        results = _while_counted(carry, loop, body, inits, yields, ran)
+        counter, results = results[0], results[1:]
+        last = partial(_last_counter, loop, counter)
+    else:
+        with insert_at(body):
+            build(ops.yield_, yields)
+        bounds = [loop.lower, loop.upper, loop.step]
+        results = build(ops.for_, [*bounds, *inits], result_types=[v.type for v in inits], regions=[body]).results
+    _name_results(results, [*carry.hints(), *carry.late_hints(ran)])
+    carry.leave(iter(results), ran)
+    if private is not None and private in after:
         assert ran is not None
-        _after_loop(frame, name, before, loop, ran)
+        _after_loop(frame, private, before, last, ran)
+
+
+def _while_counted(
+    carry: Carry, loop: Counted, body: Block, inits: list[Value], yields: list[Value], ran: bool | Value | None
+) -> Sequence[Value]:
+    """A loop over a counter that flags among the carried values may end. The first result is where the counter was
+    going."""
+    head = Block([a.type for a in body.args], [a.hint for a in body.args])
+    counter, *values = head.args
+    with insert_at(head):
+        more = ops.cmpi(counter, loop.upper, predicate="slt")
+        build(ops.condition, [_unless_ended(carry.ended(values[len(carry.types()) :], ran), more), *head.args])
+    with insert_at(body):
+        build(ops.yield_, [body.args[0] + loop.step, *yields])
+    start = [loop.lower, *inits]
+    return build(ops.while_, start, result_types=[v.type for v in start], regions=[head, body]).results
+
+
+def _unless_ended(flags: list[Value], more: Value) -> Value:
+    for flag in flags:
+        more = ops.andi(more, logical_not(flag))
+    return more
+
+
+def _last_counter(loop: Counted, counter: Value) -> Value:
+    return loop.value(counter - loop.step)
 
 
 def _assigned_in(frame: Frame, stmt: ast.For) -> frozenset[str]:
@@ -134,9 +185,11 @@ def _name_results(results: Sequence[Value], hints: Sequence[str]) -> None:
         value.hint = hint
 
 
-def _after_loop(frame: Frame, name: str, before: AbstractValue | None, loop: Counted, ran: bool | Value) -> None:
+def _after_loop(
+    frame: Frame, name: str, before: AbstractValue | None, last_value: Callable[[], Value], ran: bool | Value
+) -> None:
     """The loop variable keeps its last value; of an empty loop, what it was before."""
-    last = Scalar(loop.last(), i64)
+    last = Scalar(last_value(), i64)
     if ran is True:
         frame.env[name] = last
         return
@@ -154,7 +207,7 @@ def _after_loop(frame: Frame, name: str, before: AbstractValue | None, loop: Cou
     frame.env[name] = rebuild(spec, iter(chosen), lambda k: frozenset())
 
 
-def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], execute: Execute) -> None:
+def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], trace_body: Trace) -> None:
     """A ``while`` as a ``scf.while``."""
     carry = Carry(frame, stmt)
     while True:
@@ -169,7 +222,7 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
         body = Block(carry.types(), carry.hints())
         with insert_at(body):
             carry.enter(iter(body.args))
-            execute(frame, stmt.body)
+            trace_body()
         if carry.settle(body):
             break
         discard(head, body)
@@ -178,11 +231,33 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
         head.add_arg(t, late)
         body.add_arg(t, late)
     yields = carry.yields(body, None)
+    go_on = _tested(head, known, carry.ended(head.args[len(inits) - len(carry.late_types(None)) :], None))
     with insert_at(head):
-        go_on = const(known, i1) if isinstance(known, bool) else known
         build(ops.condition, [go_on, *head.args])
     with insert_at(body):
         build(ops.yield_, yields)
     op = build(ops.while_, inits, result_types=[v.type for v in inits], regions=[head, body])
     _name_results(op.results, [*carry.hints(), *carry.late_hints(None)])
     carry.leave(iter(op.results), None)
+    if known is True:
+        unending(frame.env)
+
+
+def _tested(head: Block, known: bool | Value, ended: list[Value]) -> Value:
+    """Whether a while loop goes on: not if the body has ended it; then the test, in ``head``, is not evaluated."""
+    if isinstance(known, bool) or all(op.opdef.pure for op in head.ops):
+        with insert_at(head):
+            return _unless_ended(ended, const(known, i1) if isinstance(known, bool) else known)
+    if not ended:
+        return known
+    test, stop, head_ops = Block(), Block(), list(head.ops)
+    head.set_ops([])
+    for op in head_ops:
+        test.append(op)
+    with insert_at(test):
+        build(ops.yield_, [known])
+    with insert_at(stop):
+        build(ops.yield_, [const(False, i1)])
+    with insert_at(head):
+        go_on = _unless_ended(ended, const(True, i1))
+        return build(ops.if_, [go_on], result_types=[i1], regions=[test, stop]).result

@@ -7,15 +7,16 @@ itself in one way (``s += x``, ``s = s * x``, ``s = max(s, x)``): that is a redu
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adc.frontend import abstract
 from adc.frontend.convert import as_scalar, convert
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
+from adc.frontend.jumps import BREAK, RETURN
 from adc.frontend.libraries.reductions import MAX, MIN, PROD, SUM, Reduction
-from adc.frontend.loops import counted
+from adc.frontend.loops import Trace, counted
 from adc.frontend.merge import Clash, describe, join, widen
 from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.ir import ops
@@ -24,7 +25,6 @@ from adc.ir.core import Block
 from adc.ir.diagnostics import Note
 from adc.ir.types import i1, i64, index
 
-Execute = Callable[[Frame, Sequence[ast.stmt]], None]
 _OPERATORS: dict[type[ast.operator], Reduction] = {ast.Add: SUM, ast.Sub: SUM, ast.Mult: PROD}
 _FUNCTIONS = {"min": MIN, "max": MAX}
 
@@ -38,7 +38,7 @@ class _Update:
     reads: int  # reads of the variable that belong to the update
 
 
-def for_prange(frame: Frame, stmt: ast.For, r: Range, execute: Execute) -> None:
+def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None:
     """A ``for`` over ``prange`` as a ``scf.parallel``."""
     if not isinstance(stmt.target, ast.Name):
         raise refuse(frame.loc(stmt.target), "the variable of a parallel loop must be a name")
@@ -55,8 +55,9 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, execute: Execute) -> None:
             for n, reduction in reductions.items():
                 frame.env[n] = _identity(reduction, types[n])
             frame.env[name] = Scalar(loop.value(body.args[0]), i64)
-            execute(frame, stmt.body)
+            trace_body()
         frame.parallel.pop()
+        _refuse_jumps(frame, stmt)
         wider = {n: _joined(frame, n, types[n], frame.env[n], before[n]) for n in reductions}
         if wider == types:
             break
@@ -79,6 +80,18 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, execute: Execute) -> None:
     for (n, _), result in zip(reductions.items(), op.results, strict=True):
         result.hint = n
         frame.env[n] = Scalar(result, types[n].type, types[n].weak)
+
+
+def _refuse_jumps(frame: Frame, stmt: ast.For) -> None:
+    """Iterations run in any order, so none can end the loop for the others."""
+    for name, word in ((BREAK, "break"), (RETURN, "return")):
+        if name in frame.env:
+            raise refuse(
+                frame.assigned_at[name],
+                f"{word} out of a parallel loop is not possible: its iterations run in any order",
+                f"use range instead of prange, or note in an array where it would {word}",
+                [Note("the parallel loop", frame.loc(stmt))],
+            )
 
 
 def _identity(reduction: Reduction, of: abstract.Scalar) -> AbstractValue:

@@ -8,112 +8,31 @@ from functools import partial
 from typing import Any
 
 from adc.frontend import arrays, subscripts
-from adc.frontend.branches import Path, branch, merge, trace
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
 from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, items_of
+from adc.frontend.flow import after_loop, function_body, loop_body
 from adc.frontend.frame import Frame
 from adc.frontend.loops import for_range, while_loop
 from adc.frontend.names import lookup
 from adc.frontend.parallel_loops import for_prange
 from adc.frontend.unsupported import refuse_expression, refuse_statement
 from adc.frontend.values import (
-    NONE,
     AbstractValue,
     Array,
     Lazy,
     Range,
     Scalar,
     Tuple,
-    Unbound,
     describe_type,
     is_array,
 )
 from adc.ir.builder import current_loc
-from adc.ir.core import Value
-
-
-def execute(frame: Frame, statements: Sequence[ast.stmt]) -> None:
-    """Statements from which control falls through; a return among them is refused."""
-    for statement in statements:
-        if isinstance(statement, ast.Return):
-            raise refuse(
-                frame.loc(statement),
-                "return inside a loop is not supported",
-                "keep the result in a variable, and return it after the loop",
-            )
-        _execute_one(frame, statement)
 
 
 def execute_function(frame: Frame, statements: Sequence[ast.stmt]) -> AbstractValue:
     """A function's body; the value that it returns."""
-    result = _block(frame, statements, None)
-    assert result is not None and not isinstance(result, Unbound)
-    return result
-
-
-Live = frozenset[str] | None  # variables that are read after a block; None for the end of the function
-
-
-def _block(frame: Frame, statements: Sequence[ast.stmt], live: Live) -> AbstractValue | None:
-    """Statements that may return: what they return; None if control falls through; ``Unbound`` if it depends."""
-    for k, statement in enumerate(statements):
-        if isinstance(statement, ast.Return):
-            return NONE if statement.value is None else evaluate_kept(frame, statement.value)
-        if isinstance(statement, ast.If) and _has_return(statement):
-            return _returning_if(frame, statement, statements[k + 1 :], live)
-        _execute_one(frame, statement)
-    return NONE if live is None else None
-
-
-def _has_return(statement: ast.stmt) -> bool:
-    if isinstance(statement, ast.Return):
-        return True
-    return isinstance(statement, ast.If) and any(map(_has_return, [*statement.body, *statement.orelse]))
-
-
-def _falls_through(statements: Sequence[ast.stmt]) -> bool:
-    """Whether control may reach the end."""
-    for s in statements:
-        if isinstance(s, ast.Return):
-            return False
-        if isinstance(s, ast.If) and not _falls_through(s.body) and not _falls_through(s.orelse):
-            return False
-    return True
-
-
-def _returning_if(frame: Frame, statement: ast.If, rest: Sequence[ast.stmt], live: Live) -> AbstractValue | None:
-    """An ``if`` with a return in it, and the ``rest`` of its block.
-
-    Where one branch always returns, the rest goes with the other. Else the rest runs unless a branch has returned.
-    """
-    known = condition(frame, statement.test)
-    if isinstance(known, bool):
-        return _block(frame, [*(statement.body if known else statement.orelse), *rest], live)
-    falls = _falls_through(statement.body), _falls_through(statement.orelse)
-    if not all(falls):
-        then, other = [*statement.body, *(rest if falls[0] else ())], [*statement.orelse, *(rest if falls[1] else ())]
-        with frame.at(statement):
-            return _either(frame, known, partial(_block, frame, then, live), partial(_block, frame, other, live), live)
-    after = frame.liveness.after[statement] | frame.liveness.captured
-    with frame.at(statement):
-        paths = partial(_block, frame, statement.body, after), partial(_block, frame, statement.orelse, after)
-        result = _either(frame, known, paths[0], paths[1], after)
-    if result is None:
-        return _block(frame, rest, live)
-    if not isinstance(result, Unbound):
-        return result
-    returned, value = result.flag, result.value
-    with frame.at(statement):
-        return _either(frame, returned, lambda: value, partial(_block, frame, rest, live), live)
-
-
-def _either(frame: Frame, condition: Value, then: Path, other: Path, live: Live) -> AbstractValue | None:
-    """Two paths, and those live variables merged that either of them changes."""
-    first, second = trace(frame, then), trace(frame, other)
-    before = frame.env
-    names = [n for n in live or () if any(t.env.get(n) is not before.get(n) for t in (first, second))]
-    return merge(frame, condition, first, second, names)
+    return function_body(frame, statements, _execute_one)
 
 
 def _execute_one(frame: Frame, statement: ast.stmt) -> None:
@@ -235,44 +154,30 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
 # Control flow ---------------------------------------------------------------------------------------------------------
 
 
-def _if(frame: Frame, statement: ast.If) -> None:
-    known = condition(frame, statement.test)
-    if isinstance(known, bool):
-        execute(frame, statement.body if known else statement.orelse)
-        return
-    live = frame.liveness.after[statement] | frame.liveness.captured
-
-    def path(statements: list[ast.stmt]) -> Callable[[], None]:
-        return lambda: execute(frame, statements)
-
-    names = frame.liveness.assigns[statement] & live
-    branch(frame, known, path(statement.body), path(statement.orelse), names)
-
-
 def _for(frame: Frame, statement: ast.For) -> None:
-    if statement.orelse:
-        raise refuse(frame.loc(statement.orelse[0]), "else after a loop is not supported", "put it after the loop")
     value = evaluate(frame, statement.iter)
+    body = partial(loop_body, frame, statement, _execute_one)
     if isinstance(value, Range) and value.parallel:
-        for_prange(frame, statement, value, execute)
+        for_prange(frame, statement, value, body)
     elif isinstance(value, Range):
-        for_range(frame, statement, value, execute)
+        for_range(frame, statement, value, body)
     elif isinstance(value, Tuple):
         for item in value.items:
             _bind(frame, statement.target, item)
-            execute(frame, statement.body)
+            body()
     else:
         raise refuse(
             frame.loc(statement.iter),
             f"cannot loop over {describe_type(value)}",
             "loop over range(len(x)) and use subscripts" if is_array(value) else "loop over a range",
         )
+    after_loop(frame, statement, _execute_one)
 
 
 def _while(frame: Frame, statement: ast.While) -> None:
-    if statement.orelse:
-        raise refuse(frame.loc(statement.orelse[0]), "else after a loop is not supported", "put it after the loop")
-    while_loop(frame, statement, lambda: condition(frame, statement.test), execute)
+    body = partial(loop_body, frame, statement, _execute_one)
+    while_loop(frame, statement, lambda: condition(frame, statement.test), body)
+    after_loop(frame, statement, _execute_one)
 
 
 def _expression(frame: Frame, statement: ast.Expr) -> None:
@@ -300,7 +205,6 @@ _RULES: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,
-    ast.If: _if,
     ast.For: _for,
     ast.While: _while,
     ast.Expr: _expression,

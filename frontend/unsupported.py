@@ -25,8 +25,6 @@ _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Slice: ("a slice stands in brackets only", ""),
 }
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Break: ("break is not supported", "put the condition into a while loop"),
-    ast.Continue: ("continue is not supported", "put the rest of the body under an if"),
     ast.Raise: ("raise is not supported", "check the arguments outside the compiled function"),
     ast.Assert: ("assert is not supported", "check the arguments outside the compiled function"),
     ast.Try: ("try is not supported", "handle exceptions outside the compiled function"),

@@ -34,14 +34,16 @@ def text(x):
 
 
 def breaking(n):
-    for i in range(n):
+    for i in prange(n):
         if i > 3:
-            break  # error: break is not supported | break
+            break  # error: break out of a parallel loop is not possible | break
 
 
-def continuing(n):
-    for i in range(n):
-        continue  # error: continue is not supported | continue
+def returning(n):
+    for i in prange(n):
+        for k in range(i):
+            if k > 3:
+                return  # error: return out of a parallel loop is not possible | return
 
 
 def raising(x):
@@ -65,21 +67,6 @@ def trying(x):
         return 1 / x
     except ZeroDivisionError:
         return 0.0
-
-
-def returning_in_loop(n):
-    for i in range(n):
-        if i > 2:
-            return i  # error: return inside a loop is not supported | return i
-    return n
-
-
-def loop_else(n):
-    for i in range(n):
-        pass
-    else:
-        n = 3  # error: else after a loop is not supported | n = 3
-    return n
 
 
 def undefined(x):
