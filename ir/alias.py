@@ -2,13 +2,8 @@
 
 Memory is named by its *roots*: a function argument (one for all arguments that share an ``adc.alias`` number), an
 allocation, or a fresh object that a call returns. The analysis is a fixed point over the whole function, so that
-loop-carried memrefs have the roots that they may have in any iteration. ``may_overlap`` asks about one moment: in
-
-    for t in range(nt):
-        ...
-        u, v = v, u
-
-``u`` and ``v`` have the same two roots, and yet never overlap.
+loop-carried memrefs have the roots that they may have in any iteration. ``may_overlap`` asks about one moment: see
+``adc.ir.moments``.
 """
 
 from __future__ import annotations
@@ -17,18 +12,11 @@ from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.opdef import Trait
+from adc.ir.moments import Moments, strip_views
 from adc.ir.types import MemRefType, Type
 
 Roots = frozenset[Value]
 NONE: Roots = frozenset()
-
-
-def strip_views(memref: Value) -> Value:
-    """The memref that ``memref`` is a chain of views of."""
-    while (op := memref.op) is not None and Trait.VIEW in op.opdef.traits:
-        memref = op.operands[0]
-    return memref
 
 
 class Aliasing:
@@ -40,9 +28,8 @@ class Aliasing:
         self._roots: dict[Value, Roots] = {}
         self._contents: dict[Value, Roots] = {}
         self._declared: set[Value] = set()  # roots of which it is said what they held when they were unpacked
-        self._distinct: dict[Value, tuple[object, int]] = {}
-        self._disjoint: set[frozenset[Value]] = set()  # pairs of results of one branch
-        self._permutations: set[object] = set()
+        self._said_apart: set[tuple[Value, Value]] = set()
+        self._families: dict[Block | Op, list[int]] = {}
         self._changed = False
         leaders: dict[int, Value] = {}
         for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
@@ -50,7 +37,9 @@ class Aliasing:
                 number = attrs.get("adc.alias")
                 self._roots[arg] = frozenset({arg if number is None else leaders.setdefault(number, arg)})
         self._solve()
-        self._find_permutations(func.body)
+        self._moments = Moments(func, lambda a, b: not self.roots(a).isdisjoint(self.roots(b)))
+        for a, b in self._said_apart:
+            self._moments.declare_apart(a, b)
 
     def roots(self, memref: Value) -> Roots:
         """What ``memref`` may be memory of, at any time. Empty: of nothing (an undefined memref)."""
@@ -71,26 +60,37 @@ class Aliasing:
 
     def may_overlap(self, a: Value, b: Value) -> bool:
         """Whether the two can share memory at a moment when both are in scope."""
-        a, b = self._resolve(a), self._resolve(b)
-        if a is b:
-            return True
-        in_a, in_b = self._distinct.get(a), self._distinct.get(b)
-        if in_a is not None and in_b is not None and in_a[0] is in_b[0]:
-            return False
-        if frozenset({a, b}) in self._disjoint:
-            return False
-        return bool(self.roots(a) & self.roots(b))
+        return self._moments.may_overlap(a, b)
 
-    def place_in_permutation(self, memref: Value) -> tuple[object, int] | None:
-        """If a loop permutes ``memref`` among others: the loop (its body inside, itself after it), and which it is.
+    def family(self, owner: Block | Op) -> list[int]:
+        """Positions of memrefs that a loop carries (the body inside it, the operation after it) and that never overlap
+        each other at one moment, although their roots meet."""
+        found = self._families.get(owner)
+        if found is None:
+            found = self._families[owner] = self._find_family(owner)
+        return found
 
-        Places of one loop that differ in number never overlap at one moment.
-        """
-        return self._distinct.get(self._resolve(memref))
+    def place_in_family(self, memref: Value) -> tuple[Block | Op, int] | None:
+        """If ``memref`` is of a family: the owner of the family, and its position in it."""
+        memref = self._resolve(memref)
+        owner = memref.owner
+        loop = owner.parent_op if isinstance(owner, Block) else owner
+        if loop is None or loop.opdef not in (ops.for_, ops.while_):
+            return None
+        position = memref.index - 1 if isinstance(owner, Block) and loop.opdef is ops.for_ else memref.index
+        return (owner, position) if position in self.family(owner) else None
 
-    def is_permutation(self, loop: Block | Op) -> bool:
-        """Whether ``loop`` (the body inside it, the operation after it) merely permutes distinct buffers."""
-        return loop in self._permutations
+    def _find_family(self, owner: Block | Op) -> list[int]:
+        loop = owner.parent_op if isinstance(owner, Block) else owner
+        assert loop is not None
+        first = 1 if isinstance(owner, Block) and loop.opdef is ops.for_ else 0
+        values = owner.args[first:] if isinstance(owner, Block) else owner.results
+        memrefs = [(k, v) for k, v in enumerate(values) if isinstance(v.type, MemRefType) and self._resolve(v) is v]
+        found: list[tuple[int, Value]] = []
+        for k, v in memrefs:
+            if not any(self.may_overlap(v, other) for _, other in found):
+                found.append((k, v))
+        return [k for k, v in found if any(not self.roots(v).isdisjoint(self.roots(w)) for _, w in found if w is not v)]
 
     # The fixed point -------------------------------------------------------------------------------------------------
 
@@ -226,7 +226,7 @@ class Aliasing:
             )
 
         for m, n in op.attrs.get("apart", ()):
-            self._disjoint.add(frozenset({op.results[m], op.results[n]}))
+            self._said_apart.add((op.results[m], op.results[n]))
         given = op.attrs.get("roots") or ((-1,),) * len(op.results)
         for result, numbers in zip(op.results, given, strict=True):
             self._add(result, named(numbers, result))
@@ -236,8 +236,6 @@ class Aliasing:
                 for root in inside | self._roots[result]:
                     self._declared.add(root)
                     self._hold_in(root, inside)
-
-    # Loops that permute what they carry ------------------------------------------------------------------------------
 
     def _resolve(self, memref: Value) -> Value:
         """Strip views, and loop arguments that never change."""
@@ -252,41 +250,6 @@ class Aliasing:
                 return memref
             memref = loop.operands[3 + position]
 
-    def _find_permutations(self, block: Block) -> None:
-        for op in block.ops:
-            if op.opdef is ops.for_:
-                self._examine(op)
-            for region in op.regions:
-                self._find_permutations(region)
-            if op.opdef is ops.if_:
-                self._compare_results(op)
-
-    def _compare_results(self, branch: Op) -> None:
-        """Two results of a branch do not overlap if neither side yields two memrefs for them that do."""
-        memrefs = [r for r in branch.results if isinstance(r.type, MemRefType)]
-        for n, a in enumerate(memrefs):
-            for b in memrefs[:n]:
-                sides = [region.terminator.operands for region in branch.regions]
-                if not any(self._may_meet(side[a.index], side[b.index]) for side in sides):
-                    self._disjoint.add(frozenset({a, b}))
-
-    def _may_meet(self, a: Value, b: Value) -> bool:
-        """As ``may_overlap``, but an undefined memref, which has no elements, does not overlap itself."""
-        undefined = any(v.op is not None and v.op.opdef is ops.undef for v in (a, b))
-        return not undefined and self.may_overlap(a, b)
-
-    def _examine(self, loop: Op) -> None:
-        carried = permuted(loop)
-        inits = [loop.operands[3 + k] for k in carried]
-        distinct = all(not self.may_overlap(a, b) for n, a in enumerate(inits) for b in inits[:n])
-        if not distinct:
-            return
-        if len(carried) > 1:
-            self._permutations.update((loop, loop.regions[0]))
-        for k in carried:
-            self._distinct[loop.regions[0].args[1 + k]] = (loop.regions[0], k)
-            self._distinct[loop.results[k]] = (loop, k)
-
 
 def _is_foreign(root: Value) -> bool:
     return root.op is None or root.op.opdef not in (ops.alloc, ops.grow)
@@ -297,26 +260,6 @@ def _kind(t: Type) -> Type:
     while isinstance(t, MemRefType):
         t = t.element
     return t
-
-
-def permuted(loop: Op) -> list[int]:
-    """Positions of the memrefs that a ``scf.for`` carries and merely permutes: the largest such set."""
-    body = loop.regions[0]
-    yields = body.terminator.operands
-    source = {
-        k: y.index - 1
-        for k, y in enumerate(yields)
-        if isinstance(y.type, MemRefType) and y.owner is body and y.index > 0
-    }
-    while True:
-        targets = set(source.values())
-        keep = {k: s for k, s in source.items() if s in source and k in targets}
-        if len(set(keep.values())) != len(keep):
-            seen = list(keep.values())
-            keep = {k: s for k, s in keep.items() if seen.count(s) == 1}
-        if keep == source:
-            return sorted(source)
-        source = keep
 
 
 _RULES = {

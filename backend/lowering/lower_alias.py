@@ -1,9 +1,9 @@
 """What LLVM is told about overlap: scopes for the roots of memory, and for buffers that a loop swaps.
 
 Each root of a function (an argument, an allocation) is an alias scope; an access carries the scopes its memory may
-belong to and, as ``noalias``, all others. Buffers that a loop permutes (``u, v = v, u``) have the same roots, so the
-loop gets a domain of its own with one scope per carried buffer. It is declared inside the loop, because the claim
-holds within one iteration: LLVM makes new scopes when it unrolls.
+belong to and, as ``noalias``, all others. Buffers that a loop swaps (``u, v = v, u``) have the same roots, so the loop
+gets a domain of its own with one scope per carried buffer. It is declared inside the loop, because the claim holds
+within one iteration: LLVM makes new scopes when it unrolls.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from adc.backend.lowering.lower_types import quoted
 from adc.ir import ops
-from adc.ir.alias import Aliasing, strip_views
-from adc.ir.core import Func, Module, Value
+from adc.ir.alias import Aliasing
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ class Scopes:
         if roots and all(root in self._root_scopes for root in roots):
             inside += [self._root_scopes[root] for root in self._roots if root in roots]
             outside += [scope for root, scope in self._root_scopes.items() if root not in roots]
-        place = self.aliasing.place_in_permutation(base)
+        place = self.aliasing.place_in_family(base)
         if place is not None:
             for position, scope in self._loops.get(place[0], {}).items():
                 (inside if position == place[1] else outside).append(scope)
@@ -83,9 +84,10 @@ class Scopes:
     def _list(self, scopes: list[str]) -> str:
         return self._emitter.metadata(f"!{{{', '.join(scopes)}}}")
 
-    def declare_loop(self, emitter: FunctionEmitter, key: object, positions: list[int]) -> None:
-        """Declare, at the current place, scopes for the buffers that a loop permutes."""
-        if len(positions) < 2:
+    def declare_loop(self, emitter: FunctionEmitter, key: Block | Op) -> None:
+        """Declare, at the current place, scopes for the buffers that a loop carries (in its body, or after it)."""
+        positions = self.aliasing.family(key)
+        if not positions:
             return
         domain = self._emitter.distinct(lambda n: f'!{{{n}, !"swap"}}')
         scopes = self._loops[key] = {position: self._scope(domain) for position in positions}
@@ -98,4 +100,3 @@ class Scopes:
 
 
 _ACCESSES = frozenset({ops.load, ops.store, ops.accumulate, ops.fill, ops.copy})
-

@@ -6,29 +6,25 @@ from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand, Site
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
-from adc.ir.alias import permuted
 from adc.ir.core import Op
-from adc.ir.types import MemRefType, Type, index, scalar_bytes
+from adc.ir.types import Type, index, scalar_bytes
 
 
 def for_(e: FunctionEmitter, op: Op) -> None:
     lower, upper, step = e.scalars(op.operands[:3])
     (block,) = op.regions
     types = [r.type for r in op.results]
-    swapped = permuted(op) if sum(isinstance(t, MemRefType) for t in types) > 1 else []
 
     def body(counter: str, carried: list[Operand]) -> list[Operand]:
         e.env[block.args[0]] = counter
         e.env.update(zip(block.args[1:], carried, strict=True))
-        if e.scopes.aliasing.is_permutation(block):
-            e.scopes.declare_loop(e, block, swapped)
+        e.scopes.declare_loop(e, block)
         terminator = e.lower_ops(block)
         return [e[v] for v in terminator.operands]
 
     results = range_loop(e, lower, upper, step, types, [e[v] for v in op.operands[3:]], body, loc=op.loc)
     e.env.update(zip(op.results, results, strict=True))
-    if e.scopes.aliasing.is_permutation(op):
-        e.scopes.declare_loop(e, op, swapped)
+    e.scopes.declare_loop(e, op)
 
 
 def while_(e: FunctionEmitter, op: Op) -> None:
@@ -44,6 +40,7 @@ def while_(e: FunctionEmitter, op: Op) -> None:
     e.branch_if(e.scalar(condition), go, done)
     e.begin(go)
     e.env.update(zip(after.args, values, strict=True))
+    e.scopes.declare_loop(e, after)
     following = [e[v] for v in e.lower_ops(after).operands]
     latch = e.label
     e.branch(head)
@@ -183,5 +180,3 @@ def _bits(e: FunctionEmitter, value: str, t: Type) -> str:
 
 def undef(e: FunctionEmitter, op: Op) -> None:
     e.env[op.result] = e.undefined(op.result.type)
-
-

@@ -22,8 +22,8 @@ from adc.backend.lowering.lower_types import (
     register_type,
 )
 from adc.ir import ops
-from adc.ir.alias import strip_views
 from adc.ir.core import Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, Type, i1, index, scalar_bytes
 
 _MEMORY = "cannot allocate an array of {} bytes"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.alias import strip_views
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity import Activity, Interface
 from adc.passes.differentiation.need import needs

@@ -12,11 +12,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.alias import Aliasing, strip_views
+from adc.ir.alias import Aliasing
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.diagnostics import DifferentiationError
+from adc.ir.moments import strip_views
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, memref, record
 from adc.passes.differentiation.activity import Activity, Interface
@@ -99,7 +100,7 @@ class _Differentiator:
         plan, tape = self._store(augmented, recipes)
         returned = self._remove_return(func)
         root = Frame(func.body, func.body, func.loc)
-        reader = Reader(augmented, plan, tape.slots, root)
+        reader = Reader(augmented, plan, tape.slots, root, recipes)
         sweep = RegionSweep(augmented, reader, recipes)
         cotangents: Cotangents = {}
         with insert_at(func.body, func.loc):
@@ -158,7 +159,7 @@ class _Differentiator:
             root.values[originals[k]] = next(inputs)
         for k in positions:
             root.values[augmented.companion[originals[k]]] = next(inputs)
-        reader = Reader(augmented, plan, tape.slots, root)
+        reader = Reader(augmented, plan, tape.slots, root, recipes)
         sweep = RegionSweep(augmented, reader, recipes)
         cotangents: Cotangents = {}
         with insert_at(rev.body, func.loc):

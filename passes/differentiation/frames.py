@@ -13,14 +13,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.alias import strip_views
 from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Loc, Op, Value
+from adc.ir.moments import strip_views
+from adc.ir.permutations import Orbit
 from adc.ir.rewrite import clone_op
+from adc.ir.types import MemRefType
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.shadows import view_of
-from adc.passes.differentiation.storage import StoragePlan, outside_operands
+from adc.passes.differentiation.storage import Recipes, StoragePlan, outside_operands
 from adc.passes.differentiation.tape import Slot
+from adc.passes.differentiation.unpermute import Undo
 
 
 @dataclass
@@ -39,9 +42,12 @@ class Frame:
 class Reader:
     """Gives the reverse sweep the primal values and shadows that it asks for."""
 
-    def __init__(self, augmented: Augmented, plan: StoragePlan, slots: dict[Value, Slot], root: Frame) -> None:
+    def __init__(
+        self, augmented: Augmented, plan: StoragePlan, slots: dict[Value, Slot], root: Frame, recipes: Recipes
+    ) -> None:
         self.augmented = augmented
         self.plan = plan
+        self.recipes = recipes
         self.slots = slots
         self.frame = root
         self.root = root
@@ -56,7 +62,7 @@ class Reader:
         raise AssertionError("a primal value is wanted outside the mirror of its block")
 
     @contextlib.contextmanager
-    def _inside(self, frame: Frame) -> Iterator[None]:
+    def inside(self, frame: Frame) -> Iterator[None]:
         """Build at the current end of ``frame``, an outer frame perhaps; constants go there as well."""
         outer, self.frame = self.frame, frame
         try:
@@ -76,7 +82,7 @@ class Reader:
         frame = self._home(value)
         known = frame.values.get(value)
         if known is None:
-            with self._inside(frame):
+            with self.inside(frame):
                 known = self._make(value, frame)
             known.hint = known.hint or value.hint
             frame.values[value] = known
@@ -89,12 +95,27 @@ class Reader:
         op = value.op
         if frame is self.root and self.augmented.direct:
             return value
+        if isinstance(value.type, MemRefType) and not self.recipes.is_constant(value):
+            through = self.recipes.undone(value)
+            if through is not None:
+                return self._undo(value, *through)
         if op is None:
             return self._argument(value)
         assert not op.regions or op.opdef is ops.if_, "no recipe for a value that was not stored"
         mapping = {v: self.value(v) for v in outside_operands(op)}
         with at_loc(op.loc):
             return self._repeat(op, mapping).results[value.index]
+
+    def _undo(self, value: Value, orbit: Orbit, parameters: list[Value]) -> Value:
+        """A memref that was permuted with others, which are found as well."""
+        values = {v: self.value(v) for v in parameters}
+        results = [self.value(r) for r in orbit.results]
+        undo = Undo(self.recipes.permutations, self.augmented.counters, values)
+        found = dict(zip(orbit.inputs, undo.inputs(orbit, results), strict=True))
+        for v, made in found.items():
+            if v not in self.slots:
+                self.frame.values.setdefault(v, made)
+        return found[value]
 
     def _repeat(self, op: Op, mapping: dict[Value, Value]) -> Op:
         """Run a primal operation again; what it checks was checked before."""
@@ -139,7 +160,7 @@ class Reader:
         if known is None:
             view = memref.op
             assert view is not None
-            with self._inside(home):
+            with self.inside(home):
                 operands = [self.value(v) for v in view.operands[1:]]
                 on = self.shadow(view.operands[0])
                 with at_loc(view.loc):

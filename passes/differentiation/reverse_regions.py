@@ -2,8 +2,8 @@
 
 Loops run backwards, branches take the branch that was taken, and the cotangents of outer values travel with them: a
 sequential loop carries them, a parallel loop sums the contributions of its iterations, a branch yields the new totals.
-Memrefs that a loop permutes are permuted back, starting from what the loop returned, so buffers that are swapped in
-a time loop need no record of where they were.
+Memrefs that a loop permutes are permuted back, starting from what the loop returned (see
+``adc.passes.differentiation.unpermute``).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.permutations import Orbit
 from adc.ir.types import index
 from adc.passes.differentiation.frames import Frame
 from adc.passes.differentiation.reverse import Cotangents, ReverseSweep
@@ -80,7 +81,8 @@ class RegionSweep(ReverseSweep):
         with insert_at(frame.target):
             ends = [self.total(inner, args[k]) for k in slots]
             ends += [self.total(inner, v) for v in outer]
-            ends += [frame.values[args[k]] for k in memrefs]
+            with self.reader.inside(frame):
+                ends += [self.reader.value(args[k]) for k in memrefs]
             build(ops.yield_, ends)
         bounds = [const_index(0), trips, const_index(1)]
         loop = build(ops.for_, [*bounds, *starts], result_types=[v.type for v in starts], regions=[frame.target])
@@ -90,15 +92,19 @@ class RegionSweep(ReverseSweep):
             self.add(cotangents, v, total)
 
     def _permuted(self, op: Op) -> list[int]:
-        """Positions of carried memrefs that the reverse loop permutes back because somebody asks for one of them."""
-        if op.opdef is not ops.for_:
-            return []
-        positions = self.recipes.permuted(op)
-        args, wanted = op.regions[0].args, self.reader.plan.wanted
-        changing = [k for k in positions if op.regions[0].terminator.operands[k] is not args[1 + k]]
+        """Positions of memrefs that are permuted back because somebody asks for one of those that they are among."""
+        found: list[int] = []
+        for orbit in self.recipes.permutations.of(op).orbits:
+            ends = [r.terminator.operands[k] for r in op.regions[-1:] for k in orbit.positions]
+            if any(self._asked(v, orbit) for v in ends):
+                found += orbit.positions
+        return found
+
+    def _asked(self, value: Value, orbit: Orbit) -> bool:
+        """Whether the mirrored region is to begin with ``value``, as one of ``orbit``."""
         # What is on the tape is read there, and then nobody may have kept what the loop returned.
-        asked = any(args[1 + k] in wanted and args[1 + k] not in self.reader.slots for k in changing)
-        return changing if asked else []
+        wanted = value in self.reader.plan.wanted and value not in self.reader.slots
+        return wanted and self.recipes.end(value) is orbit and not self.recipes.is_constant(value)
 
     def _parallel(self, op: Op, cotangents: Cotangents) -> None:
         bounds = [self.reader.value(v) for v in op.operands[:3]]
@@ -138,7 +144,12 @@ class RegionSweep(ReverseSweep):
             with insert_at(target):
                 for k, g in results:
                     self.add(inner, region.terminator.operands[k], g)
-            self.block(self._frame(region, target), inner)
+            frame = self._frame(region, target)
+            for orbit in self.recipes.permutations.of(op).orbits:
+                for k, v in zip(orbit.positions, (region.terminator.operands[k] for k in orbit.positions), strict=True):
+                    if v.block is region and self._asked(v, orbit):
+                        frame.values[v] = self.reader.value(op.results[k])
+            self.block(frame, inner)
             branches.append((target, inner))
         changed = [v for v in outer if any(inner.get(v) is not cotangents.get(v) for _, inner in branches)]
         for target, inner in branches:

@@ -9,11 +9,11 @@ the block from the end.
 from __future__ import annotations
 
 from adc.ir import ops
-from adc.ir.alias import strip_views
 from adc.ir.arith import const
 from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
 from adc.ir.diagnostics import DifferentiationError
+from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, index, record
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.insertion import Insertions

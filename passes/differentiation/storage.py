@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.alias import permuted
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
+from adc.ir.permutations import Orbit, Permutations
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.costs import cost_of, cost_of_block, cost_of_func, executions, storage_cost, trips
 from adc.passes.differentiation.demand import Augmented, Recipe
@@ -110,7 +110,8 @@ class Recipes:
         self.body = augmented.func.body
         self.refused: dict[Op, str] = {}
         self._cache: dict[Value, Recipe | None] = {}
-        self._permuted: dict[Op, list[int]] = {}
+        self.permutations = Permutations()
+        self._undone: dict[Value, tuple[Orbit, list[Value]] | None] = {}
 
     def free(self, value: Value) -> bool:
         """Whether a value is at hand in the reverse sweep for nothing."""
@@ -122,16 +123,27 @@ class Recipes:
         loop = block.parent_op if block is not None else None
         return value.op is None and value.index == 0 and loop is not None and loop.opdef in (ops.for_, ops.parallel)
 
-    def permuted(self, loop: Op) -> list[int]:
-        if loop not in self._permuted:
-            self._permuted[loop] = permuted(loop)
-        return self._permuted[loop]
-
     def recipe(self, value: Value) -> Recipe | None:
         """What ``value`` can be computed from again, and the cost of doing it once; None if it must be stored."""
         if value not in self._cache:
-            self._cache[value] = self._argument(value) if value.op is None else self._result(value.op)
+            self._cache[value] = self._find(value)
         return self._cache[value]
+
+    def _find(self, value: Value) -> Recipe | None:
+        if isinstance(value.type, MemRefType) and value.block is not self.body and not self.is_constant(value):
+            orbit = self.end(value)
+            if orbit is not None:
+                # The mirrored region begins with what the operation returned; a loop then permutes back each time.
+                again = self.permutations.carried(orbit.op)[1] if orbit.op.opdef is not ops.if_ else ()
+                return [*orbit.results, *(again[k] for k in orbit.positions if again)], 0.0
+            through = self.undone(value)
+            if through is not None:
+                return [*through[0].results, *through[1]], 0.0
+        return self._argument(value) if value.op is None else self._result(value.op)
+
+    def is_constant(self, value: Value) -> bool:
+        """Whether ``value`` is an argument that a counted loop carries without changing it."""
+        return value.op is None and self._argument(value) is not None
 
     def _argument(self, value: Value) -> Recipe | None:
         block = value.block
@@ -139,12 +151,65 @@ class Recipes:
         if loop is None or loop.opdef is not ops.for_ or value.index == 0:
             return None
         k = value.index - 1
-        if loop.regions[0].terminator.operands[k] is value:
-            return [loop.operands[3 + k]], 0.0
-        if k in self.permuted(loop):
-            # The reverse sweep permutes them back, beginning with what the loop returned.
-            return [loop.results[j] for j in self.permuted(loop)], 0.0
-        return None
+        return ([loop.operands[3 + k]], 0.0) if loop.regions[0].terminator.operands[k] is value else None
+
+    # Permuted memrefs: see adc.passes.differentiation.unpermute -------------------------------------------------------
+
+    def end(self, value: Value) -> Orbit | None:
+        """If the region of ``value`` yields it, to be permuted with others: the orbit that it is of."""
+        around = value.block.parent_op if value.block is not None else None
+        orbit = self.permutations.of(around).ends.get(value) if around is not None else None
+        return orbit if orbit is not None and self._reversed(orbit.op) else None
+
+    def undone(self, value: Value) -> tuple[Orbit, list[Value]] | None:
+        """If ``value`` was permuted with others, in an orbit known afterwards: the orbit, and what else it takes
+        to undo that: bounds of loops, and conditions."""
+        if value not in self._undone:
+            self._undone[value] = None  # which is what counts while it is looked for
+            self._undone[value] = self._find_undone(value)
+        return self._undone[value]
+
+    def _find_undone(self, value: Value) -> tuple[Orbit, list[Value]] | None:
+        around = value.block.parent_op if value.block is not None else None
+        orbit = self.permutations.of(around).inner.get(value) if around is not None else None
+        if orbit is None or not self._reversed(orbit.op):
+            return None
+        params = self.parameters(orbit.op)
+        return None if params is None or self._depends(params, orbit.inputs) else (orbit, params)
+
+    def _reversed(self, op: Op) -> bool:
+        return op.opdef is not ops.while_ or op in self.augmented.counters
+
+    def parameters(self, op: Op) -> list[Value] | None:
+        """The values that say how ``op`` permutes, if they are known outside it."""
+        if op.opdef is ops.while_:
+            own = [self.augmented.counters[op]] if op in self.augmented.counters else None
+        else:
+            own = list(op.operands[: 1 if op.opdef is ops.if_ else 3])
+        if own is None:
+            return None
+        inside = set(regions_of(op))
+        for orbit in dict.fromkeys(self.permutations.of(op).inner.values()):
+            more = self.parameters(orbit.op)
+            if more is None or any(v.block in inside and constant_of(v) is None for v in more):
+                return None
+            own += more
+        return own
+
+    def _depends(self, params: list[Value], inputs: tuple[Value, ...]) -> bool:
+        """Whether computing ``params`` again takes one of ``inputs``."""
+        seen: set[Value] = set()
+        work = list(params)
+        while work:
+            value = work.pop()
+            if value in seen or self.free(value):
+                continue
+            seen.add(value)
+            if value in inputs:
+                return True
+            recipe = self.recipe(value)
+            work += recipe[0] if recipe is not None else []
+        return False
 
     def _result(self, op: Op) -> Recipe | None:
         kind = op.opdef
@@ -177,11 +242,15 @@ class Recipes:
         return kind.pure and Trait.ALLOCATES not in kind.traits
 
 
+def regions_of(op: Op) -> list[Block]:
+    """The regions of an operation, and all that are in them."""
+    inner = [r for region in op.regions for o in region.walk() for r in o.regions]
+    return [*op.regions, *inner]
+
+
 def outside_operands(op: Op) -> dict[Value, None]:
     """What an operation with regions uses from outside it, its own operands included."""
-    inside: set[Block] = set(op.regions)
-    for inner in (o for region in op.regions for o in region.walk()):
-        inside.update(inner.regions)
+    inside = set(regions_of(op))
     found = dict.fromkeys(op.operands)
     for inner in (o for region in op.regions for o in region.walk()):
         found.update((v, None) for v in inner.operands if v.block not in inside)

@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.alias import strip_views
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.rewrite import erase_if
 from adc.ir.types import i1
 from adc.passes.effects import Summaries

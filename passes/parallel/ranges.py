@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.alias import permuted, strip_views
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.core import Block, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.opdef import OpDef
+from adc.ir.permutations import Permutations
 from adc.ir.types import i1, index
 from adc.passes.parallel.affine import Form, Forms, Symbol, enclosing
 from adc.passes.parallel.division import quotient, remainder
@@ -278,13 +279,10 @@ def carried_from(memref: Value) -> list[Value] | None:
     if loop is None or loop.opdef is not ops.for_:
         return None
     position = memref.index - 1 if isinstance(block, Block) else memref.index
-    if position not in permuted(loop):
+    orbit = Permutations().of(loop).orbit_at(position) if position >= 0 else None
+    if orbit is None:
         return None
-    body = loop.regions[0]
-    cycle = [position]
-    while (k := body.terminator.operands[cycle[-1]].index - 1) != position:
-        cycle.append(k)
-    return [strip_views(loop.operands[3 + k]) if _whole(loop.operands[3 + k]) else loop.operands[3 + k] for k in cycle]
+    return [strip_views(m) if _whole(m) else m for m in orbit.inputs]
 
 
 def _whole(memref: Value) -> bool:

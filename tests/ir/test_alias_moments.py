@@ -5,6 +5,7 @@ from __future__ import annotations
 from adc.ir.alias import Aliasing
 from adc.ir.core import Func, Value
 from adc.ir.parser import parse_module
+from adc.ir.permutations import Permutations
 
 PROGRAM = """
 func.func @f(%a: memref<?xf64>, %b: memref<?xf64>, %p: i1, %n: index) {
@@ -48,3 +49,74 @@ def test_permuted_buffers_are_distinct_inside_the_loop() -> None:
     (loop,) = (op for op in func.walk() if op.opdef.name == "scf.for")
     _, u, v = loop.regions[0].args
     assert not Aliasing(func).may_overlap(u, v)
+
+
+NESTED = """
+func.func @f(%a: memref<?xf64>, %b: memref<?xf64>, %p: i1, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %q, %r = scf.for %i = %c0 to %n step %c1 iter_args(%u = %a, %v = %b) -> (memref<?xf64>, memref<?xf64>) {
+    %s, %t = scf.for %j = %c0 to %n step %c1 iter_args(%x = %u, %y = %v) -> (memref<?xf64>, memref<?xf64>) {
+      scf.yield %y, %x : memref<?xf64>, memref<?xf64>
+    }
+    %k, %l = scf.if %p -> (memref<?xf64>, memref<?xf64>) {
+      scf.yield %t, %s : memref<?xf64>, memref<?xf64>
+    } else {
+      scf.yield %s, %t : memref<?xf64>, memref<?xf64>
+    }
+    scf.yield %k, %l : memref<?xf64>, memref<?xf64>
+  }
+  func.return
+}
+"""
+
+
+def _memrefs(text: str) -> dict[str, Value]:
+    func = parse_module(text).funcs["f"]
+    values = [*func.args]
+    for op in func.walk():
+        values += [*op.results, *(a for region in op.regions for a in region.args)]
+    return {v.hint: v for v in values}
+
+
+def _overlapping(text: str, pairs: str) -> list[str]:
+    named = _memrefs(text)
+    block = named["a"].block
+    assert block is not None
+    func = block.parent
+    assert isinstance(func, Func)
+    aliasing = Aliasing(func)
+    return [p for p in pairs.split() if aliasing.may_overlap(*(named[n] for n in p.split("-")))]
+
+
+def test_buffers_swapped_in_nested_loops_and_branches_are_distinct() -> None:
+    assert _overlapping(NESTED, "u-v x-y s-t k-l q-r") == []
+    assert _overlapping(NESTED, "u-a x-u x-v s-u k-s q-a") == ["u-a", "x-u", "x-v", "s-u", "k-s", "q-a"]
+
+
+def test_the_outer_loop_is_not_a_permutation_if_it_yields_one_of_them_twice() -> None:
+    twice = NESTED.replace("yield %k, %l", "yield %k, %k")
+    assert _overlapping(twice, "u-v x-y s-t k-l q-r") == ["u-v", "x-y", "s-t", "k-l", "q-r"]
+    assert _overlapping(NESTED.replace("yield %y, %x", "yield %y, %y"), "u-v x-y k-l") == ["u-v", "x-y", "k-l"]
+    assert _overlapping(NESTED.replace("yield %t, %s", "yield %t, %t"), "u-v x-y k-l") == ["u-v", "x-y", "k-l"]
+
+
+def test_new_memory_is_none_that_was_there_before() -> None:
+    text = NESTED.replace("    %k, %l", "    %w = memref.alloc(%n) : memref<?xf64>\n    %k, %l")
+    text = text.replace("yield %k, %l", "yield %w, %k")
+    assert _overlapping(text, "u-v x-y w-u w-t w-k q-r") == []
+    assert _overlapping(text.replace("yield %w, %k", "yield %w, %w"), "u-v w-u") == ["u-v"]
+
+
+def test_orbits_of_loops_and_branches() -> None:
+    named = _memrefs(NESTED)
+    permutations = Permutations()
+    outer, inner, branch = (named[n].op for n in "qsk")
+    assert outer is not None and inner is not None and branch is not None
+    for op, inputs in ((outer, "ab"), (inner, "uv"), (branch, "ts")):
+        (orbit,) = permutations.of(op).orbits
+        assert orbit.positions == (0, 1) and set(orbit.inputs) == {named[n] for n in inputs}
+    assert permutations.of(outer).inner.keys() == {named[n] for n in "uvst"}
+    for lost in ("yield %k, %l|yield %k, %u", "yield %y, %x|yield %y, %y", "yield %t, %s|yield %t, %u"):
+        changed = _memrefs(NESTED.replace(*lost.split("|")))["q"].op
+        assert changed is not None and not Permutations().of(changed).orbits, lost

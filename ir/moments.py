@@ -1,0 +1,158 @@
+"""Can two memrefs overlap at one moment? Finer than their roots, which hold for all moments.
+
+In
+
+    for t in range(nt):
+        ...
+        u, v = v, u
+
+``u`` and ``v`` have the same two roots, and yet never overlap. Two memrefs that are in scope together overlap only if,
+at the moment when the later one came to be, what it was made from overlapped the other: the initial or the yielded
+values of a loop, what the branch that was taken yields. Two that came to be together, as arguments of one loop, are
+followed together. So the question is one of reachability among pairs, and loops in loops need nothing special. New
+memory overlaps nothing that was there before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.core import Block, Func, Op, Value
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType
+
+Pair = tuple[Value, Value]
+
+
+def strip_views(memref: Value) -> Value:
+    """The memref that ``memref`` is a chain of views of."""
+    while (op := memref.op) is not None and Trait.VIEW in op.opdef.traits:
+        memref = op.operands[0]
+    return memref
+
+
+@dataclass(frozen=True)
+class _Birth:
+    """Where a memref comes from. ``number``: in program order; ``end``: the last number of its block.
+
+    ``sources``: what it may be a copy of, one for each way into ``owner``; memrefs of one owner come in together.
+    """
+
+    number: int
+    end: int
+    new: bool
+    owner: object = None
+    sources: tuple[Value, ...] = ()
+
+
+class Moments:
+    """Answers for one function, as it was when this was made. ``meet``: whether the roots of two memrefs meet."""
+
+    def __init__(self, func: Func, meet: Callable[[Value, Value], bool]) -> None:
+        self._meet = meet
+        self._births: dict[Value, _Birth] = {}
+        self._apart: set[frozenset[Value]] = set()
+        self._together: set[frozenset[Value]] = set()
+        self._count = 0
+        self._block(func.body, {})
+
+    def declare_apart(self, a: Value, b: Value) -> None:
+        """``a`` and ``b`` are said not to overlap."""
+        self._apart.add(frozenset({a, b}))
+
+    def may_overlap(self, a: Value, b: Value) -> bool:
+        """Of two memrefs in scope at one moment; of others, whether they may ever."""
+        a, b = strip_views(a), strip_views(b)
+        if not self._in_scope(a, b):
+            return self._meet(a, b)
+        work, seen = [(a, b)], {frozenset({a, b})}
+        while work:
+            found = self._sources(*work.pop())
+            if found is None:
+                self._together.add(frozenset({a, b}))
+                return True
+            for pair in found:
+                key = frozenset(pair)
+                if key not in seen:
+                    seen.add(key)
+                    work.append(pair)
+        self._apart |= seen
+        return False
+
+    def _in_scope(self, a: Value, b: Value) -> bool:
+        x, y = self._births.get(a), self._births.get(b)
+        return x is not None and y is not None and (x.number <= y.number <= x.end or y.number <= x.number <= y.end)
+
+    def _sources(self, a: Value, b: Value) -> list[Pair] | None:
+        """The pairs one of which must have overlapped if the two do; None if they may, as far as is known."""
+        a, b = strip_views(a), strip_views(b)
+        if a is b:
+            # An undefined memref has no elements.
+            return [] if a.op is not None and a.op.opdef is ops.undef else None
+        key = frozenset({a, b})
+        if key in self._apart or not self._meet(a, b):
+            return []
+        if key in self._together or not self._in_scope(a, b):
+            return None
+        later, earlier = self._births[a], self._births[b]
+        if later.number < earlier.number:
+            a, b, later, earlier = b, a, earlier, later
+        if later.new:
+            return []
+        if later.owner is not None and later.owner == earlier.owner:
+            return list(zip(later.sources, earlier.sources, strict=True))
+        return [(source, b) for source in later.sources] if later.sources else None
+
+    # Where memrefs come from -----------------------------------------------------------------------------------------
+
+    def _block(self, block: Block, sources: dict[Value, tuple[Value, ...]]) -> None:
+        mine: list[tuple[Value, int, bool, object, tuple[Value, ...]]] = []
+        for arg in block.args:
+            if isinstance(arg.type, MemRefType):
+                mine.append((arg, self._next(), False, block if arg in sources else None, sources.get(arg, ())))
+        for op in block.ops:
+            self._regions(op)
+            owner, made = _made_by(op)
+            for result in op.results:
+                if isinstance(result.type, MemRefType):
+                    new = op.opdef is ops.alloc or op.opdef is ops.undef
+                    mine.append((result, self._next(), new, owner, made.get(result, ())))
+        for value, number, new, owner, given in mine:
+            self._births[value] = _Birth(number, self._count, new, owner, given)
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+    def _regions(self, op: Op) -> None:
+        kind = op.opdef
+        if kind is ops.for_:
+            (body,) = op.regions
+            self._block(body, _joined(body.args[1:], op.operands[3:], body.terminator.operands))
+        elif kind is ops.while_:
+            before, after = op.regions
+            self._block(before, _joined(before.args, op.operands, after.terminator.operands))
+            self._block(after, _joined(after.args, before.terminator.operands[1:]))
+        else:
+            for region in op.regions:
+                self._block(region, {})
+
+
+def _joined(targets: tuple[Value, ...], *sources: tuple[Value, ...]) -> dict[Value, tuple[Value, ...]]:
+    return dict(zip(targets, zip(*sources, strict=True), strict=True))
+
+
+def _made_by(op: Op) -> tuple[object, dict[Value, tuple[Value, ...]]]:
+    """What the results of ``op`` are copies of, and whom they share that with."""
+    kind = op.opdef
+    if kind is ops.for_:
+        return op, _joined(op.results, op.operands[3:], op.regions[0].terminator.operands)
+    if kind is ops.while_:
+        return op, _joined(op.results, op.regions[0].terminator.operands[1:])
+    if kind is ops.if_:
+        return op, _joined(op.results, *(region.terminator.operands for region in op.regions))
+    if kind is ops.select:
+        return op.operands[0], {op.result: op.operands[1:]}
+    return None, {}
