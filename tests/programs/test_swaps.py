@@ -195,7 +195,9 @@ def same_buffer_twice(x, n):
 
 
 @pytest.mark.parametrize(
-    "program", [nested, thrice_nested, leapfrog, inner_branch, old_names, two_loops, in_a_branch], ids=lambda f: f.__name__
+    "program",
+    [nested, thrice_nested, leapfrog, inner_branch, old_names, two_loops, in_a_branch],
+    ids=lambda f: f.__name__,
 )
 def test_nested(program):
     check(program, (U, 2, 3), (U, 3, 2), (U, 1, 1), (U, 0, 2), (U, 2, 0), (U[:5], 2, 1), pullback=True, step=0.2)
