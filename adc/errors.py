@@ -1,12 +1,52 @@
-"""The errors that adc raises. Each is an ``AdcError`` and also the built-in that one would expect there."""
+"""The errors that adc raises. Each is an ``AdcError`` and also the built-in that one would expect there.
+
+``CompileError`` is the base of refusals of source code. ``error.kind`` says what is wrong by a short name that stays
+the same between releases; docs/errors.md lists them.
+"""
 
 from adc.ir.diagnostics import (
     AdcError,
     ArgumentError,
+    ArgumentRangeError,
+    ArgumentValueError,
     BoundsError,
+    CompileAttributeError,
     CompileError,
+    CompileIndexError,
+    CompileNameError,
+    CompileRecursionError,
+    CompileSyntaxError,
+    CompileTypeError,
+    CompileUnboundError,
+    CompileValueError,
     DifferentiationError,
+    InternalError,
+    Note,
     ShapeError,
+    ToolError,
 )
 
-__all__ = ["AdcError", "ArgumentError", "BoundsError", "CompileError", "DifferentiationError", "ShapeError"]
+__all__ = [
+    "AdcError",
+    "ArgumentError",
+    "ArgumentRangeError",
+    "ArgumentValueError",
+    "BoundsError",
+    "CompileAttributeError",
+    "CompileError",
+    "CompileIndexError",
+    "CompileNameError",
+    "CompileRecursionError",
+    "CompileSyntaxError",
+    "CompileTypeError",
+    "CompileUnboundError",
+    "CompileValueError",
+    "DifferentiationError",
+    "InternalError",
+    "Note",
+    "ShapeError",
+    "ToolError",
+]
+
+for _name in __all__:
+    globals()[_name].__module__ = __name__  # where users find them, as tracebacks and pickles say

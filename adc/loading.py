@@ -10,6 +10,7 @@ from typing import Any
 
 from adc.decorator import JitFunction, jit_grad
 from adc.errors import ArgumentError, CompileError
+from adc.ir import kinds
 from adc.ir.core import Loc
 
 
@@ -68,7 +69,7 @@ def _run(file: Path) -> types.ModuleType:
         if isinstance(error, CompileError):
             raise
         column = max(0, (error.offset or 1) - 1)
-        raise CompileError(error.msg, Loc(error.filename or str(file), error.lineno or 1, column)) from None
+        raise kinds.INVALID_SOURCE(error.msg, Loc(error.filename or str(file), error.lineno or 1, column)) from None
     except Exception as error:
         trace = error.__traceback__
         line = 1
@@ -76,7 +77,7 @@ def _run(file: Path) -> types.ModuleType:
             if trace.tb_frame.f_code.co_filename == str(file.resolve()):
                 line = trace.tb_lineno
             trace = trace.tb_next
-        raise CompileError(
+        raise kinds.INVALID_SOURCE(
             f"running the file raised {type(error).__name__}: {error}", Loc(str(file), line)
         ) from None
     finally:

@@ -12,7 +12,7 @@ from adc.frontend import abstract
 from adc.frontend.arrays import settled
 from adc.frontend.calls import Callee, call_value, python_function
 from adc.frontend.convert import to_element
-from adc.frontend.errors import refuse, with_note
+from adc.frontend.errors import refuse
 from adc.frontend.frame import Capture, Frame, Guard, NeedsConstant
 from adc.frontend.merge import arrays, describe, flatten, rebuild
 from adc.frontend.merge import types as ir_types
@@ -130,7 +130,7 @@ class Tracer:
                 self.known[key] = self._specialise(callee, list(arguments), signature)
             except CompileError as error:
                 note = Note(f"in the call of {callee.source.name}()", current_loc())
-                raise with_note(error, note) from None
+                raise error.noted(note) from None
             except NeedsConstant as need:
                 name = need.name.split(".")[0]  # of a tuple, all
                 if need.frame.source is not callee.source or name in constants:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from adc.frontend.errors import refuse
+from adc.ir import kinds
 from adc.ir.core import Loc
 
 _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
@@ -46,10 +47,10 @@ _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
 def refuse_expression(loc: Loc, node: ast.AST) -> Exception:
     """The refusal of an expression."""
     message, help = _EXPRESSIONS.get(type(node), (f"{type(node).__name__} expressions are not supported", ""))
-    return refuse(loc, message, help)
+    return refuse(loc, message, help, kind=kinds.UNSUPPORTED_EXPRESSION)
 
 
 def refuse_statement(loc: Loc, node: ast.AST) -> Exception:
     """The refusal of a statement."""
     message, help = _STATEMENTS.get(type(node), (f"{type(node).__name__} statements are not supported", ""))
-    return refuse(loc, message, help)
+    return refuse(loc, message, help, kind=kinds.UNSUPPORTED_STATEMENT)

@@ -1,28 +1,26 @@
 """Errors that adc raises, and how they are shown: the message, where in the Python source, what to do about it.
 
-Every error of adc's own is an ``AdcError`` and also the built-in that a Python programmer would expect there. Its
-``render()`` gives the text that the command line prints:
+Every error of adc's own is an ``AdcError`` and also the built-in that a Python programmer would expect there. What is
+wrong has a kind, a short name of the table in ``kinds.py``. ``str(error)`` is the diagnostic in the style of rustc,
+and ``render()`` the same with the head that the command line prints:
 
-    error: cannot compile a 'with' statement
+    error[unsupported-statement]: with is not supported
       --> heat.py:12:5
        |
     12 |     with open(path) as file:
        |     ^^^^^^^^^^^^^^^^^^^^^^^^
-       = help: open the file outside the compiled function
+       = help: open resources outside the compiled function
 """
 
 from __future__ import annotations
 
 import builtins
-import linecache
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from adc.ir.core import UNKNOWN, Loc
-
-SHOWN_LINES = 4  # of a range over several lines
+from adc.ir.excerpts import excerpt, gutter, source_line
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,11 @@ class Note:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What is wrong and where. ``source`` is the text of ``loc.file`` if that is not a file one can read."""
+    """What is wrong and where.
+
+    ``kind`` is the name of a kind of ``kinds.py``, empty for remarks that are not refusals; ``label`` says how grave it
+    is. ``source`` is the text of ``loc.file`` if that is not a file one can read.
+    """
 
     kind: str
     message: str
@@ -43,72 +45,48 @@ class Diagnostic:
     help: str = ""
     notes: tuple[Note, ...] = ()
     source: str | None = None
+    label: str = "error"
 
     def render(self) -> str:
         """The diagnostic in the style of rustc, as plain text without a newline at its end."""
-        lines = [f"{self.kind}: {self.message}", *_place(self.loc, self.source)]
-        margin = " " * _gutter(self.loc)
+        kind = f"[{self.kind}]" if self.kind else ""
+        return "\n".join([f"{self.label}{kind}: {self.message}", *self._details()])
+
+    def text(self) -> str:
+        """The same without a label: what follows the name of the exception in a traceback."""
+        kind = f" [{self.kind}]" if self.kind else ""
+        return "\n".join([f"{self.message}{kind}", *self._details()])
+
+    def _details(self) -> list[str]:
+        width = gutter([self.loc, *(note.loc for note in self.notes)])
+        margin = " " * width
+        lines = _place(self.loc, self.source, width)
         if self.help:
             lines += _remark(margin, "help", self.help)
         for note in self.notes:
             if note.loc == UNKNOWN:
                 lines += _remark(margin, "note", note.message)
             else:
-                lines += [f"note: {note.message}", *_place(note.loc, self.source)]
-        return "\n".join(lines)
+                lines += [f"note: {note.message}", *_place(note.loc, self.source, width)]
+        return lines
 
 
 def render(
-    kind: str,
+    label: str,
     message: str,
     loc: Loc = UNKNOWN,
     help: str = "",
     notes: Sequence[str | Note] = (),
     source: str | None = None,
 ) -> str:
-    """The text of a diagnostic, rustc-style."""
-    return Diagnostic(kind, message, loc, help, _notes(notes), source).render()
+    """The text of a remark that is not of a kind, rustc-style."""
+    return Diagnostic("", message, loc, help, _notes(notes), source, label).render()
 
 
-def source_line(file: str, line: int, source: str | None = None) -> str:
-    """Line ``line`` (from 1) of ``file`` or of ``source``, without its line end; empty if it cannot be had."""
-    if source is None:
-        return linecache.getline(file, line).rstrip("\r\n")
-    lines = source.splitlines()
-    return lines[line - 1] if 1 <= line <= len(lines) else ""
-
-
-def excerpt(loc: Loc, source: str | None = None) -> list[str]:
-    """The source lines of ``loc`` with a gutter, the range underlined; empty if the source cannot be had."""
-    end_line = max(loc.line, loc.end_line)
-    first = source_line(loc.file, loc.line, source) if loc.line > 0 else ""
-    if not first.strip():
-        return []
-    width = _gutter(loc)
-    rows = [f"{'':{width}} |"]
-    for number in range(loc.line, min(end_line, loc.line + SHOWN_LINES - 1) + 1):
-        text = source_line(loc.file, number, source)
-        start = loc.column if number == loc.line else len(text) - len(text.lstrip())
-        end = loc.end_column if number == loc.end_line else len(text)
-        if loc.end_line <= 0:
-            end = start + 1
-        start = min(start, len(text))
-        rows.append(f"{number:>{width}} | {text}".rstrip())
-        if text.strip() or number == loc.line:
-            rows.append(f"{'':{width}} | {_blank(text[:start])}{'^' * max(1, _columns(text[start:end]))}")
-    if end_line > loc.line + SHOWN_LINES - 1:
-        rows.append(f"{'...':>{width}}")
-    return rows
-
-
-def _gutter(loc: Loc) -> int:
-    return max(2, len(str(max(loc.line, loc.end_line))))
-
-
-def _place(loc: Loc, source: str | None) -> list[str]:
+def _place(loc: Loc, source: str | None, width: int) -> list[str]:
     if loc == UNKNOWN:
         return []
-    return [f"{'':{_gutter(loc)}}--> {loc}", *excerpt(loc, source)]
+    return [f"{'':{width}}--> {loc}", *excerpt(loc, source, width)]
 
 
 def _remark(margin: str, label: str, text: str) -> list[str]:
@@ -116,22 +94,29 @@ def _remark(margin: str, label: str, text: str) -> list[str]:
     return [f"{margin} = {label}: {first}", *(f"{margin}   {'':{len(label)}}  {line}" for line in more)]
 
 
-def _blank(text: str) -> str:
-    """White space as wide as ``text``."""
-    return "".join("\t" if c == "\t" else " " * _columns(c) for c in text)
-
-
-def _columns(text: str) -> int:
-    """How many columns a terminal takes for ``text``."""
-    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
-
-
 def _notes(notes: Sequence[str | Note]) -> tuple[Note, ...]:
     return tuple(Note(note) if isinstance(note, str) else note for note in notes)
 
 
+E = TypeVar("E", bound="AdcError")
+
+
 class AdcError(Exception):
-    """Base of adc's errors: a message, a source range, a way out (``help``) and further notes."""
+    """Base of adc's errors.
+
+    ``kind`` is a short stable name for what is wrong, listed in docs/errors.md; ``message`` says it, ``help`` is the
+    way out (perhaps empty), ``notes`` lead from the line that fails to the call that the user made. ``filename``,
+    ``lineno``, ``offset``, ``end_lineno``, ``end_offset`` and ``text`` are those of Python's SyntaxError: lines and
+    columns count from one, ``end_offset`` is exclusive; all are None where the error is not about a line of source.
+    """
+
+    default_kind: ClassVar[str] = ""
+    filename: str | None
+    lineno: int | None
+    offset: int | None
+    end_lineno: int | None
+    end_offset: int | None
+    text: str | None
 
     def __init__(
         self,
@@ -141,9 +126,26 @@ class AdcError(Exception):
         help: str = "",
         notes: Sequence[str | Note] = (),
         source: str | None = None,
+        kind: str = "",
     ) -> None:
         super().__init__(message)
-        self.diagnostic = Diagnostic("error", message, loc, help, _notes(notes), source)
+        self._describe(Diagnostic(kind or self.default_kind, message, loc, help, _notes(notes), source))
+
+    def _describe(self, diagnostic: Diagnostic) -> None:
+        self.diagnostic = diagnostic
+        loc, known = diagnostic.loc, diagnostic.loc != UNKNOWN
+        ends = known and loc.end_line > 0
+        self.filename = loc.file if known else None
+        self.lineno = loc.line if known else None
+        self.offset = loc.column + 1 if known else None
+        self.end_lineno = loc.end_line if ends else None
+        self.end_offset = loc.end_column + 1 if ends else None
+        self.text = (source_line(loc.file, loc.line, diagnostic.source) or None) if known else None
+        self.msg = diagnostic.text()  # Python shows this of a SyntaxError
+
+    @property
+    def kind(self) -> str:
+        return self.diagnostic.kind
 
     @property
     def message(self) -> str:
@@ -161,45 +163,76 @@ class AdcError(Exception):
     def notes(self) -> tuple[Note, ...]:
         return self.diagnostic.notes
 
+    def noted(self: E, note: Note) -> E:
+        """This error with one more note: the next call outwards on the way to the line that failed."""
+        d = self.diagnostic
+        return rebuilt(type(self), Diagnostic(d.kind, d.message, d.loc, d.help, (*d.notes, note), d.source, d.label))
+
     def render(self) -> str:
+        """The diagnostic as the command line prints it, without colours."""
         return self.diagnostic.render()
 
     def __str__(self) -> str:
-        where = "" if self.loc == UNKNOWN else f" ({self.loc})"
-        hint = f"\nhelp: {self.help}" if self.help else ""
-        return f"{self.message}{where}{hint}"
+        return self.diagnostic.text()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (type(self), self.diagnostic)
+        state = {"__notes__": self.__notes__} if hasattr(self, "__notes__") else None
+        return rebuilt, (type(self), self.diagnostic), state
 
 
-class CompileError(AdcError, SyntaxError):
-    """Source that adc does not compile. Python's traceback shows its line and a caret, as for any SyntaxError."""
+def rebuilt(cls: type[E], diagnostic: Diagnostic) -> E:
+    """An error of class ``cls`` that says what ``diagnostic`` says."""
+    error = cls(diagnostic.message)
+    error._describe(diagnostic)
+    return error
 
-    def __init__(
-        self,
-        message: str,
-        loc: Loc = UNKNOWN,
-        *,
-        help: str = "",
-        notes: Sequence[str | Note] = (),
-        source: str | None = None,
-    ) -> None:
-        super().__init__(message, loc, help=help, notes=notes, source=source)
-        self.msg = message
-        if loc != UNKNOWN:
-            self.filename, self.lineno, self.offset = loc.file, loc.line, loc.column + 1
-            self.text = source_line(loc.file, loc.line, source) or None
-            if loc.end_line > 0:
-                self.end_lineno, self.end_offset = loc.end_line, loc.end_column + 1
-        if help:
-            self.add_note(f"help: {help}")
-        for note in self.notes:
-            self.add_note(f"note: {note.message}" + ("" if note.loc == UNKNOWN else f" ({note.loc})"))
+
+class CompileError(AdcError):
+    """Base of the refusals of source code: what adc does not compile."""
+
+
+class CompileSyntaxError(CompileError, SyntaxError):
+    """A statement, an expression or a use of them that the language has not. Python's traceback shows its line too."""
+
+
+class CompileTypeError(CompileError, TypeError):
+    """Operands, arguments or variables of types that do not go together here."""
+
+
+class CompileValueError(CompileError, ValueError):
+    """A value known when the function is compiled that makes no sense there: shapes, axes, steps."""
+
+
+class CompileIndexError(CompileError, IndexError):
+    """A subscript that the object in front of it does not take."""
+
+
+class CompileNameError(CompileError, NameError):
+    """A name that is not defined."""
+
+
+class CompileUnboundError(CompileError, UnboundLocalError):
+    """A local variable that is read where it has no value."""
+
+
+class CompileAttributeError(CompileError, AttributeError):
+    """An attribute or a method that is not there, or not supported."""
+
+
+class CompileRecursionError(CompileError, RecursionError):
+    """Source that is nested too deeply, or calls that go too deep, to be compiled."""
 
 
 class ArgumentError(AdcError, TypeError):
     """A call with arguments that the function does not take."""
+
+
+class ArgumentValueError(AdcError, ValueError):
+    """An argument or an option of the right type with a value that is not possible."""
+
+
+class ArgumentRangeError(AdcError, OverflowError):
+    """A number that does not fit into 64 bits."""
 
 
 class DifferentiationError(AdcError, TypeError):
@@ -209,13 +242,21 @@ class DifferentiationError(AdcError, TypeError):
 class ShapeError(AdcError, ValueError):
     """Arrays whose shapes do not fit."""
 
+    default_kind = "shape-mismatch"
+
 
 class BoundsError(AdcError, IndexError):
     """A subscript outside its array."""
 
+    default_kind = "index-out-of-bounds"
 
-def _rebuild(cls: type[AdcError], d: Diagnostic) -> AdcError:
-    return cls(d.message, d.loc, help=d.help, notes=d.notes, source=d.source)
+
+class ToolError(AdcError, OSError):
+    """A file that cannot be used, or a program (the linker) that failed."""
+
+
+class InternalError(AdcError, RuntimeError):
+    """A defect of adc: it failed where it should have compiled or refused."""
 
 
 _OWN: dict[str, type[AdcError]] = {"IndexError": BoundsError, "BoundsError": BoundsError, "ShapeError": ShapeError}
@@ -228,7 +269,7 @@ def runtime_error(kind: str, message: str, loc: Loc = UNKNOWN) -> Exception:
     """
     error: Exception
     if kind in _OWN:
-        error = _OWN[kind](message, loc)
+        return _OWN[kind](message, loc)
     else:
         cls = getattr(builtins, kind, None)
         if not (isinstance(cls, type) and issubclass(cls, Exception)):

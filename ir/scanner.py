@@ -8,8 +8,9 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import TypeVar
 
+from adc.ir import kinds
 from adc.ir.core import UNKNOWN, Attr, Loc
-from adc.ir.diagnostics import CompileError
+from adc.ir.diagnostics import AdcError
 from adc.ir.types import FloatType, FunctionType, IndexType, IntType, MemRefType, RecordType, Type
 
 T = TypeVar("T")
@@ -52,14 +53,14 @@ class Scanner:
         assert found is not None
         self.position = found.end()
 
-    def error(self, message: str, start: int | None = None) -> CompileError:
+    def error(self, message: str, start: int | None = None) -> AdcError:
         """The error at ``start`` (default: here), to be raised by the caller."""
         start = self.position if start is None else start
         row = bisect_right(self._line_starts, start) - 1
         column = start - self._line_starts[row]
         word = re.compile(r"[\w.%@$]+|.?").match(self.text, start)
         end = column + max(1, len(word.group()) if word else 1)
-        return CompileError(message, Loc(self.file, row + 1, column, row + 1, end), source=self.text)
+        return kinds.INVALID_SOURCE(message, Loc(self.file, row + 1, column, row + 1, end), source=self.text)
 
     def read(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """Move past ``pattern``; None, without moving, if it is not here."""

@@ -164,7 +164,7 @@ def test_errors(name: str) -> None:
         inside = [f"{folder}/{name}" for folder, name in places if folder in layers]
         face = [name for name in inside if name.startswith(("adc/", "backend/error"))]
         assert inside == face and len(face) <= 4, f"shows adc's inside: {inside}"
-        assert raised.value.render().startswith("error: ")
+        assert raised.value.render().startswith("error")
 
 
 def test_nothing_is_left_behind_by_an_error() -> None:

@@ -216,7 +216,7 @@ def test_errors(folder: Path, name: str) -> None:
     run = adc(folder, "compile", *arguments)
     assert run.returncode == 1
     assert message in run.stderr
-    assert run.stderr.startswith("error: ") and "Traceback" not in run.stderr
+    assert run.stderr.startswith("error") and "Traceback" not in run.stderr
     assert run.stdout == ""
 
 

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.diagnostics import CompileError, Note
+from adc.ir.diagnostics import AdcError, Note
 from adc.ir.types import MemRefType
 from adc.passes.effects import Summaries
 from adc.passes.parallel.cold import warm_regions
@@ -141,10 +141,10 @@ class _Parallelise:
                     raise _race(loop, write, other)
 
 
-def _race(loop: Op, write: Access, other: Access) -> CompileError:
+def _race(loop: Op, write: Access, other: Access) -> AdcError:
     name = write.base.hint or "an array"
     does = "written" if other.changes else "read"
-    return CompileError(
+    return kinds.RACE(
         f"iterations of a parallel loop write the same element of {name}"
         if other.changes
         else f"an iteration of a parallel loop writes an element of {name} that another one reads",

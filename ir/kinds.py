@@ -1,0 +1,158 @@
+"""The kinds of refusal: the table. docs/errors.md has an entry for each, with a wrong and a right program.
+
+A kind is a short stable name, the class of the error, and what is wrong in one line. Code refers to the object:
+``raise kinds.UNKNOWN_NAME(message, loc, help=...)``; in the frontend ``refuse(loc, message, help, kind=...)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adc.ir import diagnostics as d
+from adc.ir.core import UNKNOWN, Loc
+
+
+@dataclass(frozen=True)
+class Kind:
+    name: str
+    error: type[d.AdcError]
+    meaning: str
+
+    def __call__(
+        self,
+        message: str,
+        loc: Loc = UNKNOWN,
+        *,
+        help: str = "",
+        notes: Sequence[str | d.Note] = (),
+        source: str | None = None,
+    ) -> d.AdcError:
+        """The error to raise."""
+        return self.error(message, loc, help=help, notes=notes, source=source, kind=self.name)
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def _kind(name: str, error: type[d.AdcError], meaning: str) -> Kind:
+    assert name not in KINDS, name
+    return KINDS.setdefault(name, Kind(name, error, meaning))
+
+
+# Syntax ---------------------------------------------------------------------------------------------------------------
+
+UNSUPPORTED = _kind("unsupported", d.CompileSyntaxError, "the language has not got this")
+UNSUPPORTED_STATEMENT = _kind(
+    "unsupported-statement", d.CompileSyntaxError, "a statement that the language has not got"
+)
+UNSUPPORTED_EXPRESSION = _kind(
+    "unsupported-expression", d.CompileSyntaxError, "an expression that the language has not got"
+)
+UNSUPPORTED_TARGET = _kind("unsupported-target", d.CompileSyntaxError, "an assignment to what cannot be assigned")
+UNSUPPORTED_FUNCTION = _kind(
+    "unsupported-function", d.CompileSyntaxError, "a function of a sort that cannot be compiled"
+)
+UNSUPPORTED_CALL = _kind("unsupported-call", d.CompileSyntaxError, "a call whose arguments cannot be told apart")
+CANNOT_RETURN = _kind("cannot-return", d.CompileTypeError, "a result that cannot be handed to Python")
+INVALID_SOURCE = _kind(
+    "invalid-source", d.CompileSyntaxError, "a file that Python itself cannot run, or text that is no IR"
+)
+
+# Names ----------------------------------------------------------------------------------------------------------------
+
+UNKNOWN_NAME = _kind("unknown-name", d.CompileNameError, "a name that is defined nowhere")
+UNBOUND_VARIABLE = _kind(
+    "unbound-variable", d.CompileUnboundError, "a local variable that is read before it has a value"
+)
+UNKNOWN_ATTRIBUTE = _kind(
+    "unknown-attribute", d.CompileAttributeError, "an attribute that is not there, or not supported"
+)
+UNKNOWN_FUNCTION = _kind("unknown-function", d.CompileTypeError, "a library function that adc has no rule for")
+NO_SOURCE = _kind("no-source", d.CompileTypeError, "a Python function whose source cannot be had")
+OUTSIDE_ONLY = _kind("outside-only", d.CompileTypeError, "a function of adc that works outside compiled code only")
+CAPTURED_WRITE = _kind(
+    "captured-write", d.CompileValueError, "a write to an array that comes from outside the function"
+)
+
+# Types ----------------------------------------------------------------------------------------------------------------
+
+UNSUPPORTED_OPERAND = _kind(
+    "unsupported-operand", d.CompileTypeError, "an operator between types it is not defined for"
+)
+WRONG_TYPE = _kind("wrong-type", d.CompileTypeError, "a function or operation given a value of a type it does not take")
+WRONG_CALL = _kind(
+    "wrong-call", d.CompileTypeError, "a call inside compiled code whose arguments do not fit the function"
+)
+UNSUPPORTED_OPTION = _kind(
+    "unsupported-option", d.CompileTypeError, "a library function used in a way that is not supported"
+)
+UNSUPPORTED_DTYPE = _kind("unsupported-dtype", d.CompileTypeError, "an array or number of a dtype that adc has not")
+UNSUPPORTED_VALUE = _kind("unsupported-value", d.CompileTypeError, "a value from outside that compiled code cannot use")
+NOT_CALLABLE = _kind("not-callable", d.CompileTypeError, "a call of what is no function")
+NOT_ITERABLE = _kind("not-iterable", d.CompileTypeError, "a loop over, or an unpacking of, what has no items")
+NOT_CONSTANT = _kind("not-constant", d.CompileTypeError, "a value that must be known when the function is compiled")
+TYPE_CHANGE_IN_LOOP = _kind(
+    "type-change-in-loop", d.CompileTypeError, "a variable that has another type after each pass"
+)
+TYPE_DIFFERS = _kind("type-differs", d.CompileTypeError, "a value that has different types on two paths")
+AMBIGUOUS_TRUTH = _kind("ambiguous-truth", d.CompileValueError, "the truth value of an array")
+CAST_NOT_SAFE = _kind("cast-not-safe", d.CompileTypeError, "a result that does not go into the array it is stored to")
+
+# Values, shapes and subscripts ----------------------------------------------------------------------------------------
+
+INVALID_VALUE = _kind("invalid-value", d.CompileValueError, "a constant that makes no sense there")
+INVALID_AXIS = _kind("invalid-axis", d.CompileValueError, "an axis that the array has not")
+RANK_MISMATCH = _kind("rank-mismatch", d.CompileValueError, "arrays whose numbers of dimensions do not fit")
+WRONG_UNPACKING = _kind("wrong-unpacking", d.CompileValueError, "more or fewer variables than values")
+INVALID_SUBSCRIPT = _kind("invalid-subscript", d.CompileIndexError, "a subscript that is no integer, or one too many")
+UNSUPPORTED_INDEXING = _kind(
+    "unsupported-indexing", d.CompileIndexError, "indexing that works in NumPy but is not supported"
+)
+NOT_SUBSCRIPTABLE = _kind("not-subscriptable", d.CompileTypeError, "a subscript of what has no items")
+CONSTANT_OUT_OF_RANGE = _kind("constant-out-of-range", d.CompileIndexError, "a constant subscript outside its tuple")
+
+# Parallel loops -------------------------------------------------------------------------------------------------------
+
+CARRIED_VARIABLE = _kind(
+    "carried-variable", d.CompileSyntaxError, "a variable that iterations of a parallel loop hand on to each other"
+)
+PRIVATE_VARIABLE = _kind(
+    "private-variable", d.CompileUnboundError, "a variable of the iterations of a parallel loop, read outside its own"
+)
+RACE = _kind("race", d.CompileSyntaxError, "iterations of a parallel loop that touch the same element")
+
+# Calls from Python ----------------------------------------------------------------------------------------------------
+
+WRONG_ARGUMENTS = _kind("wrong-arguments", d.ArgumentError, "a call that does not fit the parameters of the function")
+UNSUPPORTED_ARGUMENT = _kind("unsupported-argument", d.ArgumentError, "an argument of a type that adc does not take")
+UNSUPPORTED_ARRAY = _kind("unsupported-array", d.ArgumentError, "an array laid out in a way that adc does not take")
+OVERLAPPING_ARGUMENTS = _kind("overlapping-arguments", d.ArgumentError, "arrays that share memory where that cannot be")
+INTEGER_TOO_LARGE = _kind("integer-too-large", d.ArgumentRangeError, "an integer that does not fit into 64 bits")
+NOT_A_FUNCTION = _kind("not-a-function", d.ArgumentError, "something to compile that is no Python function")
+INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with a value that is not possible")
+UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are not known, or not spelled right")
+
+# Derivatives ----------------------------------------------------------------------------------------------------------
+
+NO_SUCH_ARGUMENT = _kind("no-such-argument", d.ArgumentError, "argnums or argnames that name nothing")
+NO_GRADIENT = _kind("no-gradient", d.DifferentiationError, "the gradient of an argument that is not made of floats")
+NOT_SCALAR = _kind("not-scalar", d.DifferentiationError, "the gradient of a function that does not return one float")
+NO_DERIVATIVE = _kind("no-derivative", d.DifferentiationError, "a derivative that adc cannot form")
+WRONG_COTANGENT = _kind("wrong-cotangent", d.ArgumentError, "a cotangent that is not made as the result is")
+COTANGENT_SHAPE = _kind("cotangent-shape", d.ShapeError, "a cotangent whose shape is not that of the result")
+CHANGED_ARRAY = _kind("changed-array", d.DifferentiationError, "an array changed between the two sweeps of a pullback")
+
+# Running --------------------------------------------------------------------------------------------------------------
+
+INDEX_OUT_OF_BOUNDS = _kind("index-out-of-bounds", d.BoundsError, "a subscript outside its array")
+SHAPE_MISMATCH = _kind("shape-mismatch", d.ShapeError, "arrays whose extents do not fit")
+
+# The command line -----------------------------------------------------------------------------------------------------
+
+NO_SUCH_FUNCTION = _kind("no-such-function", d.ArgumentError, "a file or a function that is not there")
+TOOL_FAILED = _kind("tool-failed", d.ToolError, "a program that adc runs, such as the linker, failed")
+
+# Defects --------------------------------------------------------------------------------------------------------------
+
+INTERNAL_ERROR = _kind("internal-error", d.InternalError, "a defect of adc")
