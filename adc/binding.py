@@ -104,7 +104,7 @@ def disjoint_pairs(
 
 def needs_context(module: Module, name: str) -> tuple[bool, bool]:
     """Whether the function may allocate, raise or run threads; and whether it may run for long."""
-    effects = Effects.of(module)
+    effects = Effects.of(module, polls=True)
     parallel = any(op.opdef is ops.parallel for f in module.funcs.values() for op in f.walk())
     allocates = any(op.opdef is ops.alloc for f in module.funcs.values() for op in f.walk())
     return name in effects.fallible or parallel or allocates, name in effects.looping

@@ -41,7 +41,7 @@ def native(
     Arguments that do not fit a signature go to ``miss``. ``level`` is LLVM's optimisation level.
     """
     exports = list(dict.fromkeys(s.function for s in signatures))
-    lowered = lower_module(module, exports=exports, threads=parallel)
+    lowered = lower_module(module, exports=exports, threads=parallel, polls=True)
     symbols = [f"adc.stub{k}.{s.function}" for k, s in enumerate(signatures)]
     fragments = [stub.stub_ir(s, symbol) for s, symbol in zip(signatures, symbols, strict=True)]
     text = llvm_text.merge(lowered.text(), fragments)
@@ -57,7 +57,7 @@ def native(
 
 def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool) -> Optimized:
     """The optimised LLVM module of ``module`` alone, to be shown."""
-    lowered = lower_module(module, exports=list(exports), threads=parallel)
+    lowered = lower_module(module, exports=list(exports), threads=parallel, polls=True)
     return optimize(lowered.text(), lowered.target)
 
 

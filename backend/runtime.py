@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from adc.backend import support, target
-from adc.backend.calls import callable_slots, numpy_abi, python_abi
+from adc.backend.calls import callable_slots, interrupts, numpy_abi, python_abi
 
 _CAPSULE_IR = r"""
 @adc_rt_capsule = constant [12 x i8] c"adc.context\00"
@@ -30,6 +30,7 @@ define void @adc_capsule_destroy(ptr %capsule) {
 EXPORTS = (
     *support.FUNCTIONS,
     *support.GLOBALS,
+    *interrupts.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
     "adc_capsule_destroy",
     "adc_rt_capsule",
@@ -42,7 +43,8 @@ def _load() -> dict[str, int]:
     python_abi.check()
     numpy_abi.check()
     machine = target.host().machine(level=0)  # more would cost every process some 30 ms
-    text = "\n".join((support.support_ir("external", linux=_is_linux()), _CAPSULE_IR, callable_slots.TEXT))
+    signals = interrupts.interrupts_ir(linux=_is_linux())
+    text = "\n".join((support.support_ir("external", linux=_is_linux()), signals, _CAPSULE_IR, callable_slots.TEXT))
     externals = [name for name in (*python_abi.DECLARATIONS, *python_abi.OBJECTS) if f"@{name}" in text]
     declared = "\n".join(python_abi.DECLARATIONS.get(n, f"@{n} = external global i8") for n in externals)
     whole = f'target triple = "{target.host().triple}"\n{text}\n{declared}\n'
@@ -58,10 +60,17 @@ def _load() -> dict[str, int]:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     addresses = {name: library[name] for name in EXPORTS}
     ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = _threads_asked()
+    ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.main_thread().ident or 0
     if hasattr(os, "register_at_fork"):
-        forked = ctypes.c_int32.from_address(addresses["adc_forked"])
-        os.register_at_fork(after_in_child=lambda: setattr(forked, "value", 1))
+        os.register_at_fork(after_in_child=functools.partial(_after_fork, addresses))
     return addresses
+
+
+def _after_fork(addresses: dict[str, int]) -> None:
+    """In a forked child: the thread that forked is the main thread, and there are no others."""
+    ctypes.c_int32.from_address(addresses["adc_forked"]).value = 1
+    ctypes.c_int32.from_address(addresses["adc_ticker_alive"]).value = 0
+    ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.get_ident()
 
 
 def _is_linux() -> bool:

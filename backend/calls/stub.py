@@ -75,9 +75,12 @@ def _run(w: StubWriter, values: Sequence[str]) -> str:
     if signature.threads:
         w.do(f"store i32 {signature.threads}, ptr {w.context}")
     saved = w.call("PyEval_SaveThread") if signature.release_gil else ""
+    if saved:
+        w.call_void("adc_enter", f"ptr {saved}")
     arguments = ", ".join([f"ptr {w.context}", *values])
     status = w.let(f'call i32 @"adc.{signature.function}"({arguments})')
     if saved:
+        w.call_void("adc_leave")
         w.call_void("PyEval_RestoreThread", f"ptr {saved}")
     return status
 

@@ -57,6 +57,8 @@ class Results:
         a = w.field(w.context, support.CONTEXT_A, "i64")
         b = w.field(w.context, support.CONTEXT_B, "i64")
         w.call_void("adc_context_give", f"ptr {w.context}")
+        # The handler of a signal may have raised: then that is the error.
+        w.require(w.let(f"icmp eq ptr {w.call('PyErr_Occurred')}, null"), "fail", rare=False)
         answer = w.call_method("error", "iLL", f"i32 {site}", f"i64 {a}", f"i64 {b}")
         w.call_void("Py_DecRef", f"ptr {answer}")
         w.branch("fail")

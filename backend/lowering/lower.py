@@ -63,19 +63,19 @@ def lower_module(
     exports: Collection[str] | None = None,
     threads: bool = True,
     debug: bool = False,
+    polls: bool = False,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
 
     ``exports`` names the functions that can be called from outside (default: those with the attribute ``adc.entry``, or
     all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
-    Python lines.
+    Python lines. With ``polls`` loops end when the handler of a signal raised an exception.
     """
     target = target or host()
     if exports is None:
         exports = [name for name, f in module.funcs.items() if f.attrs.get("adc.entry")] or list(module.funcs)
-    emitter = ModuleEmitter(
-        module, target, Effects.of(module), LOWERINGS, threads and target.openmp, DebugInfo() if debug else None
-    )
+    effects, info = Effects.of(module, polls=polls), DebugInfo() if debug else None
+    emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info)
     for func in module.funcs.values():
         _lower_function(emitter, func, func.name in exports)
     return Lowered(

@@ -6,6 +6,7 @@ from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand, Site
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
+from adc.backend.lowering.lower_work import strip_of
 from adc.ir.core import Op
 from adc.ir.types import Type, index, scalar_bytes
 
@@ -16,13 +17,17 @@ def for_(e: FunctionEmitter, op: Op) -> None:
     types = [r.type for r in op.results]
 
     def body(counter: str, carried: list[Operand]) -> list[Operand]:
+        if op in e.facts.outer:
+            e.poll()
         e.env[block.args[0]] = counter
         e.env.update(zip(block.args[1:], carried, strict=True))
         e.scopes.declare_loop(e, block)
         terminator = e.lower_ops(block)
         return [e[v] for v in terminator.operands]
 
-    results = range_loop(e, lower, upper, step, types, [e[v] for v in op.operands[3:]], body, loc=op.loc)
+    strip = strip_of(e, op) if e.module.effects.polls else 0
+    inits = [e[v] for v in op.operands[3:]]
+    results = range_loop(e, lower, upper, step, types, inits, body, loc=op.loc, strip=strip)
     e.env.update(zip(op.results, results, strict=True))
     e.scopes.declare_loop(e, op)
 
@@ -39,6 +44,7 @@ def while_(e: FunctionEmitter, op: Op) -> None:
     values = [e[v] for v in passed]
     e.branch_if(e.scalar(condition), go, done)
     e.begin(go)
+    e.poll()
     e.env.update(zip(after.args, values, strict=True))
     e.scopes.declare_loop(e, after)
     following = [e[v] for v in e.lower_ops(after).operands]

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
+from adc.ir.arith import constant_of
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, scalar_bytes
 
 STACK_BYTES = 2048  # the most that one small buffer takes in a frame
 INLINE_OPS = 300  # the largest function that always goes into its callers
+BRIEF_TRIPS = 256  # of a loop and those inside it, in total
 INLINE_TOTAL = 3000  # the most operations that all calls of one function may add
 _LOOPS = (ops.for_, ops.while_, ops.parallel)
 
@@ -29,16 +31,19 @@ class Effects:
     accumulating: frozenset[str]
     looping: frozenset[str]
     inlined: frozenset[str]
+    polls: bool = False
 
     @staticmethod
-    def of(module: Module) -> Effects:
-        fallible = _closure(module, _may_fail)
+    def of(module: Module, *, polls: bool = False) -> Effects:
+        """``polls``: whether loops look for signals, and so may end the run."""
+        fallible = _closure(module, lambda op: _may_fail(op) or (polls and op.opdef in _LOOPS and not is_brief(op)))
         looping = _closure(module, lambda op: op.opdef in _LOOPS)
         return Effects(
             fallible,
             _closure(module, lambda op: op.opdef is ops.accumulate),
             looping,
             _inlined(module, [name for name in module.funcs if name not in fallible and name not in looping]),
+            polls,
         )
 
     def op_accumulates(self, op: Op) -> bool:
@@ -90,6 +95,31 @@ def _inlined(module: Module, candidates: Sequence[str]) -> frozenset[str]:
     return frozenset(n for n in candidates if size(n) <= INLINE_OPS and sizes[n] * calls[n] <= INLINE_TOTAL)
 
 
+def is_brief(loop: Op) -> bool:
+    """Whether a loop, with those inside, has so few iterations, known in number, that nobody would interrupt it.
+
+    LLVM unrolls many of these, and makes SIMD of the loops around them. Functions that it calls look after themselves.
+    """
+    return (trips := _brief_trips(loop)) is not None and trips <= BRIEF_TRIPS
+
+
+def _brief_trips(loop: Op) -> int | None:
+    if loop.opdef is ops.while_:
+        return None
+    bounds = [constant_of(v) for v in loop.operands[:3]]
+    if any(b is None for b in bounds):
+        return None
+    lower, upper, step = (int(b) for b in bounds if b is not None)
+    most = 1
+    for op in loop.regions[0].walk():
+        if op.opdef in _LOOPS:
+            inner = _brief_trips(op)
+            if inner is None:
+                return None
+            most = max(most, inner)  # of the inner loop, those in it included
+    return most * len(range(lower, upper, step))
+
+
 def _may_fail(op: Op) -> bool:
     if op.opdef is ops.bound:
         return bool(op.attrs["check"])
@@ -132,28 +162,33 @@ class Facts:
 
     accumulating: frozenset[Op]
     nesting: frozenset[Op]
+    outer: frozenset[Op]  # loops around others, or calls that loop, where those are not brief
 
     @staticmethod
     def none() -> Facts:
-        return Facts(frozenset(), frozenset())
+        return Facts(frozenset(), frozenset(), frozenset())
 
     @staticmethod
     def of(func: Func, effects: Effects) -> Facts:
         accumulating: set[Op] = set()
         nesting: set[Op] = set()
+        outer: set[Op] = set()
 
-        def visit(block: Block) -> tuple[bool, bool]:
-            accumulates = loops = False
+        def visit(block: Block) -> tuple[bool, bool, bool]:
+            accumulates = loops = lasts = False
             for op in block.ops:
                 inner = [visit(region) for region in op.regions]
-                inner_accumulates, inner_loops = any(a for a, _ in inner), any(b for _, b in inner)
+                inner_accumulates, inner_loops, inner_lasts = (any(region[k] for region in inner) for k in range(3))
                 if inner_accumulates:
                     accumulating.add(op)
                 if inner_loops:
                     nesting.add(op)
+                if inner_lasts:
+                    outer.add(op)
                 accumulates = accumulates or inner_accumulates or effects.op_accumulates(op)
                 loops = loops or inner_loops or effects.op_loops(op)
-            return accumulates, loops
+                lasts = lasts or inner_lasts or (effects.op_loops(op) and not (op.regions and is_brief(op)))
+            return accumulates, loops, lasts
 
         visit(func.body)
-        return Facts(frozenset(accumulating), frozenset(nesting))
+        return Facts(frozenset(accumulating), frozenset(nesting), frozenset(outer))

@@ -24,6 +24,8 @@ Operand = str | Descriptor
 
 # Attributes of the support's functions: of the memory that compiled code sees they touch what they are given.
 SUPPORT = "nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)"
+# The handler of a signal is to compiled code what another thread would be.
+POLL = "nounwind cold memory(argmem: readwrite, inaccessiblemem: readwrite)"
 
 
 @dataclass(frozen=True)
@@ -305,6 +307,24 @@ class FunctionEmitter:
         good = self.new_label()
         self.branch_if(condition, self.fail_label(), good, self.likely(False))
         self.begin(good)
+
+    def poll(self) -> None:
+        """Leave the function if a signal ended the run; see ``adc.backend.calls.interrupts``."""
+        if not self.module.effects.polls:
+            return
+        self.module.declare("adc_attention", "@adc_attention = external global i32")
+        self.module.declare("adc_poll", f"declare i32 @adc_poll(ptr) {POLL}")
+        quiet, look = self.new_label(), self.new_label()
+        flag = self.let("load atomic i32, ptr @adc_attention monotonic, align 4")
+        self.branch_if(self.let(f"icmp eq i32 {flag}, 0"), quiet, look, self.likely(True))
+        fail, status, go = self.fail_label(), self.name(), self.name()
+        self.cold += [
+            f"{look}:",
+            f"  {status} = call i32 @adc_poll(ptr %ctx){self.dbg}",
+            f"  {go} = icmp eq i32 {status}, 0{self.dbg}",
+            f"  br i1 {go}, label %{quiet}, label %{fail}{self.dbg}",
+        ]
+        self.begin(quiet)
 
     # Operations -------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_types import quoted
@@ -44,11 +45,13 @@ def range_loop(
     body: Body,
     group: str = "",
     loc: Loc = UNKNOWN,
+    strip: int = 0,
 ) -> list[Operand]:
     """A loop over ``range(lower, upper, step)``, step positive, that carries values.
 
     ``body(counter, carried)`` writes the body and returns what is carried on; the final values are returned. Where the
-    step is not one the iterations are counted, because lower + k * step could overflow after the last.
+    step is not one the iterations are counted, because lower + k * step could overflow after the last. With ``strip``
+    it is cut into strips of so many iterations, and between these it polls.
     """
     unit = step == "1"
     known = lower.isdigit() and upper.isdigit()
@@ -71,28 +74,106 @@ def range_loop(
     if not (unit and enter != "true"):
         e.branch(head)
     entry = e.label
-    e.begin(head)
-    counter, following = e.name(), e.name()
-    slot = len(e.lines)
-    e.lines.extend([""] * (1 if unit else 2))
-    index, index_next = (counter, following) if unit else (e.name(), e.name())
-    phis = e.open_phis(types)
-    calls = e.library_calls
-    results = body(index, phis.rebuild())
+    loop = _Loop(e, lower, step, types, body, group, loc)
+    first = _Place(entry, lower if unit else "0", lower, inits)
+    if strip and not (known and int(upper) - int(lower) <= strip):
+        results = loop.strips(first, head, done, limit, strip)
+    else:
+        results = loop.write(first, head, done, limit)
     latch = e.label
-    e.do(f"{following} = add nuw nsw i64 {counter}, 1" if not unit or lower.isdigit() else
-         f"{following} = add nsw i64 {counter}, 1")
-    e.lines[slot] = f"  {counter} = phi i64 [{lower if unit else '0'}, %{entry}], [{following}, %{latch}]{e.dbg}"
-    if not unit:
-        e.do(f"{index_next} = add nsw i64 {index}, {step}")
-        e.lines[slot + 1] = f"  {index} = phi i64 [{lower}, %{entry}], [{index_next}, %{latch}]{e.dbg}"
-    more = e.let(f"icmp slt i64 {following}, {limit}")
-    e.branch_if(more, head, done, loop_metadata(e, group, calls=e.library_calls > calls, loc=loc))
-    phis.close([(entry, inits), (latch, results)])
     e.begin(done)
     if not types:
         return []
     return e.join(types, [(latch, results)] if enter == "true" else [(start, inits), (latch, results)])
+
+
+@dataclass
+class _Place:
+    """Where a loop is entered from, with the values of what it counts, of the subscript, and of what it carries."""
+
+    label: str
+    counter: str
+    subscript: str
+    carried: Sequence[Operand]
+
+
+class _Loop:
+    """A loop in the making. If the step is one, the subscript is what it counts."""
+
+    def __init__(
+        self, e: FunctionEmitter, lower: str, step: str, types: Sequence[Type], body: Body, group: str, loc: Loc
+    ) -> None:
+        self.e = e
+        self.lower = lower
+        self.step = step
+        self.types = types
+        self.body = body
+        self.group = group
+        self.loc = loc
+        self.unit = step == "1"
+        self.last = ""  # the subscript after the last iteration that was written
+
+    def write(self, first: _Place, head: str, done: str, limit: str, *, exact: bool = False) -> list[Operand]:
+        """The loop up to ``limit``, which runs at least once, with labels of its head and of what follows.
+
+        ``exact``: it is known to start below the limit.
+        """
+        e = self.e
+        e.begin(head)
+        counter, following = e.name(), e.name()
+        slot = len(e.lines)
+        e.lines.extend([""] * (1 if self.unit else 2))
+        subscript, self.last = (counter, following) if self.unit else (e.name(), e.name())
+        phis = e.open_phis(self.types)
+        calls = e.library_calls
+        results = self.body(subscript, phis.rebuild())
+        latch = e.label
+        wraps = "nuw nsw" if not self.unit or self.lower.isdigit() else "nsw"
+        e.do(f"{following} = add {wraps} i64 {counter}, 1")
+        e.lines[slot] = f"  {counter} = phi i64 [{first.counter}, %{first.label}], [{following}, %{latch}]{e.dbg}"
+        if not self.unit:
+            e.do(f"{self.last} = add nsw i64 {subscript}, {self.step}")
+            e.lines[slot + 1] = (
+                f"  {subscript} = phi i64 [{first.subscript}, %{first.label}], [{self.last}, %{latch}]{e.dbg}"
+            )
+        more = e.let(f"icmp {'ne' if exact else 'slt'} i64 {following}, {limit}")
+        metadata = loop_metadata(e, self.group, calls=e.library_calls > calls, loc=self.loc)
+        e.branch_if(more, head, done, metadata)
+        phis.close([(first.label, first.carried), (latch, results)])
+        return results
+
+    def strips(self, first: _Place, head: str, done: str, limit: str, strip: int) -> list[Operand]:
+        """The same in strips."""
+        e = self.e
+        e.begin(head)
+        counter = e.name()
+        slot = len(e.lines)
+        e.lines.extend([""] * (1 if self.unit else 2))
+        subscript = counter if self.unit else e.name()
+        phis = e.open_phis(self.types)
+        carried = phis.rebuild()
+        rest = e.let(f"sub i64 {limit}, {counter}")
+        more = e.let(f"icmp ugt i64 {rest}, {strip}")
+        reach = e.let(f"add nsw i64 {counter}, {strip}")
+        stop = e.let(f"select i1 {more}, i64 {reach}, i64 {limit}")
+        inner, after, again = e.new_label(), e.new_label(), e.new_label()
+        e.branch(inner)
+        results = self.write(_Place(e.label, counter, subscript, carried), inner, after, stop, exact=True)
+        e.begin(after)
+        e.branch_if(more, again, done, e.likely(False))
+        e.begin(again)
+        e.poll()
+        back = e.label
+        progress = e.module.metadata('!{!"llvm.loop.mustprogress"}')
+        e.do(f"br label %{head}, !llvm.loop {e.module.distinct(lambda n: f'!{{{n}, {progress}}}')}")
+        e.lines[slot] = f"  {counter} = phi i64 [{first.counter}, %{first.label}], [{stop}, %{back}]{e.dbg}"
+        if not self.unit:
+            e.lines[slot + 1] = (
+                f"  {subscript} = phi i64 [{first.subscript}, %{first.label}], [{self.last}, %{back}]{e.dbg}"
+            )
+        phis.close([(first.label, first.carried), (back, results)])
+        e.label = after
+        return results
 
 
 @contextlib.contextmanager

@@ -1,7 +1,8 @@
-"""An estimate of the work in a loop, for the decision whether threads are worth waking."""
+"""An estimate of the work in a loop: whether threads are worth waking for it, and how often it is to poll."""
 
 from __future__ import annotations
 
+from adc.backend.lowering.lower_effects import is_brief
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_types import literal
 from adc.ir import ops
@@ -27,16 +28,17 @@ def block_iterations(e: FunctionEmitter, loop: Op) -> int:
     """How many iterations a thread takes at least: enough to fill vectors, unless there are loops inside."""
     if loop in e.facts.nesting:
         return 1
-    weight = 0.0
+    amount = 0.0
     for op in loop.regions[0].walk():
-        weight += _weight(op)
+        amount += weight(op)
     size = 1024
-    while size > 64 and size * weight > 65536:
+    while size > 64 and size * amount > 65536:
         size //= 2
     return size
 
 
-def _weight(op: Op) -> float:
+def weight(op: Op) -> float:
+    """The work of one operation, without what is in its regions."""
     if op.opdef in _FREE:
         return 0.0
     if op.opdef in _WEIGHTS:
@@ -47,7 +49,7 @@ def _weight(op: Op) -> float:
 def _block(e: FunctionEmitter, block: Block) -> Amount:
     total: Amount = 1.0
     for op in block.ops:
-        total = _combine(e, "fadd", total, _weight(op))
+        total = _combine(e, "fadd", total, weight(op))
         for region in op.regions:
             inner = _block(e, region)
             if op.opdef in (ops.for_, ops.parallel):
@@ -91,3 +93,45 @@ def _outside(e: FunctionEmitter, value: Value) -> str | None:
     if op is not None and op.opdef is ops.dim and op.operands[0] in e.env:
         return e.memref(op.operands[0]).extents[op.attrs["dim"]]
     return None
+
+
+STRIP = 1 << 21  # the most work in a strip, in the units from above; a cache miss takes a thousand of them
+
+
+def strip_of(e: FunctionEmitter, loop: Op) -> int:
+    """How many iterations of an innermost loop, at most, run between two polls; 0 if it need not poll.
+
+    Strips cost rows of a few elements some per cent. A loop inside another one, which polls, that goes along an array
+    has no more iterations than that has elements.
+    """
+    if is_brief(loop) or loop in e.facts.outer or (_is_inside_loop(loop) and _goes_along_array(loop)):
+        return 0
+    size = max(1, sum(int(weight(op)) for op in loop.regions[0].walk()))
+    strip = 1 << 20
+    while strip > 1 << 10 and strip * size > STRIP:
+        strip //= 2
+    return strip
+
+
+def _is_inside_loop(loop: Op) -> bool:
+    block = loop.parent
+    while block is not None and (op := block.parent_op) is not None:
+        if op.opdef in (ops.for_, ops.while_, ops.parallel):
+            return True
+        block = op.parent
+    return False
+
+
+def _goes_along_array(loop: Op) -> bool:
+    """Whether an access that each iteration makes has the counter, plus or minus something else, as a subscript."""
+    body = loop.regions[0]
+    moving = {body.args[0]}
+    for op in body.ops:
+        if op.opdef in (ops.addi, ops.subi, ops.bound) and sum(v in moving for v in op.operands) == 1:
+            if not any(v.op is not None and v.op.parent is body and v not in moving for v in op.operands):
+                moving.add(op.result)
+        elif op.opdef in (ops.load, ops.store, ops.accumulate):
+            subscripts = op.operands[1:] if op.opdef is ops.load else op.operands[2:]
+            if any(v in moving for v in subscripts):
+                return True
+    return False

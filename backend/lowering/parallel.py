@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_types import Descriptor, literal, quoted, register_type
-from adc.backend.lowering.lower_work import block_iterations, work
+from adc.backend.lowering.lower_work import block_iterations, strip_of, work
 from adc.ir.core import Op, Value
 from adc.ir.types import FloatType, Type, index
 
@@ -95,6 +95,8 @@ def _iterations(
         e.groups.append((op, group))
 
     def body(counter: str, carried: list[Operand]) -> list[Operand]:
+        if op in e.facts.outer:
+            e.poll()
         e.env[block.args[0]] = subscript(counter)
         terminator = e.lower_ops(block)
         return [
@@ -102,7 +104,10 @@ def _iterations(
             for kind, v, x in zip(terminator.attrs["kinds"], terminator.operands, carried, strict=True)
         ]
 
-    results = range_loop(e, lower, upper, step, [r.type for r in op.results], inits, body, group, op.loc)
+    # Strips change the order of sums, which is to be the same in code that does not poll.
+    strip = strip_of(e, op) if e.module.effects.polls or any(r.type.is_float for r in op.results) else 0
+    types = [r.type for r in op.results]
+    results = range_loop(e, lower, upper, step, types, inits, body, group, op.loc, strip)
     if group:
         e.groups.pop()
     return results
@@ -111,7 +116,8 @@ def _iterations(
 class _Region:
     """One parallel loop that is outlined."""
 
-    _HEADER = ("i32", "i32", "i64", "i64", "i64", "ptr")  # on threads?, status, trips, blocks, block size, partials
+    # On threads?, status, trips, blocks, block size, partials, how many threads have finished.
+    _HEADER = ("i32", "i32", "i64", "i64", "i64", "ptr", "i64")
 
     def __init__(self, e: FunctionEmitter, op: Op) -> None:
         self.e, self.op = e, op
@@ -126,7 +132,7 @@ class _Region:
         self.inside.at(op.loc)
         self.inside.capture = self.capture
         self.inside.outlined = True
-        self.inside.fail = ["store atomic i32 1, ptr %status monotonic, align 4", "ret void"]
+        self.inside.fail = ["store atomic i32 1, ptr %status monotonic, align 4", "br label %leave"]
         self.fields: list[str] = []  # LLVM types of what is captured
         self.sources: list[str] = []  # and its values outside
         self.places: dict[str, str] = {}
@@ -175,11 +181,12 @@ class _Region:
     def write_function(self) -> None:
         inside, op = self.inside, self.op
         self.part("%ctx", "ptr")
-        names = ("%flag", "%status", "%trips", "%blocks", "%size", "%partials")
+        names = ("%flag", "%status", "%trips", "%blocks", "%size", "%partials", "%done")
         for number, (name, kind) in enumerate(zip(names, self._HEADER, strict=True)):
-            address = name if name == "%status" else inside.name()
+            shared = name in ("%status", "%done")
+            address = name if shared else inside.name()
             self.field(address, number)
-            if name != "%status":
+            if not shared:
                 inside.prologue.append(f"  {name} = load {kind}, ptr {address}{inside.dbg}")
         team, ready = inside.new_label(), inside.new_label()
         inside.branch_if(inside.let("icmp ne i32 %flag, 0"), team, ready)
@@ -193,16 +200,21 @@ class _Region:
         bounds = [
             inside.let(f"udiv i64 {inside.let(f'mul i64 %blocks, {k}')}, {threads}") for k in (thread, following)
         ]
+        is_first = inside.let(f"icmp eq i64 {thread}, 0")
+        waits_for = inside.let(f"select i1 {is_first}, i64 {inside.let(f'sub i64 {threads}, 1')}, i64 -1")
         inside.branch(ready)
         inside.begin(ready)
         first = inside.let(f"phi i64 [0, %entry], [{bounds[0]}, %{team}]")
         last = inside.let(f"phi i64 [%blocks, %entry], [{bounds[1]}, %{team}]")
+        others = inside.let(f"phi i64 [0, %entry], [{waits_for}, %{team}]")
         lower, _, step = inside.scalars(op.operands[:3])
         module.declare("llvm.smin.i64", "declare i64 @llvm.smin.i64(i64, i64)")
         kinds = op.regions[0].terminator.attrs["kinds"]
         types = [r.type for r in op.results]
 
         def run_block(number: str, carried: list[Operand]) -> list[Operand]:
+            if op not in inside.facts.outer:
+                inside.poll()
             start = inside.let(f"mul nuw nsw i64 {number}, %size")
             end = inside.let(f"add nuw nsw i64 {start}, %size")
             stop = inside.let(f"call i64 @llvm.smin.i64(i64 {end}, i64 %trips)")
@@ -216,6 +228,10 @@ class _Region:
             return []
 
         range_loop(inside, first, last, "1", [], [], run_block)
+        inside.branch("leave")
+        inside.begin("leave")
+        if module.effects.polls:
+            self.wait_for_others(others)
         inside.do("ret void")
         data = ", ".join((*self._HEADER, *self.fields))
         body = inside.text().replace("%DATA", f"{{ {data} }}")
@@ -224,6 +240,28 @@ class _Region:
         module.bodies.append(
             f'define internal void {self.name}(ptr noalias %data) {attributes}{scope} {{\nentry:\n{body}\n}}\n'
         )
+
+    def wait_for_others(self, others: str) -> None:
+        """The thread that called, which may be the main thread, polls while it waits for so many others.
+
+        For these, -1, it counts. They stop at the next poll after an error.
+        """
+        inside = self.inside
+        inside.module.declare("adc_wait", "declare i32 @adc_wait(ptr, ptr, i64) nounwind")
+        together, wait, count, over, alone = (inside.new_label() for _ in range(5))
+        inside.branch_if(inside.let(f"icmp eq i64 {others}, 0"), alone, together)
+        inside.begin(together)
+        inside.branch_if(inside.let(f"icmp sgt i64 {others}, 0"), wait, count)
+        inside.begin(count)
+        inside.let("atomicrmw add ptr %done, i64 1 release, align 8")
+        inside.branch(alone)
+        inside.begin(wait)
+        status = inside.let(f"call i32 @adc_wait(ptr %ctx, ptr %done, i64 {others})")
+        inside.branch_if(inside.let(f"icmp eq i32 {status}, 0"), alone, over)
+        inside.begin(over)
+        inside.do("store atomic i32 1, ptr %status monotonic, align 4")
+        inside.branch(alone)
+        inside.begin(alone)
 
     def partial(self, e: FunctionEmitter, base: str, number: str, k: int) -> str:
         """Where a block's result of a reduction is: 8 bytes each."""
@@ -252,9 +290,8 @@ class _Region:
         e.lines = outside
         struct = f"{{ {', '.join((*self._HEADER, *self.fields))} }}"
         e.prologue.append(f"  {self.data} = alloca {struct}, align 8{e.dbg}")
-        for number, (kind, value) in enumerate(
-            zip((*self._HEADER, *self.fields), ("0", "0", trips, blocks, size, partials, *self.sources), strict=True)
-        ):
+        values = ("0", "0", trips, blocks, size, partials, "0", *self.sources)
+        for number, (kind, value) in enumerate(zip((*self._HEADER, *self.fields), values, strict=True)):
             address = e.let(f"getelementptr inbounds {struct}, ptr {self.data}, i32 0, i32 {number}")
             if kind == "i8":
                 value = e.let(f"zext i1 {value} to i8")
