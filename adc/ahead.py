@@ -11,9 +11,10 @@ from adc.backend.ahead import aot, cabi
 from adc.backend.ahead.header import header
 from adc.backend.target import for_cpu
 from adc.compiler import Staged, Subject, reachable
-from adc.errors import ArgumentError, DifferentiationError
+from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.tracer import Traced
+from adc.ir import kinds
 from adc.ir.core import Module
 from adc.options import Selection
 from adc.seeding import seeded
@@ -77,7 +78,7 @@ def compile_ahead(
 def _no_captures(subject: Subject, traced: Traced) -> None:
     for leaf in traced.leaves:
         if leaf.kind == "capture":
-            raise ArgumentError(
+            raise kinds.UNSUPPORTED_VALUE(
                 f"{subject.name} reads the variable {leaf.path[0]!r}, which an object file has not",
                 traced.module.funcs[traced.entry].loc,
                 help=f"pass {leaf.path[0]} as an argument",
@@ -105,7 +106,7 @@ def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     traced = staged.traced()
     wanted = everything(subject.parameters.names, staged.abstracts, traced)
     if not wanted.wrt:
-        raise DifferentiationError(f"{subject.name} takes no floats: it has no pullback")
+        raise kinds.NO_GRADIENT(f"{subject.name} takes no floats: it has no pullback")
     entry = traced.module.funcs[traced.entry]
     arguments, results = cabi.argument_names(entry), cabi.result_names(entry.result_types)
     module, _, plan = staged.split(traced, wanted)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adc.errors import ArgumentError
+from adc.ir import kinds
 
 NDArray = np.ndarray[Any, Any]
 
@@ -76,7 +76,7 @@ def laid_out_alike(arrays: Mapping[int, NDArray], *, copy: bool, names: Mapping[
     for key, array in arrays.items():
         offset = array.__array_interface__["data"][0] - first.__array_interface__["data"][0]
         if array.dtype != first.dtype or offset % first.itemsize:
-            raise ArgumentError(
+            raise kinds.OVERLAPPING_ARGUMENTS(
                 f"arguments {names[next(iter(arrays))]} and {names[key]} share memory as different kinds of number",
                 help="pass a copy of one of them",
             )

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 from adc.errors import AdcError
+from adc.ir import kinds
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -115,12 +116,11 @@ def _demo(options: argparse.Namespace) -> int:
 def _numbers(text: str | None) -> int | tuple[int, ...] | None:
     if text is None:
         return None
-    from adc.errors import ArgumentError
 
     try:
         numbers = tuple(int(part) for part in text.split(",") if part.strip())
     except ValueError:
-        raise ArgumentError(f"--argnums takes positions such as 0 or 0,1, not {text!r}") from None
+        raise kinds.WRONG_ARGNUMS(f"--argnums takes positions such as 0 or 0,1, not {text!r}") from None
     return numbers[0] if len(numbers) == 1 and "," not in text else numbers
 
 

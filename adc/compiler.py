@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from adc.backend.calls.abi import Signature
-from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract, Scalar
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, trace
 from adc.intermediate import shifted
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Module
@@ -95,14 +94,14 @@ class Staged:
         """The gradient as a function to be differentiated again: it must be one float."""
         by = traced.leaves[wanted.wrt[0]].abstract
         if len(wanted.wrt) > 1 or not isinstance(by, Scalar) or not wanted.single:
-            raise DifferentiationError(
+            raise kinds.NOT_SCALAR(
                 f"the gradient of {self.subject.name} is not one float, so it has no gradient",
                 help="differentiate by one float argument first",
             )
         module, adjoint = self.gradient(traced, wanted, with_value=False)
         func = module.funcs[adjoint.name]
         if len(func.args) > len(traced.leaves):
-            raise DifferentiationError(f"second derivatives of {self.subject.name} with overlapping arguments")
+            raise kinds.NO_DERIVATIVE(f"second derivatives of {self.subject.name} with overlapping arguments")
         return replace(traced, module=module, entry=adjoint.name, result=ResultLeaf(0, by), mutated=frozenset())
 
     def simplified(self, traced: Traced) -> Module:
@@ -230,7 +229,7 @@ def _check_float_result(subject: Subject, traced: Traced) -> None:
         what = "an array" if isinstance(t, MemRefType) else "an integer" if t.is_integer else str(t)
     else:
         what = "None" if result.value is None else f"a {type(result.value).__name__}"
-    raise DifferentiationError(
+    raise kinds.NOT_SCALAR(
         f"{subject.name} returns {what}; a gradient needs a function that returns one float",
         traced.module.funcs[traced.entry].loc,
         help="return a float, or use pullback, which takes a cotangent for each result",

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, ov
 
 from adc.backend.calls.callable_type import NativeCallable
 from adc.compiler import Staged, Subject
-from adc.errors import AdcError, ArgumentError
+from adc.errors import AdcError
 from adc.frontend.abstract import Abstract
+from adc.ir import kinds
 from adc.options import ArgNames, ArgNums, Engine, Options, Selection, selection
 from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import Parameters, abstracts_of, normalise
@@ -59,7 +60,7 @@ class Dispatcher(NativeCallable):
     def _miss(self, *args: Any) -> Any:
         """Called by compiled code for arguments that it was not made for."""
         if getattr(self._here, "missed", False):
-            raise ArgumentError(f"{self._subject.name}: compiled code does not take these arguments")
+            raise kinds.WRONG_ARGUMENTS(f"{self._subject.name}: compiled code does not take these arguments")
         self._here.missed = True
         try:
             return self._dispatch(*args)
@@ -116,7 +117,7 @@ class GradientFunction(Dispatcher):
     def _gradient(self, chosen: Selection, *, with_value: bool) -> GradientFunction:
         """The gradient of this gradient."""
         if self._with_value:
-            raise ArgumentError(f"value_and_grad of {self._subject.name} returns a tuple: differentiate its grad")
+            raise kinds.NOT_SCALAR(f"value_and_grad of {self._subject.name} returns a tuple: differentiate its grad")
         made = GradientFunction(self._subject, (*self._chain, chosen), with_value=with_value)
         return self._gradients.setdefault((chosen, with_value), made)
 
@@ -148,7 +149,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
 
     def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options) -> None:
         if not isinstance(fn, types.FunctionType):
-            raise ArgumentError(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
+            raise kinds.NOT_A_FUNCTION(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
         super().__init__(Subject(fn, Parameters(fn), options), chosen)
         functools.update_wrapper(self, fn)
         self.__dict__.pop("__adc__", None)
@@ -243,7 +244,7 @@ def _function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
     if isinstance(fn, JitFunction):
         return fn
     if not isinstance(fn, types.FunctionType):
-        raise ArgumentError(f"adc differentiates Python functions, not {fn!r}", help="wrap it in a function")
+        raise kinds.NOT_A_FUNCTION(f"adc differentiates Python functions, not {fn!r}", help="wrap it in a function")
     known = fn.__dict__.get("__adc__")
     if not isinstance(known, JitFunction) or known._subject.fn is not fn:
         known = fn.__dict__.setdefault("__adc__", JitFunction(fn, Selection(), Options()))

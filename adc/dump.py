@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from adc.compiler import Staged, Subject, reachable
-from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import annotated, parse_signature
+from adc.ir import kinds
 from adc.ir.core import Module
 from adc.ir.printer import print_module
 from adc.options import Selection
@@ -37,7 +37,7 @@ def stages_of(text: str) -> tuple[str, ...]:
         return STAGES
     for name in names:
         if name not in STAGES:
-            raise ArgumentError(f"there is no stage {name!r}", help=f"the stages are {', '.join(STAGES)}")
+            raise kinds.INVALID_OPTION(f"there is no stage {name!r}", help=f"the stages are {', '.join(STAGES)}")
     return names
 
 
@@ -47,9 +47,9 @@ def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
         try:
             found = tuple(parse_signature(signature))
         except ValueError as error:
-            raise ArgumentError(str(error)) from None
+            raise kinds.UNKNOWN_TYPES(str(error)) from None
         if len(found) != len(subject.parameters.names):
-            raise ArgumentError(
+            raise kinds.UNKNOWN_TYPES(
                 f"{subject.name} takes {len(subject.parameters.names)} arguments; the signature has {len(found)}"
             )
         return found
@@ -58,10 +58,10 @@ def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
     try:
         from_annotations = annotated(subject.fn)
     except ValueError as error:
-        raise ArgumentError(f"{subject.name}: {error}") from None
+        raise kinds.UNKNOWN_TYPES(f"{subject.name}: {error}") from None
     if from_annotations is not None:
         return tuple(from_annotations)
-    raise ArgumentError(
+    raise kinds.UNKNOWN_TYPES(
         f"the argument types of {subject.name} are not known yet",
         help='call it first, pass a signature such as "f64[:, ::1], f64, i64", or annotate the parameters',
     )
@@ -88,7 +88,7 @@ def dump(
         return print_module(staged.simplified(staged.traced()), locs=locs)
     if kind == "primal":
         if stage in ("plan", "adjoint"):
-            raise DifferentiationError(f"the stage {stage} is one of the gradient")
+            raise kinds.INVALID_OPTION(f"the stage {stage} is one of the gradient")
         traced = staged.traced()
         module, roots = staged.simplified(traced), []
     elif kind == "pullback":

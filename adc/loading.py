@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from adc.decorator import JitFunction, jit_grad
-from adc.errors import ArgumentError, CompileError
+from adc.errors import CompileError
 from adc.ir import kinds
 from adc.ir.core import Loc
 
@@ -23,18 +23,18 @@ def load(target: str) -> JitFunction[..., Any]:
     path, _, name = target.rpartition(":") if ":" in target else (target, "", "")
     file = Path(path)
     if not file.is_file():
-        raise ArgumentError(f"no such file: {path}", help="the form is FILE.py or FILE.py:FUNCTION")
+        raise kinds.NO_SUCH_FUNCTION(f"no such file: {path}", help="the form is FILE.py or FILE.py:FUNCTION")
     module = _run(file)
     if name:
         found = getattr(module, name, None)
         if not isinstance(found, JitFunction | types.FunctionType):
-            raise ArgumentError(f"{path} has no function {name!r}", help=_listing(module))
+            raise kinds.NO_SUCH_FUNCTION(f"{path} has no function {name!r}", help=_listing(module))
         return _decorated(found)
     own = _functions(module)
     decorated = {n: f for n, f in own.items() if isinstance(f, JitFunction)}
     candidates = decorated or own
     if len(candidates) != 1:
-        raise ArgumentError(f"which function of {path} is meant?", help=_listing(module))
+        raise kinds.NO_SUCH_FUNCTION(f"which function of {path} is meant?", help=_listing(module))
     return _decorated(next(iter(candidates.values())))
 
 
@@ -59,7 +59,7 @@ def _run(file: Path) -> types.ModuleType:
     name = f"__adc_compile_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file.resolve())
     if spec is None or spec.loader is None:
-        raise ArgumentError(f"{file} is not a Python file")
+        raise kinds.NO_SUCH_FUNCTION(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(file.resolve().parent))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from adc.errors import ArgumentError
+from adc.ir import kinds
 
 Engine = Literal["native", "interpreter"]
 ArgNums = int | Iterable[int] | None
@@ -31,7 +31,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
-            raise ArgumentError(f"threads must be at least 1, not {self.threads}")
+            raise kinds.INVALID_OPTION(f"threads must be at least 1, not {self.threads}")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def selection(argnums: ArgNums, argnames: ArgNames) -> Selection:
     """Read ``argnums`` and ``argnames`` as users give them. With neither, the first argument is meant."""
     names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
     if not all(isinstance(name, str) for name in names):
-        raise ArgumentError(f"argnames must be a name or names, not {argnames!r}")
+        raise kinds.WRONG_ARGNUMS(f"argnames must be a name or names, not {argnames!r}")
     if argnums is None:
         return Selection((), False, names) if names else Selection()
     try:
@@ -59,7 +59,7 @@ def selection(argnums: ArgNums, argnames: ArgNames) -> Selection:
             return Selection((operator.index(argnums),), True, names)
         numbers = tuple(operator.index(n) for n in argnums)
     except TypeError:
-        raise ArgumentError(f"argnums must be an int or ints, not {argnums!r}") from None
+        raise kinds.WRONG_ARGNUMS(f"argnums must be an int or ints, not {argnums!r}") from None
     if len(set(numbers)) != len(numbers) or len(set(names)) != len(names):
-        raise ArgumentError("argnums and argnames must name each argument once")
+        raise kinds.WRONG_ARGNUMS("argnums and argnames must name each argument once")
     return Selection(numbers, False, names)

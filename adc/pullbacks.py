@@ -21,10 +21,9 @@ from adc.backend.calls.abi import (
     TupleOut,
 )
 from adc.compiler import Staged, compile_functions
-from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.core import Func, Module
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
@@ -187,7 +186,7 @@ class Pullback:
         code = self._code
         for k, mark in self._marks.items():
             if fingerprint(self._kept[k]) != mark:
-                raise DifferentiationError(
+                raise kinds.CHANGED_ARRAY(
                     f"{code.leaf_name(k)} was changed after the forward sweep of {code.subject.name}, which needs it",
                     help="call the pullback before changing the array, or pass a copy to the function",
                 )
@@ -218,13 +217,13 @@ class Pullback:
             return np.zeros(shape, numpy_dtype(t.element))
         array = np.ascontiguousarray(np.asarray(value, numpy_dtype(t.element)))
         if np.shape(value) != shape:
-            raise ArgumentError(f"the cotangent of a result of shape {shape} has shape {np.shape(value)}")
+            raise kinds.COTANGENT_SHAPE(f"the cotangent of a result of shape {shape} has shape {np.shape(value)}")
         return array.reshape(shape)
 
     def _seed_final(self, name: str, value: Any) -> None:
         code = self._code
         if name not in code.names:
-            raise ArgumentError(f"{code.subject.name} has no parameter {name!r}")
+            raise kinds.WRONG_COTANGENT(f"{code.subject.name} has no parameter {name!r}")
         tree = code.wanted.positional[code.names.index(name)]
 
         def add(tree: GradTree, value: Any) -> None:
@@ -232,18 +231,20 @@ class Pullback:
                 return
             if isinstance(tree, GradLeaf):
                 if tree.position not in self._shadows:
-                    raise ArgumentError(f"{code.leaf_name(tree.position)} is no array: it has no final state")
+                    raise kinds.WRONG_COTANGENT(f"{code.leaf_name(tree.position)} is no array: it has no final state")
                 shadow = self._shadows[tree.position]
                 if np.shape(value) != shadow.shape:
                     name = code.leaf_name(tree.position)
-                    raise ArgumentError(f"the cotangent of {name} has shape {np.shape(value)}, not {shadow.shape}")
+                    raise kinds.COTANGENT_SHAPE(
+                        f"the cotangent of {name} has shape {np.shape(value)}, not {shadow.shape}"
+                    )
                 shadow += value
                 return
             for item, part in zip(tree.items, value, strict=True):
                 add(item, part)
 
         if tree is None:
-            raise ArgumentError(f"{name} has no cotangent")
+            raise kinds.WRONG_COTANGENT(f"{name} has no cotangent")
         add(tree, value)
 
     def _assemble(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -271,7 +272,7 @@ def _number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ArgumentError(f"the cotangent of a float is a float, not {value!r}") from None
+        raise kinds.WRONG_COTANGENT(f"the cotangent of a float is a float, not {value!r}") from None
 
 
 def _shapes(tree: Result, result: Any) -> list[tuple[int, tuple[int, ...]]]:
@@ -289,11 +290,13 @@ def _collect(tree: Result, cotangent: Any, found: dict[int, Any], what: str) -> 
         found[tree.position] = cotangent
     elif isinstance(tree, ResultTuple):
         if not isinstance(cotangent, tuple | list) or len(cotangent) != len(tree.items):
-            raise ArgumentError(f"{what} must be a tuple of {len(tree.items)}, as the result is, not {cotangent!r}")
+            raise kinds.WRONG_COTANGENT(
+                f"{what} must be a tuple of {len(tree.items)}, as the result is, not {cotangent!r}"
+            )
         for k, (item, part) in enumerate(zip(tree.items, cotangent, strict=True)):
             _collect(item, part, found, f"{what}[{k}]")
     elif not isinstance(tree.value, float):  # a float known when tracing does not depend on anything
-        raise ArgumentError(f"{what} belongs to {tree.value!r}, which has none; pass None")
+        raise kinds.WRONG_COTANGENT(f"{what} belongs to {tree.value!r}, which has none; pass None")
 
 
 def fingerprint(array: NDArray) -> tuple[Any, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adc.errors import ArgumentError, DifferentiationError
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple
 from adc.frontend.tracer import Leaf, Traced
+from adc.ir import kinds
 from adc.options import Selection
 
 
@@ -70,7 +70,7 @@ def select(
         abstract = abstracts[names.index(name)]
         tree = _tree((name,), abstract, leaves)
         if tree is None:
-            raise DifferentiationError(
+            raise kinds.NO_GRADIENT(
                 f"{function}: argument {name!r} is {_what(abstract)} and has no gradient",
                 help=_way_out(abstract),
             )
@@ -79,7 +79,7 @@ def select(
     positional = []
     for number in chosen.numbers:
         if not -len(names) <= number < len(names):
-            raise ArgumentError(f"{function} has no argument number {number}; it takes {len(names)}")
+            raise kinds.WRONG_ARGNUMS(f"{function} has no argument number {number}; it takes {len(names)}")
         positional.append(of_parameter(names[number]))
     named = []
     for name in chosen.names:
@@ -113,11 +113,13 @@ def _of_capture(
     found = [(path, k) for path, k in captured.items() if path[0] == name]
     if not found:
         known = sorted({*names, *(str(path[0]) for path in captured)})
-        raise ArgumentError(f"{function} neither takes nor reads a variable {name!r}; it has {', '.join(known)}")
+        raise kinds.WRONG_ARGNUMS(
+            f"{function} neither takes nor reads a variable {name!r}; it has {', '.join(known)}"
+        )
     tree = _capture_tree((name,), dict(found), leaves)
     if tree is None:
         abstract = leaves[found[0][1]].abstract
-        raise DifferentiationError(
+        raise kinds.NO_GRADIENT(
             f"{function}: captured variable {name!r} is {_what(abstract)} and has no gradient", help=_way_out(abstract)
         )
     return tree

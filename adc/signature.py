@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from adc import aliasing
-from adc.errors import ArgumentError
 from adc.frontend.abstract import Abstract, Array, Tuple, abstract_of, map_abstract, with_alias
+from adc.ir import kinds
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -32,7 +32,7 @@ class Parameters:
         for parameter in self.signature.parameters.values():
             if parameter.kind in _VARIADIC:
                 star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"
-                raise ArgumentError(
+                raise kinds.UNSUPPORTED_FUNCTION(
                     f"{self.function}: a compiled function takes no {star}{parameter.name}",
                     help="name each parameter; a tuple of arrays or numbers is one argument",
                 )
@@ -44,7 +44,7 @@ class Parameters:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise ArgumentError(f"{self.function}() {error}") from None
+            raise kinds.WRONG_ARGUMENTS(f"{self.function}() {error}") from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self.names)
 
@@ -99,19 +99,21 @@ def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...]) -> Any:
     if kind is np.ndarray:
         return _aligned(value, where)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise OverflowError(f"argument {where}: {value} does not fit into 64 bits")
+        raise kinds.INTEGER_TOO_LARGE(f"argument {where}: {value} does not fit into 64 bits")
     if kind in (int, bool, tuple) or value is None:
         return value
     if isinstance(value, np.ndarray):
         if isinstance(value, np.ma.MaskedArray | np.matrix):
-            raise ArgumentError(f"argument {where}: a {kind.__name__} is not supported", help="pass a plain ndarray")
+            raise kinds.UNSUPPORTED_ARGUMENT(
+                f"argument {where}: a {kind.__name__} is not supported", help="pass a plain ndarray"
+            )
         return _aligned(value.view(np.ndarray), where)
     if isinstance(value, np.int32):
         return np.int64(value)
     if isinstance(value, np.generic):
         return value
     if isinstance(value, list | dict | set | bytearray):
-        raise ArgumentError(
+        raise kinds.UNSUPPORTED_ARGUMENT(
             f"argument {where}: a {kind.__name__} is not supported",
             help="pass a NumPy array, or a tuple of numbers and arrays",
         )
@@ -128,13 +130,13 @@ def _is_orderly(array: np.ndarray[Any, Any]) -> bool:
 
 def _aligned(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
     if not array.flags.aligned:
-        raise ArgumentError(f"argument {where}: the array is not aligned in memory", help="pass a copy of it")
+        raise kinds.UNSUPPORTED_ARRAY(f"argument {where}: the array is not aligned in memory", help="pass a copy of it")
     if any(stride % array.itemsize for stride in array.strides) and array.itemsize:
-        raise ArgumentError(
+        raise kinds.UNSUPPORTED_ARRAY(
             f"argument {where}: the strides of the array are not whole elements", help="pass a copy of it"
         )
     if aliasing.overlaps_itself(array) and array.flags.writeable:
-        raise ArgumentError(
+        raise kinds.UNSUPPORTED_ARRAY(
             f"argument {where}: elements of the array share memory", help="pass a copy, or a read-only view"
         )
     return array
@@ -156,7 +158,7 @@ def abstracts_of(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Abstr
         try:
             found.append(abstract_of(value))
         except TypeError as error:
-            raise ArgumentError(f"argument {name}: {error}") from None
+            raise kinds.UNSUPPORTED_ARGUMENT(f"argument {name}: {error}") from None
     arrays = [(path, leaf) for path, leaf in leaves(values) if isinstance(leaf, np.ndarray)]
     numbers = aliasing.groups({n: array for n, (_, array) in enumerate(arrays)})
     if numbers:

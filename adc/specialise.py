@@ -11,9 +11,9 @@ import numpy as np
 from adc import aliasing, binding
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, compile_functions, result_type
-from adc.errors import ArgumentError
 from adc.frontend.abstract import Array, Scalar, abstract_of
 from adc.frontend.tracer import Leaf, ResultLeaf, Traced
+from adc.ir import kinds
 from adc.ir.core import Module
 from adc.options import Selection
 from adc.selecting import GradLeaf, GradTree
@@ -86,7 +86,7 @@ class Specialisation:
         for c in captured:
             for k in arrays:
                 if k != c and matters(k, c) and aliasing.groups({k: arrays[k], c: arrays[c]}):
-                    raise ArgumentError(
+                    raise kinds.OVERLAPPING_ARGUMENTS(
                         f"{self.subject.name}: argument {self.leaf_name(k)} shares memory with {self.leaf_name(c)}, "
                         "which the function reads by name",
                         help=f"pass {self.leaf_name(c)} as an argument too",

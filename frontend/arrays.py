@@ -31,7 +31,7 @@ from adc.frontend.values import (
     same_dim,
     static_dim,
 )
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, current_loc, insert_at
 from adc.ir.core import Block, Value
@@ -60,7 +60,11 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
 
 def _need_operands(symbol: str, a: AbstractValue, b: AbstractValue) -> None:
     if not all(is_numeric(v) or is_array(v) for v in (a, b)):
-        raise refuse(current_loc(), f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}")
+        raise refuse(
+            current_loc(),
+            f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
 
 
 def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
@@ -68,7 +72,9 @@ def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
     if is_array(a):
         return elementwise(lambda x: scalars.unary(symbol, x), a)
     if not is_numeric(a):
-        raise refuse(current_loc(), f"unary {symbol} is not defined for {describe_type(a)}")
+        raise refuse(
+            current_loc(), f"unary {symbol} is not defined for {describe_type(a)}", kind=kinds.UNSUPPORTED_OPERAND
+        )
     return scalars.unary(symbol, a)
 
 
@@ -79,6 +85,7 @@ def truth(v: AbstractValue) -> bool | Value:
             current_loc(),
             "the truth value of an array is ambiguous",
             "test one element, or a reduction such as np.max(x) > 0",
+            kind=kinds.AMBIGUOUS_TRUTH,
         )
     if isinstance(v, Tuple):
         return bool(v.items)
@@ -95,6 +102,7 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
                 current_loc(),
                 f"a view made by {v.view} cannot be kept",
                 f"use it in an expression, or write {v.view} in place",
+                kind=kinds.UNSUPPORTED_INDEXING,
             )
         return materialise(frame, v)
     if isinstance(v, Tuple):
@@ -234,13 +242,17 @@ def store(frame: Frame, target: Array, value: AbstractValue) -> None:
     elif is_numeric(value):
         nests.store(frame, target, _fitted(target, nests.constant_array(value)))
     else:
-        raise refuse(current_loc(), f"cannot store {describe_type(value)} into an array")
+        raise refuse(current_loc(), f"cannot store {describe_type(value)} into an array", kind=kinds.WRONG_TYPE)
 
 
 def _fitted(target: Array, value: Lazy) -> Lazy:
     """``value`` in the shape of ``target``."""
     if value.rank > target.rank:
-        raise refuse(current_loc(), f"cannot store an array of rank {value.rank} where one of rank {target.rank} is")
+        raise refuse(
+            current_loc(),
+            f"cannot store an array of rank {value.rank} where one of rank {target.rank} is",
+            kind=kinds.RANK_MISMATCH,
+        )
     dims, first = target.dims, target.rank - value.rank
     equalities = list(value.equalities)
     same = value.rank == target.rank
@@ -271,6 +283,7 @@ def check_writable(frame: Frame, target: Array) -> None:
             current_loc(),
             f"cannot store into this array: {reason}",
             "pass the array as an argument, or work on a copy",
+            kind=kinds.CAPTURED_WRITE,
         )
     frame.written |= target.roots
 
@@ -285,6 +298,7 @@ def update(frame: Frame, target: Array, symbol: str, value: AbstractValue) -> No
             current_loc(),
             f"cannot store the {describe_type(result)} of this operation into a {describe_type(target)}",
             "convert the array to float first",
+            kind=kinds.CAST_NOT_SAFE,
         )
     store(frame, target, result)
 
@@ -292,7 +306,7 @@ def update(frame: Frame, target: Array, symbol: str, value: AbstractValue) -> No
 def unpack(frame: Frame, value: Array, count: int) -> list[AbstractValue]:
     """``a, b, c = array``: its elements or rows."""
     if not value.rank:
-        raise refuse(current_loc(), "cannot unpack an array without dimensions")
+        raise refuse(current_loc(), "cannot unpack an array without dimensions", kind=kinds.NOT_ITERABLE)
     fits = ops.cmpi(dim_value(value.dims[0]), const_index(count), predicate="eq")
     trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {count} variables", dim_value(value.dims[0]))
     loc = current_loc()

@@ -25,7 +25,7 @@ from adc.frontend.merge import (
 from adc.frontend.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.scalars import logical_not
 from adc.frontend.values import AbstractValue, Array, Poison, Scalar, Static
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Block, Value
@@ -34,7 +34,9 @@ from adc.ir.diagnostics import Note
 Path = Callable[[], AbstractValue | None]
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
 RESULT = "<result>"
-GONE = Poison("a path that has left the function")  # in place of a variable's value on such a path
+GONE = Poison(
+    "a path that has left the function", kind=kinds.UNBOUND_VARIABLE
+)  # in place of a variable's value on such a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +105,7 @@ def merge(
     result = merged.pop(RESULT, None)
     for value in (result, merged.get(RETURN)):
         if isinstance(value, Poison):
-            raise refuse(current_loc(), value.reason, value.help, value.notes)
+            raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     for name in (*pairs, *JUMPS):
         if name != RESULT:
             frame.env.pop(name, None)
@@ -216,7 +218,12 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
     except Clash as clash:
         shown = "the value" if name in (RESULT, RETURN) else f"'{name}'"
         notes = [Note("assigned here", frame.assigned_at[name])] if name in frame.assigned_at else []
-        return Poison(clash_message(shown, a, b, clash), tuple(notes), "use two names, or convert one of the two")
+        return Poison(
+            clash_message(shown, a, b, clash),
+            tuple(notes),
+            "use two names, or convert one of the two",
+            kind=kinds.TYPE_DIFFERS,
+        )
 
 
 def _close(

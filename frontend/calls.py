@@ -17,6 +17,7 @@ from adc.frontend.names import external
 from adc.frontend.signature import bind, capture
 from adc.frontend.source import FunctionSource, NoSource, function_source
 from adc.frontend.values import AbstractValue, Closure, Method, Static, describe_type
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Loc
 
@@ -39,9 +40,14 @@ class Callee:
         try:
             source = function_source(fn)
         except NoSource as reason:
-            raise refuse(loc, f"no rule and no source for {fn.__name__}: {reason}") from None
+            raise refuse(loc, f"no rule and no source for {fn.__name__}: {reason}", kind=kinds.NO_SOURCE) from None
         if not isinstance(source.node, ast.FunctionDef | ast.Lambda):
-            raise refuse(source.header, "async functions are not supported", "use a plain function")
+            raise refuse(
+                source.header,
+                "async functions are not supported",
+                "use a plain function",
+                kind=kinds.UNSUPPORTED_FUNCTION,
+            )
         cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
         a = source.node.args
         positional = [p.arg for p in (*a.posonlyargs, *a.args)]
@@ -83,7 +89,7 @@ def call_value(
     if isinstance(callee, Closure):
         return _call_closure(frame, callee, args, kwargs, call_function)
     if not isinstance(callee, Static) or not callable(callee.value):
-        raise refuse(current_loc(), f"{describe_type(callee)} cannot be called")
+        raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
     if is_library(callee.value):
         return LIBRARY[callee.value](frame, args, kwargs)
     _refuse_own(callee.value)
@@ -101,7 +107,9 @@ def _refuse_own(obj: Any) -> None:
     name = getattr(obj, "__name__", None)
     if name is not None and obj is getattr(sys.modules.get("adc"), name, None):
         help = f"call adc.{name}() outside, and pass in what it gives"
-        raise refuse(current_loc(), f"adc.{name}() cannot be called in a compiled function", help)
+        raise refuse(
+            current_loc(), f"adc.{name}() cannot be called in a compiled function", help, kind=kinds.OUTSIDE_ONLY
+        )
 
 
 def _root_package(obj: Any) -> str:
@@ -140,7 +148,12 @@ def _no_rule(obj: Any, args: Sequence[AbstractValue]) -> Exception:
     module = getattr(obj, "__module__", None)
     shown = f"{module}.{name}" if module and module != "builtins" else name
     types_ = ", ".join(describe_type(a) for a in args)
-    return refuse(current_loc(), f"no rule and no source for {shown}({types_})", _suggestion(obj, name))
+    return refuse(
+        current_loc(),
+        f"no rule and no source for {shown}({types_})",
+        _suggestion(obj, name),
+        kind=kinds.UNKNOWN_FUNCTION,
+    )
 
 
 def _suggestion(obj: Any, name: str) -> str:

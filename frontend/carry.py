@@ -30,6 +30,7 @@ from adc.frontend.merge import (
 )
 from adc.frontend.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
 from adc.frontend.values import AbstractValue, Array, Poison, Unbound, describe_type
+from adc.ir import kinds
 from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Value
@@ -138,7 +139,9 @@ class Carry:
             end = env.get(name)
             assert end is not None
             if isinstance(end, Poison):
-                raise refuse(self.frame.assigned_at.get(name, current_loc()), end.reason, end.help, end.notes)
+                raise refuse(
+                    self.frame.assigned_at.get(name, current_loc()), end.reason, end.help, end.notes, kind=end.kind
+                )
             wider = self._widened(name, spec, end)
             if wider != spec:
                 self.specs[name] = wider
@@ -185,6 +188,7 @@ class Carry:
                 f"'{name}' changes its type in the loop: {before} before it, {describe_type(end)} here; {clash}",
                 f"give '{name}' its final type before the loop, or use another name here",
                 [Note("this is the loop", self.frame.loc(self.stmt))],
+                kind=kinds.TYPE_CHANGE_IN_LOOP,
             ) from None
 
     def _settle_memory(self, env: dict[str, AbstractValue]) -> bool:

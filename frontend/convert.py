@@ -10,7 +10,7 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.errors import refuse
 from adc.frontend.values import AbstractValue, Scalar, Static, describe_type, is_number, number_dtype
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
@@ -27,9 +27,9 @@ def as_scalar(v: AbstractValue) -> Scalar:
     if isinstance(v, Static) and is_number(v.value):
         dtype, weak = number_dtype(v.value)
         if dtype == i64 and not INT64.min <= v.value <= INT64.max:
-            raise refuse(current_loc(), f"the integer {v.value} does not fit into 64 bits")
+            raise refuse(current_loc(), f"the integer {v.value} does not fit into 64 bits", kind=kinds.INVALID_VALUE)
         return Scalar(const(_item(v.value), abstract.value_type(dtype)), dtype, weak)
-    raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}")
+    raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
 
 
 def _item(value: Any) -> Any:

@@ -27,7 +27,7 @@ from adc.frontend.values import (
     is_array,
     is_numeric,
 )
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.core import Value
 from adc.ir.types import i1
 
@@ -173,7 +173,11 @@ def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast
     if isinstance(left, Static) and isinstance(right, Static):
         return left.value is right.value
     if isinstance(left, Array) and isinstance(right, Array):
-        raise refuse(frame.loc(node), "whether two arrays are one object is not known when the function is compiled")
+        raise refuse(
+            frame.loc(node),
+            "whether two arrays are one object is not known when the function is compiled",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
     return left is right
 
 
@@ -187,7 +191,11 @@ def _compare_static(
             pass
     elif symbol in ("==", "!=") and (isinstance(left, Static) != isinstance(right, Static)):
         return Static(symbol == "!=")
-    raise refuse(frame.loc(node), f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}")
+    raise refuse(
+        frame.loc(node),
+        f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}",
+        kind=kinds.UNSUPPORTED_OPERAND,
+    )
 
 
 def _membership(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool:
@@ -198,7 +206,10 @@ def _membership(frame: Frame, op: ast.cmpop, left: AbstractValue, right: Abstrac
         found = left.value in tuple(i.value for i in items if isinstance(i, Static))
     else:
         raise refuse(
-            frame.loc(node), "'in' works on what is known when the function is compiled", "compare with == and 'or'"
+            frame.loc(node),
+            "'in' works on what is known when the function is compiled",
+            "compare with == and 'or'",
+            kind=kinds.NOT_CONSTANT,
         )
     return found == isinstance(op, ast.In)
 
@@ -336,7 +347,12 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
     kwargs: dict[str, AbstractValue] = {}
     for keyword, value in zip(node.keywords, values[len(node.args) :], strict=True):
         if keyword.arg is None:
-            raise refuse(frame.loc(keyword), "** in a call is not supported", "write the keywords out")
+            raise refuse(
+                frame.loc(keyword),
+                "** in a call is not supported",
+                "write the keywords out",
+                kind=kinds.UNSUPPORTED_CALL,
+            )
         kwargs[keyword.arg] = value
     return frame.tracer.call(frame, callee, args, kwargs)
 

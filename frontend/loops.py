@@ -16,7 +16,7 @@ from adc.frontend.merge import Clash, clash_message, coerce, describe, flatten, 
 from adc.frontend.names import known_int
 from adc.frontend.scalars import logical_not
 from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
@@ -28,11 +28,14 @@ Trace = Callable[[], None]  # traces the body of a loop once, at the insertion p
 def make_range(args: Sequence[AbstractValue], parallel: bool = False) -> Range:
     """``range(*args)`` or ``prange(*args)``."""
     if not 1 <= len(args) <= 3:
-        raise refuse(current_loc(), f"range() takes 1 to 3 arguments, got {len(args)}")
+        raise refuse(current_loc(), f"range() takes 1 to 3 arguments, got {len(args)}", kind=kinds.WRONG_CALL)
     for a in args:
         if not is_numeric(a) or kind(as_scalar(a).dtype) == 2:
             raise refuse(
-                current_loc(), f"range() takes integers, not {describe_type(a)}", "convert with int(...) first"
+                current_loc(),
+                f"range() takes integers, not {describe_type(a)}",
+                "convert with int(...) first",
+                kind=kinds.WRONG_TYPE,
             )
     if len(args) == 1:
         return Range(Static(0), args[0], Static(1), parallel)
@@ -74,7 +77,7 @@ def counted(r: Range) -> Counted:
 
         return Counted(start, stop, stride, lambda k: k, last)
     if step == 0:
-        raise refuse(current_loc(), "range() arg 3 must not be zero")
+        raise refuse(current_loc(), "range() arg 3 must not be zero", kind=kinds.INVALID_VALUE)
     stride = convert(as_scalar(r.step), i64)
     if step is None:
         trap_unless(ops.cmpi(stride, const_index(0), predicate="ne"), "ValueError", "range() arg 3 must not be zero")
@@ -87,7 +90,9 @@ def counted(r: Range) -> Counted:
 def for_range(frame: Frame, stmt: ast.For, r: Range, body: Trace) -> None:
     """A ``for`` over a range."""
     if not isinstance(stmt.target, ast.Name):
-        raise refuse(frame.loc(stmt.target), "the variable of a loop over a range must be a name")
+        raise refuse(
+            frame.loc(stmt.target), "the variable of a loop over a range must be a name", kind=kinds.UNSUPPORTED_TARGET
+        )
     name = stmt.target.id
     loop = counted(r)
 
@@ -200,7 +205,7 @@ def _after_loop(
     try:
         spec = join(describe(before), describe(last))
     except Clash as clash:
-        frame.env[name] = Poison(clash_message(f"'{name}'", before, last, clash))
+        frame.env[name] = Poison(clash_message(f"'{name}'", before, last, clash), kind=kinds.TYPE_DIFFERS)
         return
     values = [flatten(coerce(v, spec)) for v in (last, before)]
     chosen = [ops.select(ran, x, y) for x, y in zip(*values, strict=True)]

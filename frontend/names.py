@@ -15,6 +15,7 @@ from adc.frontend.convert import trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Capture, Frame, Guard
 from adc.frontend.values import AbstractValue, Poison, Scalar, Static, Tuple, Unbound
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.diagnostics import Note
 
@@ -56,26 +57,34 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
                 current_loc(),
                 f"'{name}' has no value here: iterations of a parallel loop do not see each other's variables",
                 notes=[Note("the parallel loop", frame.loc(loop))],
+                kind=kinds.PRIVATE_VARIABLE,
             )
-        raise refuse(current_loc(), f"'{name}' is read before it is assigned", f"assign '{name}' first")
+        raise refuse(
+            current_loc(),
+            f"'{name}' is read before it is assigned",
+            f"assign '{name}' first",
+            kind=kinds.UNBOUND_VARIABLE,
+        )
     if name in frame.cells:
         cell = frame.cells[name]
         try:
             content = cell.cell_contents
         except ValueError:
-            raise refuse(current_loc(), f"'{name}' of the enclosing function is not set yet") from None
+            raise refuse(
+                current_loc(), f"'{name}' of the enclosing function is not set yet", kind=kinds.UNBOUND_VARIABLE
+            ) from None
         return external(frame, content, ("cell", id(cell)), name, CellVariable(cell))
     if name in frame.module_globals:
         space = frame.module_globals
         return external(frame, space[name], ("global", id(space), name), name, GlobalVariable(space, name))
     if hasattr(builtins, name):
         return Static(getattr(builtins, name))
-    raise refuse(current_loc(), f"the name '{name}' is not defined")
+    raise refuse(current_loc(), f"the name '{name}' is not defined", kind=kinds.UNKNOWN_NAME)
 
 
 def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
     if isinstance(value, Poison):
-        raise refuse(current_loc(), value.reason, value.help, value.notes)
+        raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):
         message = f"cannot access local variable '{name}' where it is not associated with a value"
         trap_unless(value.flag, "UnboundLocalError", message)
@@ -89,7 +98,9 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
         try:
             capture = Capture(key, name, fetch, abstract.abstract_of(value))
         except TypeError as error:
-            raise refuse(current_loc(), f"'{name}' cannot be used here: {error}") from None
+            raise refuse(
+                current_loc(), f"'{name}' cannot be used here: {error}", kind=kinds.UNSUPPORTED_VALUE
+            ) from None
         result = frame.capture(capture)
         if isinstance(result, Scalar) and not result.dtype.is_float:
             return Scalar(result.value, result.dtype, result.weak, lambda: _pin(frame, name, fetch))
@@ -127,7 +138,9 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
     except AttributeError:
         kind = "module" if isinstance(owner, types.ModuleType) else type(owner).__name__
         shown = getattr(owner, "__name__", kind)
-        raise refuse(current_loc(), f"{kind} '{shown}' has no attribute '{name}'") from None
+        raise refuse(
+            current_loc(), f"{kind} '{shown}' has no attribute '{name}'", kind=kinds.UNKNOWN_ATTRIBUTE
+        ) from None
     if isinstance(owner, types.ModuleType) and owner.__name__.split(".")[0] in _STABLE_MODULES:
         return Static(value)
     shown = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"

@@ -19,7 +19,7 @@ from adc.frontend.libraries.reductions import MAX, MIN, PROD, SUM, Reduction
 from adc.frontend.loops import Trace, counted
 from adc.frontend.merge import Clash, describe, join, widen
 from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block
 from adc.ir.diagnostics import Note
@@ -41,7 +41,9 @@ class _Update:
 def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None:
     """A ``for`` over ``prange`` as a ``scf.parallel``."""
     if not isinstance(stmt.target, ast.Name):
-        raise refuse(frame.loc(stmt.target), "the variable of a parallel loop must be a name")
+        raise refuse(
+            frame.loc(stmt.target), "the variable of a parallel loop must be a name", kind=kinds.UNSUPPORTED_TARGET
+        )
     name = stmt.target.id
     reductions = _reductions(frame, stmt, name)
     loop = counted(r)
@@ -76,6 +78,7 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None
                 f"'{n}' is assigned in a parallel loop, where each iteration has its own",
                 (Note("the parallel loop", frame.loc(stmt)),),
                 "store what is needed later in an array",
+                kind=kinds.PRIVATE_VARIABLE,
             )
     for (n, _), result in zip(reductions.items(), op.results, strict=True):
         result.hint = n
@@ -91,6 +94,7 @@ def _refuse_jumps(frame: Frame, stmt: ast.For) -> None:
                 f"{word} out of a parallel loop is not possible: its iterations run in any order",
                 f"use range instead of prange, or note in an array where it would {word}",
                 [Note("the parallel loop", frame.loc(stmt))],
+                kind=kinds.UNSUPPORTED_STATEMENT,
             )
 
 
@@ -107,7 +111,10 @@ def _type_before(frame: Frame, name: str, stmt: ast.For) -> abstract.Scalar:
     if value is None or not is_numeric(value):
         what = "has no value" if value is None or isinstance(value, Unbound) else f"is {describe_type(value)}"
         raise refuse(
-            frame.loc(stmt), f"'{name}' is combined over a parallel loop, but {what} before it", f"set '{name}' first"
+            frame.loc(stmt),
+            f"'{name}' is combined over a parallel loop, but {what} before it",
+            f"set '{name}' first",
+            kind=kinds.CARRIED_VARIABLE,
         )
     s = as_scalar(value)
     return abstract.Scalar(i64 if s.dtype == i1 else s.dtype, s.weak)
@@ -124,6 +131,7 @@ def _joined(frame: Frame, name: str, now: abstract.Scalar, end: AbstractValue, s
                 frame.assigned_at[name],
                 f"'{name}' changes its type in the loop: {describe_type(start)} before, {describe_type(end)} here",
                 str(clash),
+                kind=kinds.TYPE_CHANGE_IN_LOOP,
             ) from None
     assert isinstance(result, abstract.Scalar)
     return abstract.Scalar(i64, result.weak) if result.type == i1 else result
@@ -159,6 +167,7 @@ def _refuse_carried(frame: Frame, stmt: ast.For, name: str, updates: list[_Updat
         f"'{name}' is carried from one iteration of a parallel loop to the next",
         help,
         [Note("the parallel loop", frame.loc(stmt))],
+        kind=kinds.CARRIED_VARIABLE,
     )
 
 

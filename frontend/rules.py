@@ -21,6 +21,7 @@ from adc.frontend.values import (
     is_numeric,
     is_static_number,
 )
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.types import Type, f64, i1, i64
@@ -37,7 +38,9 @@ def positional(name: str, count: int | range, rule: Callable[..., AbstractValue]
         no_keywords(name, kwargs)
         if len(args) not in counts:
             wanted = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-            raise refuse(current_loc(), f"{name}() takes {wanted} arguments here, got {len(args)}")
+            raise refuse(
+                current_loc(), f"{name}() takes {wanted} arguments here, got {len(args)}", kind=kinds.WRONG_CALL
+            )
         return rule(frame, *args)
 
     return call
@@ -45,7 +48,9 @@ def positional(name: str, count: int | range, rule: Callable[..., AbstractValue]
 
 def no_keywords(name: str, kwargs: Mapping[str, AbstractValue]) -> None:
     for key in kwargs:
-        raise refuse(current_loc(), f"{name}() with the keyword '{key}' is not supported")
+        raise refuse(
+            current_loc(), f"{name}() with the keyword '{key}' is not supported", kind=kinds.UNSUPPORTED_OPTION
+        )
 
 
 def take(
@@ -57,18 +62,22 @@ def take(
 ) -> list[AbstractValue | None]:
     """Arguments in the order of ``parameters``, None where left out."""
     if len(args) > len(parameters):
-        raise refuse(current_loc(), f"{name}() with {len(args)} arguments is not supported")
+        raise refuse(
+            current_loc(), f"{name}() with {len(args)} arguments is not supported", kind=kinds.UNSUPPORTED_OPTION
+        )
     found: list[AbstractValue | None] = [*args, *[None] * (len(parameters) - len(args))]
     for key, value in kwargs.items():
         if key not in parameters:
-            raise refuse(current_loc(), f"{name}() with the keyword '{key}' is not supported")
+            raise refuse(
+                current_loc(), f"{name}() with the keyword '{key}' is not supported", kind=kinds.UNSUPPORTED_OPTION
+            )
         position = parameters.index(key)
         if found[position] is not None:
-            raise refuse(current_loc(), f"{name}() got two values for '{key}'")
+            raise refuse(current_loc(), f"{name}() got two values for '{key}'", kind=kinds.WRONG_CALL)
         found[position] = value
     for parameter, given in zip(parameters[:required], found, strict=False):
         if given is None:
-            raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'")
+            raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'", kind=kinds.WRONG_CALL)
     return found
 
 
@@ -97,7 +106,7 @@ def on_python_floats(name: str, function: Callable[..., Any], emit: Callable[...
 def need_numbers(name: str, args: Sequence[AbstractValue], help: str = "") -> None:
     for a in args:
         if not is_numeric(a):
-            raise refuse(current_loc(), f"{name}() takes numbers, not {describe_type(a)}", help)
+            raise refuse(current_loc(), f"{name}() takes numbers, not {describe_type(a)}", help, kind=kinds.WRONG_TYPE)
 
 
 def ufunc(name: str, scalar: OnScalars, count: int = 1) -> Rule:
@@ -113,7 +122,9 @@ def apply(name: str, scalar: OnScalars, *args: AbstractValue) -> AbstractValue:
     """``scalar`` on numbers, or elementwise if there is an array."""
     for a in args:
         if not (is_numeric(a) or is_array(a)):
-            raise refuse(current_loc(), f"{name}() takes numbers and arrays, not {describe_type(a)}")
+            raise refuse(
+                current_loc(), f"{name}() takes numbers and arrays, not {describe_type(a)}", kind=kinds.WRONG_TYPE
+            )
     if any(is_array(a) for a in args):
         return arrays.elementwise(scalar, *args)
     return scalar(*args)
@@ -143,7 +154,12 @@ def float_dtype(name: str, args: Sequence[AbstractValue]) -> Type:
     """The float type in which numbers meet."""
     dtype = common_dtype(args)[0]
     if dtype == i1:
-        raise refuse(current_loc(), f"{name}() of bool is half precision in NumPy", "convert to float first")
+        raise refuse(
+            current_loc(),
+            f"{name}() of bool is half precision in NumPy",
+            "convert to float first",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
     return dtype if kind(dtype) == 2 else f64
 
 
@@ -171,7 +187,12 @@ def number_function(
             return known
         dtype, _ = common_dtype(args)
         if dtype == i1:
-            raise refuse(current_loc(), f"{name}() of bool is not supported", "convert to int first")
+            raise refuse(
+                current_loc(),
+                f"{name}() of bool is not supported",
+                "convert to int first",
+                kind=kinds.UNSUPPORTED_OPTION,
+            )
         emit = on_floats if kind(dtype) == 2 else on_integers
         return Scalar(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype, weak=False)
 
@@ -199,7 +220,12 @@ def static_of(v: AbstractValue | None, what: str) -> Any:
         return v.value
     if isinstance(v, Scalar) and v.pin is not None:
         return v.pin()
-    raise refuse(current_loc(), f"{what} must be known when the function is compiled", "write it as a constant")
+    raise refuse(
+        current_loc(),
+        f"{what} must be known when the function is compiled",
+        "write it as a constant",
+        kind=kinds.NOT_CONSTANT,
+    )
 
 
 INTEGER = i64

@@ -15,7 +15,7 @@ import numpy as np
 from adc.frontend.convert import as_scalar, convert, kind, nonzero, promote, trap_unless, wrap
 from adc.frontend.errors import refuse
 from adc.frontend.values import AbstractValue, Scalar, Static, describe_type, is_number, is_static_number
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
@@ -72,7 +72,11 @@ def _fold(symbol: str, a: Any, b: Any) -> Static | None:
 
 
 def _unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
-    return refuse(current_loc(), f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}")
+    return refuse(
+        current_loc(),
+        f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
+        kind=kinds.UNSUPPORTED_OPERAND,
+    )
 
 
 def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
@@ -191,7 +195,12 @@ def _power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
     if kind(dtype) == 1:
         if exponent is not None and exponent < 0:
             if not weak:
-                raise refuse(current_loc(), "integers to negative integer powers are not allowed", "use a float base")
+                raise refuse(
+                    current_loc(),
+                    "integers to negative integer powers are not allowed",
+                    "use a float base",
+                    kind=kinds.INVALID_VALUE,
+                )
             return _power(Scalar(convert(x, f64), f64, True), y, exponent)
         return _int_power(x, y, dtype, weak, exponent)
     whole = exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS
@@ -276,13 +285,13 @@ def unary(symbol: str, v: AbstractValue) -> AbstractValue:
         if not s.weak and symbol == "~":
             return Scalar(logical_not(s.value), i1, False)
         if not s.weak:
-            raise refuse(current_loc(), f"{symbol} is not defined for NumPy's bool")
+            raise refuse(current_loc(), f"{symbol} is not defined for NumPy's bool", kind=kinds.UNSUPPORTED_OPERAND)
         s = Scalar(convert(s, i64), i64, True)
     if symbol == "+":
         return s
     if symbol == "~":
         if kind(s.dtype) == 2:
-            raise refuse(current_loc(), "~ is not defined for floats")
+            raise refuse(current_loc(), "~ is not defined for floats", kind=kinds.UNSUPPORTED_OPERAND)
         return Scalar(ops.xori(s.value, const(-1, index)), s.dtype, s.weak)
     if kind(s.dtype) == 2:
         return Scalar(ops.negf(s.value), s.dtype, s.weak)

@@ -23,6 +23,7 @@ from adc.frontend.values import (
     describe_type,
     is_static_number,
 )
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Loc, Value
 
@@ -40,18 +41,24 @@ def bind(
     keyword = [p.arg for p in (*a.args, *a.kwonlyargs)]
     refuse_starred(node, name, current_loc())
     if len(args) > len(positional):
-        raise refuse(current_loc(), f"{name}() takes {len(positional)} positional arguments but {len(args)} were given")
+        raise refuse(
+            current_loc(),
+            f"{name}() takes {len(positional)} positional arguments but {len(args)} were given",
+            kind=kinds.WRONG_CALL,
+        )
     bound = dict(zip(positional, args, strict=False))
     for key, value in kwargs.items():
         if key not in keyword:
-            raise refuse(current_loc(), f"{name}() has no parameter '{key}'", _nearest(key, keyword))
+            raise refuse(
+                current_loc(), f"{name}() has no parameter '{key}'", _nearest(key, keyword), kind=kinds.WRONG_CALL
+            )
         if key in bound:
-            raise refuse(current_loc(), f"{name}() got two values for '{key}'")
+            raise refuse(current_loc(), f"{name}() got two values for '{key}'", kind=kinds.WRONG_CALL)
         bound[key] = value
     ordered: dict[str, AbstractValue] = {}
     for parameter in (*positional, *(p.arg for p in a.kwonlyargs)):
         if parameter not in bound and parameter not in defaults:
-            raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'")
+            raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'", kind=kinds.WRONG_CALL)
         ordered[parameter] = bound[parameter] if parameter in bound else defaults[parameter]()
     return ordered
 
@@ -60,7 +67,12 @@ def refuse_starred(node: Function, name: str, loc: Loc) -> None:
     """Refuse a function with ``*args`` or ``**kwargs``."""
     for starred in (node.args.vararg, node.args.kwarg):
         if starred is not None:
-            raise refuse(loc, f"{name}() takes *{starred.arg}, which is not supported", "name its parameters")
+            raise refuse(
+                loc,
+                f"{name}() takes *{starred.arg}, which is not supported",
+                "name its parameters",
+                kind=kinds.UNSUPPORTED_FUNCTION,
+            )
 
 
 def _nearest(key: str, names: Sequence[str]) -> str:
@@ -83,7 +95,7 @@ def prepare(v: AbstractValue) -> AbstractValue:
         return capture(v)
     if isinstance(v, Scalar | Array | Static | Range):
         return v
-    raise refuse(current_loc(), f"{describe_type(v)} cannot be passed to a function")
+    raise refuse(current_loc(), f"{describe_type(v)} cannot be passed to a function", kind=kinds.UNSUPPORTED_VALUE)
 
 
 def capture(c: Closure) -> Closure:
@@ -96,7 +108,12 @@ def capture(c: Closure) -> Closure:
     for name in c.free:
         value = lookup(frame, name)
         if isinstance(value, Closure) and value.source.node is c.source.node:
-            raise refuse(current_loc(), f"'{c.source.name}' calls itself: recursion is not supported", "use a loop")
+            raise refuse(
+                current_loc(),
+                f"'{c.source.name}' calls itself: recursion is not supported",
+                "use a loop",
+                kind=kinds.UNSUPPORTED_FUNCTION,
+            )
         values.append(prepare(value))
     return Closure(
         c.source,

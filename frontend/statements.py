@@ -27,6 +27,7 @@ from adc.frontend.values import (
     describe_type,
     is_array,
 )
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 
@@ -73,7 +74,9 @@ def _bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     elif isinstance(target, ast.Subscript):
         _store(frame, target, value)
     elif isinstance(target, ast.Attribute):
-        raise refuse(frame.loc(target), "attributes cannot be assigned", "use a local variable")
+        raise refuse(
+            frame.loc(target), "attributes cannot be assigned", "use a local variable", kind=kinds.UNSUPPORTED_TARGET
+        )
     else:
         raise refuse_expression(frame.loc(target), target)
 
@@ -94,11 +97,15 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
     wanted = len(target.elts)
     if isinstance(value, Tuple):
         if len(value.items) != wanted:
-            raise refuse(frame.loc(target), f"cannot unpack {len(value.items)} values into {wanted} variables")
+            raise refuse(
+                frame.loc(target),
+                f"cannot unpack {len(value.items)} values into {wanted} variables",
+                kind=kinds.WRONG_UNPACKING,
+            )
         return value.items
     if isinstance(value, Array):
         return arrays.unpack(frame, value, wanted)
-    raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)}")
+    raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)}", kind=kinds.NOT_ITERABLE)
 
 
 def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
@@ -117,7 +124,7 @@ def _place(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> 
     if not isinstance(owner, Array):
         what = "an array expression" if isinstance(owner, Lazy) else describe_type(owner)
         help = "only elements and slices of arrays can be stored to"
-        raise refuse(current_loc(), f"cannot store into {what}", help)
+        raise refuse(current_loc(), f"cannot store into {what}", help, kind=kinds.UNSUPPORTED_TARGET)
     return subscripts.locate(owner, items)
 
 
@@ -135,7 +142,9 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
                 _bind_name(frame, target, arrays.settled(frame, arrays.operate(frame, symbol, old, value)))
         return
     if not isinstance(target, ast.Subscript):
-        raise refuse(frame.loc(target), "attributes cannot be assigned", "use a local variable")
+        raise refuse(
+            frame.loc(target), "attributes cannot be assigned", "use a local variable", kind=kinds.UNSUPPORTED_TARGET
+        )
     owner = evaluate(frame, target.value)
     items = items_of(frame, owner, target.slice)
     with frame.at(target):
@@ -170,6 +179,7 @@ def _for(frame: Frame, statement: ast.For) -> None:
             frame.loc(statement.iter),
             f"cannot loop over {describe_type(value)}",
             "loop over range(len(x)) and use subscripts" if is_array(value) else "loop over a range",
+            kind=kinds.NOT_ITERABLE,
         )
     after_loop(frame, statement, _execute_one)
 
@@ -196,6 +206,7 @@ def _function(frame: Frame, statement: ast.FunctionDef) -> None:
             frame.loc(statement.decorator_list[0]),
             "decorators on inner functions are not supported",
             "define the function without it: what it calls is compiled anyway",
+            kind=kinds.UNSUPPORTED_FUNCTION,
         )
     frame.env[statement.name] = make_closure(frame, statement, evaluate_kept)
     frame.assigned_at[statement.name] = frame.loc(statement)

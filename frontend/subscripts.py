@@ -26,7 +26,7 @@ from adc.frontend.values import (
     is_numeric,
     static_dim,
 )
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Loc, Value
@@ -65,8 +65,8 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         try:
             return Static(owner.value[items[0].value.value])
         except (TypeError, LookupError) as error:
-            raise refuse(items[0].loc, str(error)) from None
-    raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted")
+            raise refuse(items[0].loc, str(error), kind=kinds.NOT_SUBSCRIPTABLE) from None
+    raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
 
 
 def _read_tuple(owner: Tuple, items: list[Item]) -> AbstractValue:
@@ -84,9 +84,14 @@ def _read_tuple(owner: Tuple, items: list[Item]) -> AbstractValue:
             item.loc,
             "the subscript of a tuple must be known when the function is compiled",
             "use a constant, or an array in place of the tuple",
+            kind=kinds.NOT_CONSTANT,
         )
     if not -len(owner.items) <= position < len(owner.items):
-        raise refuse(item.loc, f"tuple index {position} is out of range for {len(owner.items)} items")
+        raise refuse(
+            item.loc,
+            f"tuple index {position} is out of range for {len(owner.items)} items",
+            kind=kinds.CONSTANT_OUT_OF_RANGE,
+        )
     return owner.items[position]
 
 
@@ -106,7 +111,9 @@ class Element:
 
     def store(self, value: AbstractValue) -> None:
         if is_array(value) or not is_numeric(value):
-            raise refuse(current_loc(), f"cannot store {describe_type(value)} into an array element")
+            raise refuse(
+                current_loc(), f"cannot store {describe_type(value)} into an array element", kind=kinds.WRONG_TYPE
+            )
         store_scalar(value, self.array.memref, list(self.subscripts), self.array.dtype)
 
 
@@ -118,6 +125,7 @@ def locate(owner: Array, items: list[Item]) -> Element | Array:
             next(item.loc for item in items if _is_newaxis(item)),
             "a view with a new axis cannot be stored to or kept",
             "index the array as it is; a new axis works within an expression",
+            kind=kinds.UNSUPPORTED_INDEXING,
         )
     if all(not isinstance(item.value, Slice) for item in items):
         return Element(owner, tuple(_bound(item, d) for item, d in zip(items, owner.dims, strict=True)))
@@ -133,11 +141,14 @@ def _expand(rank: int, items: list[Item]) -> list[Item]:
     ellipses = [k for k, item in enumerate(items) if isinstance(item.value, Static) and item.value.value is ...]
     count = sum(not _is_newaxis(item) for item in items) - len(ellipses)
     if len(ellipses) > 1:
-        raise refuse(items[ellipses[1]].loc, "an index can only have a single ellipsis ('...')")
+        raise refuse(
+            items[ellipses[1]].loc, "an index can only have a single ellipsis ('...')", kind=kinds.INVALID_SUBSCRIPT
+        )
     if count > rank:
         raise refuse(
             current_loc(),
             f"too many indices: the array has {rank} dimension{'s' * (rank != 1)}, but {count} were given",
+            kind=kinds.INVALID_SUBSCRIPT,
         )
     loc = items[-1].loc if items else current_loc()
     fill = [Item(loc, Slice())] * (rank - count)
@@ -159,15 +170,26 @@ def _integer(v: AbstractValue, loc: Loc) -> Value:
             loc,
             "indexing with an array is not supported",
             "loop over the elements, or use np.where to choose between values",
+            kind=kinds.UNSUPPORTED_INDEXING,
         )
     if not is_numeric(v):
-        raise refuse(loc, f"a subscript must be an integer, not {describe_type(v)}")
+        raise refuse(loc, f"a subscript must be an integer, not {describe_type(v)}", kind=kinds.INVALID_SUBSCRIPT)
     with at_loc(loc):
         s = as_scalar(v)
         if kind(s.dtype) == 2:
-            raise refuse(loc, "a subscript must be an integer, not a float", "convert it with int(...)")
+            raise refuse(
+                loc,
+                "a subscript must be an integer, not a float",
+                "convert it with int(...)",
+                kind=kinds.INVALID_SUBSCRIPT,
+            )
         if kind(s.dtype) == 0:
-            raise refuse(loc, "indexing with a bool is not supported", "use int(...) or np.where")
+            raise refuse(
+                loc,
+                "indexing with a bool is not supported",
+                "use int(...) or np.where",
+                kind=kinds.UNSUPPORTED_INDEXING,
+            )
         return convert(s, i64)
 
 
@@ -215,7 +237,7 @@ def _window(item: Item, dim: Dim) -> _Window:
             assert step is not None
             return _run_time_step(_part(lower, item.loc), _part(upper, item.loc), _integer(step, item.loc), dim)
         if stride == 0:
-            raise refuse(item.loc, "slice step cannot be zero")
+            raise refuse(item.loc, "slice step cannot be zero", kind=kinds.INVALID_VALUE)
         start, stop = _part(lower, item.loc), _part(upper, item.loc)
         if stride < 0:
             return _backward(start, stop, stride, dim)

@@ -21,7 +21,7 @@ from adc.frontend.rules import static_of
 from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive, refuse_starred
 from adc.frontend.statements import execute_function
 from adc.frontend.values import AbstractValue, Array, Closure, Method, Scalar, Static, Tuple, describe_type
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import UNKNOWN, Func, Module
 from adc.ir.diagnostics import CompileError, Note
@@ -170,7 +170,10 @@ class Tracer:
     def _run(self, callee: Callee, frame: Frame) -> AbstractValue:
         if callee.identity in self.active:
             raise refuse(
-                callee.source.header, f"{callee.source.name}() calls itself: recursion is not supported", "use a loop"
+                callee.source.header,
+                f"{callee.source.name}() calls itself: recursion is not supported",
+                "use a loop",
+                kind=kinds.UNSUPPORTED_FUNCTION,
             )
         self.active.append(callee.identity)
         try:
@@ -179,7 +182,11 @@ class Tracer:
         finally:
             self.active.pop()
         if any(isinstance(leaf, Closure | Method) for leaf in _parts(result)):
-            raise refuse(callee.source.header, f"{callee.source.name}() returns a function, which is not supported")
+            raise refuse(
+                callee.source.header,
+                f"{callee.source.name}() returns a function, which is not supported",
+                kind=kinds.CANNOT_RETURN,
+            )
         return result
 
     def _emit_call(self, frame: Frame, s: Specialisation, values: list[AbstractValue]) -> AbstractValue:
@@ -265,7 +272,7 @@ def trace(
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
-        raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}")
+        raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}", kind=kinds.NO_SOURCE)
     callee = Callee.of(function, UNKNOWN)
     refuse_starred(callee.source.node, callee.source.name, callee.source.header)
     parameters = inspect.signature(function)
@@ -318,7 +325,7 @@ def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
         if isinstance(v, Static):
             return ResultStatic(v.value)
         if not isinstance(v, Scalar | Array):
-            raise refuse(current_loc(), f"cannot return {describe_type(v)}")
+            raise refuse(current_loc(), f"cannot return {describe_type(v)}", kind=kinds.CANNOT_RETURN)
         if isinstance(v, Array):
             values.append(v.memref)
         else:

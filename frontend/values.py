@@ -16,10 +16,11 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.roots import NOWHERE, Roots
 from adc.frontend.source import FunctionSource
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.core import Value
 from adc.ir.diagnostics import Note
+from adc.ir.kinds import Kind
 from adc.ir.types import MemRefType, Type, f64, i1, i64
 
 if TYPE_CHECKING:
@@ -158,11 +159,12 @@ class Unbound(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Poison(AbstractValue):
-    """A variable that must not be read, and why."""
+    """A variable that must not be read, and why: what its refusal says."""
 
     reason: str
     notes: tuple[Note, ...] = ()
     help: str = ""
+    kind: Kind = kinds.TYPE_DIFFERS
 
 
 NONE = Static(None)

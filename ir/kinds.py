@@ -135,7 +135,7 @@ UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are
 
 # Derivatives ----------------------------------------------------------------------------------------------------------
 
-NO_SUCH_ARGUMENT = _kind("no-such-argument", d.ArgumentError, "argnums or argnames that name nothing")
+WRONG_ARGNUMS = _kind("wrong-argnums", d.ArgumentError, "argnums or argnames that name no argument, or one twice")
 NO_GRADIENT = _kind("no-gradient", d.DifferentiationError, "the gradient of an argument that is not made of floats")
 NOT_SCALAR = _kind("not-scalar", d.DifferentiationError, "the gradient of a function that does not return one float")
 NO_DERIVATIVE = _kind("no-derivative", d.DifferentiationError, "a derivative that adc cannot form")

@@ -28,8 +28,8 @@ from adc.backend.ahead.cabi import CFunction
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized, optimize
 from adc.backend.target import Target, host
+from adc.ir import kinds
 from adc.ir.core import Module
-from adc.ir.diagnostics import AdcError
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,9 @@ class Built:
             try:
                 run = subprocess.run(command, capture_output=True, text=True, check=False)
             except OSError as error:
-                raise AdcError(f"cannot run the linker {compiler!r}: {error}") from None
+                raise kinds.TOOL_FAILED(f"cannot run the linker {compiler!r}: {error}") from None
         if run.returncode:
-            raise AdcError(f"linking failed: {' '.join(command)}\n{run.stderr.strip()}")
+            raise kinds.TOOL_FAILED(f"linking failed: {' '.join(command)}\n{run.stderr.strip()}")
 
 
 def build(

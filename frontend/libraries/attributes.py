@@ -20,7 +20,7 @@ from adc.frontend.values import (
     dim_value,
     static_dim,
 )
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.types import i64
 
@@ -33,7 +33,7 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
         return attribute_of(frame, owner.value, name)
     if isinstance(owner, Scalar) and name in ("real",):
         return owner
-    raise refuse(current_loc(), f"{describe_type(owner)} has no attribute '{name}' here")
+    raise refuse(current_loc(), f"{describe_type(owner)} has no attribute '{name}' here", kind=kinds.UNKNOWN_ATTRIBUTE)
 
 
 def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
@@ -50,7 +50,9 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
     if name in METHODS:
         return Method(owner, name)
     known = ", ".join(["shape", "size", "ndim", "dtype", "T", *sorted(METHODS)])
-    raise refuse(current_loc(), f"arrays have no attribute '{name}' here", f"supported are {known}")
+    raise refuse(
+        current_loc(), f"arrays have no attribute '{name}' here", f"supported are {known}", kind=kinds.UNKNOWN_ATTRIBUTE
+    )
 
 
 def extent(d: Dim) -> AbstractValue:

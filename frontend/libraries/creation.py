@@ -14,7 +14,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.nests import allocate
 from adc.frontend.rules import static_of
 from adc.frontend.values import AbstractValue, Array, Dim, Lazy, Static, Tuple, describe_type, is_numeric
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 from adc.ir.types import Type, f64, i64
@@ -28,10 +28,12 @@ def dtype_argument(v: AbstractValue | None, default: Type) -> Type:
     try:
         dtype = np.dtype(wanted)
     except TypeError:
-        raise refuse(current_loc(), f"{wanted} is not a dtype") from None
+        raise refuse(current_loc(), f"{wanted} is not a dtype", kind=kinds.UNSUPPORTED_DTYPE) from None
     if dtype not in abstract.DTYPES:
         names = "float64, float32, int64, int32 and bool"
-        raise refuse(current_loc(), f"the dtype {dtype} is not supported", f"supported are {names}")
+        raise refuse(
+            current_loc(), f"the dtype {dtype} is not supported", f"supported are {names}", kind=kinds.UNSUPPORTED_DTYPE
+        )
     return abstract.DTYPES[dtype]
 
 
@@ -43,10 +45,12 @@ def shape_argument(v: AbstractValue) -> list[Dim]:
     result: list[Dim] = []
     for item in items:
         if not is_numeric(item) or kind(as_scalar(item).dtype) == 2:
-            raise refuse(current_loc(), f"a shape is made of integers, not {describe_type(item)}")
+            raise refuse(
+                current_loc(), f"a shape is made of integers, not {describe_type(item)}", kind=kinds.WRONG_TYPE
+            )
         if isinstance(item, Static):
             if item.value < 0:
-                raise refuse(current_loc(), "negative dimensions are not allowed")
+                raise refuse(current_loc(), "negative dimensions are not allowed", kind=kinds.INVALID_VALUE)
             result.append(int(item.value))
             continue
         value = convert(as_scalar(item), i64)
@@ -65,11 +69,16 @@ def array_of(frame: Frame, value: Tuple, dtype: AbstractValue | None) -> Array:
     while level and isinstance(level[0], Tuple):
         lengths = {len(v.items) if isinstance(v, Tuple) else -1 for v in level}
         if len(lengths) != 1:
-            raise refuse(current_loc(), "the rows differ in length")
+            raise refuse(current_loc(), "the rows differ in length", kind=kinds.INVALID_VALUE)
         shape.append(lengths.pop())
         level = [item for v in level if isinstance(v, Tuple) for item in v.items]
     if not all(is_numeric(v) for v in level):
-        raise refuse(current_loc(), "an array is made of numbers", "make it with np.zeros, and store the rows")
+        raise refuse(
+            current_loc(),
+            "an array is made of numbers",
+            "make it with np.zeros, and store the rows",
+            kind=kinds.WRONG_TYPE,
+        )
     wanted = dtype_argument(dtype, _array_dtype(level))
     result = allocate(frame, shape, wanted)
     for k, item in enumerate(level):
@@ -88,5 +97,5 @@ def need_array(name: str, v: AbstractValue | None) -> Array | Lazy:
     """An argument that has to be an array."""
     if not isinstance(v, Array | Lazy):
         shown = "nothing" if v is None else describe_type(v)
-        raise refuse(current_loc(), f"{name}() takes an array, not {shown}")
+        raise refuse(current_loc(), f"{name}() takes an array, not {shown}", kind=kinds.WRONG_TYPE)
     return v

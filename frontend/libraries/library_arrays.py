@@ -27,7 +27,7 @@ from adc.frontend.values import (
     dim_value,
     is_array,
 )
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
@@ -89,7 +89,7 @@ def _allocate_like(
 ) -> Array:
     if not isinstance(model, Array | Lazy):
         shown = "nothing" if model is None else describe_type(model)
-        raise refuse(current_loc(), f"np.{name}() takes an array, not {shown}")
+        raise refuse(current_loc(), f"np.{name}() takes an array, not {shown}", kind=kinds.WRONG_TYPE)
     dims = model.dims if shape is None else shape_argument(shape)
     return nests.allocate(frame, dims, dtype_argument(dtype, model.dtype))
 
@@ -110,7 +110,10 @@ def _array(name: str, copies: bool) -> Rule:
         if isinstance(value, Tuple):
             return array_of(frame, value, dtype)
         raise refuse(
-            current_loc(), f"{name}() of {describe_type(value)} is not supported", "pass an array or a tuple of numbers"
+            current_loc(),
+            f"{name}() of {describe_type(value)} is not supported",
+            "pass an array or a tuple of numbers",
+            kind=kinds.WRONG_TYPE,
         )
 
     return rule

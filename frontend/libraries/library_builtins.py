@@ -31,7 +31,7 @@ from adc.frontend.values import (
     is_array,
     is_static_number,
 )
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.types import Type, f32, f64, i1, i64
 
@@ -59,12 +59,18 @@ def _extremum(name: str, symbol: str) -> Rule:
         items = list(args)
         if len(items) == 1:
             if is_array(items[0]):
-                raise refuse(current_loc(), f"{name}() of an array is not supported", f"use np.{name}(x)")
+                raise refuse(
+                    current_loc(), f"{name}() of an array is not supported", f"use np.{name}(x)", kind=kinds.WRONG_TYPE
+                )
             if not isinstance(items[0], Tuple):
-                raise refuse(current_loc(), f"{name}() takes numbers or a tuple, not {describe_type(items[0])}")
+                raise refuse(
+                    current_loc(),
+                    f"{name}() takes numbers or a tuple, not {describe_type(items[0])}",
+                    kind=kinds.WRONG_TYPE,
+                )
             items = list(items[0].items)
         if not items:
-            raise refuse(current_loc(), f"{name}() of nothing")
+            raise refuse(current_loc(), f"{name}() of nothing", kind=kinds.INVALID_VALUE)
         need_numbers(name, items, f"use np.{name}imum on arrays")
         best = items[0]
         for item in items[1:]:
@@ -82,7 +88,7 @@ def _choose(condition: AbstractValue, a: AbstractValue, b: AbstractValue) -> Abs
         spec = join(describe(a), describe(b))
     except Clash as clash:
         message = f"{describe_type(a)} and {describe_type(b)} cannot be chosen between: {clash}"
-        raise refuse(current_loc(), message, "convert one of the two") from None
+        raise refuse(current_loc(), message, "convert one of the two", kind=kinds.WRONG_TYPE) from None
     x, y = coerce(as_scalar(a), spec), coerce(as_scalar(b), spec)
     assert isinstance(x, Scalar) and isinstance(y, Scalar)
     return Scalar(ops.select(known, x.value, y.value), x.dtype, x.weak)
@@ -97,7 +103,12 @@ def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) 
     if kind(s.dtype) < 2:
         return Scalar(convert(s, i64), i64)
     if places is not None:
-        raise refuse(current_loc(), "round() to digits is not supported", "scale, round and scale back")
+        raise refuse(
+            current_loc(),
+            "round() to digits is not supported",
+            "scale, round and scale back",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
     return Scalar(convert(Scalar(ops.roundeven(s.value), s.dtype), i64), i64)
 
 
@@ -124,7 +135,12 @@ def _single(frame: Frame, name: str, x: AbstractValue) -> AbstractValue:
     value = arrays.settled(frame, x)
     assert isinstance(value, Array)
     if value.rank:
-        raise refuse(current_loc(), f"{name}() takes a number, not {describe_type(x)}", "subscript the array")
+        raise refuse(
+            current_loc(),
+            f"{name}() takes a number, not {describe_type(x)}",
+            "subscript the array",
+            kind=kinds.WRONG_TYPE,
+        )
     return subscripts.read(frame, value, [])
 
 
@@ -135,7 +151,7 @@ def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
         return Static(len(x.items))
     if isinstance(x, Static) and isinstance(x.value, str | tuple):
         return Static(len(x.value))
-    raise refuse(current_loc(), f"{describe_type(x)} has no len()")
+    raise refuse(current_loc(), f"{describe_type(x)} has no len()", kind=kinds.WRONG_TYPE)
 
 
 def _range(parallel: bool) -> Rule:
@@ -162,7 +178,12 @@ def _sum(frame: Frame, x: AbstractValue, start: AbstractValue | None = None) -> 
     if isinstance(x, Array | Lazy) and x.rank == 1:
         return arrays.operate(frame, "+", total, reductions.reduce(frame, reductions.SUM, x))
     if not isinstance(x, Tuple):
-        raise refuse(current_loc(), f"sum() of {describe_type(x)} is not supported", "use np.sum on arrays")
+        raise refuse(
+            current_loc(),
+            f"sum() of {describe_type(x)} is not supported",
+            "use np.sum on arrays",
+            kind=kinds.WRONG_TYPE,
+        )
     for item in x.items:
         total = arrays.operate(frame, "+", total, item)
     return arrays.settled(frame, total)
@@ -210,7 +231,7 @@ def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
         return Tuple(())
     if isinstance(x, Tuple):
         return x
-    raise refuse(current_loc(), f"tuple() of {describe_type(x)} is not supported")
+    raise refuse(current_loc(), f"tuple() of {describe_type(x)} is not supported", kind=kinds.WRONG_TYPE)
 
 
 TABLE: dict[Any, Rule] = {

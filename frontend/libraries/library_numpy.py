@@ -27,7 +27,7 @@ from adc.frontend.rules import (
     ufunc,
 )
 from adc.frontend.values import AbstractValue, Scalar, Static, describe_type, is_array, is_numeric
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Block, Value
@@ -113,7 +113,9 @@ def _fmod(x: AbstractValue, y: AbstractValue) -> AbstractValue:
     a, b = as_scalar(x), as_scalar(y)
     dtype, _ = promote(a, b)
     if kind(dtype) < 2:
-        raise refuse(current_loc(), "np.fmod() of integers is not supported", "use % or math.fmod")
+        raise refuse(
+            current_loc(), "np.fmod() of integers is not supported", "use % or math.fmod", kind=kinds.UNSUPPORTED_OPTION
+        )
     return Scalar(ops.remf(convert(a, dtype), convert(b, dtype)), dtype, weak=False)
 
 
@@ -141,7 +143,9 @@ def _where(frame: Frame, condition: AbstractValue, x: AbstractValue, y: Abstract
     """Elements of ``x`` or ``y``."""
     for v in (condition, x, y):
         if not (is_array(v) or is_numeric(v)):
-            raise refuse(current_loc(), f"np.where() takes numbers and arrays, not {describe_type(v)}")
+            raise refuse(
+                current_loc(), f"np.where() takes numbers and arrays, not {describe_type(v)}", kind=kinds.WRONG_TYPE
+            )
     if any(is_array(v) for v in (condition, x, y)):
         return elementwise(_chosen, condition, x, y, deferred=True)
     return _chosen(*(partial(_given, v) for v in (condition, x, y)))
@@ -193,7 +197,12 @@ def _clip(
 
 def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) -> AbstractValue:
     if digits is not None and not (isinstance(digits, Static) and digits.value == 0):
-        raise refuse(current_loc(), "np.round() to digits is not supported", "scale, round and scale back")
+        raise refuse(
+            current_loc(),
+            "np.round() to digits is not supported",
+            "scale, round and scale back",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
     return TABLE[np.rint](frame, [x], {})
 
 

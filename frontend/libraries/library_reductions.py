@@ -17,7 +17,7 @@ from adc.frontend.libraries.matmul import matmul
 from adc.frontend.libraries.methods import astype, axes_of, mean, reduce_with
 from adc.frontend.rules import Rule, positional, take
 from adc.frontend.values import NONE, AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.types import f64, i1, i64
 
@@ -48,7 +48,12 @@ def _mean(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 def _variance(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     value, axis = _arguments("var", frame, args, kwargs)
     if axis is not None and axes_of(axis, value.rank) is not None:
-        raise refuse(current_loc(), "np.var() and np.std() along an axis are not supported", "use np.mean twice")
+        raise refuse(
+            current_loc(),
+            "np.var() and np.std() along an axis are not supported",
+            "use np.mean twice",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
     value = value if kind(value.dtype) == 2 else astype(value, f64)
     off = arrays.operate(frame, "-", value, mean(frame, value, None))
     square = arrays.operate(frame, "*", off, off)
@@ -108,7 +113,12 @@ def _dot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 def _vdot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     for v in (a, b):
         if need_array("np.vdot", v).rank != 1:
-            raise refuse(current_loc(), "np.vdot() of matrices is not supported", "use np.sum(a * b)")
+            raise refuse(
+                current_loc(),
+                "np.vdot() of matrices is not supported",
+                "use np.sum(a * b)",
+                kind=kinds.UNSUPPORTED_OPTION,
+            )
     return matmul(frame, a, b)
 
 
@@ -116,7 +126,9 @@ def _outer(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     columns, rows = (arrays.settled(frame, need_array("np.outer", v)) for v in (a, b))
     assert isinstance(columns, Array) and isinstance(rows, Array)
     if columns.rank != 1 or rows.rank != 1:
-        raise refuse(current_loc(), "np.outer() takes two vectors", "multiply a[:, None] by b[None, :]")
+        raise refuse(
+            current_loc(), "np.outer() takes two vectors", "multiply a[:, None] by b[None, :]", kind=kinds.WRONG_TYPE
+        )
     whole = subscripts.Item(current_loc(), subscripts.Slice())
     column = subscripts.with_new_axes(columns, [whole, subscripts.Item(current_loc(), NONE)])
     return arrays.operate(frame, "*", column, rows)

@@ -9,7 +9,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.reductions import SUM, nested
 from adc.frontend.nests import allocate, lazy_of, materialise, nest
 from adc.frontend.values import AbstractValue, Array, Dim, Lazy, Scalar, describe_type, dim_value, same_dim
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
 from adc.ir.types import Type, i1
@@ -19,7 +19,9 @@ def matmul(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """``a @ b`` for ranks one and two."""
     x, y = (_in_memory(frame, v) for v in (a, b))
     if not (1 <= x.rank <= 2 and 1 <= y.rank <= 2):
-        raise refuse(current_loc(), "@ takes vectors and matrices", "loop over the outer dimensions")
+        raise refuse(
+            current_loc(), "@ takes vectors and matrices", "loop over the outer dimensions", kind=kinds.WRONG_TYPE
+        )
     inner = x.dims[-1]
     other = y.dims[0]
     if not same_dim(inner, other):
@@ -52,13 +54,15 @@ def _assign(value: Value, result: Array, i: list[Value], dtype: Type) -> None:
 
 def _in_memory(frame: Frame, v: AbstractValue) -> Lazy:
     if not isinstance(v, Array | Lazy):
-        raise refuse(current_loc(), f"@ takes arrays, not {describe_type(v)}")
+        raise refuse(current_loc(), f"@ takes arrays, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
     return lazy_of(materialise(frame, v) if isinstance(v, Lazy) else v)
 
 
 def _dtype(x: Lazy, y: Lazy) -> Type:
     dtype = promote_types(x.dtype, False, y.dtype, False)
     if dtype == i1:
-        raise refuse(current_loc(), "@ of bool arrays is not supported", "convert to int first")
+        raise refuse(
+            current_loc(), "@ of bool arrays is not supported", "convert to int first", kind=kinds.UNSUPPORTED_OPTION
+        )
     assert kind(dtype) >= 1
     return dtype

@@ -21,7 +21,7 @@ from adc.frontend.values import (
     Tuple,
     is_array,
 )
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.types import Type, f64
 
@@ -53,7 +53,12 @@ def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
     numbers = [needed_int(item) for item in items]
     known = [n for n in numbers if n is not None]
     if len(known) != len(numbers):
-        raise refuse(current_loc(), "the axis must be known when the function is compiled", "write it as a constant")
+        raise refuse(
+            current_loc(),
+            "the axis must be known when the function is compiled",
+            "write it as a constant",
+            kind=kinds.NOT_CONSTANT,
+        )
     return reductions.normal_axes(known, rank)
 
 
@@ -61,7 +66,7 @@ def cumulative_axes(axes: AbstractValue, rank: int) -> tuple[int, ...]:
     """A permutation of all axes."""
     found = axes_of(axes, rank)
     if found is None or len(found) != rank:
-        raise refuse(current_loc(), f"the axes must name each of the {rank} dimensions once")
+        raise refuse(current_loc(), f"the axes must name each of the {rank} dimensions once", kind=kinds.INVALID_AXIS)
     return found
 
 
@@ -90,13 +95,13 @@ def _reduction(r: reductions.Reduction) -> Callable[..., AbstractValue]:
 
 def _axis(name: str, args: Args, kwargs: Keywords) -> AbstractValue | None:
     if len(args) > 1 or set(kwargs) - {"axis"} or (args and kwargs):
-        raise refuse(current_loc(), f"{name}() takes an axis only")
+        raise refuse(current_loc(), f"{name}() takes an axis only", kind=kinds.UNSUPPORTED_OPTION)
     return args[0] if args else kwargs.get("axis")
 
 
 def _nothing(name: str, args: Args, kwargs: Keywords) -> None:
     if args or kwargs:
-        raise refuse(current_loc(), f"{name}() takes no arguments here")
+        raise refuse(current_loc(), f"{name}() takes no arguments here", kind=kinds.UNSUPPORTED_OPTION)
 
 
 def _copy(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
@@ -110,26 +115,26 @@ def _mean(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> Ab
 
 def _dot(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
     if len(args) != 1 or kwargs:
-        raise refuse(current_loc(), "dot() takes one array")
+        raise refuse(current_loc(), "dot() takes one array", kind=kinds.UNSUPPORTED_OPTION)
     return arrays.operate(frame, "@" if is_array(args[0]) else "*", owner, args[0])
 
 
 def _fill(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
     if len(args) != 1 or kwargs or not isinstance(owner, Array):
-        raise refuse(current_loc(), "fill() takes one number")
+        raise refuse(current_loc(), "fill() takes one number", kind=kinds.UNSUPPORTED_OPTION)
     arrays.store(frame, owner, args[0])
     return Static(None)
 
 
 def _astype(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
     if len(args) != 1 or kwargs:
-        raise refuse(current_loc(), "astype() takes a dtype only")
+        raise refuse(current_loc(), "astype() takes a dtype only", kind=kinds.UNSUPPORTED_OPTION)
     return copy(frame, astype(owner, dtype_argument(args[0], f64)))
 
 
 def _item(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
     if kwargs or not isinstance(owner, Array) or len(args) != owner.rank:
-        raise refuse(current_loc(), "item() takes one subscript per dimension")
+        raise refuse(current_loc(), "item() takes one subscript per dimension", kind=kinds.UNSUPPORTED_OPTION)
     found = subscripts.read(frame, owner, [subscripts.Item(current_loc(), a) for a in args])
     assert isinstance(found, Scalar)
     return Scalar(found.value, found.dtype, weak=True)
@@ -137,7 +142,7 @@ def _item(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> Ab
 
 def _transpose(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
     if kwargs:
-        raise refuse(current_loc(), "transpose() takes axes only")
+        raise refuse(current_loc(), "transpose() takes axes only", kind=kinds.UNSUPPORTED_OPTION)
     if not args:
         return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
     axes = args[0] if len(args) == 1 and isinstance(args[0], Tuple) else Tuple(tuple(args))

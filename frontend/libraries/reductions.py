@@ -11,7 +11,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.nests import allocate, lazy_of, materialise, nest
 from adc.frontend.values import AbstractValue, Array, Dim, Lazy, Scalar, dim_value, static_dim
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
@@ -134,10 +134,12 @@ def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     result = []
     for axis in axes:
         if not -rank <= axis < rank:
-            raise refuse(current_loc(), f"axis {axis} is out of bounds for an array of rank {rank}")
+            raise refuse(
+                current_loc(), f"axis {axis} is out of bounds for an array of rank {rank}", kind=kinds.INVALID_AXIS
+            )
         result.append(axis % rank)
     if len(set(result)) != len(result):
-        raise refuse(current_loc(), "an axis is named twice")
+        raise refuse(current_loc(), "an axis is named twice", kind=kinds.INVALID_AXIS)
     return tuple(result)
 
 

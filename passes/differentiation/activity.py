@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.diagnostics import DifferentiationError
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.rules import RULES
 
@@ -191,7 +190,7 @@ class _Analysis:
                 self._mark(op.operands[k])
         elif kind is ops.pack:
             if any(self._marked(v) for v in op.operands):
-                raise DifferentiationError("cannot differentiate through a record of a reverse sweep", op.loc)
+                raise kinds.NO_DERIVATIVE("cannot differentiate through a record of a reverse sweep", op.loc)
         else:
             for sources, targets in edges(op):
                 self._flow(sources, targets)

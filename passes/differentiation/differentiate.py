@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
-from adc.ir.diagnostics import DifferentiationError
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, memref, record
@@ -120,7 +119,7 @@ class _Differentiator:
         if key not in self.plans:
             if name in self.in_progress:
                 func = self.module.funcs[name]
-                raise DifferentiationError(f"cannot differentiate {name}, which calls itself", func.loc)
+                raise kinds.NO_DERIVATIVE(f"cannot differentiate {name}, which calls itself", func.loc)
             self.in_progress.add(name)
             self.plans[key] = self._split(name, interface, stable)
             self.in_progress.remove(name)

@@ -8,11 +8,10 @@ the block from the end.
 
 from __future__ import annotations
 
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
-from adc.ir.diagnostics import DifferentiationError
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, index, record
 from adc.passes.differentiation.demand import Augmented
@@ -83,7 +82,7 @@ class _Companions:
             elif op in self.augmented.calls:
                 self._call(op)
             elif op.opdef is ops.load and self._has_shadow(op.result):
-                raise DifferentiationError("cannot differentiate through an array of arrays", op.loc)
+                raise kinds.NO_DERIVATIVE("cannot differentiate through an array of arrays", op.loc)
             else:
                 for region in op.regions:
                     self.visit(region)
