@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adc.passes.base import Pipeline
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
+from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.parallelise import Parallelise
 from adc.passes.parallel.version_bounds import VersionBounds
 from adc.passes.simplify.canonicalize import Canonicalize
@@ -41,5 +42,5 @@ FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
 FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
-LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), *TIDY, IfConvert(), *FREE)
+LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), *TIDY, IfConvert(), *FREE, OutlineCold())
 """From the primal, or differentiated code, to code that is lowered to LLVM."""

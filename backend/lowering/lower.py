@@ -136,7 +136,8 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool) -> None:
         e.env[arg] = e.from_abi(arg.type, parts)
     terminator = e.lower_ops(func.body)
     inline = "alwaysinline " if func.name in module.effects.inlined else ""
-    attributes = module.attributes(f"nounwind {inline}{module.function_attributes}")
+    rare = "noinline cold optsize " if func.attrs.get("adc.cold") else ""
+    attributes = module.attributes(f"nounwind {inline}{rare}{module.function_attributes}")
     place = f" !dbg {scope}" if scope else ""
     if fallible:
         return_status(e, terminator)
