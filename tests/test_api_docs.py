@@ -134,5 +134,7 @@ def test_kinks_of_array_extrema() -> None:
         assert abs(np.sum(shares)) == 1.0 and shares[0] == shares[2] == 0.0 and np.all(shares[[1, 3, 4]] != 0.0)
 
 
-def test_where_is_no_branch() -> None:
-    assert math.isnan(adc.grad(lambda x: np.where(x > 0, np.sqrt(x), 0.0))(0.0))
+def test_the_side_that_where_does_not_choose_contributes_nothing() -> None:
+    assert adc.grad(lambda x: np.where(x > 0, np.sqrt(x), 0.0))(0.0) == 0.0
+    misfit = adc.grad(lambda u, d: np.sum(np.where(np.isnan(d), 0.0, (u - d) ** 2)))
+    assert misfit(np.array([1.0, 2.0]), np.array([math.nan, 0.5])).tolist() == [0.0, 3.0]

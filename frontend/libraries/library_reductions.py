@@ -18,6 +18,7 @@ from adc.frontend.libraries.methods import astype, axes_of, mean, reduce_with
 from adc.frontend.rules import Rule, positional, take
 from adc.frontend.values import NONE, AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
 from adc.ir import kinds, ops
+from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.types import f64, i1, i64
 
@@ -71,12 +72,15 @@ def _root(v: AbstractValue) -> AbstractValue:
 
 
 def _norm(frame: Frame, x: AbstractValue) -> AbstractValue:
-    """The Euclidean norm of all elements."""
+    """The Euclidean norm of all elements. Its gradient at the origin is zero, as that of ``hypot``."""
     value = need_array("np.linalg.norm", x)
     value = value if kind(value.dtype) == 2 else astype(value, f64)
     square = arrays.operate(frame, "*", value, value)
     assert isinstance(square, Lazy)
-    return _root(reductions.reduce(frame, reductions.SUM, square))
+    total = as_scalar(reductions.reduce(frame, reductions.SUM, square))
+    zero = const(0.0, total.value.type)
+    root = ops.select(ops.cmpf(total.value, zero, predicate="oeq"), zero, ops.sqrt(total.value))
+    return Scalar(root, total.dtype, weak=False)
 
 
 def _test(name: str, r: reductions.Reduction, finish: Callable[[Scalar], Scalar]) -> Rule:

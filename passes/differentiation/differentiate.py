@@ -159,7 +159,7 @@ class _Differentiator:
         for k in positions:
             root.values[augmented.companion[originals[k]]] = next(inputs)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
-        sweep = RegionSweep(augmented, reader, recipes)
+        sweep = RegionSweep(augmented, reader, recipes, returned)
         cotangents: Cotangents = {}
         with insert_at(rev.body, func.loc):
             for k in cotangents_in:

@@ -7,6 +7,8 @@ the cotangents of outer values that it contributes to are carried in and out (se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
@@ -18,18 +20,22 @@ from adc.passes.differentiation.need import emit_rule, needs
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.shadows import like, zeroed
 from adc.passes.differentiation.storage import Recipes
+from adc.passes.differentiation.strong_zeros import StrongZeros, strong
 
 Cotangents = dict[Value, Value]
 
 
 class ReverseSweep:
-    """Builds the reverse sweep of one augmented function."""
+    """Builds the reverse sweep of one augmented function. ``returned``: what the caller gives cotangents of."""
 
-    def __init__(self, augmented: Augmented, reader: Reader, recipes: Recipes) -> None:
+    def __init__(
+        self, augmented: Augmented, reader: Reader, recipes: Recipes, returned: Sequence[Value] = ()
+    ) -> None:
         self.augmented = augmented
         self.activity = augmented.activity
         self.reader = reader
         self.recipes = recipes
+        self.strong_zeros = StrongZeros(augmented.func, returned)
 
     def add(self, cotangents: Cotangents, value: Value, term: Value | None) -> None:
         """Add a term to the cotangent of a value, at the insertion point; nothing if the value is passive."""
@@ -86,6 +92,9 @@ class ReverseSweep:
         y = self.reader.value(op.result) if need.result else None
         operands = [self.reader.value(v) if k in need.operands else None for k, v in enumerate(op.operands)]
         terms = emit_rule(op, active, g, y, operands, self.reader.frame.target)
+        used = [op.operands[k] for k in need.operands] + ([op.result] if need.result else [])
+        if self.strong_zeros.guarded(op, used):
+            terms = [None if term is None else strong(g, term) for term in terms]
         for k, term in zip(active, terms, strict=True):
             self.add(cotangents, op.operands[k], term)
 

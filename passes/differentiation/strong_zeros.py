@@ -1,0 +1,116 @@
+"""Strong zeros: what does not matter contributes nothing, even where its derivative is infinite or NaN.
+
+In ``np.where(x > 0, np.sqrt(x), 0.0)`` both sides are computed, and where x is 0 the cotangent of the root is zero
+while its partial is infinite. The product in the rule is then NaN. Likewise ``r = np.sqrt(x)`` of which only some
+elements are used, or a root that only one branch uses. So a term that is NaN although the cotangent is zero counts as
+zero, and nothing else is changed: where the partial is finite the derivative by the cotangent is as it was.
+
+The guard costs two comparisons and a selection, and stands only where both can happen: the partial, at finite
+arguments, is infinite or NaN, or uses a value that may be; and the cotangent may be zero because of what is not chosen,
+not run, not read. A chain of sums and products has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from adc.ir import ops
+from adc.ir.arith import const, constant_of
+from adc.ir.core import Block, Func, Op, Value
+from adc.passes.differentiation.activity import edges
+from adc.passes.differentiation.rules import RULES
+
+CHOICES = frozenset({ops.select, ops.maximumf, ops.minimumf, ops.maxnumf, ops.minnumf})
+
+# At finite arguments the result or a partial may be infinite or NaN. (Overflow of sums and products does not count.)
+SINGULAR = frozenset(
+    {
+        *(ops.divf, ops.remf, ops.remainder, ops.sqrt, ops.rsqrt, ops.cbrt, ops.powf, ops.fpowi),
+        *(ops.log, ops.log2, ops.log10, ops.log1p, ops.exp, ops.exp2, ops.expm1, ops.sinh, ops.cosh),
+        *(ops.asin, ops.acos, ops.acosh, ops.atanh, ops.atan2, ops.lgamma, ops.tgamma, ops.polygamma),
+    }
+)
+
+_STORED, _CHOSEN = 1, 2  # why a cotangent may vanish: memory or control flow, or a choice between values
+_BOTH = _STORED | _CHOSEN
+
+
+class StrongZeros:
+    """Says of each scalar operation of a function whether its terms need a guard.
+
+    ``returned``: values whose cotangents are given from outside, and may be zero.
+    """
+
+    def __init__(self, func: Func, returned: Iterable[Value]) -> None:
+        self._vanishing: dict[Value, int] = {}
+        self._wild: set[Value] = set()
+        self._changed = True
+        for value in returned:
+            self._mark(value, _STORED)
+        while self._changed:
+            self._changed = False
+            self._visit(func.body)
+        for op in func.walk():
+            if op.opdef is ops.cmpf and _expects_nan(op):
+                self._wild.update(op.operands)
+        for op in func.walk():
+            if op.opdef in RULES and (_singular(op) or any(v in self._wild for v in op.operands)):
+                self._wild.add(op.result)
+
+    def guarded(self, op: Op, needed: Iterable[Value]) -> bool:
+        """Whether a term of ``op``, whose adjoint uses the values ``needed``, may be zero times infinity."""
+        why = self._vanishing.get(op.result, 0)
+        if not why:
+            return False
+        if _singular(op):
+            # A divisor that is the same for all elements is no trap set by one of them.
+            return why & _CHOSEN != 0 or op.opdef is not ops.divf or op.operands[1].block is op.parent
+        return any(v in self._wild for v in needed)
+
+    def _visit(self, block: Block) -> None:
+        for op in reversed(block.ops):
+            if op.opdef in RULES:
+                why = _BOTH if op.opdef in CHOICES else self._vanishing.get(op.result, 0)
+                for operand in op.operands:
+                    self._mark(operand, why if operand.block is block else why | _STORED)
+            elif op.regions:
+                for sources, targets in edges(op):
+                    for source, target in zip(sources, targets, strict=True):
+                        self._mark(source, self._vanishing.get(target, 0))
+                for region in reversed(op.regions):
+                    for value in region.terminator.operands:
+                        self._mark(value, 0 if value.block is region else _STORED)
+                    self._visit(region)
+            elif op.opdef not in _PASSING:
+                for operand in op.operands:
+                    self._mark(operand, _STORED)
+
+    def _mark(self, value: Value, why: int) -> None:
+        old = self._vanishing.get(value, 0)
+        if value.type.is_float and why | old != old:
+            self._vanishing[value] = why | old
+            self._changed = True
+
+
+_PASSING = frozenset({ops.yield_, ops.reduce, ops.condition})
+
+
+def _singular(op: Op) -> bool:
+    if op.opdef is ops.divf or op.opdef is ops.fpowi:
+        by = constant_of(op.operands[1])
+        return by is None or not (by >= 1 if op.opdef is ops.fpowi else by != 0)
+    return op.opdef in SINGULAR
+
+
+def _expects_nan(comparison: Op) -> bool:
+    """Whether this is a test for NaN or for infinity."""
+    numbers = [constant_of(v) for v in comparison.operands]
+    return comparison.attrs["predicate"] in ("uno", "ord") or any(x is not None and math.isinf(x) for x in numbers)
+
+
+def strong(g: Value, term: Value) -> Value:
+    """``term``, a multiple of ``g``; zero where ``g`` is zero and ``term`` is NaN. Appended at the insertion point."""
+    zero = const(0.0, term.type)
+    vain = ops.andi(ops.cmpf(g, const(0.0, g.type), predicate="oeq"), ops.cmpf(term, term, predicate="uno"))
+    return ops.select(vain, zero, term)

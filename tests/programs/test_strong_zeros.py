@@ -1,0 +1,183 @@
+"""What is not chosen, not run, not read contributes nothing, even where its derivative is infinite or NaN."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import adc
+from tests.programs.harness import check
+
+X = np.array([-1.0, 0.0, 0.25, 4.0, 800.0])
+INF, NAN = math.inf, math.nan
+
+
+def where_of(function, other=0.0):
+    def chosen(x):
+        return np.where(x > 0, function(x), other)
+
+    return chosen
+
+
+CASES = [
+    (np.sqrt, lambda x: 0.5 / math.sqrt(x)),
+    (np.log, lambda x: 1.0 / x),
+    (np.reciprocal, lambda x: -1.0 / x**2),
+    (lambda x: x * np.log(x), lambda x: math.log(x) + 1.0),
+    (lambda x: x * (1.0 / x), lambda x: 0.0),
+    (lambda x: x**1.5, lambda x: 1.5 * math.sqrt(x)),
+    (lambda x: x**-2, lambda x: -2.0 * x**-3),
+    (lambda x: np.sin(x) / x, lambda x: math.cos(x) / x - math.sin(x) / x**2),
+    (lambda x: np.sqrt(np.log(x + 1.0)) * x, lambda x: 0.5 * x / ((x + 1) * (r := math.log(x + 1) ** 0.5)) + r),
+    (lambda x: np.cbrt(x) / np.sqrt(x), lambda x: -x ** (-7 / 6) / 6),
+]
+
+
+@pytest.mark.parametrize("function, derivative", CASES)
+def test_scalars(function, derivative):
+    f = adc.jit_grad(where_of(function))
+    with np.errstate(all="ignore"):
+        for x in X:
+            assert f.grad(float(x)) == pytest.approx(derivative(float(x)) if x > 0 else 0.0, rel=1e-12), x
+
+
+@pytest.mark.parametrize("function, derivative", CASES)
+def test_arrays(function, derivative):
+    def fused(x):
+        return np.sum(np.where(x > 0, function(x), 1.0))
+
+    def stored(x):
+        y = function(x)
+        z = y * 1.0
+        return np.sum(np.where(x > 0, z, 1.0))
+
+    def in_a_loop(x):
+        total = 0.0
+        for i in range(len(x)):
+            y = function(x[i])
+            if x[i] > 0:
+                total += y
+        return total
+
+    def some_read(x):
+        y = np.empty(len(x))
+        for i in range(len(x)):
+            y[i] = function(x[i])
+        return y[2] + 2.0 * y[3]
+
+    expected = [derivative(float(x)) if x > 0 else 0.0 for x in X]
+    for program, weights in ((fused, 1), (stored, 1), (in_a_loop, 1), (some_read, [0, 0, 1, 2, 0])):
+        found = adc.grad(program)(X.copy())
+        np.testing.assert_allclose(found, np.multiply(expected, weights), rtol=1e-11, err_msg=program.__name__)
+
+
+def test_softplus():
+    def softplus(x):
+        return np.sum(np.where(x > 30.0, x, np.log1p(np.exp(x))))
+
+    x = np.array([-5.0, 0.5, 31.0, 900.0])
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(adc.grad(softplus)(x), 1.0 / (1.0 + np.exp(-np.minimum(x, 30.0))), rtol=1e-12)
+
+
+def test_missing_data():
+    def misfit(u, d):
+        return np.sum(np.where(np.isnan(d), 0.0, (u - d) ** 2 / (1.0 + d * d)))
+
+    u, d = np.array([1.0, 2.0, 3.0]), np.array([0.5, NAN, 2.0])
+    np.testing.assert_allclose(adc.grad(misfit)(u, d), [1.0 / 1.25, 0.0, 2.0 / 5.0])
+
+
+def test_extrema_and_callees():
+    def root(x):
+        return math.sqrt(x)
+
+    def larger(x):
+        return np.maximum(root(x), 1.0) + min(root(x), 5.0) * 0.0 + max(2.0, 1.0 / x if x > 0 else 0.0)
+
+    def passed(x):
+        r = root(x)
+        return np.where(x > 0, r, 3.0)
+
+    assert adc.grad(larger)(0.25) == pytest.approx(-16.0)
+    assert adc.grad(lambda x: np.maximum(root(x), 1.0))(0.0) == 0.0
+    assert adc.grad(lambda x: np.minimum(x, 1.0 / x))(0.0) == 1.0
+    assert adc.grad(passed)(0.0) == 0.0
+
+
+def test_loops_that_do_not_run_and_branches_not_taken():
+    def scaled(x, n, used):
+        r = math.sqrt(x)
+        total = x
+        for i in range(n):
+            total += r * i
+        if used:
+            total = total + r
+        return total
+
+    f = adc.jit_grad(scaled)
+    assert f.grad(0.0, 0, False) == 1.0
+    assert f.grad(0.0, 0, True) == INF
+    assert f.grad(4.0, 3, True) == pytest.approx(1.0 + 4.0 * 0.25)
+
+
+def test_a_value_that_a_branch_passes_on():
+    def passed(x):
+        r = math.sqrt(x)
+        return r if x > 0.0 else 0.0
+
+    def carried(x, n):
+        r = math.sqrt(x)
+        last = x
+        for _ in range(n):
+            last = r
+        return last
+
+    assert adc.grad(passed)(0.0) == 0.0
+    assert adc.grad(passed)(4.0) == 0.25
+    assert adc.grad(carried)(0.0, 0) == 1.0
+    assert adc.grad(carried)(4.0, 2) == 0.25
+
+
+def test_an_infinite_derivative_that_matters_stays():
+    assert adc.grad(lambda x: np.sqrt(x))(0.0) == INF
+    assert adc.grad(lambda x: np.where(x >= 0, np.sqrt(x), 0.0))(0.0) == INF
+    assert math.isnan(adc.grad(lambda x: np.where(x <= 0, np.log(x) * 2.0, 0.0))(NAN)) is False
+    assert math.isnan(adc.grad(lambda x: np.log(x) * x)(0.0)) or adc.grad(lambda x: np.log(x) * x)(0.0) == -INF
+
+
+def test_norm_at_the_origin():
+    f = adc.jit_grad(lambda x: np.linalg.norm(x))
+    np.testing.assert_array_equal(f.grad(np.zeros(3)), np.zeros(3))
+    np.testing.assert_allclose(f.grad(np.array([3.0, 0.0, 4.0])), [0.6, 0.0, 0.8])
+    assert f.grad(np.zeros(0)).shape == (0,)
+    assert math.isnan(f(np.array([NAN, 0.0])))
+    assert adc.grad(lambda x, y: np.hypot(x, y), argnums=(0, 1))(0.0, 0.0) == (0.0, 0.0)
+
+
+def test_second_derivatives_where_the_cotangent_is_zero_but_varies():
+    def product(x, y):
+        return y * math.sqrt(x) + np.where(y > -1.0, y * np.log(x), 0.0)
+
+    assert adc.grad(adc.grad(product), argnums=1)(4.0, 0.0) == pytest.approx(0.25 + 0.25)
+
+
+def limited(u):
+    """Burgers' equation with a minmod limiter: only sums, products and choices."""
+    total = 0.0
+    f = np.zeros(len(u))
+    for i in range(1, len(u) - 1):
+        a = u[i] - u[i - 1]
+        b = u[i + 1] - u[i]
+        s = np.where(a * b > 0.0, np.where(abs(a) < abs(b), a, b), 0.0)
+        f[i] = 0.5 * (u[i] + 0.5 * s) * (u[i] + 0.5 * s)
+    for i in range(1, len(u) - 1):
+        total += f[i] * f[i]
+    return total
+
+
+def test_plain_arithmetic_has_no_guards():
+    f = check(limited, (np.sin(np.arange(9.0)) + 1.2,))
+    assert "uno" not in str(f.dump_ir("adjoint"))
