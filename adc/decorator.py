@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, overload
 
 from adc.backend.calls.callable_type import NativeCallable
+from adc.boundary import internal, leaving, public
 from adc.compiler import Staged, Subject
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract
@@ -53,9 +54,9 @@ class Dispatcher(NativeCallable):
             if direct is not None and direct is not self._target and self._subject.options.engine == "native":
                 self._set_target(direct)
             return spec.run(spec.canonical(values))
-        except AdcError as error:
-            # What went on inside adc to find this out is of no use to the user.
-            raise error.with_traceback(None) from None
+        except Exception as error:
+            left = leaving(error, self._subject.name)
+        raise left
 
     def _miss(self, *args: Any) -> Any:
         """Called by compiled code for arguments that it was not made for."""
@@ -79,7 +80,12 @@ class Dispatcher(NativeCallable):
             for spec in self._table.get(key, ()):
                 if spec.fits():
                     return spec, values
-            spec = self._compile(Staged(subject, key))
+            try:
+                spec = self._compile(Staged(subject, key))
+            except (AdcError, MemoryError):
+                raise
+            except Exception as error:
+                raise internal(error, subject.name) from error
             # The newest first: what was redefined does not come back as a rule.
             self._table[key] = [spec, *self._table.get(key, ())][:_KEPT]
             subject.last = key
@@ -165,11 +171,13 @@ class JitFunction(Dispatcher, Generic[P, R]):
         key = (chosen, with_value)
         return self._gradients.setdefault(key, GradientFunction(self._subject, (chosen,), with_value=with_value))
 
+    @public
     def pullback(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
         """The result of a call, effects included, and the pullback of its cotangents."""
         result: tuple[R, Pullback] = self._pullbacks._dispatch(*args, **kwargs)
         return result
 
+    @public
     def dump_ir(self, stage: str = "simplified", signature: str | None = None, *, locs: bool = False) -> str:
         """The function at a stage of compilation, as text: traced, simplified, plan, adjoint, lowered, llvm or asm.
 
@@ -180,6 +188,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
 
         return dump(self._subject, resolve(self._subject, signature), stage, self._chosen, locs=locs)
 
+    @public
     def report(self, signature: str | None = None) -> Report:
         """What the gradient stores, repeats and runs on threads, line by line; for the types that ``dump_ir`` takes."""
         from adc.dump import resolve
@@ -209,6 +218,7 @@ def jit_grad(
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 
 
+@public
 def jit_grad(
     fn: Callable[..., Any] | None = None,
     /,
@@ -229,6 +239,7 @@ def jit_grad(
     """
     chosen, options = selection(argnums, argnames), Options(threads, parallel, _engine, _level)
 
+    @public
     def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:
         return JitFunction(_plain_function(function), chosen, options)
 
@@ -255,6 +266,7 @@ def _differentiable(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientF
     return fn if isinstance(fn, GradientFunction) else _function_of(fn)
 
 
+@public
 def grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> GradientFunction:
     """The gradient of a function that returns one float, as a function of the same arguments; see ``jit_grad``.
 
@@ -264,11 +276,13 @@ def grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (
     return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=False)
 
 
+@public
 def value_and_grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> GradientFunction:
     """As ``grad``, returning ``(value, gradient)``."""
     return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=True)
 
 
+@public
 def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pullback]:
     """Call a function: its result, and the ``Pullback`` of this call."""
     result: tuple[R, Pullback] = _function_of(fn).pullback(*args, **kwargs)
@@ -278,6 +292,7 @@ def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pul
 vjp = pullback
 
 
+@public
 def find_culprit(
     fn: Callable[..., Any], /, *args: Any, tolerance: float = 1e-5, step: float = 1e-6, **kwargs: Any
 ) -> Culprit | None:

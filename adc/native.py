@@ -13,7 +13,7 @@ from adc.backend.calls.abi import Signature
 from adc.backend.jit import Engine
 from adc.backend.lowering.lower import Site, lower_module
 from adc.backend.optimize import Optimized, optimize
-from adc.errors import AdcError
+from adc.boundary import leaving
 from adc.ir.core import Module
 from adc.ir.diagnostics import format_message, runtime_error
 from adc.ir.types import FloatType, IntType, Type
@@ -48,7 +48,7 @@ def native(
     optimized = optimize(text, lowered.target, level)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     library = _engine().load(optimized.object_code, [*symbols, *tables], stub.imports(text))
-    error = functools.partial(_error, lowered.sites)
+    error = functools.partial(_error, name, lowered.sites)
     return [
         stub.bind(s, symbol, library.address, library, miss=miss, error=error, name=name, doc=doc)
         for s, symbol in zip(signatures, symbols, strict=True)
@@ -61,12 +61,11 @@ def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool) -> 
     return optimize(lowered.text(), lowered.target)
 
 
-def _error(sites: Sequence[Site], number: int, a: int, b: int) -> BaseException:
+def _error(name: str, sites: Sequence[Site], number: int, a: int, b: int) -> BaseException:
     """The exception for an error record of compiled code."""
     site = sites[number]
     values = [_operand(bits, t) for bits, t in zip((a, b), site.operand_types, strict=False)]
-    error = runtime_error(site.error, format_message(site.message, values), site.loc)
-    return error.with_traceback(None) if isinstance(error, AdcError) else error
+    return leaving(runtime_error(site.error, format_message(site.message, values), site.loc), name)
 
 
 def _operand(bits: int, type: Type) -> object:

@@ -20,6 +20,7 @@ from adc.backend.calls.abi import (
     StaticOut,
     TupleOut,
 )
+from adc.boundary import public
 from adc.compiler import Staged, compile_functions
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple
@@ -176,12 +177,14 @@ class Pullback:
         arguments = ", ".join(f"{n}: {a}" for n, a in zip(code.names, code.abstracts, strict=True))
         return f"<pullback of {code.subject.name}({arguments})>"
 
+    @public
     def dump_ir(self, stage: str = "adjoint") -> str:
         """The IR of the forward and reverse sweeps at a stage; see ``adc.dump``."""
         from adc.dump import dump
 
         return dump(self._code.subject, self._code.abstracts, stage, kind="pullback")
 
+    @public
     def __call__(self, cotangent: Any = None, *, final: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
         code = self._code
         for k, mark in self._marks.items():

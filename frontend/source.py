@@ -26,16 +26,21 @@ class SourceFile:
     sources: dict[Node, FunctionSource] = field(default_factory=dict)
 
     def loc(self, node: ast.AST) -> Loc:
-        """The range of ``node``; of a loop or an if, that of its first line.
+        """The range of ``node``; of a statement that others are nested in, that of what introduces it.
 
         Columns count characters, where the syntax tree counts bytes.
         """
-        last = node.iter if isinstance(node, ast.For) else node.test if isinstance(node, ast.If | ast.While) else node
+        last = _head(node)
         line, end_line = node.lineno, last.end_lineno  # type: ignore[attr-defined]
+        column = self._column(line, node.col_offset)  # type: ignore[attr-defined]
+        if last is node and isinstance(node, _NESTING):  # the first word, or the first line
+            text = self.lines[line - 1].rstrip() if line <= len(self.lines) else ""
+            end = column + len("try") if isinstance(node, ast.Try | ast.TryStar) else max(len(text), column + 1)
+            return Loc(self.name, line, column, line, end)
         return Loc(
             self.name,
             line,
-            self._column(line, node.col_offset),  # type: ignore[attr-defined]
+            column,
             end_line,
             self._column(end_line, last.end_col_offset),  # type: ignore[attr-defined]
         )
@@ -45,6 +50,23 @@ class SourceFile:
             return offset
         text = self.lines[line - 1]
         return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
+
+
+_NESTING = ast.Try | ast.TryStar | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _head(node: ast.AST) -> ast.AST:
+    """The last part of what introduces a statement with a body; ``node`` itself if it has none."""
+    match node:
+        case ast.For() | ast.AsyncFor():
+            return node.iter
+        case ast.If() | ast.While():
+            return node.test
+        case ast.With() | ast.AsyncWith():
+            return node.items[-1].optional_vars or node.items[-1].context_expr
+        case ast.Match():
+            return node.subject
+    return node
 
 
 @dataclass(eq=False)
@@ -82,12 +104,7 @@ class FunctionSource:
     @property
     def header(self) -> Loc:
         """The range of the line that introduces the function."""
-        full = self.loc(self.node)
-        if isinstance(self.node, ast.Lambda):
-            return full
-        line = self.node.lineno
-        text = self.file.lines[line - 1].rstrip() if line <= len(self.file.lines) else ""
-        return Loc(full.file, line, full.column, line, max(len(text), full.column + 1))
+        return self.loc(self.node)
 
 
 class NoSource(Exception):

@@ -38,10 +38,14 @@ def insert_at(block: Block, loc: Loc | None = None) -> Iterator[Block]:
 
 @contextlib.contextmanager
 def at_loc(loc: Loc) -> Iterator[None]:
-    """Mark what is built inside with ``loc``."""
+    """Mark what is built inside with ``loc``; and exceptions, with the innermost such range, as ``adc_loc``."""
     token = _point.set((_point.get()[0], loc))
     try:
         yield
+    except Exception as error:
+        if not hasattr(error, "adc_loc"):
+            error.adc_loc = loc  # type: ignore[attr-defined]
+        raise
     finally:
         _point.reset(token)
 

@@ -168,6 +168,11 @@ class AdcError(Exception):
         d = self.diagnostic
         return rebuilt(type(self), Diagnostic(d.kind, d.message, d.loc, d.help, (*d.notes, note), d.source, d.label))
 
+    def placed(self: E, loc: Loc) -> E:
+        """This error with a place."""
+        d = self.diagnostic
+        return rebuilt(type(self), Diagnostic(d.kind, d.message, loc, d.help, d.notes, d.source, d.label))
+
     def render(self) -> str:
         """The diagnostic as the command line prints it, without colours."""
         return self.diagnostic.render()
@@ -267,17 +272,24 @@ def runtime_error(kind: str, message: str, loc: Loc = UNKNOWN) -> Exception:
 
     The place is in the message; a traceback shows the source line below it.
     """
-    error: Exception
     if kind in _OWN:
         return _OWN[kind](message, loc)
-    else:
-        cls = getattr(builtins, kind, None)
-        if not (isinstance(cls, type) and issubclass(cls, Exception)):
-            raise ValueError(f"unknown kind of run-time error: {kind}")
-        error = cls(message if loc == UNKNOWN else f"{message} ({loc})")
+    cls = getattr(builtins, kind, None)
+    if not (isinstance(cls, type) and issubclass(cls, Exception)):
+        raise ValueError(f"unknown kind of run-time error: {kind}")
+    error = cls(message if loc == UNKNOWN else f"{message} ({loc})")
     if rows := excerpt(loc):
         error.add_note("\n".join(rows))
+    setattr(error, _MARK, True)
     return error
+
+
+_MARK = "_adc_made"
+
+
+def is_own(error: BaseException) -> bool:
+    """Whether adc made this exception: an ``AdcError``, or what compiled code raised."""
+    return isinstance(error, AdcError) or hasattr(error, _MARK)
 
 
 def format_message(message: str, values: Sequence[object]) -> str:

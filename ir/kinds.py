@@ -155,4 +155,5 @@ TOOL_FAILED = _kind("tool-failed", d.ToolError, "a program that adc runs, such a
 
 # Defects --------------------------------------------------------------------------------------------------------------
 
+TOO_DEEP = _kind("too-deep", d.CompileRecursionError, "source that is nested too deeply to be compiled")
 INTERNAL_ERROR = _kind("internal-error", d.InternalError, "a defect of adc")

@@ -13,7 +13,55 @@ VECTORCALL, TARGET, FUNCTION, STATE, SIZE = 16, 24, 32, 40, 48
 
 TEXT = r"""
 @adc_rt_dispatch = internal constant [10 x i8] c"_dispatch\00"
+@adc_rt_bare_mark = internal constant [10 x i8] c"_adc_bare\00"
 @adc_rt_not_stub = internal constant [53 x i8] c"the target must be a built-in METH_FASTCALL function\00"
+
+; The result of a call. An exception that has a true attribute _adc_bare loses its traceback: users see none of adc's
+; frames.
+define internal ptr @adc_rt_left(ptr %result) alwaysinline {
+  %failed = icmp eq ptr %result, null
+  br i1 %failed, label %error, label %done, !prof !{!"branch_weights", i32 1, i32 2000}
+error:
+  call void @adc_rt_strip()
+  br label %done
+done:
+  ret ptr %result
+}
+
+define internal void @adc_rt_strip() cold noinline {
+  %type.p = alloca ptr
+  %value.p = alloca ptr
+  %trace.p = alloca ptr
+  call void @PyErr_Fetch(ptr %type.p, ptr %value.p, ptr %trace.p)
+  %value = load ptr, ptr %value.p
+  %none = icmp eq ptr %value, null
+  br i1 %none, label %restore, label %ask
+ask:
+  %mark = call ptr @PyObject_GetAttrString(ptr %value, ptr @adc_rt_bare_mark)
+  %unmarked = icmp eq ptr %mark, null
+  br i1 %unmarked, label %forget, label %look
+forget:
+  call void @PyErr_Clear()
+  br label %restore
+look:
+  %bare = icmp eq ptr %mark, @adc_py_True
+  call void @Py_DecRef(ptr %mark)
+  %trace = load ptr, ptr %trace.p
+  %has = icmp ne ptr %trace, null
+  %drop = and i1 %bare, %has
+  br i1 %drop, label %strip, label %restore
+strip:
+  %ok = call i32 @PyException_SetTraceback(ptr %value, ptr @adc_py_None)
+  call void @Py_DecRef(ptr %trace)
+  store ptr null, ptr %trace.p
+  br label %restore
+restore:
+  %type1 = load ptr, ptr %type.p
+  %value1 = load ptr, ptr %value.p
+  %trace1 = load ptr, ptr %trace.p
+  call void @PyErr_Restore(ptr %type1, ptr %value1, ptr %trace1)
+  ret void
+}
 
 define internal ptr @adc_rt_call(ptr %self, ptr %args, i64 %count) alwaysinline {
   %target.p = getelementptr i8, ptr %self, i64 24
@@ -38,7 +86,8 @@ define ptr @adc_callable_vectorcall(ptr %self, ptr %args, i64 %countf, ptr %name
 fast:
   %count = and i64 %countf, 9223372036854775807
   %result = call ptr @adc_rt_call(ptr %self, ptr %args, i64 %count)
-  ret ptr %result
+  %left = call ptr @adc_rt_left(ptr %result)
+  ret ptr %left
 slow:
   %method = call ptr @PyObject_GetAttrString(ptr %self, ptr @adc_rt_dispatch)
   %missing = icmp eq ptr %method, null
@@ -48,7 +97,8 @@ fail:
 call:
   %answer = call ptr @PyObject_Vectorcall(ptr %method, ptr %args, i64 %countf, ptr %names)
   call void @Py_DecRef(ptr %method)
-  ret ptr %answer
+  %slowly = call ptr @adc_rt_left(ptr %answer)
+  ret ptr %slowly
 }
 
 define ptr @adc_callable_call(ptr %self, ptr %args, ptr %keywords) {
@@ -62,7 +112,8 @@ fast:
   %count = call i64 @PyTuple_Size(ptr %args)
   %items = getelementptr i8, ptr %args, i64 TUPLE_OFFSET
   %result = call ptr @adc_rt_call(ptr %self, ptr %items, i64 %count)
-  ret ptr %result
+  %left = call ptr @adc_rt_left(ptr %result)
+  ret ptr %left
 slow:
   %method = call ptr @PyObject_GetAttrString(ptr %self, ptr @adc_rt_dispatch)
   %missing = icmp eq ptr %method, null
@@ -72,7 +123,8 @@ fail:
 call:
   %answer = call ptr @PyObject_Call(ptr %method, ptr %args, ptr %keywords)
   call void @Py_DecRef(ptr %method)
-  ret ptr %answer
+  %slowly = call ptr @adc_rt_left(ptr %answer)
+  ret ptr %slowly
 }
 
 define ptr @adc_callable_new(ptr %type, ptr %args, ptr %keywords) {

@@ -1,0 +1,120 @@
+"""Where errors leave adc: they name the call that the user made, and show none of adc's frames.
+
+What went on inside adc to find an error out is of no use to a user, so tracebacks end at the user's own line (or, where
+Python code of adc was called, at that one function of adc). With ``ADC_FULL_TRACEBACK=1`` in the environment they show
+everything, and exceptions that led to others.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import ParamSpec, TypeVar
+
+from adc.errors import AdcError, CompileError, DifferentiationError, InternalError
+from adc.ir import kinds
+from adc.ir.core import UNKNOWN, Loc
+from adc.ir.diagnostics import Note, is_own
+from adc.ir.excerpts import source_line
+
+P = ParamSpec("P")
+R = TypeVar("R")
+SWITCH = "ADC_FULL_TRACEBACK"
+_BARE = "_adc_bare"  # an attribute that tells the slots of NativeCallable to drop the traceback
+
+
+def full_traceback() -> bool:
+    """Whether the user asked to see adc's own frames."""
+    return os.environ.get(SWITCH, "0") not in ("", "0")
+
+
+def leaving(error: Exception, what: str = "") -> Exception:
+    """``error`` as users see it; ``what`` was called. Exceptions that are not adc's are returned as they are."""
+    if not is_own(error):
+        return error
+    if isinstance(error, AdcError) and not hasattr(error, _BARE):
+        error = _with_call(error, what)
+    if full_traceback():
+        setattr(error, _BARE, False)
+        return error
+    setattr(error, _BARE, True)
+    error.__cause__, error.__suppress_context__ = None, True
+    return error.with_traceback(None)
+
+
+def public(function: Callable[P, R]) -> Callable[P, R]:
+    """A function of adc that users call: errors leave through it."""
+
+    @functools.wraps(function)
+    def adc_call(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            left = leaving(error)
+        raise left
+
+    return adc_call
+
+
+def internal(error: Exception, name: str) -> AdcError:
+    """What to raise for an exception that is a defect of adc, or that shows a limit of Python."""
+    loc = getattr(error, "adc_loc", UNKNOWN)
+    if isinstance(error, RecursionError):
+        help = "split the expression or the function, or raise sys.setrecursionlimit()"
+        return kinds.TOO_DEEP(f"{name} is nested too deeply to be compiled", loc, help=help)
+    return kinds.INTERNAL_ERROR(
+        f"adc failed to compile {name}: {type(error).__name__}: {error}",
+        loc,
+        help=f"this is a defect of adc; with {SWITCH}=1 the traceback shows where, please report it",
+    )
+
+
+def _with_call(error: AdcError, what: str) -> AdcError:
+    """``error`` with the call that the user made: as a note, or as its place if it has none."""
+    call = user_call()
+    if call == UNKNOWN or call == error.loc:
+        return error
+    traceback, cause = error.__traceback__, error.__cause__
+    if error.loc == UNKNOWN:
+        error = error.placed(call)
+    else:
+        verb = "compiled for" if isinstance(error, CompileError | DifferentiationError | InternalError) else "in"
+        error = error.noted(Note(f"{verb} this call{f' of {what}()' if what else ''}", call))
+    error.__cause__, error.__suppress_context__ = cause, True
+    return error.with_traceback(traceback)
+
+
+def user_call() -> Loc:
+    """The range of the call in the innermost frame that is not adc's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own(frame):
+        frame = frame.f_back
+    if frame is None:
+        return UNKNOWN
+    code = frame.f_code
+    for k, (line, end_line, column, end_column) in enumerate(code.co_positions()):
+        if k == frame.f_lasti // 2 and line is not None:
+            if end_line is None or column is None or end_column is None:
+                break
+            return Loc(
+                code.co_filename,
+                line,
+                _characters(code.co_filename, line, column),
+                end_line,
+                _characters(code.co_filename, end_line, end_column),
+            )
+    return Loc(code.co_filename, frame.f_lineno)
+
+
+def _is_own(frame: FrameType) -> bool:
+    name = str(frame.f_globals.get("__name__", ""))
+    return name == "adc" or name.startswith("adc.")
+
+
+def _characters(file: str, line: int, offset: int) -> int:
+    """The column in characters, where code objects count bytes."""
+    text = source_line(file, line)
+    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
