@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adc.ir import kinds
 from adc.ir.core import Loc
 from adc.ir.diagnostics import AdcError, Note
 from adc.ir.kinds import Kind
 
 
-def refuse(
-    loc: Loc, message: str, help: str = "", notes: Sequence[str | Note] = (), *, kind: Kind = kinds.UNSUPPORTED
-) -> AdcError:
+def refuse(loc: Loc, message: str, help: str = "", notes: Sequence[str | Note] = (), *, kind: Kind) -> AdcError:
     """The error to raise for the source range ``loc``; ``help`` says what to write in its place."""
     return kind(message, loc, help=help, notes=notes)

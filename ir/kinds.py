@@ -42,7 +42,6 @@ def _kind(name: str, error: type[d.AdcError], meaning: str) -> Kind:
 
 # Syntax ---------------------------------------------------------------------------------------------------------------
 
-UNSUPPORTED = _kind("unsupported", d.CompileSyntaxError, "the language has not got this")
 UNSUPPORTED_STATEMENT = _kind(
     "unsupported-statement", d.CompileSyntaxError, "a statement that the language has not got"
 )

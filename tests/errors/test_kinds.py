@@ -1,0 +1,80 @@
+"""Every refusal of the sources is of a kind of the table, and every kind of the table is used."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import adc.errors
+from adc.ir.kinds import KINDS
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = ROOT / "ir" / "kinds.py"
+SOURCES = sorted(
+    path
+    for layer in ("adc", "frontend", "passes", "backend", "ir")
+    for path in (ROOT / layer).rglob("*.py")
+    if path.relative_to(ROOT).parts[1] not in ("frontend", "passes", "backend", "ir") and path != TABLE
+)
+CLASSES = {name for name in adc.errors.__all__ if name.endswith("Error")}
+NAMES = {
+    target.id
+    for node in ast.parse(TABLE.read_text()).body
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+    for target in node.targets
+    if isinstance(target, ast.Name)
+}
+
+
+def nodes() -> Iterator[tuple[str, ast.AST]]:
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            yield f"{path}:{getattr(node, 'lineno', 0)}", node
+
+
+def test_the_table_is_read() -> None:
+    assert len(NAMES) == len(KINDS)
+    assert {name.lower().replace("_", "-") for name in NAMES} == set(KINDS)
+
+
+def test_every_refusal_says_its_kind() -> None:
+    found = 0
+    for where, node in nodes():
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
+            continue
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        if name == "refuse":
+            (kind,) = [k.value for k in node.keywords if k.arg == "kind"]
+            assert isinstance(kind, ast.Attribute), where
+            assert kind.attr == "kind" or kind.attr in NAMES, where
+            found += 1
+    assert found > 100
+
+
+def test_errors_are_made_by_their_kind() -> None:
+    """No code makes an error by its class: it would have no kind."""
+    for where, node in nodes():
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name):
+            assert node.exc.func.id not in CLASSES, where
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_kind_is_used(name: str) -> None:
+    assert any(
+        isinstance(node, ast.Attribute) and node.attr == name and ast.unparse(node.value) == "kinds"
+        for _, node in nodes()
+    ) or kind_of(name).error.default_kind == kind_of(name).name
+
+
+def kind_of(name: str):
+    return KINDS[name.lower().replace("_", "-")]
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
+def test_a_kind_is_a_built_in_too(kind) -> None:
+    bases = [cls for cls in kind.error.__mro__ if cls.__module__ == "builtins" and hasattr(builtins, cls.__name__)]
+    assert bases[0] not in (Exception, BaseException, object), f"{kind.error} is only an Exception"
