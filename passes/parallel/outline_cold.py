@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.alias import Aliasing, strip_views
+from adc.ir.alias import Aliasing
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, inline_block
 from adc.ir.types import MemRefType
 from adc.passes.parallel.cold import COLD, warm_regions
