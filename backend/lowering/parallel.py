@@ -137,6 +137,8 @@ class _Region:
         self.sources: list[str] = []  # and its values outside
         self.places: dict[str, str] = {}
         self.data = e.name()
+        # A function of few iterations in all, which does not poll, has no status to end with.
+        self.polls = e.module.effects.polls and e.func.name in e.module.effects.fallible
 
     # What the body takes from outside ---------------------------------------------------------------------------------
 
@@ -213,7 +215,7 @@ class _Region:
         types = [r.type for r in op.results]
 
         def run_block(number: str, carried: list[Operand]) -> list[Operand]:
-            if op not in inside.facts.outer:
+            if self.polls and op not in inside.facts.outer:
                 inside.poll()
             start = inside.let(f"mul nuw nsw i64 {number}, %size")
             end = inside.let(f"add nuw nsw i64 {start}, %size")
@@ -230,7 +232,7 @@ class _Region:
         range_loop(inside, first, last, "1", [], [], run_block)
         inside.branch("leave")
         inside.begin("leave")
-        if module.effects.polls:
+        if self.polls:
             self.wait_for_others(others)
         inside.do("ret void")
         data = ", ".join((*self._HEADER, *self.fields))

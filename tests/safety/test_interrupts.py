@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
 import adc
 from adc.backend.ahead.aot import Part, build
 from adc.backend.ahead.cabi import primal
@@ -84,3 +86,12 @@ def straight(u):
 def test_what_has_no_long_loop_still_cannot_fail() -> None:
     module, name = module_of(straight, "f64")
     assert name not in Effects.of(module, polls=True).fallible
+
+
+def test_parallel_loop_of_few_iterations_in_a_function_that_cannot_fail() -> None:
+    def few(x):
+        ones = np.ones(2)
+        return x * np.sum(ones * ones)
+
+    assert adc.jit_grad(few)(1.5) == 3.0
+    assert adc.grad(few)(1.5) == 2.0
