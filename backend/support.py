@@ -13,6 +13,7 @@ in it. Symbols for compiled code:
 - ``ptr adc_grow(ptr ctx, ptr p, i64 bytes)``: room for ``bytes`` with the old contents, at least doubling; p may be
   null; null (and p is still allocated) if memory cannot be had
 - ``void adc_raise(ptr ctx, i32 site, i64 a, i64 b)``: records an error; the first one of a run stays
+- ``void adc_raise_values(ptr ctx, i32 site, ptr values, i64 count)``: the same with two to 16 values
 - ``i32 adc_threads(ptr ctx)``: the number of threads for a parallel loop; ctx may be null
 
 These may be called from several threads with one context at a time. For those who run compiled code:
@@ -43,12 +44,14 @@ CONTEXT_PEAK_BYTES = 56  # the most that was allocated at once since the context
 CONTEXT_HELD_BYTES = 64  # what the arena has from the system
 CONTEXT_NEXT = 80  # ptr: the next in the pool
 CONTEXT_RECORD = 88  # ptr: what a forward sweep left for its reverse sweep
+CONTEXT_MORE = 1376  # 14 x i64: the third and further values of the error
 
 FUNCTIONS = (
     "adc_alloc",
     "adc_free",
     "adc_grow",
     "adc_raise",
+    "adc_raise_values",
     "adc_threads",
     "adc_context_new",
     "adc_context_delete",
@@ -64,6 +67,7 @@ DECLARATIONS = {
     "adc_free": "declare void @adc_free(ptr, ptr)",
     "adc_grow": "declare ptr @adc_grow(ptr, ptr, i64)",
     "adc_raise": "declare void @adc_raise(ptr, i32, i64, i64)",
+    "adc_raise_values": "declare void @adc_raise_values(ptr, i32, ptr, i64)",
     "adc_threads": "declare i32 @adc_threads(ptr)",
     "adc_context_new": "declare ptr @adc_context_new()",
     "adc_context_delete": "declare void @adc_context_delete(ptr)",
@@ -87,7 +91,7 @@ declare i64 @strtol(ptr, ptr, i32)
 declare i64 @sysconf(i32)
 
 define LINKAGE ptr @adc_context_new() {
-  %ctx = call ptr @calloc(i64 1, i64 1376)
+  %ctx = call ptr @calloc(i64 1, i64 1488)
   ret ptr %ctx
 }
 
@@ -157,6 +161,27 @@ first:
   store i64 %a, ptr %a.p
   %b.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 5
   store i64 %b, ptr %b.p
+  br label %done
+done:
+  ret void
+}
+
+define LINKAGE void @adc_raise_values(ptr %ctx, i32 %site, ptr %values, i64 %count) cold {
+entry:
+  %error.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 1
+  %old = atomicrmw xchg ptr %error.p, i32 1 acq_rel, align 4
+  %late = icmp ne i32 %old, 0
+  br i1 %late, label %done, label %first
+first:
+  %site.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 2
+  store i32 %site, ptr %site.p
+  %pair.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 4
+  call void @llvm.memcpy.p0.p0.i64(ptr %pair.p, ptr %values, i64 16, i1 false)
+  %more.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 15
+  %rest = getelementptr i64, ptr %values, i64 2
+  %left = sub i64 %count, 2
+  %bytes = shl i64 %left, 3
+  call void @llvm.memcpy.p0.p0.i64(ptr %more.p, ptr %rest, i64 %bytes, i1 false)
   br label %done
 done:
   ret void

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from adc.frontend import nests, scalars, subscripts
+from adc.frontend import nests, scalars, subscripts, texts
 from adc.frontend.convert import as_scalar, from_element, kind, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
@@ -52,10 +52,22 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
             return Static(scalars.PYTHON[symbol](a.value, b.value))
         except TypeError:
             pass
+    made = _text(symbol, a, b)
+    if made is not None:
+        return made
     if symbol == "+" and isinstance(a, Tuple) and isinstance(b, Tuple):
         return Tuple(a.items + b.items)
     _need_operands(symbol, a, b)
     return scalars.binary(symbol, a, b)
+
+
+def _text(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+    """Texts with run-time numbers in them: put together, or made by %."""
+    if symbol == "+":
+        return texts.concatenated(a, b)
+    if symbol == "%" and isinstance(a, Static) and isinstance(a.value, str):
+        return texts.percent(a.value, b)
+    return None
 
 
 def _need_operands(symbol: str, a: AbstractValue, b: AbstractValue) -> None:

@@ -125,7 +125,7 @@ def either(frame: Frame, condition: Value, then: Traced, other: Traced, names: I
         for path in (then, other):
             with insert_at(path.block):
                 build(ops.yield_, [])
-        build(ops.if_, [condition], regions=(then.block, other.block))
+        build(ops.if_, [condition], result_types=(), regions=(then.block, other.block))
         frame.env = then.env
         return
     end_with(condition, then.never, (then if then.never else other).block)
@@ -148,7 +148,7 @@ def end_with(condition: Value, holds: bool, block: Block) -> None:
     for region in (block, empty):
         with insert_at(region):
             build(ops.yield_, [])
-    build(ops.if_, [condition], regions=(block, empty) if holds else (empty, block))
+    build(ops.if_, [condition], result_types=(), regions=(block, empty) if holds else (empty, block))
 
 
 def _merge(

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend.errors import refuse
+from adc.frontend.exceptions import is_exception, make_error
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import LIBRARY, is_library
 from adc.frontend.names import external
 from adc.frontend.signature import bind, capture
 from adc.frontend.source import FunctionSource, NoSource, function_source
+from adc.frontend.texts import format_, is_format
 from adc.frontend.values import AbstractValue, Closure, Method, Static, describe_type
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -90,6 +92,13 @@ def call_value(
         return _call_closure(frame, callee, args, kwargs, call_function)
     if not isinstance(callee, Static) or not callable(callee.value):
         raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
+    if is_exception(callee.value):
+        if kwargs:
+            message = "exceptions with keywords are not supported"
+            raise refuse(current_loc(), message, "use positional arguments", kind=kinds.UNSUPPORTED_OPTION)
+        return make_error(callee.value, tuple(args))
+    if is_format(callee.value):
+        return format_(callee.value.__self__, args, kwargs)
     if is_library(callee.value):
         return LIBRARY[callee.value](frame, args, kwargs)
     _refuse_own(callee.value)

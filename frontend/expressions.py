@@ -15,6 +15,7 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.table import is_library
 from adc.frontend.names import lookup
 from adc.frontend.nests import materialise
+from adc.frontend.texts import joined
 from adc.frontend.unsupported import refuse_expression
 from adc.frontend.values import (
     AbstractValue,
@@ -357,6 +358,10 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
     return frame.tracer.call(frame, callee, args, kwargs)
 
 
+def _joined(frame: Frame, node: ast.JoinedStr) -> AbstractValue:
+    return joined(node, lambda part: evaluate(frame, part))
+
+
 def _lambda(frame: Frame, node: ast.Lambda) -> AbstractValue:
     return make_closure(frame, node, evaluate_kept)
 
@@ -374,4 +379,5 @@ _RULES: dict[type[ast.expr], Callable[[Frame, Any], AbstractValue]] = {
     ast.Subscript: _subscript,
     ast.Call: _call,
     ast.Lambda: _lambda,
+    ast.JoinedStr: _joined,
 }

@@ -141,6 +141,8 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
         raise refuse(
             current_loc(), f"{kind} '{shown}' has no attribute '{name}'", kind=kinds.UNKNOWN_ATTRIBUTE
         ) from None
+    if isinstance(owner, str):
+        return Static(value)  # the string is known, and so is what it has
     if isinstance(owner, types.ModuleType) and owner.__name__.split(".")[0] in _STABLE_MODULES:
         return Static(value)
     shown = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"

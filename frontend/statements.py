@@ -10,6 +10,7 @@ from typing import Any
 from adc.frontend import arrays, subscripts
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
+from adc.frontend.exceptions import assert_, raise_
 from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, items_of
 from adc.frontend.flow import after_loop, function_body, loop_body
 from adc.frontend.frame import Frame
@@ -220,5 +221,7 @@ _RULES: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.While: _while,
     ast.Expr: _expression,
     ast.Pass: _pass,
+    ast.Raise: raise_,
+    ast.Assert: assert_,
     ast.FunctionDef: _function,
 }

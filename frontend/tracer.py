@@ -14,13 +14,14 @@ from adc.frontend.calls import Callee, call_value, python_function
 from adc.frontend.convert import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Capture, Frame, Guard, NeedsConstant
+from adc.frontend.jumps import NEVER
 from adc.frontend.merge import arrays, describe, flatten, rebuild
 from adc.frontend.merge import types as ir_types
 from adc.frontend.roots import Phase, Root, Roots, grounded
 from adc.frontend.rules import static_of
 from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive, refuse_starred
 from adc.frontend.statements import execute_function
-from adc.frontend.values import AbstractValue, Array, Closure, Method, Scalar, Static, Tuple, describe_type
+from adc.frontend.values import NONE, AbstractValue, Array, Closure, Method, Scalar, Static, Tuple, describe_type
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import UNKNOWN, Func, Module
@@ -91,6 +92,7 @@ class Specialisation:
     captured_roots: dict[Root, Capture]
     result_roots: tuple[Roots, ...]
     written: frozenset[Root]
+    never: bool  # it does not return: it raises
 
 
 @dataclass(eq=False)
@@ -165,6 +167,7 @@ class Tracer:
             captured,
             tuple(a.roots for a in arrays(result)),
             frozenset(frame.written),
+            NEVER in frame.env,
         )
 
     def _run(self, callee: Callee, frame: Frame) -> AbstractValue:
@@ -201,6 +204,8 @@ class Tracer:
             value = frame.capture(c)
             assert isinstance(value, Array)
             passed[root] = value.roots
+        if s.never:
+            frame.env[NEVER] = NONE
         for root in s.written:
             frame.written |= passed.get(root, frozenset())
         fresh: dict[Root | None, Root] = {}

@@ -16,7 +16,6 @@ _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.GeneratorExp: ("generator expressions are not supported", "write a loop that accumulates"),
     ast.Dict: ("dicts are not supported", "pass the values as separate arguments"),
     ast.Set: ("sets are not supported", "use a tuple"),
-    ast.JoinedStr: ("f-strings are not supported", "format the text outside the compiled function"),
     ast.Starred: ("* unpacking is not supported", "write the items out"),
     ast.NamedExpr: (":= is not supported", "assign in a statement of its own"),
     ast.Await: ("await is not supported", "compile the numerical part as a plain function"),
@@ -26,8 +25,6 @@ _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Slice: ("a slice stands in brackets only", ""),
 }
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Raise: ("raise is not supported", "check the arguments outside the compiled function"),
-    ast.Assert: ("assert is not supported", "check the arguments outside the compiled function"),
     ast.Try: ("try is not supported", "handle exceptions outside the compiled function"),
     ast.TryStar: ("try is not supported", "handle exceptions outside the compiled function"),
     ast.With: ("with is not supported", "open resources outside the compiled function"),

@@ -150,6 +150,22 @@ class Method(AbstractValue):
 
 
 @dataclass(frozen=True, eq=False)
+class Text(AbstractValue):
+    """A string with run-time numbers in it: a template of ``adc.ir.raising``, and the numbers."""
+
+    template: str
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Error(AbstractValue):
+    """An instance of a built-in exception."""
+
+    cls: type[BaseException]
+    args: tuple[AbstractValue, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Unbound(AbstractValue):
     """A variable that some paths have not set. ``flag``: whether it is set, in which case it is ``value``."""
 
@@ -279,6 +295,10 @@ def describe_type(v: AbstractValue) -> str:
         return f"method {v.name}"
     if isinstance(v, Range):
         return "range"
+    if isinstance(v, Text):
+        return "str"
+    if isinstance(v, Error):
+        return v.cls.__name__
     return type(v).__name__.lower()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate import bits, wrap
 from adc.ir.opdef import OpDef
+from adc.ir.raising import MOST, places
 from adc.ir.types import MemRefType, RecordType, Type, i1, index
 
 Check = Callable[[Op], None]
@@ -70,8 +71,14 @@ def error_kind(op: Op) -> None:
     cls = getattr(builtins, name, None)
     known = name in ("ShapeError", "BoundsError") or (isinstance(cls, type) and issubclass(cls, Exception))
     require(known, f"no such exception: {name}")
-    places = message.count("{}")
-    require(places == len(op.operands) - 1, f"the message has {places} places for {len(op.operands) - 1} values")
+    own = isinstance(message, str)
+    require(own or cls is not None, f"no such exception: {name}")
+    try:
+        count = places(message)
+    except ValueError as problem:
+        raise TypeError(str(problem)) from None
+    require(count == len(op.operands) - 1, f"the message has {count} places for {len(op.operands) - 1} values")
+    require(count <= MOST, f"a message has at most {MOST} values")
     require(
         all(t.is_float or t.is_integer for t in types_of(op.operands)), "the message can show integers and floats only"
     )

@@ -83,6 +83,11 @@ def render(
     return Diagnostic("", message, loc, help, _notes(notes), source, label).render()
 
 
+def place(loc: Loc) -> list[str]:
+    """Lines that show a place: file and line, and the source."""
+    return _place(loc, None, gutter([loc]))
+
+
 def _place(loc: Loc, source: str | None, width: int) -> list[str]:
     if loc == UNKNOWN:
         return []

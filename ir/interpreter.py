@@ -14,10 +14,11 @@ from typing import Any
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.diagnostics import format_message, runtime_error
+from adc.ir.diagnostics import runtime_error
 from adc.ir.evaluate import Undefined
 from adc.ir.memory import UNDEF, InterpreterError, Memory, check, subview
 from adc.ir.opdef import OpDef
+from adc.ir.raising import exception
 from adc.ir.types import MemRefType
 
 __all__ = ["InterpreterError", "Statistics", "backward", "forward", "run", "shuffled"]
@@ -277,8 +278,7 @@ class _Interpreter:
     def _assert(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         self.defined(operands)
         if not operands[0]:
-            message = format_message(op.attrs["message"], operands[1:])
-            raise runtime_error(op.attrs["error"], message, op.loc)
+            raise exception(op.attrs["error"], op.attrs["message"], operands[1:], op.loc)
         return ()
 
     def _undef(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:

@@ -180,8 +180,8 @@ return_ = op("func.return", t.nothing, TERMINATOR)
 # A Python subscript into an extent: a negative one counts from the end; out of range raises IndexError if ``check``,
 # else it must be known to be in range.
 bound = op("adc.bound", t.bound, frozenset({Trait.TRAPS}), attrs={"check": True})
-# Raises the Python exception ``error`` with ``message`` unless the first operand holds; "{}" in the message stand for
-# the other operands, which are integers or floats.
+# Raises the Python exception ``error`` with ``message`` unless the first operand holds; the message shows the other
+# operands, which are integers or floats: see adc.ir.raising.
 ERROR = {"error": ..., "message": ...}
 assert_ = op("adc.assert", t.trap_unless, frozenset({Trait.TRAPS}), attrs=ERROR, verify=v.error_kind)
 accumulate = op("adc.accumulate", t.accumulate, READS | WRITES)  # %v, %m[...]: m[...] += v; sums commute

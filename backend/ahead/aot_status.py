@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import enum
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from adc.backend import support
 from adc.backend.llvm_text import Fragment, c_string
+from adc.ir import raising
+from adc.ir.types import Type, f64
 
 if TYPE_CHECKING:
     from adc.backend.lowering.lower_emitter import Site
@@ -36,6 +40,12 @@ class Status(enum.IntEnum):
     BAD_ARGUMENT = 5
     OVERLAP = 6
     ERROR = 7
+    ASSERTION = 8
+    ARITHMETIC = 9
+    LOOKUP = 10
+    RUNTIME = 11
+    TYPE_ERROR = 12
+    UNBOUND = 13
 
     @property
     def text(self) -> str:
@@ -51,7 +61,14 @@ _TEXTS = {
     Status.BAD_ARGUMENT: "an array has a negative extent, or elements but no address",
     Status.OVERLAP: "arrays overlap that must not",
     Status.ERROR: "another error; the message says which",
+    Status.ASSERTION: "an assertion does not hold",
+    Status.ARITHMETIC: "an arithmetic error, an overflow for instance",
+    Status.LOOKUP: "a key or another thing looked for is not there",
+    Status.RUNTIME: "a run-time error that the program raises",
+    Status.TYPE_ERROR: "a value has the wrong type",
+    Status.UNBOUND: "a variable is read that has no value",
 }
+# By the names of classes; that of an exception is the status of the first of its bases here.
 _ERRORS = {
     "IndexError": Status.INDEX_ERROR,
     "BoundsError": Status.INDEX_ERROR,
@@ -59,7 +76,19 @@ _ERRORS = {
     "ShapeError": Status.VALUE_ERROR,
     "ZeroDivisionError": Status.ZERO_DIVISION,
     "MemoryError": Status.NO_MEMORY,
+    "AssertionError": Status.ASSERTION,
+    "ArithmeticError": Status.ARITHMETIC,
+    "LookupError": Status.LOOKUP,
+    "RuntimeError": Status.RUNTIME,
+    "TypeError": Status.TYPE_ERROR,
+    "UnboundLocalError": Status.UNBOUND,
 }
+
+
+def _status(error: str) -> Status:
+    cls = getattr(builtins, error, None)
+    names = [error] if cls is None else [base.__name__ for base in cls.__mro__]
+    return next((_ERRORS[name] for name in names if name in _ERRORS), Status.ERROR)
 
 
 _SHARED = f"""
@@ -119,23 +148,31 @@ define ptr @"{prefix}_strerror"(i32 %status) {{
 def failure_ir(sites: Sequence[Site]) -> Fragment:
     """``adc_aot_fail(ctx)``: makes the message of the error record, gives the context back, returns the status."""
     texts, rows = [], []
+    patterns: dict[tuple[str, ...], int] = {(): 0}  # the kinds of the operands
     for number, site in enumerate(sites):
         texts.append(c_string(f"@adc_aot_site{number}", _format(site)))
-        kinds = sum(1 << k for k, t in enumerate(site.operand_types[:2]) if t.is_float)
-        status = _ERRORS.get(site.error, Status.ERROR).value
+        kinds = patterns.setdefault(tuple(map(_kind, site.operand_types)), len(patterns))
+        status = _status(site.error).value
         rows.append(f"{{ i32, i32, ptr }} {{ i32 {status}, i32 {kinds}, ptr @adc_aot_site{number} }}")
     texts.append(c_string("@adc_aot_no_memory", "memory for temporaries cannot be had"))
     rows = rows or ["{ i32, i32, ptr } zeroinitializer"]
     table = f"@adc_aot_sites = private unnamed_addr constant [{len(rows)} x {{ i32, i32, ptr }}] [{', '.join(rows)}]"
     cases, blocks = [], []
-    for kinds in range(4):
-        types = ["double" if kinds >> k & 1 else "i64" for k in range(2)]
-        values = [f"%{v}.f" if t == "double" else f"%{v}" for v, t in zip("ab", types, strict=True)]
-        arguments = ", ".join(f"{t} {v}" for t, v in zip(types, values, strict=True))
+    for pattern, kinds in patterns.items():
         cases.append(f"i32 {kinds}, label %case{kinds}")
-        blocks.append(f"""case{kinds}:
-  %n{kinds} = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @adc_aot_text, i64 {MESSAGE_BYTES}, ptr %text, {arguments})
-  br label %said""")
+        lines, arguments = [f"case{kinds}:"], ""
+        for k, kind in enumerate(pattern):
+            offset = support.CONTEXT_A + 8 * k if k < 2 else support.CONTEXT_MORE + 8 * (k - 2)
+            value = f"%v{kinds}.{k}"
+            lines.append(f"  {value}.p = getelementptr i8, ptr %ctx, i64 {offset}")
+            lines.append(f"  {value} = load {kind}, ptr {value}.p")
+            if kind == "float":  # variadic functions take doubles
+                lines.append(f"  {value}.d = fpext float {value} to double")
+                kind, value = "double", f"{value}.d"
+            arguments += f", {kind} {value}"
+        say = f"@snprintf(ptr @adc_aot_text, i64 {MESSAGE_BYTES}, ptr %text{arguments})"
+        lines += [f"  %n{kinds} = call i32 (ptr, i64, ptr, ...) {say}", "  br label %said"]
+        blocks.append("\n".join(lines))
     text = f"""
 {"".join(texts)}{table}
 define internal i32 @adc_aot_fail(ptr %ctx) cold noinline {{
@@ -143,14 +180,10 @@ define internal i32 @adc_aot_fail(ptr %ctx) cold noinline {{
   %error = load i32, ptr %error.p
   %site.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_SITE}
   %site = load i32, ptr %site.p
-  %a.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_A}
-  %a = load i64, ptr %a.p
-  %b.p = getelementptr i8, ptr %ctx, i64 {support.CONTEXT_B}
-  %b = load i64, ptr %b.p
-  call void @adc_context_give(ptr %ctx)
   %recorded = icmp ne i32 %error, 0
   br i1 %recorded, label %look, label %none
 none:
+  call void @adc_context_give(ptr %ctx)
   call void @adc_aot_say(ptr @adc_aot_no_memory)
   ret i32 {Status.NO_MEMORY.value}
 look:
@@ -160,22 +193,50 @@ look:
   %kinds = load i32, ptr %kinds.p
   %text.p = getelementptr i8, ptr %row, i64 8
   %text = load ptr, ptr %text.p
-  %a.f = bitcast i64 %a to double
-  %b.f = bitcast i64 %b to double
   switch i32 %kinds, label %case0 [ {" ".join(cases)} ]
 {chr(10).join(blocks)}
 said:
+  call void @adc_context_give(ptr %ctx)
   ret i32 %status
 }}
 """
     return Fragment(text, {**SNPRINTF, **SAY, **_TEXT, **_POOL})
 
 
+def _kind(t: Type) -> str:
+    return "i64" if not t.is_float else "double" if t == f64 else "float"
+
+
 def _format(site: Site) -> str:
     """The message as a format of printf: place, error, and the operands in it."""
-    pieces = site.message.split("{}")
-    shown = ["%.17g" if t.is_float else "%lld" for t in site.operand_types[:2]]
-    shown += ["{}"] * (len(pieces) - 1 - len(shown))
-    message = "".join(p.replace("%", "%%") + s for p, s in zip(pieces, [*shown[: len(pieces) - 1], ""], strict=True))
+    shown = iter(["%.17g" if t.is_float else "%lld" for t in site.operand_types])
+    if isinstance(site.message, str):
+        pieces = site.message.split("{}")
+        message = "".join(p.replace("%", "%%") + next(shown, "") for p in pieces)
+    else:
+        arguments = [_printf(template, shown) for template in site.message]
+        message = arguments[0] if len(arguments) == 1 else ", ".join(arguments)
     place = f"{site.loc.file}:{site.loc.line}:{site.loc.column + 1}: ".replace("%", "%%") if site.loc.line else ""
-    return f"{place}{site.error}: {message}"
+    return f"{place}{site.error}: {message}" if message else f"{place}{site.error}"
+
+
+def _printf(template: str, shown: Iterator[str]) -> str:
+    """A template for printf, which has the plain forms of numbers and the commonest formats of Python."""
+    text = ""
+    for literal, field, spec, conversion in raising.pieces(template):
+        text += literal.replace("%", "%%")
+        if field == "None":
+            text += "None"
+        elif field is not None:
+            plain = next(shown)
+            known = _SPEC.fullmatch(spec) if conversion in (None, "%") else None
+            if known is None or (known[2] == "d") != (plain == "%lld"):
+                text += plain
+                for _ in range(raising.places((spec,)) if "{" in spec else 0):
+                    next(shown)
+            else:
+                text += f"%{known[1]}{'lld' if known[2] == 'd' else known[2]}"
+    return text
+
+
+_SPEC = re.compile(r"([+ 0]*\d*(?:\.\d+)?)([defgEG])")

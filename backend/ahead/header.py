@@ -70,7 +70,7 @@ def _overview(built: Built, source: str, output: str) -> list[str]:
 def _statuses() -> str:
     lines = ["#ifndef ADC_STATUS", "#define ADC_STATUS", "enum adc_status {"]
     for status in Status:
-        comma = "," if status is not Status.ERROR else ""
+        comma = "," if status is not list(Status)[-1] else ""
         lines.append(f"    ADC_{status.name} = {status.value}{comma} /* {status.text} */")
     return "\n".join([*lines, "};", "#endif", ""])
 

@@ -43,13 +43,13 @@ from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.llvm_text import Fragment
 from adc.backend.lowering.lower_effects import Effects
 from adc.ir.core import Module
-from adc.ir.diagnostics import format_message, runtime_error
+from adc.ir.raising import exception
 from adc.ir.types import Type, f64, i1
 
 if TYPE_CHECKING:
     from adc.backend.lowering.lower_emitter import Site
 
-ErrorCallback = Callable[[int, int, int], BaseException]
+ErrorCallback = Callable[[int, int, int, int], BaseException]
 
 
 def stub_ir(signature: Signature, symbol: str) -> Fragment:
@@ -125,10 +125,12 @@ def _fetched_objects(source: Fetched) -> list[object]:
 def errors_of(sites: Sequence[Site]) -> ErrorCallback:
     """The callback that makes the exceptions for a lowered module's error sites."""
 
-    def make(site: int, a: int, b: int) -> Exception:
+    def make(site: int, a: int, b: int, more: int = 0) -> BaseException:
         what = sites[site]
-        values = [_operand(bits, t) for bits, t in zip((a, b), what.operand_types, strict=False)]
-        return runtime_error(what.error, format_message(what.message, values), what.loc)
+        count = max(0, len(what.operand_types) - 2)
+        bits = [a, b, *(ctypes.c_int64 * count).from_address(more)] if count else [a, b]
+        values = [_operand(pattern, t) for pattern, t in zip(bits, what.operand_types, strict=False)]
+        return exception(what.error, what.message, values, what.loc)
 
     return make
 
@@ -136,8 +138,9 @@ def errors_of(sites: Sequence[Site]) -> ErrorCallback:
 def _operand(bits: int, t: Type) -> object:
     """What a 64-bit pattern says as a value of type ``t``."""
     if t.is_float:
-        return struct.unpack("<d", struct.pack("<q", bits))[0]
-    return bool(bits) if t == i1 else bits
+        raw = struct.pack("<q", bits)
+        return struct.unpack("<d", raw)[0] if t == f64 else struct.unpack("<f", raw[:4])[0]
+    return bool(bits & 1) if t == i1 else bits
 
 
 class State:
@@ -150,11 +153,12 @@ class State:
         self._error = error
         self.keep = keep
 
-    def error(self, site: int, a: int, b: int) -> None:
-        """Raise what the error record says; ``site`` is -1 if nothing was recorded."""
+    def error(self, site: int, a: int, b: int, more: int) -> None:
+        """Raise what the error record says; ``site`` is -1 if nothing was recorded. ``more`` is the address of further
+        values."""
         if site < 0:
             raise MemoryError("compiled code could not get memory")
-        raise self._error(site, a, b)
+        raise self._error(site, a, b, more)
 
     @staticmethod
     def view(array: npt.NDArray[Any], address: int, *layout: int) -> npt.NDArray[Any]:

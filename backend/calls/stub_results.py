@@ -56,11 +56,16 @@ class Results:
         site = w.let(f"select i1 {recorded}, i32 {site}, i32 -1")
         a = w.field(w.context, support.CONTEXT_A, "i64")
         b = w.field(w.context, support.CONTEXT_B, "i64")
-        w.call_void("adc_context_give", f"ptr {w.context}")
+        more = w.let(f"ptrtoint ptr {w.offset(w.context, support.CONTEXT_MORE)} to i64")
         # The handler of a signal may have raised: then that is the error.
-        w.require(w.let(f"icmp eq ptr {w.call('PyErr_Occurred')}, null"), "fail", rare=False)
-        answer = w.call_method("error", "iLL", f"i32 {site}", f"i64 {a}", f"i64 {b}")
+        told, tell = w.label("told"), w.label("tell")
+        w.branch_if(w.let(f"icmp eq ptr {w.call('PyErr_Occurred')}, null"), tell, told)
+        w.begin(tell)
+        answer = w.call_method("error", "iLLL", f"i32 {site}", f"i64 {a}", f"i64 {b}", f"i64 {more}")
         w.call_void("Py_DecRef", f"ptr {answer}")
+        w.branch(told)
+        w.begin(told)
+        w.call_void("adc_context_give", f"ptr {w.context}")
         w.branch("fail")
 
     def _count_shadows(self, output: Output) -> None:

@@ -167,7 +167,6 @@ def bound(e: FunctionEmitter, op: Op) -> None:
 
 def assert_(e: FunctionEmitter, op: Op) -> None:
     condition, *values = op.operands
-    values = values[:2]
     site = Site(op.attrs["error"], op.attrs["message"], op.loc, tuple(v.type for v in values))
     e.trap_unless(e.scalar(condition), site, [_bits(e, e.scalar(v), v.type) for v in values])
 

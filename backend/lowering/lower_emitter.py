@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from adc.backend import support
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.opdef import OpDef
+from adc.ir.raising import Message
 from adc.ir.types import MemRefType, Type
 
 if TYPE_CHECKING:
@@ -30,10 +32,10 @@ POLL = "nounwind cold memory(argmem: readwrite, inaccessiblemem: readwrite)"
 
 @dataclass(frozen=True)
 class Site:
-    """A place where a run can end with an error: what is raised there. Each "{}" of ``message`` is one operand."""
+    """A place where a run can end with an error: what is raised, and about what operands (see ``adc.ir.raising``)."""
 
     error: str
-    message: str
+    message: Message
     loc: Loc
     operand_types: tuple[Type, ...] = ()
 
@@ -286,7 +288,7 @@ class FunctionEmitter:
         return f", !prof {number}"
 
     def trap_unless(self, condition: str, site: Site, operands: Sequence[str] = ()) -> None:
-        """Record an error and leave the function unless ``condition`` (i1) holds; ``operands`` are up to two i64."""
+        """Record an error and leave the function unless ``condition`` (i1) holds; ``operands`` are i64."""
         if condition == "true":
             return
         module = self.module
@@ -294,13 +296,24 @@ class FunctionEmitter:
         good, bad, number = self.new_label(), self.new_label(), module.site(site)
         fail = self.fail_label()
         self.branch_if(condition, good, bad, self.likely(True))
-        a, b = (*operands, "0", "0")[:2]
-        self.cold += [
-            f"{bad}:",
-            f"  call void @adc_raise(ptr %ctx, i32 {number}, i64 {a}, i64 {b}){self.dbg}",
-            f"  br label %{fail}{self.dbg}",
-        ]
+        self.cold.append(f"{bad}:")
+        if len(operands) <= 2:
+            a, b = (*operands, "0", "0")[:2]
+            self.cold.append(f"  call void @adc_raise(ptr %ctx, i32 {number}, i64 {a}, i64 {b}){self.dbg}")
+        else:
+            self._raise_values(number, operands)
+        self.cold.append(f"  br label %{fail}{self.dbg}")
         self.begin(good)
+
+    def _raise_values(self, site: int, operands: Sequence[str]) -> None:
+        self.module.declare("adc_raise_values", support.DECLARATIONS["adc_raise_values"] + " nounwind cold")
+        values = self.stack(f"[{len(operands)} x i64]", 8)
+        for k, operand in enumerate(operands):
+            slot = self.name()
+            self.cold.append(f"  {slot} = getelementptr i64, ptr {values}, i64 {k}{self.dbg}")
+            self.cold.append(f"  store i64 {operand}, ptr {slot}{self.dbg}")
+        arguments = f"ptr %ctx, i32 {site}, ptr {values}, i64 {len(operands)}"
+        self.cold.append(f"  call void @adc_raise_values({arguments}){self.dbg}")
 
     def fail_if(self, condition: str) -> None:
         """Leave the function with an error that was recorded already."""

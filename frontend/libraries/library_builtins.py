@@ -17,6 +17,7 @@ from adc.frontend.loops import make_range
 from adc.frontend.marker import prange
 from adc.frontend.merge import Clash, coerce, describe, join
 from adc.frontend.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of
+from adc.frontend.texts import shown
 from adc.frontend.values import (
     AbstractValue,
     Array,
@@ -249,6 +250,8 @@ TABLE: dict[Any, Rule] = {
     divmod: positional("divmod", 2, _divmod),
     sum: positional("sum", range(1, 3), _sum),
     type: positional("type", 1, _type),
+    str: positional("str", range(2), shown("s")),
+    repr: positional("repr", 1, shown("r")),
     isinstance: positional("isinstance", 2, _isinstance),
     tuple: positional("tuple", range(2), _tuple),
 }

@@ -57,7 +57,7 @@ def stub_for(
         library.__getitem__,
         library,
         miss=miss or (lambda *args: ("miss", args)),
-        error=error or (lambda site, a, b: ArithmeticError(site, a, b)),
+        error=error or (lambda site, a, b, more: ArithmeticError(site, a, b)),
     )
 
 

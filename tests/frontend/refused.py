@@ -4,7 +4,7 @@ Parameters tell the argument types by their names: x y z float, n m k int, f32 f
 i32 a vector of int32, flag a bool, t a tuple of two floats.
 """
 
-# ruff: noqa: F821, F841, F401, PERF
+# ruff: noqa: F821, F841, F401, PERF, PLE0704
 
 import math
 
@@ -29,10 +29,6 @@ def dictionary(x):
     return {"a": x}["a"]  # error: dicts are not supported | {"a": x}
 
 
-def text(x):
-    return f"{x}"  # error: f-strings are not supported | f"{x}"
-
-
 def breaking(n):
     for i in prange(n):
         if i > 3:
@@ -46,15 +42,32 @@ def returning(n):
                 return  # error: return out of a parallel loop is not possible | return
 
 
-def raising(x):
+def raising_again(x):
     if x < 0:
-        raise ValueError("negative")  # error: raise is not supported | raise ValueError("negative")
+        raise  # error: there is no exception to raise again | raise
     return x
 
 
-def asserting(x):
-    assert x > 0  # error: assert is not supported | assert x > 0
+def raising_from(x):
+    if x < 0:
+        raise ValueError("negative") from KeyError()  # error: with a cause is not supported | KeyError()
     return x
+
+
+def raising_a_number(x):
+    if x < 0:
+        raise x  # error: exceptions must derive from BaseException, not float | x
+    return x
+
+
+def raising_to_leave(x):
+    if x < 0:
+        raise SystemExit(1)  # error: exceptions of class SystemExit cannot be raised | SystemExit(1)
+    return x
+
+
+def showing_an_array(u):
+    raise ValueError(f"{u}")  # error: f64 array of rank 1 cannot be shown in a text | f"{u}"
 
 
 def with_file(x):

@@ -1,0 +1,102 @@
+"""Exceptions that compiled code raises: their messages as templates, filled in when they are raised.
+
+``adc.assert`` has its message in one of two forms. A string is one of adc's own, with ``{}`` for each value; the place
+is added to it. A tuple of strings are the arguments of an exception that the program raises, each a template in the
+grammar of ``str.format``: ``{T}``, ``{T!r:>8}`` stand for a value of Python type T, formatted so; ``{T!%:5.2f}`` for
+``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None.
+"""
+
+from __future__ import annotations
+
+import builtins
+import string
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from adc.ir.core import UNKNOWN, Loc
+from adc.ir.diagnostics import format_message, place, runtime_error
+
+Message = str | tuple[str, ...]
+MOST = 16  # values in one message
+TYPES: dict[str, Any] = {
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "float64": np.float64,
+    "float32": np.float32,
+    "int64": np.int64,
+    "int32": np.int32,
+    "bool_": np.bool_,
+}
+_CONVERSIONS: dict[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
+Piece = tuple[str, str | None, str, str | None]  # literal text, then a hole: type, format, conversion
+
+
+def pieces(template: str) -> Iterator[Piece]:
+    """A template taken apart. Raises ``ValueError`` for what is none."""
+    for literal, field, spec, conversion in string.Formatter().parse(template):
+        if field is not None and field not in TYPES and not (field == "None" and conversion == "v"):
+            raise ValueError(f"no type {field!r} in a message")
+        yield literal, field, spec or "", conversion
+
+
+def escape(text: str) -> str:
+    """Plain text as a template."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def places(message: Message) -> int:
+    """How many values a message shows. Raises ``ValueError`` for templates that are none."""
+    if isinstance(message, str):
+        return message.count("{}")
+    return sum(map(_holes, message))
+
+
+def _holes(template: str) -> int:
+    return sum(
+        (field != "None") + (_holes(spec) if "{" in spec else 0)
+        for _, field, spec, _ in pieces(template)
+        if field is not None
+    )
+
+
+def exception(error: str, message: Message, values: Sequence[object], loc: Loc = UNKNOWN) -> BaseException:
+    """The exception for ``adc.assert``: of class ``error``, about ``values``, from the source range ``loc``."""
+    if isinstance(message, str):
+        return runtime_error(error, format_message(message, values), loc)
+    rest = iter(values)
+    made: BaseException
+    try:
+        made = getattr(builtins, error)(*(_argument(template, rest) for template in message))
+    except Exception as problem:  # what Python raises in its stead, for instance for a wrong format
+        made = problem.with_traceback(None)
+        made.__context__ = None
+    if loc != UNKNOWN:
+        made.add_note("\n".join(place(loc)))
+    return made
+
+
+def _argument(template: str, values: Iterator[object]) -> object:
+    only = list(pieces(template))
+    if len(only) == 1 and only[0][0] == "" and only[0][3] == "v":
+        field = only[0][1]
+        return None if field in (None, "None") else TYPES[field](next(values))
+    return _text(template, values)
+
+
+def _text(template: str, values: Iterator[object]) -> str:
+    shown = []
+    for literal, field, spec, conversion in pieces(template):
+        shown.append(literal)
+        if field is None:
+            continue
+        value = TYPES[field](next(values))
+        if conversion == "%":
+            shown.append(f"%{spec}" % value)
+            continue
+        if conversion:
+            value = _CONVERSIONS[conversion](value)
+        shown.append(format(value, _text(spec, values) if "{" in spec else spec))
+    return "".join(shown)
