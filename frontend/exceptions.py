@@ -13,7 +13,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.jumps import NEVER
 from adc.frontend.texts import template_of
 from adc.frontend.values import NONE, AbstractValue, Error, Scalar, Static, describe_type
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, current_loc
 from adc.ir.raising import MOST
@@ -24,17 +24,23 @@ def raise_(frame: Frame, statement: ast.Raise) -> None:
     """``raise E``, ``raise E(...)``, ``raise E(...) from None``."""
     if statement.exc is None:
         raise refuse(
-            frame.loc(statement), "there is no exception to raise again", "name it: raise ValueError(...), for instance"
+            frame.loc(statement),
+            "there is no exception to raise again",
+            "name it: raise ValueError(...), for instance",
+            kind=kinds.UNSUPPORTED_STATEMENT,
         )
     value = evaluate(frame, statement.exc)
     if statement.cause is not None and not _is_none(statement.cause):
-        raise refuse(frame.loc(statement.cause), "an exception with a cause is not supported", "leave 'from ...' out")
+        message = "an exception with a cause is not supported"
+        kind = kinds.UNSUPPORTED_STATEMENT
+        raise refuse(frame.loc(statement.cause), message, "leave 'from ...' out", kind=kind)
     error = as_error(value)
     if error is None:
         raise refuse(
             frame.loc(statement.exc),
             f"exceptions must derive from BaseException, not {describe_type(value)}",
             "raise a built-in exception such as ValueError",
+            kind=kinds.WRONG_TYPE,
         )
     emit(frame, error)
 
@@ -82,6 +88,7 @@ def make_error(cls: type[BaseException], args: tuple[AbstractValue, ...]) -> Err
             current_loc(),
             f"exceptions of class {cls.__name__} cannot be raised in compiled code",
             "raise a built-in exception such as ValueError or RuntimeError",
+            kind=kinds.UNSUPPORTED_VALUE,
         )
     if issubclass(cls, BaseExceptionGroup):
         raise refuse(current_loc(), "groups of exceptions are not supported", "raise one exception")

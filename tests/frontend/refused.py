@@ -4,7 +4,7 @@ Parameters tell the argument types by their names: x y z float, n m k int, f32 f
 i32 a vector of int32, flag a bool, t a tuple of two floats.
 """
 
-# ruff: noqa: F821, F841, F401, PERF, PLE0704
+# ruff: noqa: F821, F841, F401, PLE0704, PERF
 
 import math
 
