@@ -58,6 +58,6 @@ def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool) -> 
     return optimize(lowered.text(), lowered.target)
 
 
-def _error(name: str, make: stub.ErrorCallback, site: int, a: int, b: int, more: int) -> BaseException:
+def _error(name: str, make: stub.ErrorCallback, site: int, a: int, b: int, more: int) -> Exception:
     """The exception for an error record of compiled code."""
     return leaving(make(site, a, b, more), name)

@@ -91,16 +91,17 @@ def make_error(cls: type[BaseException], args: tuple[AbstractValue, ...]) -> Err
             kind=kinds.UNSUPPORTED_VALUE,
         )
     if issubclass(cls, BaseExceptionGroup):
-        raise refuse(current_loc(), "groups of exceptions are not supported", "raise one exception")
+        raise refuse(current_loc(), "groups of exceptions are not supported", "raise one", kind=kinds.UNSUPPORTED_VALUE)
     return Error(cls, args)
 
 
 def emit(frame: Frame, error: Error) -> None:
     """Raise it at the insertion point, where control ends."""
     values: list[Scalar] = []
-    message = tuple(template_of(a, values) for a in error.args)
+    arguments = tuple(template_of(a, values) for a in error.args)
     if len(values) > MOST:
-        raise refuse(current_loc(), f"a message with more than {MOST} run-time values is not supported", "show fewer")
-    attrs = {"error": error.cls.__name__, "message": message}
+        message = f"a message with more than {MOST} run-time values is not supported"
+        raise refuse(current_loc(), message, "show fewer", kind=kinds.UNSUPPORTED_OPTION)
+    attrs = {"error": error.cls.__name__, "message": arguments}
     build(ops.assert_, [const(False, i1), *(v.value for v in values)], attrs)
     frame.env[NEVER] = NONE

@@ -62,12 +62,12 @@ def _holes(template: str) -> int:
     )
 
 
-def exception(error: str, message: Message, values: Sequence[object], loc: Loc = UNKNOWN) -> BaseException:
+def exception(error: str, message: Message, values: Sequence[object], loc: Loc = UNKNOWN) -> Exception:
     """The exception for ``adc.assert``: of class ``error``, about ``values``, from the source range ``loc``."""
     if isinstance(message, str):
         return runtime_error(error, format_message(message, values), loc)
     rest = iter(values)
-    made: BaseException
+    made: Exception
     try:
         made = getattr(builtins, error)(*(_argument(template, rest) for template in message))
     except Exception as problem:  # what Python raises in its stead, for instance for a wrong format

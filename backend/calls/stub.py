@@ -49,7 +49,7 @@ from adc.ir.types import Type, f64, i1
 if TYPE_CHECKING:
     from adc.backend.lowering.lower_emitter import Site
 
-ErrorCallback = Callable[[int, int, int, int], BaseException]
+ErrorCallback = Callable[[int, int, int, int], Exception]
 
 
 def stub_ir(signature: Signature, symbol: str) -> Fragment:
@@ -125,7 +125,7 @@ def _fetched_objects(source: Fetched) -> list[object]:
 def errors_of(sites: Sequence[Site]) -> ErrorCallback:
     """The callback that makes the exceptions for a lowered module's error sites."""
 
-    def make(site: int, a: int, b: int, more: int = 0) -> BaseException:
+    def make(site: int, a: int, b: int, more: int = 0) -> Exception:
         what = sites[site]
         count = max(0, len(what.operand_types) - 2)
         bits = [a, b, *(ctypes.c_int64 * count).from_address(more)] if count else [a, b]

@@ -465,7 +465,7 @@ raise:
 def test_an_error_is_raised_by_the_callback() -> None:
     seen: list[tuple[int, int, int]] = []
 
-    def error(site: int, a: int, b: int, more: int) -> BaseException:
+    def error(site: int, a: int, b: int, more: int) -> Exception:
         seen.append((site, a, b))
         return IndexError(f"site {site}")
 
