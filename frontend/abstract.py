@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from adc.frontend.forms import TUPLE, Form, form_of, items_of
 from adc.ir.types import IntType, MemRefType, Type, f32, f64, i1, i32, i64, index
 
 Layout = Literal["C", "inner", "any"]
@@ -56,12 +57,18 @@ class Array(Abstract):
 
 @dataclass(frozen=True)
 class Tuple(Abstract):
-    """A tuple, item by item."""
+    """A tuple, item by item; or another container, which ``form`` says."""
 
     items: tuple[Abstract, ...]
+    form: Form = TUPLE
 
     def __str__(self) -> str:
-        return f"tuple({', '.join(map(str, self.items))})"
+        if self.form.again:
+            return f"the same {self.form}"
+        if self.form.kind in ("tuple", "list"):
+            return f"{self.form}({', '.join(map(str, self.items))})"
+        names = (f"{n!r}: " if self.form.kind == "dict" else f"{n}=" for n in self.form.names)
+        return f"{self.form}({', '.join(n + str(i) for n, i in zip(names, self.items, strict=True))})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,11 +129,12 @@ def numpy_dtype(t: Type) -> np.dtype[Any]:
     return _NUMPY[t]
 
 
-def abstract_of(value: Any) -> Abstract:
+def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
     """The abstract type of a run-time value.
 
-    Raises ``TypeError`` for arrays of a dtype that adc does not have. Objects that are not numbers, arrays or tuples
-    are ``Static``.
+    Raises ``TypeError`` for arrays of a dtype that adc does not have, and for containers that cannot be taken apart.
+    Objects that are not numbers, arrays or containers are ``Static``. Mutable ones are numbered, in ``seen`` by their
+    ``id``, as they come.
     """
     if isinstance(value, bool):
         return Scalar(i1)
@@ -142,9 +150,16 @@ def abstract_of(value: Any) -> Abstract:
         return Scalar(f64)
     if isinstance(value, np.ndarray):
         return _abstract_array(value)
-    if type(value) is tuple:
-        return Tuple(tuple(abstract_of(item) for item in value))
-    return Static(value)
+    form = form_of(value)
+    if form is None:
+        return Static(value)
+    seen = {} if seen is None else seen
+    if form.mutable:
+        if id(value) in seen:
+            return Tuple((), Form(form.kind, form.cls, (), seen[id(value)], again=True))
+        seen[id(value)] = len(seen)
+        form = form.numbered(seen[id(value)])
+    return Tuple(tuple(abstract_of(item, seen) for item in items_of(value, form)), form)
 
 
 _SUPPORTED = "supported are float64, float32, int64, int32 and bool"

@@ -16,6 +16,7 @@ from adc.frontend.roots import protection
 from adc.frontend.values import (
     AbstractValue,
     Array,
+    Compound,
     Dim,
     Lazy,
     Poison,
@@ -117,8 +118,8 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
                 kind=kinds.UNSUPPORTED_INDEXING,
             )
         return materialise(frame, v)
-    if isinstance(v, Tuple):
-        return Tuple(tuple(settled(frame, item) for item in v.items))
+    if isinstance(v, Compound):
+        return v.of(settled(frame, item) for item in v.items)
     assert not isinstance(v, Unbound | Poison)
     return v
 

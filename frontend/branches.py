@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from adc.frontend import abstract
+from adc.frontend import abstract, heap
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.joining import identical, join_values, same_objects
 from adc.frontend.jumps import JUMPS, NEVER, RETURN, gone, hint
 from adc.frontend.merge import (
     Clash,
@@ -17,14 +18,13 @@ from adc.frontend.merge import (
     coerce,
     describe,
     flatten,
-    join,
     rebuild,
     types,
     unset,
 )
 from adc.frontend.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.scalars import logical_not
-from adc.frontend.values import AbstractValue, Array, Poison, Scalar, Static
+from adc.frontend.values import GONE, AbstractValue, Poison, Static
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at
@@ -34,9 +34,6 @@ from adc.ir.diagnostics import Note
 Path = Callable[[], AbstractValue | None]
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
 RESULT = "<result>"
-GONE = Poison(
-    "a path that has left the function", kind=kinds.UNBOUND_VARIABLE
-)  # in place of a variable's value on such a path
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +43,7 @@ class Traced:
     block: Block
     result: AbstractValue | None
     env: dict[str, AbstractValue]
+    mutates: bool = False  # whether it changes what objects hold that were there before
 
     @property
     def gone(self) -> bool:
@@ -60,7 +58,7 @@ class Traced:
     @property
     def pure(self) -> bool:
         """Whether to run this code does no harm where it is not needed."""
-        return all(op.opdef.pure for op in self.block.ops)
+        return not self.mutates and all(op.opdef.pure for op in self.block.ops)
 
     def splice(self) -> None:
         """Move the code to the insertion point."""
@@ -77,7 +75,7 @@ def trace(frame: Frame, path: Path) -> Traced:
     try:
         with insert_at(block):
             result = path()
-        return Traced(block, result, frame.env)
+        return Traced(block, result, frame.env, heap.changed(before, frame.env) != [])
     finally:
         frame.env = before
 
@@ -101,6 +99,7 @@ def merge(
             pairs[name] = then.env.get(name), other.env.get(name)
     if then.result is not None or other.result is not None:
         pairs[RESULT] = then.result, other.result
+    same_objects(frame, then.env, other.env, pairs)
     merged = _merge(frame, condition, (then.block, other.block), pairs)
     result = merged.pop(RESULT, None)
     for value in (result, merged.get(RETURN)):
@@ -162,7 +161,7 @@ def _merge(
     for name, (a, b) in pairs.items():
         if a is None and b is None:
             continue
-        if a is not None and b is not None and _identical(a, b):
+        if a is not None and b is not None and identical(a, b):
             done[name] = a
             continue
         if GONE in (a, b):
@@ -192,18 +191,6 @@ def _merge(
     return done
 
 
-def _identical(a: AbstractValue, b: AbstractValue) -> bool:
-    if a is b:
-        return True
-    if isinstance(a, Scalar) and isinstance(b, Scalar):
-        return a.value is b.value and a.weak == b.weak
-    if isinstance(a, Array) and isinstance(b, Array):
-        return a.memref is b.memref
-    if isinstance(a, Static) and isinstance(b, Static):
-        return abstract.Static(a.value) == abstract.Static(b.value)
-    return False
-
-
 def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | None) -> abstract.Abstract | Poison:
     for value in (a, b):
         if isinstance(value, Poison):
@@ -214,9 +201,9 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
         spec = describe(value)
         return spec if isinstance(spec, Maybe) else Maybe(spec)
     try:
-        return join(describe(a), describe(b))
+        return join_values(a, b)
     except Clash as clash:
-        shown = "the value" if name in (RESULT, RETURN) else f"'{name}'"
+        shown = "the value" if name in (RESULT, RETURN) else heap.shown(frame, name)
         notes = [Note("assigned here", frame.assigned_at[name])] if name in frame.assigned_at else []
         return Poison(
             clash_message(shown, a, b, clash),
@@ -239,8 +226,9 @@ def _close(
                 value = unset(spec) if isinstance(spec, Maybe) else unset(spec).value
             elif value is None:
                 value = unset(spec)
+            value = coerce(value, spec)
             roots |= {f"{name}#{k}": a.roots for k, a in enumerate(arrays(value))}
-            yields += flatten(coerce(value, spec))
+            yields += flatten(value)
         build(ops.yield_, yields)
     return roots
 

@@ -11,7 +11,8 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from adc.frontend import abstract
+from adc.frontend import abstract, heap
+from adc.frontend.carried_objects import carried_arrays, made_in, settle_objects, widened_contents
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.jumps import OUT, hint
@@ -29,7 +30,7 @@ from adc.frontend.merge import (
     widen,
 )
 from adc.frontend.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
-from adc.frontend.values import AbstractValue, Array, Poison, Unbound, describe_type
+from adc.frontend.values import AbstractValue, Array, Contents, Poison, Ref, Unbound, describe_type
 from adc.ir import kinds
 from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
@@ -55,6 +56,8 @@ class Carry:
     unknown: set[str] = field(default_factory=set)  # of those that only some iterations assign: no type yet
     attempts: int = 0
     order: int = 0
+    head: dict[str, AbstractValue] = field(default_factory=dict)  # the variables at the head of an iteration
+    chosen: dict[str, Ref] = field(default_factory=dict)  # what is one object before the loop and others later
 
     def __post_init__(self) -> None:
         frame, live = self.frame, self.frame.liveness
@@ -83,7 +86,11 @@ class Carry:
         self._assume_apart()
 
     def _assume_apart(self) -> None:
-        initial = {leaf: a.roots for name in self.specs for leaf, a in _leaves(name, self.before.get(name)).items()}
+        initial = {
+            leaf: a.roots
+            for name, spec in self.specs.items()
+            for leaf, a in _leaves(name, self.before.get(name), spec).items()
+        }
         everything = frozenset().union(*initial.values()) if initial else NOWHERE
         self.over = dict.fromkeys(initial, everything)
         for x in initial:
@@ -117,6 +124,7 @@ class Carry:
         self.order = self.frame.next_order()
         self.late_specs = {}
         self.frame.env = self._bound(values)
+        self.head = dict(self.frame.env)
 
     def _bound(self, values: Iterator[Value]) -> dict[str, AbstractValue]:
         env, phases = dict(self.before), Phases(set(self.apart))
@@ -134,7 +142,10 @@ class Carry:
 
     def settle(self, body: Block) -> bool:
         """Whether the assumptions hold for what the body left in the frame; if not, they are widened."""
-        env, good = self.frame.env, True
+        good = settle_objects(self)
+        env = self.frame.env
+        if not good:
+            self._assume_apart()
         for name, spec in self.specs.items():
             end = env.get(name)
             assert end is not None
@@ -158,11 +169,17 @@ class Carry:
             if end is not None and not isinstance(end, Poison):
                 self.late_specs[name] = widen(describe(end))
                 self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, end).items()}
+                for key, held in made_in(self, end):
+                    self.late_specs[key] = widen(describe(held))
+                    self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(key, held).items()}
         for name in OUT:
             if name in env:
                 found = widen(describe(env[name]))
                 self.late_specs[name] = found if isinstance(found, Maybe) else Maybe(found)
                 self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, env[name]).items()}
+                for key, held in made_in(self, env[name]):
+                    self.late_specs[key] = Maybe(widen(describe(held)))
+                    self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(key, held).items()}
         good = self._settle_memory(env) and good
         self.frame.hints[self.stmt] = dict(self.specs)
         self.attempts += 1
@@ -175,6 +192,8 @@ class Carry:
             self.guessed.discard(name)
             return Maybe(found.item if isinstance(found, Maybe) else found)
         start = self.before.get(name)
+        if isinstance(start, Contents):
+            return self._widened_contents(name, start, spec, end)
         try:
             if self.attempts == 0 and start is not None:
                 # A literal takes the type that it meets in the loop: 0.0 before a sum of float32 is float32.
@@ -185,14 +204,31 @@ class Carry:
             before = "unset" if start is None else describe_type(start)
             raise refuse(
                 self.frame.assigned_at.get(name, current_loc()),
-                f"'{name}' changes its type in the loop: {before} before it, {describe_type(end)} here; {clash}",
+                f"{heap.shown(self.frame, name)} changes its type in the loop: {before} before it, "
+                f"{describe_type(end)} here; {clash}",
                 f"give '{name}' its final type before the loop, or use another name here",
                 [Note("this is the loop", self.frame.loc(self.stmt))],
                 kind=kinds.TYPE_CHANGE_IN_LOOP,
             ) from None
 
+    def _widened_contents(
+        self, name: str, start: Contents, spec: abstract.Abstract, end: AbstractValue
+    ) -> abstract.Abstract:
+        try:
+            return widened_contents(start, spec, end)
+        except Clash as clash:
+            raise refuse(
+                self.frame.assigned_at.get(name, current_loc()),
+                f"{heap.shown(self.frame, name)} does not keep its structure in the loop: "
+                f"{describe_type(start)} before it, {describe_type(end)} here; {clash}",
+                "what a list, dict or object holds must keep its number and types in a loop that is not unrolled",
+                [Note("this is the loop", self.frame.loc(self.stmt))],
+            ) from None
+
     def _settle_memory(self, env: dict[str, AbstractValue]) -> bool:
-        ends = {leaf: a.roots for name in self.specs for leaf, a in _leaves(name, env[name]).items()}
+        ends = {
+            leaf: a.roots for name, spec in self.specs.items() for leaf, a in _leaves(name, env[name], spec).items()
+        }
         good = True
         for leaf, roots in ends.items():
             outer = self._outer(roots)
@@ -277,8 +313,12 @@ def _hinted(spec: abstract.Abstract, hint: abstract.Abstract | None) -> abstract
         return spec
 
 
-def _leaves(name: str, value: AbstractValue | None) -> dict[str, Array]:
-    return {f"{name}#{k}": a for k, a in enumerate(arrays(value))} if value is not None else {}
+def _leaves(name: str, value: AbstractValue | None, spec: abstract.Abstract | None = None) -> dict[str, Array]:
+    """The arrays of a variable that are carried: what stays the same value (in ``spec``) is not."""
+    if value is None:
+        return {}
+    found = arrays(value) if spec is None else carried_arrays(value, spec)
+    return {f"{name}#{k}": a for k, a in enumerate(found)}
 
 
 def _differ_in_weakness(a: abstract.Abstract, b: abstract.Abstract) -> bool:

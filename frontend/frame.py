@@ -14,7 +14,7 @@ from adc.frontend.convert import from_element
 from adc.frontend.liveness import Liveness
 from adc.frontend.roots import Root
 from adc.frontend.source import FunctionSource
-from adc.frontend.values import AbstractValue, Scalar, array
+from adc.frontend.values import AbstractValue, Contents, Ref, Scalar, array
 from adc.ir.builder import at_loc, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Value
 from adc.ir.types import Type
@@ -50,6 +50,20 @@ class Capture:
     name: str
     fetch: Callable[[], Any]
     abstract: abstract.Abstract
+
+
+@dataclass(eq=False)
+class Heap:
+    """The mutable objects of a frame. What they hold is in ``Frame.env``; this is what does not depend on the path.
+
+    ``given`` are the caller's objects with what they held at first. ``kin``: objects that may be the same one.
+    """
+
+    made: int = 0
+    given: list[tuple[Ref, Contents]] = field(default_factory=list)
+    kin: dict[str, set[str]] = field(default_factory=dict)
+    refs: dict[str, Ref] = field(default_factory=dict)
+    outer: dict[int, Ref] = field(default_factory=dict)  # captured objects, by id
 
 
 class NeedsConstant(Exception):
@@ -100,6 +114,7 @@ class Frame:
     groups: dict[int, Root] = field(default_factory=dict)
     written: set[Root] = field(default_factory=set)
     argument_roots: dict[int, Root] = field(default_factory=dict)
+    heap: Heap = field(default_factory=Heap)
 
     def loc(self, node: ast.AST) -> Loc:
         return self.source.loc(node)

@@ -12,15 +12,18 @@ from adc.frontend import abstract
 from adc.frontend.convert import as_scalar, convert, kind
 from adc.frontend.roots import Roots
 from adc.frontend.values import (
+    NONE,
     AbstractValue,
     Array,
+    Compound,
     Lazy,
     Range,
+    Ref,
     Scalar,
     Static,
-    Tuple,
     Unbound,
     array,
+    compound,
     describe_type,
     is_number,
     number_dtype,
@@ -71,8 +74,8 @@ def describe(v: AbstractValue) -> abstract.Abstract:
         return abstract.Scalar(v.dtype, v.weak)
     if isinstance(v, Array):
         return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type))
-    if isinstance(v, Tuple):
-        return abstract.Tuple(tuple(describe(item) for item in v.items))
+    if isinstance(v, Compound):
+        return abstract.Tuple(tuple(describe(item) for item in v.items), v.form)
     if isinstance(v, Unbound):
         return Maybe(describe(v.value))
     if isinstance(v, Range):
@@ -86,7 +89,7 @@ def widen(a: abstract.Abstract) -> abstract.Abstract:
     if isinstance(a, abstract.Static) and is_number(a.value):
         return abstract.Scalar(*number_dtype(a.value))
     if isinstance(a, abstract.Tuple):
-        return abstract.Tuple(tuple(widen(item) for item in a.items))
+        return replace(a, items=tuple(widen(item) for item in a.items))
     if isinstance(a, Maybe):
         return Maybe(widen(a.item))
     return a
@@ -102,8 +105,10 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
         return a
     if isinstance(a, Maybe) or isinstance(b, Maybe):
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
-    if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple) and len(a.items) == len(b.items):
-        return abstract.Tuple(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
+        if a.form != b.form or len(a.items) != len(b.items):
+            raise Clash(differing(a, b))
+        return replace(a, items=tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
     if isinstance(a, Span) and isinstance(b, Span) and a.parallel == b.parallel:
         bounds = join(a.bounds, b.bounds)
         assert isinstance(bounds, abstract.Tuple)
@@ -119,6 +124,17 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     if isinstance(x, abstract.Scalar) and isinstance(y, abstract.Scalar):
         return _join_scalars(a, x, b, y)
     raise Clash("they have no common type")
+
+
+def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
+    """Why two containers do not go together."""
+    if not isinstance(a, abstract.Tuple) or not isinstance(b, abstract.Tuple):
+        return "they have no common type"
+    if a.form.cls is not b.form.cls:
+        return f"they are of the classes {a.form} and {b.form}"
+    if a.form.names != b.form.names:
+        return f"they do not have the same {'keys' if a.form.kind == 'dict' else 'attributes'}"
+    return f"they have {len(a.items)} and {len(b.items)} items"
 
 
 def _join_scalars(
@@ -146,6 +162,8 @@ def _fits(value: float, dtype: Type) -> bool:
 
 def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
     """``v`` converted, at the insertion point, to a type that ``join`` gave."""
+    if isinstance(to, Same):
+        return v if isinstance(v, Ref) else NONE  # it is not handed on: ``rebuild`` has it
     if isinstance(to, abstract.Scalar):
         s = as_scalar(v)
         return Scalar(convert(s, to.type), to.type, to.weak)
@@ -154,8 +172,8 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
         wanted = abstract.memref_type(to)
         return v if v.type == wanted else replace(v, memref=ops.cast(v.memref, type=wanted))
     if isinstance(to, abstract.Tuple):
-        assert isinstance(v, Tuple)
-        return Tuple(tuple(coerce(item, t) for item, t in zip(v.items, to.items, strict=True)))
+        assert isinstance(v, Compound)
+        return v.of(coerce(item, t) for item, t in zip(v.items, to.items, strict=True))
     if isinstance(to, Span):
         assert isinstance(v, Range)
         start, stop, step = (coerce(item, t) for item, t in zip(_bounds(v), to.bounds.items, strict=True))
@@ -195,7 +213,7 @@ def flatten(v: AbstractValue) -> list[Value]:
         return [v.value]
     if isinstance(v, Array):
         return [v.memref]
-    if isinstance(v, Tuple):
+    if isinstance(v, Compound):
         return [x for item in v.items for x in flatten(item)]
     if isinstance(v, Range):
         return [x for item in _bounds(v) for x in flatten(item)]
@@ -208,7 +226,7 @@ def arrays(v: AbstractValue) -> list[Array]:
     """The arrays of a tree in order."""
     if isinstance(v, Array):
         return [v]
-    if isinstance(v, Tuple):
+    if isinstance(v, Compound):
         return [x for item in v.items for x in arrays(item)]
     if isinstance(v, Unbound):
         return arrays(v.value)
@@ -225,7 +243,7 @@ def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int]
         if isinstance(a, abstract.Array):
             return array(next(values), roots(next(counter)))
         if isinstance(a, abstract.Tuple):
-            return Tuple(tuple(make(item) for item in a.items))
+            return compound(a.form, tuple(make(item) for item in a.items))
         if isinstance(a, Span):
             start, stop, step = (make(item) for item in a.bounds.items)
             return Range(start, stop, step, a.parallel)

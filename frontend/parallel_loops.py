@@ -7,10 +7,10 @@ itself in one way (``s += x``, ``s = s * x``, ``s = max(s, x)``): that is a redu
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from adc.frontend import abstract
+from adc.frontend import abstract, heap
 from adc.frontend.convert import as_scalar, convert
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
@@ -60,6 +60,7 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None
             trace_body()
         frame.parallel.pop()
         _refuse_jumps(frame, stmt)
+        _refuse_mutation(frame, stmt, before)
         wider = {n: _joined(frame, n, types[n], frame.env[n], before[n]) for n in reductions}
         if wider == types:
             break
@@ -96,6 +97,17 @@ def _refuse_jumps(frame: Frame, stmt: ast.For) -> None:
                 [Note("the parallel loop", frame.loc(stmt))],
                 kind=kinds.UNSUPPORTED_STATEMENT,
             )
+
+
+def _refuse_mutation(frame: Frame, stmt: ast.For, before: Mapping[str, AbstractValue]) -> None:
+    """Iterations must not change objects that others see (arrays aside)."""
+    for key in heap.changed(before, frame.env):
+        raise refuse(
+            frame.assigned_at.get(key, frame.loc(stmt)),
+            f"{heap.shown(frame, key)} is changed in a parallel loop, whose iterations may run in any order",
+            "use range instead of prange, or store into an array",
+            [Note("the parallel loop", frame.loc(stmt))],
+        )
 
 
 def _identity(reduction: Reduction, of: abstract.Scalar) -> AbstractValue:

@@ -16,10 +16,12 @@ from adc.frontend.values import (
     AbstractValue,
     Array,
     Closure,
+    Compound,
     Range,
+    Ref,
     Scalar,
     Static,
-    Tuple,
+    compound,
     describe_type,
     is_static_number,
 )
@@ -89,11 +91,11 @@ def prepare(v: AbstractValue) -> AbstractValue:
     """
     if is_static_number(v) and not isinstance(v.value, bool):  # type: ignore[attr-defined]
         return as_scalar(v)
-    if isinstance(v, Tuple):
-        return Tuple(tuple(prepare(item) for item in v.items))
+    if isinstance(v, Compound):
+        return v.of(prepare(item) for item in v.items)
     if isinstance(v, Closure):
         return capture(v)
-    if isinstance(v, Scalar | Array | Static | Range):
+    if isinstance(v, Scalar | Array | Static | Range | Ref):
         return v
     raise refuse(current_loc(), f"{describe_type(v)} cannot be passed to a function", kind=kinds.UNSUPPORTED_VALUE)
 
@@ -155,8 +157,8 @@ def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstra
         if isinstance(v, Array):
             alias = numbers[next(position)]
             return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type), alias, not protection(v.roots))
-        if isinstance(v, Tuple):
-            return abstract.Tuple(tuple(of(item) for item in v.items))
+        if isinstance(v, Compound):
+            return abstract.Tuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Range):
             return abstract.Tuple((abstract.Static(range), of(v.start), of(v.stop), of(v.step)))
         if isinstance(v, Closure):
@@ -196,7 +198,7 @@ def leaves_of(v: AbstractValue) -> list[Scalar | Array]:
     if isinstance(v, Scalar | Array):
         return [v]
     parts: Sequence[AbstractValue] = ()
-    if isinstance(v, Tuple):
+    if isinstance(v, Compound):
         parts = v.items
     elif isinstance(v, Range):
         parts = (v.start, v.stop, v.step)
@@ -218,7 +220,7 @@ def receive(a: abstract.Abstract, name: str, leaf: Callable[[abstract.Abstract, 
         items = [receive(item, f"{name}.{k}", leaf) for k, item in enumerate(a.items)]
         if isinstance(first, abstract.Static) and first.value is range and len(items) == 4:
             return Range(items[1], items[2], items[3])
-        return Tuple(tuple(items))
+        return compound(a.form, tuple(items))
     if isinstance(a, abstract.Closure):
         c: Closure = a.code.closure
         parts = [receive(item, f"{name}.{k}", leaf) for k, item in enumerate(a.items)]

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from adc.frontend import abstract
+from adc.frontend import abstract, heap
 from adc.frontend.arrays import settled
 from adc.frontend.calls import Callee, call_value, python_function
 from adc.frontend.convert import to_element
 from adc.frontend.errors import refuse
+from adc.frontend.forms import TUPLE, Form
 from adc.frontend.frame import Capture, Frame, Guard, NeedsConstant
 from adc.frontend.jumps import NEVER
 from adc.frontend.merge import arrays, describe, flatten, rebuild
@@ -21,7 +22,19 @@ from adc.frontend.roots import Phase, Root, Roots, grounded
 from adc.frontend.rules import static_of
 from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive, refuse_starred
 from adc.frontend.statements import execute_function
-from adc.frontend.values import NONE, AbstractValue, Array, Closure, Method, Scalar, Static, Tuple, describe_type
+from adc.frontend.values import (
+    NONE,
+    AbstractValue,
+    Array,
+    Bound,
+    Closure,
+    Compound,
+    Method,
+    Ref,
+    Scalar,
+    Static,
+    describe_type,
+)
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import UNKNOWN, Func, Module
@@ -53,7 +66,10 @@ class ResultLeaf:
 
 @dataclass(frozen=True)
 class ResultTuple:
+    """A container. In ``Traced.changed`` items may be ``heap.UNCHANGED``."""
+
     items: tuple[Result, ...]
+    form: Form = TUPLE
 
 
 @dataclass(frozen=True)
@@ -70,6 +86,7 @@ class Traced:
 
     ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
     arrays are stored to. ``guards`` must hold before each call, or the code no longer is what Python would run.
+    ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
     """
 
     module: Module
@@ -79,6 +96,7 @@ class Traced:
     mutated: frozenset[int]
     guards: tuple[Guard, ...]
     parameters: inspect.Signature
+    changed: Mapping[int, ResultTuple] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -122,12 +140,17 @@ class Tracer:
         arguments = {name: settled(frame, v) for name, v in bound.items()} | dict(callee.free)
         while True:
             constants = self.constants.setdefault(callee.identity, set())
-            values = [_constant(v) if name in constants else prepare(v) for name, v in arguments.items()]
+            numbers: dict[str, int] = {}
+            prepared = [_constant(v) if name in constants else prepare(v) for name, v in arguments.items()]
+            packed = dict(zip(arguments, heap.pack(frame, prepared, numbers), strict=True))
+            # Once more: what objects hold has come to light.
+            values = [_constant(v) if name in constants else prepare(v) for name, v in packed.items()]
+            refs = [frame.heap.refs[key] for key in numbers]
             signature = describe_arguments(values)
             key = (callee.identity, signature)
             found = self.known.get(key)
             if found is not None:
-                return self._emit_call(frame, found, values)
+                return heap.absorb(frame, self._emit_call(frame, found, values), refs)
             try:
                 self.known[key] = self._specialise(callee, list(arguments), signature)
             except CompileError as error:
@@ -145,11 +168,12 @@ class Tracer:
         frame = Frame(
             self, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=False
         )
+        objects: dict[int, Ref] = {}
         for n, a in zip(names, signature, strict=True):
-            frame.env[n] = receive(a, n, frame.add_argument)
+            frame.env[n] = heap.unpack(frame, receive(a, n, frame.add_argument), objects, given=True)
         roots = tuple(frame.argument_roots.values())
         try:
-            result = self._run(callee, frame)
+            result = heap.outcome(frame, self._run(callee, frame))
         except NeedsConstant:
             del self.module.funcs[name]
             raise
@@ -225,8 +249,10 @@ class Tracer:
 
 def _constant(v: AbstractValue) -> AbstractValue:
     """An argument that the callee needs to know: the number itself."""
-    if isinstance(v, Tuple):
-        return Tuple(tuple(_constant(item) for item in v.items))
+    if isinstance(v, Compound):
+        return v.of(_constant(item) for item in v.items)
+    if isinstance(v, Ref):
+        return v
     return Static(static_of(v, "this argument"))
 
 
@@ -242,7 +268,7 @@ def _conformed(operands: list[Any], func: Func) -> list[Any]:
 
 
 def _parts(v: AbstractValue) -> list[AbstractValue]:
-    return [x for item in v.items for x in _parts(item)] if isinstance(v, Tuple) else [v]
+    return [x for item in v.items for x in _parts(item)] if isinstance(v, Compound) else [v]
 
 
 def _symbol(name: str) -> str:
@@ -296,15 +322,20 @@ def trace(
 
         return add
 
+    objects: dict[int, Ref] = {}
     with insert_at(frame.prologue, func.loc):
         for name in parameters.parameters:
             if name in bound:
-                frame.env[name] = receive(bound[name], name, receive_leaf((name,)))
+                value = receive(bound[name], name, receive_leaf((name,)))
+                frame.env[name] = heap.unpack(frame, value, objects, given=True)
             elif name in callee.defaults:
                 frame.env[name] = callee.default(frame, name)
     result = tracer._run(callee, frame)
     with insert_at(func.body, func.loc):
-        tree, values = _result_tree(result)
+        heap.check_result(frame, result)
+        left = heap.outcome(frame, result)
+        tree, values = _result_tree(left)
+        assert isinstance(tree, ResultTuple)
         build(ops.return_, values)
     func.result_types = tuple(v.type for v in values)
     mutated = _finish(frame)
@@ -314,10 +345,11 @@ def trace(
         tracer.module,
         func.name,
         tuple(leaves),
-        tree,
+        tree.items[0],
         frozenset(mutated),
         tuple(tracer.guards.values()),
         parameters,
+        {n: t for n, t in enumerate(tree.items[1:]) if isinstance(t, ResultTuple)},
     )
 
 
@@ -325,8 +357,8 @@ def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
     values: list[Any] = []
 
     def of(v: AbstractValue) -> Result:
-        if isinstance(v, Tuple):
-            return ResultTuple(tuple(of(item) for item in v.items))
+        if isinstance(v, Compound) and not isinstance(v, Bound):
+            return ResultTuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Static):
             return ResultStatic(v.value)
         if not isinstance(v, Scalar | Array):

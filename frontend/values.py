@@ -7,13 +7,15 @@ expression not yet evaluated; ``Tuple`` and ``Closure`` hold others. Values are 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.forms import TUPLE, Form, Kind
 from adc.frontend.roots import NOWHERE, Roots
 from adc.frontend.source import FunctionSource
 from adc.ir import kinds, ops
@@ -109,8 +111,76 @@ class Lazy(AbstractValue):
 
 
 @dataclass(frozen=True, eq=False)
-class Tuple(AbstractValue):
+class Compound(AbstractValue):
+    """Values held together by something that is known when tracing. ``form`` says by what; see ``compound``."""
+
     items: tuple[AbstractValue, ...]
+    form: Form = TUPLE
+
+    def of(self, items: Iterable[AbstractValue]) -> Compound:
+        """The same with other items."""
+        return type(self)(tuple(items), self.form)
+
+
+class Tuple(Compound):
+    """A tuple, a namedtuple, or what a list holds at this moment."""
+
+
+class Record(Compound):
+    """An instance of a frozen dataclass."""
+
+    def field(self, name: Hashable) -> AbstractValue | None:
+        """The field or item of this name, if it is set."""
+        names = self.form.names
+        return self.items[names.index(name)] if name in names else None
+
+
+class Bound(Compound):
+    """A Python function bound to the object that it is a method of, or to its class: the two items."""
+
+    @property
+    def owner(self) -> AbstractValue:
+        return self.items[0]
+
+    @property
+    def function(self) -> AbstractValue:
+        return self.items[1]
+
+
+class Contents(Record):
+    """What a mutable object holds at some point. A function's objects are referred to by ``Ref``; where values travel
+    between functions, this stands for the object itself, numbered in its form."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ref(AbstractValue):
+    """A list, dict or object that can be mutated; compared by identity.
+
+    What it holds at the insertion point is the ``Contents`` that the frame's variable ``key`` has. ``protected`` says
+    why it must not be mutated, if so; ``caller``: whether the caller of the function has it too.
+    """
+
+    key: str
+    kind: Kind
+    cls: type
+    protected: str = ""
+    caller: bool = False
+
+
+BOUND = Form("record", MethodType, ("owner", "function"))
+
+
+def bound(owner: AbstractValue, function: AbstractValue) -> Bound:
+    return Bound((owner, function), BOUND)
+
+
+def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
+    """The value of a form with these items."""
+    if form.kind in ("tuple", "namedtuple"):
+        return Tuple(items, form)
+    if form == BOUND:
+        return Bound(items, form)
+    return (Record if form.kind == "record" else Contents)(items, form)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +213,7 @@ class Closure(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Method(AbstractValue):
-    """A bound method of an array, such as ``a.copy``."""
+    """A bound method of an array, a list or a dict, such as ``a.copy``."""
 
     owner: AbstractValue
     name: str
@@ -184,6 +254,7 @@ class Poison(AbstractValue):
 
 
 NONE = Static(None)
+GONE = Poison("a path that has returned")  # in place of what a variable holds on such a path
 Number = bool | int | float | np.generic
 
 
@@ -262,7 +333,7 @@ def leaves(v: AbstractValue) -> Iterator[Scalar | Array]:
     """The run-time leaves of ``v`` in order."""
     if isinstance(v, Scalar | Array):
         yield v
-    elif isinstance(v, Tuple):
+    elif isinstance(v, Compound):
         for item in v.items:
             yield from leaves(item)
     elif isinstance(v, Range):
@@ -287,8 +358,18 @@ def describe_type(v: AbstractValue) -> str:
         return str(abstract.Scalar(v.dtype, v.weak))
     if isinstance(v, Array | Lazy):
         return f"{abstract.dtype_name(v.dtype)} array of rank {v.rank}"
-    if isinstance(v, Tuple):
+    if isinstance(v, Tuple) and v.form.kind == "tuple":
         return f"tuple({', '.join(map(describe_type, v.items))})"
+    if isinstance(v, Contents) and v.form.kind == "list":
+        return f"list({', '.join(map(describe_type, v.items))})"
+    if isinstance(v, Contents) and v.form.kind == "dict":
+        return f"dict with the keys {', '.join(map(repr, v.form.names)) or 'none'}"
+    if isinstance(v, Bound):
+        return f"method {describe_type(v.function).removeprefix('function ')}"
+    if isinstance(v, Compound):
+        return v.form.cls.__name__
+    if isinstance(v, Ref):
+        return v.cls.__name__
     if isinstance(v, Closure):
         return f"function {v.source.name}"
     if isinstance(v, Method):

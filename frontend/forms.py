@@ -1,0 +1,209 @@
+"""Containers of Python: what kinds there are, how an object of each is taken apart and put together.
+
+Containers exist when a function is traced and at its borders only. A ``Form`` is what stays of one when its items are
+taken out: the class, and the names of the items.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import sys
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+Kind = Literal["tuple", "namedtuple", "record", "object", "list", "dict"]
+MUTABLE = frozenset({"object", "list", "dict"})
+
+
+@dataclass(frozen=True)
+class Form:
+    """A container without its items. ``names`` are fields or keys; tuples and lists have none.
+
+    ``record`` is an instance of a frozen dataclass, ``object`` one of any other class. Where several values travel
+    together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items.
+    ``protected`` says why it must not be mutated, if so.
+    """
+
+    kind: Kind
+    cls: type
+    names: tuple[Hashable, ...] = ()
+    number: int = -1
+    again: bool = False
+    protected: str = ""
+
+    @property
+    def mutable(self) -> bool:
+        return self.kind in MUTABLE
+
+    def label(self, position: int) -> str:
+        """How the item at ``position`` is written after the container's own name."""
+        if self.kind in ("tuple", "list"):
+            return f"[{position}]"
+        name = self.names[position]
+        return f"[{name!r}]" if self.kind == "dict" else f".{name}"
+
+    def numbered(self, number: int, protected: str = "") -> Form:
+        return replace(self, number=number, protected=protected)
+
+    def plain(self) -> Form:
+        """The form of what the object holds, without its identity."""
+        return replace(self, number=-1, protected="") if self.number >= 0 else self
+
+    def __str__(self) -> str:
+        return self.cls.__name__
+
+
+TUPLE = Form("tuple", tuple)
+LIST = Form("list", list)
+
+
+class Unsuitable(TypeError):
+    """An object that cannot be taken apart, and why."""
+
+
+@functools.lru_cache(maxsize=1024)
+def kind_of_class(cls: type) -> Kind | None:
+    """What kind of container instances of ``cls`` are; None for those that are none. Raises ``Unsuitable``."""
+    if cls in (tuple, list, dict):
+        return cls.__name__  # type: ignore[return-value]
+    if issubclass(cls, tuple):
+        if hasattr(cls, "_fields") and hasattr(cls, "_make"):
+            return "namedtuple"
+        if _builtin(cls):
+            return None
+        raise Unsuitable(f"{cls.__name__}, a subclass of tuple, is not supported")
+    if issubclass(cls, list | dict | set | frozenset | bytearray):
+        if cls is frozenset:
+            return None
+        raise Unsuitable(f"a {cls.__name__} is not supported")
+    if _builtin(cls) or issubclass(cls, enum.Enum | type | BaseException | int | float | str | bytes | complex):
+        return None
+    if not (dataclasses.is_dataclass(cls) or "__dict__" in _members(cls) or _slots(cls)):
+        return None
+    for special in ("__getattr__", "__getattribute__", "__setattr__"):
+        found = _defined(cls, special)
+        if found is not None and not (special == "__setattr__" and is_frozen(cls)):
+            raise Unsuitable(f"{cls.__name__}, a class with {special}, is not supported")
+    return "record" if is_frozen(cls) else "object"
+
+
+def _builtin(cls: type) -> bool:
+    """Whether a class is not the user's: then its instances are taken as they are."""
+    root = (cls.__module__ or "").split(".")[0]
+    return (root in sys.stdlib_module_names and root not in ("__main__", "types")) or root in ("numpy", "adc", "scipy")
+
+
+def _members(cls: type) -> set[str]:
+    return {name for c in cls.__mro__ for name in vars(c)}
+
+
+def _defined(cls: type, name: str) -> type | None:
+    return next((c for c in cls.__mro__ if name in vars(c) and c is not object), None)
+
+
+def is_frozen(cls: type) -> bool:
+    """Whether a class is a frozen dataclass."""
+    params = getattr(cls, "__dataclass_params__", None)
+    return params is not None and bool(params.frozen)
+
+
+def _slots(cls: type) -> list[str]:
+    found: list[str] = []
+    for c in reversed(cls.__mro__):
+        own = vars(c).get("__slots__", ())
+        found += [own] if isinstance(own, str) else list(own)
+    return [name for name in found if name not in ("__dict__", "__weakref__")]
+
+
+def may_have(cls: type, name: str) -> bool:
+    """Whether instances may have an attribute of this name."""
+    return "__dict__" in _members(cls) or name in _slots(cls)
+
+
+@functools.lru_cache(maxsize=1024)
+def field_names(cls: type) -> tuple[str, ...]:
+    """The fields that instances of a class are declared to have, in order."""
+    if dataclasses.is_dataclass(cls):
+        return tuple(f.name for f in dataclasses.fields(cls))
+    return tuple(_slots(cls))
+
+
+def form_of(value: Any) -> Form | None:
+    """The form of an object; None if it is not a container. Raises ``Unsuitable``."""
+    cls: type[Any] = type(value)
+    kind = kind_of_class(cls)  # type: ignore[arg-type]
+    if kind is None:
+        return None
+    if kind == "tuple":
+        return TUPLE
+    if kind == "list":
+        return LIST
+    if kind == "dict":
+        return Form(kind, cls, tuple(value))
+    if kind == "namedtuple":
+        return Form(kind, cls, tuple(cls._fields))
+    return Form(kind, cls, tuple(_set_names(value, cls)))
+
+
+def _set_names(value: Any, cls: type) -> Iterator[str]:
+    """The attributes that an instance has: fields that are not set are left out."""
+    own = getattr(value, "__dict__", {})
+    declared = field_names(cls)
+    slots = set(_slots(cls))
+    for name in declared:
+        if name in own or (name in slots and _has_slot(value, cls, name)):
+            yield name
+    for name in own:
+        if name not in declared and not isinstance(getattr(cls, name, None), functools.cached_property):
+            yield name
+
+
+def _has_slot(value: Any, cls: type, name: str) -> bool:
+    try:
+        getattr(value, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def items_of(value: Any, form: Form) -> list[Any]:
+    """The items of an object, in the order of its form."""
+    if form.kind in ("tuple", "namedtuple", "list"):
+        return list(value)
+    if form.kind == "dict":
+        return [value[name] for name in form.names]
+    return [getattr(value, str(name)) for name in form.names]
+
+
+def build(form: Form, items: Sequence[Any]) -> Any:
+    """A new object of a form. Neither ``__init__`` nor ``__post_init__`` is called."""
+    if form.kind == "tuple":
+        return tuple(items)
+    if form.kind == "list":
+        return list(items)
+    if form.kind == "dict":
+        return dict(zip(form.names, items, strict=True))
+    if form.kind == "namedtuple":
+        return form.cls._make(items)  # type: ignore[attr-defined]
+    made: Any = object.__new__(form.cls)
+    for name, item in zip(form.names, items, strict=True):
+        object.__setattr__(made, str(name), item)
+    return made
+
+
+def fill(value: Any, form: Form, items: Sequence[Any]) -> None:
+    """Give an object that exists the contents of a form. What has not changed is not assigned again."""
+    if form.kind == "list":
+        value[:] = items
+    elif form.kind == "dict":
+        wanted = dict(zip(form.names, items, strict=True))
+        if list(value) != list(wanted):
+            value.clear()
+        value.update(wanted)
+    else:
+        for name, item in zip(form.names, items, strict=True):
+            if getattr(value, str(name), value) is not item:
+                object.__setattr__(value, str(name), item)

@@ -1,0 +1,230 @@
+"""Methods of lists, dicts and namedtuples."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+
+from adc.frontend import heap, records, scalars, sequences
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.names import needed_int
+from adc.frontend.rules import no_keywords
+from adc.frontend.values import NONE, AbstractValue, Method, Ref, Static, Tuple, describe_type
+from adc.ir.builder import current_loc
+
+Args = Sequence[AbstractValue]
+Keywords = Mapping[str, AbstractValue]
+
+
+def _held(frame: Frame, owner: Ref) -> list[AbstractValue]:
+    return list(heap.contents(frame, owner).items)
+
+
+def _index(owner: Ref, v: AbstractValue) -> int:
+    position = needed_int(v)
+    if position is None:
+        raise refuse(
+            current_loc(),
+            "where a list is changed in length must be known when the function is compiled",
+            "use a constant, or an array",
+        )
+    return position
+
+
+def _append(frame: Frame, owner: Ref, item: AbstractValue) -> AbstractValue:
+    heap.assign(frame, owner, [*_held(frame, owner), item])
+    return NONE
+
+
+def _extend(frame: Frame, owner: Ref, more: AbstractValue) -> AbstractValue:
+    extend(frame, owner, more)
+    return NONE
+
+
+def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
+    """``owner += more``, in place."""
+    items = sequences.known_items(frame, more)
+    if items is None:
+        raise refuse(current_loc(), f"a list cannot be extended by {describe_type(more)} here")
+    heap.assign(frame, owner, [*_held(frame, owner), *items])
+
+
+def _pop(frame: Frame, owner: Ref, position: AbstractValue = Static(-1)) -> AbstractValue:
+    items, k = _held(frame, owner), _index(owner, position)
+    if not -len(items) <= k < len(items):
+        what = "pop from empty list" if not items else f"pop index {k} is out of range for {len(items)} items"
+        raise refuse(current_loc(), what)
+    found = items.pop(k)
+    heap.assign(frame, owner, items)
+    return found
+
+
+def _insert(frame: Frame, owner: Ref, position: AbstractValue, item: AbstractValue) -> AbstractValue:
+    items = _held(frame, owner)
+    items.insert(_index(owner, position), item)
+    heap.assign(frame, owner, items)
+    return NONE
+
+
+def _clear(frame: Frame, owner: Ref) -> AbstractValue:
+    heap.assign(frame, owner, [])
+    return NONE
+
+
+def _reverse(frame: Frame, owner: Ref) -> AbstractValue:
+    heap.assign(frame, owner, _held(frame, owner)[::-1])
+    return NONE
+
+
+def _copy(frame: Frame, owner: Ref) -> AbstractValue:
+    held = heap.contents(frame, owner)
+    return heap.new(frame, held.form, held.items)
+
+
+def _find(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
+    for k, item in enumerate(sequences.known_items(frame, owner) or ()):
+        known = scalars.truth(sequences.item_equal(frame, item, value))
+        if not isinstance(known, bool):
+            raise refuse(current_loc(), "index() of a value that is not known when the function is compiled")
+        if known:
+            return Static(k)
+    raise refuse(current_loc(), "ValueError: the value is not in the list")
+
+
+def _count(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
+    total: AbstractValue = Static(0)
+    for item in sequences.known_items(frame, owner) or ():
+        total = scalars.binary("+", total, sequences.item_equal(frame, item, value))
+    return total
+
+
+_LIST: dict[str, Callable[..., AbstractValue]] = {
+    "append": _append,
+    "extend": _extend,
+    "pop": _pop,
+    "insert": _insert,
+    "clear": _clear,
+    "reverse": _reverse,
+    "copy": _copy,
+    "index": _find,
+    "count": _count,
+}
+
+
+def _get(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractValue = NONE) -> AbstractValue:
+    return sequences.dict_items(frame, owner).get(sequences.constant_key(key), default)
+
+
+def _keys(frame: Frame, owner: Ref) -> AbstractValue:
+    return Tuple(tuple(Static(name) for name in heap.contents(frame, owner).form.names))
+
+
+def _values(frame: Frame, owner: Ref) -> AbstractValue:
+    return Tuple(heap.contents(frame, owner).items)
+
+
+def _items(frame: Frame, owner: Ref) -> AbstractValue:
+    return Tuple(tuple(Tuple((Static(k), v)) for k, v in sequences.dict_items(frame, owner).items()))
+
+
+def _update(frame: Frame, owner: Ref, other: AbstractValue | None = None, **more: AbstractValue) -> AbstractValue:
+    items = sequences.dict_items(frame, owner)
+    if other is not None:
+        items |= pairs(frame, other)
+    items |= more
+    sequences.assign_dict(frame, owner, items)
+    return NONE
+
+
+def pairs(frame: Frame, v: AbstractValue) -> dict[object, AbstractValue]:
+    """The items of a dict, or of a sequence of pairs."""
+    if isinstance(v, Ref) and v.kind == "dict":
+        return sequences.dict_items(frame, v)
+    found: dict[object, AbstractValue] = {}
+    for pair in sequences.known_items(frame, v) or ():
+        two = sequences.known_items(frame, pair)
+        if two is None or len(two) != 2:
+            raise refuse(current_loc(), f"a dict is made of pairs, not of {describe_type(pair)}")
+        found[sequences.constant_key(two[0])] = two[1]
+    return found
+
+
+def _dict_pop(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractValue | None = None) -> AbstractValue:
+    items, name = sequences.dict_items(frame, owner), sequences.constant_key(key)
+    if name not in items:
+        if default is None:
+            raise refuse(current_loc(), f"KeyError: the dict has no key {name!r}")
+        return default
+    found = items.pop(name)
+    sequences.assign_dict(frame, owner, items)
+    return found
+
+
+def _setdefault(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractValue = NONE) -> AbstractValue:
+    items, name = sequences.dict_items(frame, owner), sequences.constant_key(key)
+    if name not in items:
+        items[name] = default
+        sequences.assign_dict(frame, owner, items)
+    return items[name]
+
+
+def _clear_dict(frame: Frame, owner: Ref) -> AbstractValue:
+    sequences.assign_dict(frame, owner, {})
+    return NONE
+
+
+_DICT: dict[str, Callable[..., AbstractValue]] = {
+    "get": _get,
+    "keys": _keys,
+    "values": _values,
+    "items": _items,
+    "update": _update,
+    "pop": _dict_pop,
+    "setdefault": _setdefault,
+    "copy": _copy,
+    "clear": _clear_dict,
+}
+
+
+def _replace(frame: Frame, owner: Tuple, **changes: AbstractValue) -> AbstractValue:
+    return records.replaced(frame, owner, changes)
+
+
+def _asdict(frame: Frame, owner: Tuple) -> AbstractValue:
+    return sequences.new_dict(frame, dict(zip(owner.form.names, owner.items, strict=True)))
+
+
+_TUPLE: dict[str, Callable[..., AbstractValue]] = {
+    "index": _find,
+    "count": _count,
+    "_replace": _replace,
+    "_asdict": _asdict,
+}
+
+
+def method_of(owner: AbstractValue, name: str) -> Method | None:
+    """The bound method of a container; None if it has none of this name."""
+    return Method(owner, name) if name in _table(owner) else None
+
+
+def _table(owner: AbstractValue) -> dict[str, Callable[..., AbstractValue]]:
+    if isinstance(owner, Ref):
+        return _LIST if owner.kind == "list" else _DICT if owner.kind == "dict" else {}
+    return _TUPLE if isinstance(owner, Tuple) else {}
+
+
+def names_of(owner: AbstractValue) -> list[str]:
+    return sorted(_table(owner))
+
+
+def call_container_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> AbstractValue:
+    """Call a bound method of a list, dict or tuple."""
+    rule = _table(method.owner)[method.name]
+    if method.name not in ("_replace", "update"):
+        no_keywords(method.name, kwargs)
+    try:
+        inspect.signature(rule).bind(frame, method.owner, *args, **kwargs)
+    except TypeError:
+        raise refuse(current_loc(), f"{method.name}() cannot be called with these arguments") from None
+    return rule(frame, method.owner, *args, **kwargs)
