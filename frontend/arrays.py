@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from adc.frontend import nests, scalars, subscripts, texts
+from adc.frontend import nests, records, scalars, sequences, subscripts, texts
 from adc.frontend.convert import as_scalar, from_element, kind, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
@@ -43,6 +43,9 @@ Element = Callable[..., AbstractValue]
 
 def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """``a symbol b`` of numbers and arrays."""
+    own = records.operate(frame, symbol, a, b)
+    if own is not None:
+        return own
     if symbol == "@":
         return matmul(frame, a, b)
     if is_array(a) or is_array(b):
@@ -56,8 +59,9 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     made = _text(symbol, a, b)
     if made is not None:
         return made
-    if symbol == "+" and isinstance(a, Tuple) and isinstance(b, Tuple):
-        return Tuple(a.items + b.items)
+    found = sequences.operate(frame, symbol, a, b)
+    if found is not None:
+        return found
     _need_operands(symbol, a, b)
     return scalars.binary(symbol, a, b)
 
@@ -82,6 +86,9 @@ def _need_operands(symbol: str, a: AbstractValue, b: AbstractValue) -> None:
 
 def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
     """``-a``, ``+a``, ``~a``."""
+    own = records.operate_unary(frame, symbol, a)
+    if own is not None:
+        return own
     if is_array(a):
         return elementwise(lambda x: scalars.unary(symbol, x), a)
     if not is_numeric(a):

@@ -24,7 +24,7 @@ from adc.frontend.merge import (
 )
 from adc.frontend.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.scalars import logical_not
-from adc.frontend.values import GONE, AbstractValue, Poison, Static
+from adc.frontend.values import GONE, AbstractValue, Poison
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import ast
+import enum
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adc.frontend import arrays, records, sequences
 from adc.frontend.errors import refuse
 from adc.frontend.exceptions import is_exception, make_error
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.methods import call_method
-from adc.frontend.libraries.table import LIBRARY, is_library
+from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
 from adc.frontend.names import external
 from adc.frontend.signature import bind, capture
 from adc.frontend.source import FunctionSource, NoSource, function_source
 from adc.frontend.texts import format_, is_format
-from adc.frontend.values import AbstractValue, Closure, Method, Static, describe_type
+from adc.frontend.values import AbstractValue, Bound, Closure, Method, Static, Tuple, describe_type, is_array
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Loc
@@ -86,10 +88,18 @@ def call_value(
     call_function: CallFunction,
 ) -> AbstractValue:
     """Call a library function, a method, a Python function or a closure."""
+    if _keeps(callee):
+        args = [arrays.settled(frame, a) for a in args]
+        kwargs = {name: arrays.settled(frame, a) for name, a in kwargs.items()}
     if isinstance(callee, Method):
         return call_method(frame, callee, args, kwargs)
     if isinstance(callee, Closure):
         return _call_closure(frame, callee, args, kwargs, call_function)
+    if isinstance(callee, Bound):
+        return call_value(frame, callee.function, [callee.owner, *args], kwargs, call_function)
+    own = records.method(frame, callee, "__call__")
+    if own is not None:
+        return call_value(frame, own, args, kwargs, call_function)
     if not isinstance(callee, Static) or not callable(callee.value):
         raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
     if is_exception(callee.value):
@@ -100,7 +110,17 @@ def call_value(
     if is_format(callee.value):
         return format_(callee.value.__self__, args, kwargs)
     if is_library(callee.value):
+        if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
+            args = [sequences.snapshot(frame, a) for a in args]
+            kwargs = {name: sequences.snapshot(frame, a) for name, a in kwargs.items()}
         return LIBRARY[callee.value](frame, args, kwargs)
+    if isinstance(callee.value, records.GeneratedInit):
+        return records.generated(frame, callee.value.cls, args, kwargs)
+    if records.is_class(callee.value):
+        return records.construct(frame, callee.value, args, kwargs)
+    folded = constant_call(callee.value, args, kwargs)
+    if folded is not None:
+        return folded
     _refuse_own(callee.value)
     function = python_function(callee.value)
     if not isinstance(function, types.FunctionType) or _root_package(function) == "numpy":
@@ -111,6 +131,17 @@ def call_value(
     return call_function(frame, target, bound)
 
 
+def _keeps(callee: AbstractValue) -> bool:
+    """Whether what is called may keep its arguments in an object, so that no array expression must be pending."""
+    if isinstance(callee, Method):
+        return not is_array(callee.owner)
+    if not isinstance(callee, Static):
+        return False
+    if isinstance(callee.value, records.GeneratedInit):
+        return True
+    return (is_library(callee.value) and callee.value in BY_IDENTITY) or records.is_class(callee.value)
+
+
 def _refuse_own(obj: Any) -> None:
     """Refuse adc's public functions: they work on functions, outside compiled code."""
     name = getattr(obj, "__name__", None)
@@ -119,6 +150,36 @@ def _refuse_own(obj: Any) -> None:
         raise refuse(
             current_loc(), f"adc.{name}() cannot be called in a compiled function", help, kind=kinds.OUTSIDE_ONLY
         )
+
+
+def constant_call(
+    function: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue | None:
+    """A method of a string, an enum class called, and the like, of what is known: computed now."""
+    owner = getattr(function, "__self__", None)
+    simple = isinstance(owner, str) and isinstance(function, types.BuiltinMethodType)
+    if not simple and not (isinstance(function, type) and issubclass(function, enum.Enum | str)):
+        return None
+    values = [_known(a) for a in args]
+    named = {name: _known(a) for name, a in kwargs.items()}
+    if any(v is None for v in (*values, *named.values())):
+        return None
+    try:
+        result = function(*(v.value for v in values if v), **{n: v.value for n, v in named.items() if v})
+    except Exception as error:
+        raise refuse(current_loc(), f"{type(error).__name__}: {error}", kind=kinds.INVALID_VALUE) from None
+    return _static(result)
+
+
+def _known(v: AbstractValue) -> Static | None:
+    if isinstance(v, Tuple):
+        items = [_known(item) for item in v.items]
+        return None if None in items else Static(tuple(i.value for i in items if i))
+    return v if isinstance(v, Static) else None
+
+
+def _static(value: Any) -> AbstractValue:
+    return Tuple(tuple(map(_static, value))) if isinstance(value, tuple | list) else Static(value)
 
 
 def _root_package(obj: Any) -> str:

@@ -13,6 +13,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.joining import identical
 from adc.frontend.merge import Clash, Maybe, Same, arrays, describe, differing, join, widen
 from adc.frontend.values import AbstractValue, Array, Compound, Contents, Poison, Ref, Static, Unbound
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 if TYPE_CHECKING:
@@ -46,10 +47,10 @@ class _Settling:
         done: set[str] = set()
         while work:
             name = work.pop(0)
-            if name in done or name not in carry.before or name not in end:
+            value = self.held.get(name) or end.get(name)
+            if name in done or name not in carry.before or value is None:
                 continue
             done.add(name)
-            value = self.held.get(name, end[name])
             start, value = self._met(name, carry.before[name], carry.head[name], value)
             if start is not carry.before[name]:
                 carry.before[name] = start
@@ -60,6 +61,8 @@ class _Settling:
             end[name] = value
             if heap.is_cell(name) and name not in carry.specs:
                 held = carry.before[name]
+                if isinstance(held, Poison):
+                    continue
                 assert isinstance(held, Contents)
                 carry.specs[name] = _fixed(held)
                 self.good = False
@@ -69,8 +72,11 @@ class _Settling:
         self, place: str, start: AbstractValue, head: AbstractValue, end: AbstractValue
     ) -> tuple[AbstractValue, AbstractValue]:
         """A value before the loop and at the end of the body, objects that differ being replaced by one for both."""
-        if isinstance(head, Ref) and isinstance(end, Ref) and head is not end and head.cls is end.cls:
-            return self._either(place, head, end)
+        if isinstance(head, Ref) and isinstance(end, Ref) and head.cls is end.cls:
+            if head is not end:
+                return self._either(place, head, end)
+            if self.carry.chosen.get(place) is head:
+                self._source(place, head, end)
         if isinstance(head, Unbound) or isinstance(end, Unbound):
             return start, end
         if (
@@ -95,22 +101,41 @@ class _Settling:
         carry, frame = self.carry, self.carry.frame
         chosen = carry.chosen.get(place)
         if chosen is None:
-            chosen = carry.chosen[place] = heap.merged(frame, head, head)
+            siblings = {ref.key: carry.initial[ref.key] for ref in carry.chosen.values()}
+            chosen = carry.chosen[place] = heap.merged(frame, head, head, siblings)
+            carry.initial[chosen.key] = head
+            for other in carry.chosen.values():
+                if other is not chosen and carry.initial[other.key] is head:
+                    heap.relate(frame, chosen, other)
             carry.before[chosen.key] = carry.before[head.key]
             carry.head[chosen.key] = carry.head[head.key]
             self.good = False
-        if end.key in carry.before:
-            if end is not chosen and heap.relate(frame, chosen, end):
-                self.good = False
-        elif self.sources.setdefault(end.key, chosen) is not chosen:
+        known = [ref.key for ref in carry.chosen.values()]
+        if end.key in known:  # they change places
+            for origin in frame.heap.kin.get(end.key, set()) - {chosen.key, *known}:
+                self.good = not heap.relate(frame, chosen, frame.heap.refs[origin], known) and self.good
+        elif end.key in carry.before:
+            self.good = not heap.relate(frame, chosen, end, known) and self.good
+        self._source(place, chosen, end)
+        held = self.end[end.key]
+        self.held.setdefault(chosen.key, held.value if isinstance(held, Unbound) else held)
+        return chosen, chosen
+
+
+    def _source(self, place: str, chosen: Ref, end: Ref) -> None:
+        """What ``chosen`` is in the next iteration. Two that become one object are that object from then on."""
+        frame = self.carry.frame
+        first = self.sources.setdefault(end.key, chosen)
+        if first is chosen:
+            return
+        if end.key not in self.carry.before:
             raise refuse(
                 frame.assigned_at.get(place.split(".")[0], current_loc()),
                 f"one {end.cls.__name__} has several names after an iteration of this loop",
                 "give each name an object of its own",
+                kind=kinds.NOT_CONSTANT,
             )
-        held = self.end[end.key]
-        self.held.setdefault(chosen.key, held.value if isinstance(held, Unbound) else held)
-        return chosen, chosen
+        self.good = not heap.relate(frame, first, chosen) and self.good
 
 
 def _fixed(start: Contents) -> abstract.Abstract:

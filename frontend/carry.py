@@ -58,6 +58,7 @@ class Carry:
     order: int = 0
     head: dict[str, AbstractValue] = field(default_factory=dict)  # the variables at the head of an iteration
     chosen: dict[str, Ref] = field(default_factory=dict)  # what is one object before the loop and others later
+    initial: dict[str, Ref] = field(default_factory=dict)  # which they are before the loop
 
     def __post_init__(self) -> None:
         frame, live = self.frame, self.frame.liveness
@@ -104,7 +105,7 @@ class Carry:
         return [t for spec in self.specs.values() for t in types(spec)]
 
     def hints(self) -> list[str]:
-        return [name for name, spec in self.specs.items() for _ in types(spec)]
+        return [hint(name) for name, spec in self.specs.items() for _ in types(spec)]
 
     def jumps(self) -> bool:
         """Whether the body may end the loop."""
@@ -125,6 +126,16 @@ class Carry:
         self.late_specs = {}
         self.frame.env = self._bound(values)
         self.head = dict(self.frame.env)
+
+    def check_test(self, stmt: ast.While) -> None:
+        """Refuse a condition that changes objects: it belongs to no iteration."""
+        for key in heap.changed(self.head, self.frame.env):
+            raise refuse(
+                self.frame.loc(stmt.test),
+                f"the condition of this loop changes {heap.shown(self.frame, key)}",
+                "change it in the loop's body, under 'while True' with a break",
+                kind=kinds.UNSUPPORTED_EXPRESSION,
+            )
 
     def _bound(self, values: Iterator[Value]) -> dict[str, AbstractValue]:
         env, phases = dict(self.before), Phases(set(self.apart))
@@ -223,6 +234,7 @@ class Carry:
                 f"{describe_type(start)} before it, {describe_type(end)} here; {clash}",
                 "what a list, dict or object holds must keep its number and types in a loop that is not unrolled",
                 [Note("this is the loop", self.frame.loc(self.stmt))],
+                kind=kinds.TYPE_CHANGE_IN_LOOP,
             ) from None
 
     def _settle_memory(self, env: dict[str, AbstractValue]) -> bool:

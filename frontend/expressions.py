@@ -6,12 +6,13 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from adc.frontend import arrays, scalars, subscripts
+from adc.frontend import arrays, heap, records, scalars, sequences, subscripts
 from adc.frontend.branches import Traced, branch, merge, trace
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.container_methods import pairs
 from adc.frontend.libraries.table import is_library
 from adc.frontend.names import lookup
 from adc.frontend.nests import materialise
@@ -20,7 +21,10 @@ from adc.frontend.unsupported import refuse_expression
 from adc.frontend.values import (
     AbstractValue,
     Array,
+    Bound,
+    Compound,
     Lazy,
+    Ref,
     Scalar,
     Static,
     Tuple,
@@ -85,10 +89,37 @@ def _name(frame: Frame, node: ast.Name) -> AbstractValue:
 
 
 def _tuple(frame: Frame, node: ast.Tuple) -> AbstractValue:
-    for item in node.elts:
-        if isinstance(item, ast.Starred):
-            raise refuse_expression(frame.loc(item), item)
-    return Tuple(tuple(evaluate_kept(frame, item) for item in node.elts))
+    return Tuple(tuple(displayed(frame, node.elts)))
+
+
+def _list(frame: Frame, node: ast.List) -> AbstractValue:
+    return sequences.new_list(frame, displayed(frame, node.elts))
+
+
+def displayed(frame: Frame, nodes: list[ast.expr]) -> list[AbstractValue]:
+    """The items of a tuple or list as it is written."""
+    found: list[AbstractValue] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            items = sequences.known_items(frame, evaluate_kept(frame, node.value))
+            if items is None:
+                raise refuse_expression(frame.loc(node), node)
+            found += items
+        else:
+            found.append(evaluate_kept(frame, node))
+    return found
+
+
+def _dict(frame: Frame, node: ast.Dict) -> AbstractValue:
+    items: dict[object, AbstractValue] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            items |= pairs(frame, evaluate_kept(frame, value))
+            continue
+        with frame.at(key):
+            name = sequences.constant_key(evaluate_kept(frame, key))
+        items[name] = evaluate_kept(frame, value)
+    return sequences.new_dict(frame, items)
 
 
 def _binary(frame: Frame, node: ast.BinOp) -> AbstractValue:
@@ -164,7 +195,7 @@ def _comparison(
         return Static(same == isinstance(op, ast.Is)), right
     symbol = _COMPARE.get(type(op))
     if symbol is None:
-        return Static(_membership(frame, op, left, right, node)), right
+        return _membership(frame, op, left, right, node), right
     if not (is_numeric(left) or is_array(left)) or not (is_numeric(right) or is_array(right)):
         return _compare_static(frame, symbol, left, right, node), right
     return arrays.operate(frame, symbol, left, right), right
@@ -179,19 +210,42 @@ def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast
             "whether two arrays are one object is not known when the function is compiled",
             kind=kinds.UNSUPPORTED_OPERAND,
         )
+    if left is not right and all(isinstance(v, Compound) and not isinstance(v, Bound) for v in (left, right)):
+        raise refuse(
+            frame.loc(node),
+            "whether these are one object is not known when the function is compiled",
+            "compare them with ==",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
+    if heap.may_be_one(frame, left, right):
+        raise refuse(
+            frame.loc(node),
+            "whether these are one object is not known when the function is compiled",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
     return left is right
 
 
 def _compare_static(
     frame: Frame, symbol: str, left: AbstractValue, right: AbstractValue, node: ast.expr
 ) -> AbstractValue:
+    if symbol in ("==", "!="):
+        found = records.operate(frame, symbol, left, right)
+        if found is not None:
+            return found
+        found = sequences.item_equal(frame, left, right)
+        if symbol == "==":
+            return found
+        known = scalars.truth(found)
+        return Static(not known) if isinstance(known, bool) else Scalar(scalars.logical_not(known), i1)
+    own = records.operate(frame, symbol, left, right)
+    if own is not None:
+        return own
     if isinstance(left, Static) and isinstance(right, Static):
         try:
             return Static(bool(scalars.PYTHON[symbol](left.value, right.value)))
         except TypeError:
             pass
-    elif symbol in ("==", "!=") and (isinstance(left, Static) != isinstance(right, Static)):
-        return Static(symbol == "!=")
     raise refuse(
         frame.loc(node),
         f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}",
@@ -199,20 +253,32 @@ def _compare_static(
     )
 
 
-def _membership(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool:
-    items = right.items if isinstance(right, Tuple) else None
-    if isinstance(left, Static) and isinstance(right, Static) and isinstance(right.value, str | tuple | frozenset):
-        found = left.value in right.value
-    elif items is not None and isinstance(left, Static) and all(isinstance(i, Static) for i in items):
-        found = left.value in tuple(i.value for i in items if isinstance(i, Static))
+def _membership(
+    frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr
+) -> AbstractValue:
+    own = records.method(frame, right, "__contains__")
+    if own is not None:
+        known = as_condition(frame, frame.tracer.call(frame, own, [left], {}))
     else:
-        raise refuse(
-            frame.loc(node),
-            "'in' works on what is known when the function is compiled",
-            "compare with == and 'or'",
-            kind=kinds.NOT_CONSTANT,
-        )
-    return found == isinstance(op, ast.In)
+        with frame.at(node):
+            known = _contained(frame, left, right, node)
+    if isinstance(known, bool):
+        return Static(known == isinstance(op, ast.In))
+    return Scalar(known if isinstance(op, ast.In) else scalars.logical_not(known), i1)
+
+
+def _contained(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool | Value:
+    found = sequences.contains(frame, right, left)
+    if found is not None:
+        return scalars.truth(found)
+    if isinstance(left, Static) and isinstance(right, Static) and isinstance(right.value, str | tuple | frozenset):
+        return bool(left.value in right.value)
+    raise refuse(
+        frame.loc(node),
+        "'in' works on what is known when the function is compiled",
+        "compare with == and 'or'",
+        kind=kinds.NOT_CONSTANT,
+    )
 
 
 # Truth, short circuits ------------------------------------------------------------------------------------------------
@@ -234,6 +300,12 @@ def condition(frame: Frame, node: ast.expr) -> bool | Value:
 
 def as_condition(frame: Frame, value: AbstractValue) -> bool | Value:
     """Truth of a value."""
+    if isinstance(value, Ref) and value.kind in ("list", "dict"):
+        return bool(heap.contents(frame, value).items)
+    for name in ("__bool__", "__len__"):
+        own = records.method(frame, value, name)
+        if own is not None:
+            return arrays.truth(frame.tracer.call(frame, own, [], {}))
     return arrays.truth(value)
 
 
@@ -370,6 +442,8 @@ _RULES: dict[type[ast.expr], Callable[[Frame, Any], AbstractValue]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Tuple: _tuple,
+    ast.List: _list,
+    ast.Dict: _dict,
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,

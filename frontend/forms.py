@@ -10,11 +10,12 @@ import dataclasses
 import enum
 import functools
 import sys
+import types
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-Kind = Literal["tuple", "namedtuple", "record", "object", "list", "dict"]
+Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict"]
 MUTABLE = frozenset({"object", "list", "dict"})
 
 
@@ -27,7 +28,7 @@ class Form:
     ``protected`` says why it must not be mutated, if so.
     """
 
-    kind: Kind
+    kind: Sort
     cls: type
     names: tuple[Hashable, ...] = ()
     number: int = -1
@@ -58,17 +59,22 @@ class Form:
 
 TUPLE = Form("tuple", tuple)
 LIST = Form("list", list)
+BOUND = Form("record", types.MethodType, ("__self__", "__func__"))
 
 
 class Unsuitable(TypeError):
     """An object that cannot be taken apart, and why."""
 
 
-@functools.lru_cache(maxsize=1024)
-def kind_of_class(cls: type) -> Kind | None:
+def kind_of_class(cls: type) -> Sort | None:
     """What kind of container instances of ``cls`` are; None for those that are none. Raises ``Unsuitable``."""
+    return _kind_of_class(cls)
+
+
+@functools.lru_cache(maxsize=1024)
+def _kind_of_class(cls: Any) -> Sort | None:
     if cls in (tuple, list, dict):
-        return cls.__name__  # type: ignore[return-value]
+        return "tuple" if cls is tuple else "list" if cls is list else "dict"
     if issubclass(cls, tuple):
         if hasattr(cls, "_fields") and hasattr(cls, "_make"):
             return "namedtuple"
@@ -134,7 +140,11 @@ def field_names(cls: type) -> tuple[str, ...]:
 def form_of(value: Any) -> Form | None:
     """The form of an object; None if it is not a container. Raises ``Unsuitable``."""
     cls: type[Any] = type(value)
-    kind = kind_of_class(cls)  # type: ignore[arg-type]
+    if cls is types.MethodType:
+        return BOUND
+    if hasattr(value, "__wrapped__") and callable(value):
+        return None  # a function in disguise
+    kind = kind_of_class(cls)
     if kind is None:
         return None
     if kind == "tuple":
@@ -188,6 +198,8 @@ def build(form: Form, items: Sequence[Any]) -> Any:
         return dict(zip(form.names, items, strict=True))
     if form.kind == "namedtuple":
         return form.cls._make(items)  # type: ignore[attr-defined]
+    if form == BOUND:
+        return items[0]  # of its gradient, that of the object
     made: Any = object.__new__(form.cls)
     for name, item in zip(form.names, items, strict=True):
         object.__setattr__(made, str(name), item)

@@ -8,7 +8,7 @@ one function into another, or out of the whole, they are *packed*: the first occ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adc.frontend.errors import refuse
@@ -25,6 +25,7 @@ from adc.frontend.values import (
     Tuple,
     Unbound,
 )
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 PREFIX = "#"  # of the keys of objects among a frame's variables
@@ -54,11 +55,12 @@ def contents(frame: Frame, ref: Ref) -> Contents:
     """What an object holds at the insertion point."""
     value = frame.env.get(ref.key)
     if isinstance(value, Poison):
-        raise refuse(current_loc(), value.reason, value.help, value.notes)
+        raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):
         value = value.value
     if not isinstance(value, Contents):
-        raise refuse(current_loc(), f"this {ref.cls.__name__} was made in a place whose objects are not known here")
+        message = f"this {ref.cls.__name__} was made in a place whose objects are not known here"
+        raise refuse(current_loc(), message, kind=kinds.UNBOUND_VARIABLE)
     return value
 
 
@@ -69,6 +71,7 @@ def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | 
             current_loc(),
             f"this {ref.cls.__name__} cannot be changed: {ref.protected}",
             "pass it as an argument, or work on a copy",
+            kind=kinds.CAPTURED_WRITE,
         )
     frame.assigned_at[ref.key] = current_loc()
     for key in sorted(frame.heap.kin.get(ref.key, ())):
@@ -78,31 +81,41 @@ def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | 
                 current_loc(),
                 f"whether this {ref.cls.__name__} is the caller's is not known when the function is compiled",
                 "give the two objects different names, or change a copy",
+                kind=kinds.NOT_CONSTANT,
             )
         frame.env[key] = Poison(
-            f"whether this {ref.cls.__name__} was changed under another name is not known when the function is compiled",
+            f"whether this {ref.cls.__name__} was changed under another name is not known when the function is "
+            "compiled",
             (),
             "use the object by one name only after it was chosen in a branch or loop",
+            kinds.NOT_CONSTANT,
         )
     frame.env[ref.key] = Contents(tuple(items), form or contents(frame, ref).form)
 
 
-def relate(frame: Frame, a: Ref, b: Ref) -> bool:
-    """Note that ``a`` may be the object ``b``, or what that may be; whether this is new."""
+def relate(frame: Frame, a: Ref, b: Ref, apart: Collection[str] = ()) -> bool:
+    """Note that ``a`` may be the object ``b``, or what that may be, those ``apart`` aside; whether this is new."""
     kin = frame.heap.kin
-    more = ({b.key} | kin.get(b.key, set())) - {a.key} - kin.setdefault(a.key, set())
+    more = ({b.key} | kin.get(b.key, set())) - {a.key, *apart} - kin.setdefault(a.key, set())
     kin[a.key] |= more
     for key in more:
         kin.setdefault(key, set()).add(a.key)
     return bool(more)
 
 
-def merged(frame: Frame, a: Ref, b: Ref) -> Ref:
+def may_be_one(frame: Frame, a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two objects may be one, or may not: it is not known."""
+    if not isinstance(a, Ref) or not isinstance(b, Ref) or a is b:
+        return False
+    return b.key in frame.heap.kin.get(a.key, ()) or bool(a.protected or b.protected)
+
+
+def merged(frame: Frame, a: Ref, b: Ref, apart: Collection[str] = ()) -> Ref:
     """A name for the object that is either ``a`` or ``b``."""
     reasons = [r.protected for r in (a, b) if r.protected]
     ref = reference(frame, Form(a.kind, a.cls), reasons[0] if reasons else "")
-    relate(frame, ref, a)
-    relate(frame, ref, b)
+    relate(frame, ref, a, apart)
+    relate(frame, ref, b, apart)
     return ref
 
 
@@ -166,7 +179,10 @@ def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int])
 
 
 def unpack(frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool = False) -> AbstractValue:
-    """A packed value with its objects. ``refs`` has those known already, by number. ``given``: they are the caller's."""
+    """A packed value with its objects. ``refs`` has those known already, by number.
+
+    ``given``: they are the caller's.
+    """
     if isinstance(v, Contents) and v.form.number >= 0:
         number = v.form.number
         if v.form.again:
@@ -217,7 +233,12 @@ def check_result(frame: Frame, result: AbstractValue) -> None:
                 continue
             seen.add(ref.key)
             if ref.protected and ref.key not in given:
-                raise refuse(current_loc(), f"cannot return this {ref.cls.__name__}: {ref.protected}", "return a copy")
+                raise refuse(
+                    current_loc(),
+                    f"cannot return this {ref.cls.__name__}: {ref.protected}",
+                    "return a copy",
+                    kind=kinds.CANNOT_RETURN,
+                )
             work.append(contents(frame, ref))
 
 

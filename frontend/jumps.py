@@ -24,7 +24,7 @@ Environment = Mapping[str, AbstractValue]
 
 def hint(name: str) -> str:
     """The name of an IR value that holds the variable ``name``."""
-    return _HINTS.get(name, name)
+    return "held" if name.startswith("#") else _HINTS.get(name, name)
 
 
 def pending(env: Environment) -> list[str]:

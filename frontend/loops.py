@@ -220,6 +220,7 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
         with insert_at(head):
             carry.enter(iter(head.args))
             known = test()
+            carry.check_test(stmt)
         if known is False:
             discard(head)
             frame.env = dict(carry.before)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import ast
 import builtins
+import enum
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from adc.frontend import abstract
+from adc.frontend import abstract, forms, heap
 from adc.frontend.convert import trap_unless
 from adc.frontend.errors import refuse
+from adc.frontend.forms import Form
 from adc.frontend.frame import Capture, Frame, Guard
-from adc.frontend.values import AbstractValue, Poison, Scalar, Static, Tuple, Unbound
+from adc.frontend.values import AbstractValue, Contents, Poison, Scalar, Static, Unbound, compound
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.diagnostics import Note
@@ -105,10 +108,12 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
         if isinstance(result, Scalar) and not result.dtype.is_float:
             return Scalar(result.value, result.dtype, result.weak, lambda: _pin(frame, name, fetch))
         return result
-    if type(value) is tuple:
-        frame.tracer.guard(Guard(f"len({name})", lambda: _tuple_length(fetch()), len(value)))
-        items = (external(frame, item, (*key, k), f"{name}.{k}", _item_of(fetch, k)) for k, item in enumerate(value))
-        return Tuple(tuple(items))
+    try:
+        form = forms.form_of(value)
+    except forms.Unsuitable as error:
+        raise refuse(current_loc(), f"'{name}' cannot be used here: {error}", kind=kinds.UNSUPPORTED_VALUE) from None
+    if form is not None:
+        return _external_container(frame, value, key, name, fetch, form)
     if not isinstance(value, types.ModuleType) or value.__name__.split(".")[0] not in _STABLE_MODULES:
         frame.tracer.guard(Guard(name, fetch, value))
     return Static(value)
@@ -117,12 +122,43 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
 _STABLE_MODULES = frozenset({"math", "numpy", "adc", "builtins", "operator", "cmath"})
 
 
-def _tuple_length(value: object) -> int:
-    return len(value) if type(value) is tuple else -1
+def _external_container(
+    frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any], form: Form
+) -> AbstractValue:
+    """A container from outside, item by item; the code depends on its form."""
+    known = frame.heap.outer.get(id(value))
+    if known is not None and known.key in frame.env:
+        return known
+    expected = _interned(form)
+    frame.tracer.guard(Guard(f"the structure of {name}", lambda: _interned(forms.form_of(fetch())), expected))
+    ref = known
+    if form.mutable and ref is None:
+        ref = heap.reference(frame, form, f"'{name}' comes from outside the function")
+        frame.heap.outer[id(value)] = ref
+    items = []
+    for k, item in enumerate(forms.items_of(value, form)):
+        label = form.label(k)
+        shown = f"{name}.{k}" if form.kind in ("tuple", "list") else f"{name}{label}"
+        items.append(external(frame, item, (*key, label), shown, _item_of(fetch, form, k)))
+    if ref is None:
+        return compound(form, tuple(items))
+    frame.env[ref.key] = Contents(tuple(items), form)
+    return ref
 
 
-def _item_of(fetch: Callable[[], Any], k: int) -> Callable[[], Any]:
-    return lambda: fetch()[k]
+@functools.lru_cache(maxsize=4096)
+def _interned(form: Form | None) -> Form | None:
+    """One object for equal forms: guards compare by identity."""
+    return form
+
+
+def _item_of(fetch: Callable[[], Any], form: Form, k: int) -> Callable[[], Any]:
+    if form.kind in ("tuple", "namedtuple", "list"):
+        return lambda: fetch()[k]
+    name: Any = form.names[k]
+    if form.kind == "dict":
+        return lambda: fetch()[name]
+    return lambda: getattr(fetch(), name)
 
 
 def _pin(frame: Frame, name: str, fetch: Callable[[], Any]) -> Any:
@@ -141,8 +177,8 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
         raise refuse(
             current_loc(), f"{kind} '{shown}' has no attribute '{name}'", kind=kinds.UNKNOWN_ATTRIBUTE
         ) from None
-    if isinstance(owner, str):
-        return Static(value)  # the string is known, and so is what it has
+    if isinstance(owner, str | enum.Enum | np.dtype | np.finfo) or owner is object:
+        return Static(value)
     if isinstance(owner, types.ModuleType) and owner.__name__.split(".")[0] in _STABLE_MODULES:
         return Static(value)
     shown = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"

@@ -14,7 +14,7 @@ from adc.frontend import forms, heap
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame, Guard
-from adc.frontend.names import external
+from adc.frontend.names import attribute_of, external
 from adc.frontend.values import (
     NONE,
     AbstractValue,
@@ -127,6 +127,16 @@ def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: 
     if isinstance(found, types.FunctionType) or hasattr(found, "__wrapped__") or inspect.isroutine(found):
         return bound(owner, _function(frame, where, name, found, found))
     return external(frame, found, ("class", id(where), name), f"{where.__name__}.{name}", lambda: getattr(where, name))
+
+
+def class_attribute(frame: Frame, cls: type, name: str) -> AbstractValue:
+    """``cls.name``."""
+    found, where = _member(cls, name)
+    if isinstance(found, classmethod):
+        return bound(Static(cls), _function(frame, where, name, found, found.__func__))
+    if isinstance(found, staticmethod):
+        return _function(frame, where, name, found, found.__func__)
+    return attribute_of(frame, cls, name)
 
 
 def _function(frame: Frame, where: type, name: str, found: Any, function: Any) -> Static:
@@ -308,7 +318,8 @@ def replaced(frame: Frame, owner: AbstractValue, changes: Mapping[str, AbstractV
     if issubclass(cls, tuple):
         fields = list(own)
     else:
-        fields = [f.name for f in dataclasses.fields(cls) if f.init]
+        every: tuple[dataclasses.Field[Any], ...] = cls.__dataclass_fields__.values()  # type: ignore[attr-defined]
+        fields = [f.name for f in every if f.init]
     for name in changes:
         if name not in fields:
             raise refuse(current_loc(), f"{cls.__name__} has no field '{name}'", f"it has {', '.join(fields)}")

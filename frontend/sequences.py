@@ -76,7 +76,7 @@ def new_list(frame: Frame, items: Sequence[AbstractValue]) -> Ref:
 
 
 def new_dict(frame: Frame, items: dict[object, AbstractValue]) -> Ref:
-    return heap.new(frame, Form("dict", dict, tuple(items)), items.values())  # type: ignore[arg-type]
+    return heap.new(frame, Form("dict", dict, tuple(items)), items.values())
 
 
 def dict_items(frame: Frame, ref: Ref) -> dict[object, AbstractValue]:
@@ -86,7 +86,7 @@ def dict_items(frame: Frame, ref: Ref) -> dict[object, AbstractValue]:
 
 
 def assign_dict(frame: Frame, ref: Ref, items: dict[object, AbstractValue]) -> None:
-    heap.assign(frame, ref, items.values(), Form("dict", dict, tuple(items)))  # type: ignore[arg-type]
+    heap.assign(frame, ref, items.values(), Form("dict", dict, tuple(items)))
 
 
 def constant_key(v: AbstractValue) -> object:
@@ -138,7 +138,7 @@ def _position(held: Compound, index: AbstractValue) -> int | Value:
         if known is None:
             raise refuse(
                 current_loc(),
-                f"the subscript of a {what} whose items are of several types must be known when the function is compiled",
+                f"the subscript of a {what} with items of several types must be known when the function is compiled",
                 "use a constant, or an array in place of it",
             )
     if known is not None:

@@ -7,13 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from adc.frontend import arrays, subscripts
+from adc.frontend import arrays, records, sequences, subscripts
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
 from adc.frontend.exceptions import assert_, raise_
 from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, items_of
 from adc.frontend.flow import after_loop, function_body, loop_body
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.loops import for_range, while_loop
 from adc.frontend.names import lookup
 from adc.frontend.parallel_loops import for_prange
@@ -23,8 +25,8 @@ from adc.frontend.values import (
     Array,
     Lazy,
     Range,
+    Ref,
     Scalar,
-    Tuple,
     describe_type,
     is_array,
 )
@@ -75,9 +77,11 @@ def _bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     elif isinstance(target, ast.Subscript):
         _store(frame, target, value)
     elif isinstance(target, ast.Attribute):
-        raise refuse(
-            frame.loc(target), "attributes cannot be assigned", "use a local variable", kind=kinds.UNSUPPORTED_TARGET
-        )
+        owner = evaluate(frame, target.value)
+        with frame.at(target):
+            records.set_attribute(frame, owner, target.attr, value)
+    elif isinstance(target, ast.Starred):
+        _bind(frame, target.value, value)
     else:
         raise refuse_expression(frame.loc(target), target)
 
@@ -92,18 +96,22 @@ def _bind_name(frame: Frame, target: ast.Name, value: AbstractValue) -> None:
 
 
 def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) -> Sequence[AbstractValue]:
-    for part in target.elts:
-        if isinstance(part, ast.Starred):
-            raise refuse_expression(frame.loc(part), part)
     wanted = len(target.elts)
-    if isinstance(value, Tuple):
-        if len(value.items) != wanted:
+    known = sequences.known_items(frame, value)
+    starred = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
+    if starred and known is None:
+        raise refuse_expression(frame.loc(target.elts[starred[0]]), target.elts[starred[0]])
+    if known is not None:
+        if len(starred) == 1 and len(known) >= wanted - 1:
+            first, last = starred[0], len(known) - (wanted - starred[0] - 1)
+            known = [*known[:first], sequences.new_list(frame, known[first:last]), *known[last:]]
+        if len(known) != wanted:
             raise refuse(
                 frame.loc(target),
-                f"cannot unpack {len(value.items)} values into {wanted} variables",
+                f"cannot unpack {len(known)} values into {wanted} variables",
                 kind=kinds.WRONG_UNPACKING,
             )
-        return value.items
+        return known
     if isinstance(value, Array):
         return arrays.unpack(frame, value, wanted)
     raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)}", kind=kinds.NOT_ITERABLE)
@@ -113,12 +121,28 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
     owner = evaluate(frame, target.value)
     items = items_of(frame, owner, target.slice)
     with frame.at(target):
+        if isinstance(owner, Ref):
+            _store_item(frame, owner, items, arrays.settled(frame, value))
+            return
         place = _place(frame, owner, items)
         if isinstance(place, Array):
             arrays.store(frame, place, value)
         else:
             arrays.check_writable(frame, place.array)
             place.store(value)
+
+
+def _store_item(frame: Frame, owner: Ref, items: list[subscripts.Item], value: AbstractValue) -> None:
+    """``owner[items] = value`` of a list, a dict or an object with ``__setitem__``."""
+    setter = records.method(frame, owner, "__setitem__")
+    if setter is not None:
+        frame.tracer.call(frame, setter, [subscripts.key_of(items), value], {})
+    elif owner.kind == "object":
+        raise refuse(current_loc(), f"cannot store into {describe_type(owner)}", kind=kinds.UNSUPPORTED_TARGET)
+    elif (part := subscripts.known_slice(items)) is not None:
+        sequences.store_slice(frame, owner, part, value)
+    else:
+        sequences.store(frame, owner, subscripts.key_of(items), value)
 
 
 def _place(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> subscripts.Element | Array:
@@ -137,17 +161,30 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
             old = lookup(frame, target.id)
         value = evaluate(frame, statement.value)
         with frame.at(statement):
-            if isinstance(old, Array):
-                arrays.update(frame, old, symbol, value)
-            else:
-                _bind_name(frame, target, arrays.settled(frame, arrays.operate(frame, symbol, old, value)))
+            new = updated(frame, old, symbol, value)
+            if new is not old:
+                _bind_name(frame, target, new)
         return
-    if not isinstance(target, ast.Subscript):
-        raise refuse(
-            frame.loc(target), "attributes cannot be assigned", "use a local variable", kind=kinds.UNSUPPORTED_TARGET
-        )
     owner = evaluate(frame, target.value)
+    if isinstance(target, ast.Attribute):
+        with frame.at(target):
+            old = attribute(frame, owner, target.attr)
+        value = evaluate(frame, statement.value)
+        with frame.at(statement):
+            new = updated(frame, old, symbol, value)
+            if new is not old:
+                records.set_attribute(frame, owner, target.attr, new)
+        return
     items = items_of(frame, owner, target.slice)
+    if isinstance(owner, Ref):
+        with frame.at(target):
+            old = subscripts.read(frame, owner, items)
+        value = evaluate(frame, statement.value)
+        with frame.at(statement):
+            new = updated(frame, old, symbol, value)
+            if new is not old:
+                _store_item(frame, owner, items, new)
+        return
     with frame.at(target):
         place = _place(frame, owner, items)
         current = None if isinstance(place, Array) else place.load()
@@ -161,6 +198,21 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
             place.store(arrays.operate(frame, symbol, current, value))
 
 
+def updated(frame: Frame, old: AbstractValue, symbol: str, value: AbstractValue) -> AbstractValue:
+    """What a variable holds after ``old symbol= value``: ``old`` itself where that is changed in place."""
+    if isinstance(old, Array):
+        arrays.update(frame, old, symbol, value)
+        return old
+    if isinstance(old, Ref) and old.kind == "list" and symbol == "+":
+        extend(frame, old, value)
+        return old
+    if isinstance(old, Ref) and old.kind == "dict" and symbol == "|":
+        sequences.assign_dict(frame, old, sequences.dict_items(frame, old) | pairs(frame, value))
+        return old
+    own = records.operate_in_place(frame, symbol, old, value)
+    return arrays.settled(frame, arrays.operate(frame, symbol, old, value) if own is None else own)
+
+
 # Control flow ---------------------------------------------------------------------------------------------------------
 
 
@@ -171,8 +223,8 @@ def _for(frame: Frame, statement: ast.For) -> None:
         for_prange(frame, statement, value, body)
     elif isinstance(value, Range):
         for_range(frame, statement, value, body)
-    elif isinstance(value, Tuple):
-        for item in value.items:
+    elif (known := sequences.known_items(frame, value)) is not None:
+        for item in known:
             _bind(frame, statement.target, item)
             body()
     else:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adc.frontend import records, sequences
 from adc.frontend.convert import as_scalar, convert, kind, load_scalar, store_scalar, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import known_int, needed_int
 from adc.frontend.nests import lazy_of, materialise
 from adc.frontend.values import (
-    NONE,
     AbstractValue,
     Array,
     Dim,
     Lazy,
     Read,
+    Ref,
     Scalar,
     Static,
     Tuple,
@@ -59,8 +60,8 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return place.load() if isinstance(place, Element) else place
     if isinstance(owner, Lazy):
         return read(frame, materialise(frame, owner), items)
-    if isinstance(owner, Tuple):
-        return _read_tuple(owner, items)
+    if isinstance(owner, Tuple | Ref):
+        return _read_container(frame, owner, items)
     if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
         try:
             return Static(owner.value[items[0].value.value])
@@ -69,30 +70,45 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
     raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
 
 
-def _read_tuple(owner: Tuple, items: list[Item]) -> AbstractValue:
-    (item,) = items if len(items) == 1 else (Item(current_loc(), NONE),)
-    if isinstance(item.value, Slice):
-        parts = [item.value.lower, item.value.upper, item.value.step]
-        numbers = [None if p is None or _is_none(p) else needed_int(p) for p in parts]
-        if all(n is not None or p is None or _is_none(p) for n, p in zip(numbers, parts, strict=True)):
-            return Tuple(owner.items[slice(*numbers)])
-        position = None
-    else:
-        position = needed_int(item.value)
-    if position is None:
+def _read_container(frame: Frame, owner: Tuple | Ref, items: list[Item]) -> AbstractValue:
+    getter = records.method(frame, owner, "__getitem__")
+    if getter is not None:
+        return frame.tracer.call(frame, getter, [key_of(items)], {})
+    if isinstance(owner, Ref) and owner.kind == "object":
+        raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
+    with at_loc(items[0].loc if len(items) == 1 else current_loc()):
+        part = known_slice(items)
+        if part is not None:
+            return sequences.slice_of(frame, owner, part)
+        return sequences.read(frame, owner, key_of(items))
+
+
+def key_of(items: list[Item]) -> AbstractValue:
+    """The subscript of a container."""
+    values = [item.value for item in items]
+    found = [v for v in values if not isinstance(v, Slice)]
+    if len(found) != len(values):
+        raise refuse(items[0].loc, "a slice cannot be used here", kind=kinds.UNSUPPORTED_INDEXING)
+    return found[0] if len(found) == 1 else Tuple(tuple(found))
+
+
+def known_slice(items: list[Item]) -> slice | None:
+    """The slice between the brackets, None if it is none; its bounds must be known."""
+    value = items[0].value
+    if len(items) != 1 or not isinstance(value, Slice):
+        return None
+    parts = [value.lower, value.upper, value.step]
+    numbers = [None if p is None or _is_none(p) else needed_int(p) for p in parts]
+    if any(n is None and p is not None and not _is_none(p) for n, p in zip(numbers, parts, strict=True)):
         raise refuse(
-            item.loc,
-            "the subscript of a tuple must be known when the function is compiled",
-            "use a constant, or an array in place of the tuple",
+            items[0].loc,
+            "the slice of a tuple or list must be known when the function is compiled",
+            "use constants, or an array in its place",
             kind=kinds.NOT_CONSTANT,
         )
-    if not -len(owner.items) <= position < len(owner.items):
-        raise refuse(
-            item.loc,
-            f"tuple index {position} is out of range for {len(owner.items)} items",
-            kind=kinds.CONSTANT_OUT_OF_RANGE,
-        )
-    return owner.items[position]
+    if numbers[2] == 0:
+        raise refuse(items[0].loc, "slice step cannot be zero", kind=kinds.INVALID_VALUE)
+    return slice(*numbers)
 
 
 def _is_none(v: AbstractValue) -> bool:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.forms import TUPLE, Form, Kind
+from adc.frontend.forms import BOUND, TUPLE, Form, Sort
 from adc.frontend.roots import NOWHERE, Roots
 from adc.frontend.source import FunctionSource
 from adc.ir import kinds, ops
@@ -161,13 +160,12 @@ class Ref(AbstractValue):
     """
 
     key: str
-    kind: Kind
+    kind: Sort
     cls: type
     protected: str = ""
     caller: bool = False
 
 
-BOUND = Form("record", MethodType, ("owner", "function"))
 
 
 def bound(owner: AbstractValue, function: AbstractValue) -> Bound:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from adc.frontend import abstract, subscripts
+from adc.frontend import abstract, records, subscripts
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.container_methods import method_of, names_of
 from adc.frontend.libraries.methods import METHODS
 from adc.frontend.names import attribute_of
 from adc.frontend.values import (
@@ -13,6 +14,7 @@ from adc.frontend.values import (
     Dim,
     Lazy,
     Method,
+    Ref,
     Scalar,
     Static,
     Tuple,
@@ -29,6 +31,21 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     """``owner.name``."""
     if isinstance(owner, Array | Lazy):
         return _of_array(frame, owner, name)
+    if records.is_instance(owner) or isinstance(owner, records.Super):
+        return records.attribute(frame, owner, name)
+    if isinstance(owner, Ref | Tuple):
+        found = method_of(owner, name)
+        if found is None:
+            known = ", ".join(names_of(owner))
+            raise refuse(
+                current_loc(),
+                f"a {describe_type(owner).split('(')[0]} has no attribute '{name}' here",
+                f"supported are {known}",
+                kind=kinds.UNKNOWN_ATTRIBUTE,
+            )
+        return found
+    if isinstance(owner, Static) and records.is_class(owner.value):
+        return records.class_attribute(frame, owner.value, name)
     if isinstance(owner, Static):
         return attribute_of(frame, owner.value, name)
     if isinstance(owner, Scalar) and name in ("real",):

@@ -50,8 +50,8 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
     heap.assign(frame, owner, [*_held(frame, owner), *items])
 
 
-def _pop(frame: Frame, owner: Ref, position: AbstractValue = Static(-1)) -> AbstractValue:
-    items, k = _held(frame, owner), _index(owner, position)
+def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> AbstractValue:
+    items, k = _held(frame, owner), -1 if position is None else _index(owner, position)
     if not -len(items) <= k < len(items):
         what = "pop from empty list" if not items else f"pop index {k} is out of range for {len(items)} items"
         raise refuse(current_loc(), what)
@@ -132,7 +132,7 @@ def _update(frame: Frame, owner: Ref, other: AbstractValue | None = None, **more
     items = sequences.dict_items(frame, owner)
     if other is not None:
         items |= pairs(frame, other)
-    items |= more
+    items.update(more)
     sequences.assign_dict(frame, owner, items)
     return NONE
 

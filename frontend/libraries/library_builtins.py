@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import arrays, scalars, subscripts
+from adc.frontend import arrays, records, scalars, sequences, subscripts
 from adc.frontend.convert import as_scalar, convert, kind
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -22,9 +22,11 @@ from adc.frontend.values import (
     AbstractValue,
     Array,
     Closure,
+    Compound,
     Lazy,
     Method,
     Range,
+    Ref,
     Scalar,
     Static,
     Tuple,
@@ -148,8 +150,12 @@ def _single(frame: Frame, name: str, x: AbstractValue) -> AbstractValue:
 def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
     if isinstance(x, Array | Lazy) and x.rank:
         return extent(x.dims[0])
-    if isinstance(x, Tuple):
-        return Static(len(x.items))
+    own = records.method(frame, x, "__len__")
+    if own is not None:
+        return frame.tracer.call(frame, own, [], {})
+    items = sequences.known_items(frame, x)
+    if items is not None:
+        return Static(len(items))
     if isinstance(x, Static) and isinstance(x.value, str | tuple):
         return Static(len(x.value))
     raise refuse(current_loc(), f"{describe_type(x)} has no len()", kind=kinds.WRONG_TYPE)
@@ -205,9 +211,13 @@ def python_type(v: AbstractValue) -> type:
     """The Python type of a value."""
     if isinstance(v, Static):
         return type(v.value)
+    if isinstance(v, Ref):
+        return v.cls
+    if isinstance(v, Compound):
+        return v.form.cls
     if isinstance(v, Scalar):
         return _PYTHON_TYPES.get((v.dtype, v.weak), np.int32)
-    for kind_, python in ((Array, np.ndarray), (Lazy, np.ndarray), (Tuple, tuple), (Range, range)):
+    for kind_, python in ((Array, np.ndarray), (Lazy, np.ndarray), (Range, range)):
         if isinstance(v, kind_):
             return python
     assert isinstance(v, Closure | Method)
@@ -230,8 +240,9 @@ def _isinstance(frame: Frame, x: AbstractValue, classes: AbstractValue) -> Abstr
 def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
     if x is None:
         return Tuple(())
-    if isinstance(x, Tuple):
-        return x
+    items = sequences.known_items(frame, x)
+    if items is not None:
+        return Tuple(tuple(items))
     raise refuse(current_loc(), f"tuple() of {describe_type(x)} is not supported", kind=kinds.WRONG_TYPE)
 
 

@@ -9,6 +9,7 @@ from adc.frontend.convert import as_scalar, convert, kind
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions
+from adc.frontend.libraries.container_methods import call_container_method
 from adc.frontend.libraries.creation import dtype_argument
 from adc.frontend.names import needed_int
 from adc.frontend.values import (
@@ -165,5 +166,7 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
 
 
 def call_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> AbstractValue:
-    """Call a bound method of an array."""
+    """Call a bound method of an array, or of a container."""
+    if not isinstance(method.owner, Array | Lazy):
+        return call_container_method(frame, method, args, kwargs)
     return METHODS[method.name](frame, method.owner, args, kwargs)

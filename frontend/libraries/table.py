@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from adc.frontend.libraries import library_arrays, library_builtins, library_math, library_numpy, library_reductions
+from adc.frontend.libraries import (
+    library_arrays,
+    library_builtins,
+    library_containers,
+    library_math,
+    library_numpy,
+    library_reductions,
+)
 from adc.frontend.rules import Rule
 
 LIBRARY: dict[Any, Rule] = {
@@ -13,7 +20,11 @@ LIBRARY: dict[Any, Rule] = {
     **library_numpy.TABLE,
     **library_arrays.TABLE,
     **library_reductions.TABLE,
+    **library_containers.TABLE,
 }
+
+
+BY_IDENTITY = library_containers.BY_IDENTITY  # those that take objects themselves, not only what they hold
 
 
 def is_library(obj: Any) -> bool:

@@ -16,17 +16,16 @@ from adc.frontend import prange
 G = np.ones(3)
 
 
-def list_literal(x):
-    y = [x, 2]  # error: lists are not supported | [x, 2]
-    return y
-
-
 def comprehension(n):
     return sum(i for i in range(n))  # error: generator expressions are not supported | (i for i in range(n))
 
 
-def dictionary(x):
-    return {"a": x}["a"]  # error: dicts are not supported | {"a": x}
+def run_time_key(x, n):
+    return {0: x, 1: 2.0}[n * 1]  # error: the key of a dict must be known when the function is compiled | n * 1
+
+
+def missing_key(x):
+    return {"a": x}["b"]  # error: the dict has no key 'b'
 
 
 def breaking(n):
@@ -134,8 +133,8 @@ def mask_subscript(u):
     u[u > 0] = 0.0  # error: indexing with an array is not supported | u > 0
 
 
-def tuple_subscript(t, n):
-    return t[n]  # error: the subscript of a tuple must be known when the function is compiled | n
+def tuple_subscript(u, n):
+    return (1.0, u, "a")[n * 2]  # error: items of several types must be known when the function is compiled | n * 2
 
 
 def tuple_out_of_range(t):
@@ -160,7 +159,7 @@ def store_to_view_of_global(x):
 
 
 def attribute_store(u, x):
-    u.shape = x  # error: attributes cannot be assigned | u.shape
+    u.shape = x  # error: attributes of f64 array of rank 1 cannot be assigned | u.shape
 
 
 def changing_type(u, x, n):

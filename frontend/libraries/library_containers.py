@@ -1,0 +1,215 @@
+"""Built-in and library functions that make containers, or look at what objects are."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adc.frontend import arrays, heap, records, scalars, sequences
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.container_methods import pairs
+from adc.frontend.names import needed_int
+from adc.frontend.rules import Rule, positional, static_of
+from adc.frontend.values import NONE, AbstractValue, Array, Compound, Lazy, Ref, Scalar, Static, Tuple, describe_type
+from adc.ir import kinds, ops
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import i1
+
+
+def items_or_refuse(frame: Frame, name: str, v: AbstractValue) -> list[AbstractValue]:
+    """What iterating over ``v`` gives; refused where the number is not known."""
+    items = sequences.known_items(frame, v)
+    if items is None:
+        raise refuse(
+            current_loc(),
+            f"{name}() of {describe_type(v)}: the number of items must be known when the function is compiled",
+            "use an array, and a loop over its subscripts",
+            kind=kinds.NOT_ITERABLE,
+        )
+    return items
+
+
+def _list(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
+    return sequences.new_list(frame, [] if x is None else items_or_refuse(frame, "list", x))
+
+
+def _dict(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    items: dict[object, AbstractValue] = {}
+    for x in args:
+        items |= pairs(frame, x)
+    return sequences.new_dict(frame, items | dict(kwargs))
+
+
+def _hasattr(frame: Frame, x: AbstractValue, name: AbstractValue) -> AbstractValue:
+    wanted = str(static_of(name, "the name of an attribute"))
+    if records.is_instance(x):
+        return Static(records.has_attribute(frame, x, wanted))
+    if isinstance(x, Static):
+        return Static(hasattr(x.value, wanted))
+    from adc.frontend.libraries.library_builtins import python_type
+
+    return Static(hasattr(python_type(x), wanted))
+
+
+def _getattr(
+    frame: Frame, x: AbstractValue, name: AbstractValue, default: AbstractValue | None = None
+) -> AbstractValue:
+    if default is not None:
+        found = _hasattr(frame, x, name)
+        assert isinstance(found, Static)
+        if not found.value:
+            return default
+    return attribute(frame, x, str(static_of(name, "the name of an attribute")))
+
+
+def _setattr(frame: Frame, x: AbstractValue, name: AbstractValue, value: AbstractValue) -> AbstractValue:
+    records.set_attribute(frame, x, str(static_of(name, "the name of an attribute")), arrays.settled(frame, value))
+    return NONE
+
+
+def _object_setattr(frame: Frame, x: AbstractValue, name: AbstractValue, value: AbstractValue) -> AbstractValue:
+    if not isinstance(x, Ref) or x.kind != "object":
+        raise refuse(
+            current_loc(),
+            f"object.__setattr__ of {describe_type(x)} is supported while it is made only",
+            kind=kinds.WRONG_TYPE,
+        )
+    records.store_field(frame, x, str(static_of(name, "the name of an attribute")), arrays.settled(frame, value))
+    return NONE
+
+
+def _replace(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    if len(args) != 1 or not records.is_instance(args[0]) or not dataclasses.is_dataclass(records.class_of(args[0])):
+        raise refuse(current_loc(), "dataclasses.replace() takes a dataclass and keywords", kind=kinds.WRONG_TYPE)
+    return records.replaced(frame, args[0], {n: arrays.settled(frame, v) for n, v in kwargs.items()})
+
+
+def _astuple(frame: Frame, x: AbstractValue) -> AbstractValue:
+    def deep(v: AbstractValue) -> AbstractValue:
+        if records.is_instance(v) and not isinstance(v, Tuple):
+            return Tuple(tuple(deep(item) for item in records.held_by(frame, v).items))
+        return v
+
+    return deep(x)
+
+
+def _asdict(frame: Frame, x: AbstractValue) -> AbstractValue:
+    def deep(v: AbstractValue) -> AbstractValue:
+        if records.is_instance(v) and not isinstance(v, Tuple):
+            held = records.held_by(frame, v)
+            return sequences.new_dict(frame, dict(zip(held.form.names, map(deep, held.items), strict=True)))
+        return v
+
+    return deep(x)
+
+
+def _copy(frame: Frame, x: AbstractValue) -> AbstractValue:
+    if isinstance(x, Ref):
+        held = heap.contents(frame, x)
+        return heap.new(frame, held.form, held.items)
+    return _copied_array(frame, x)
+
+
+def _deepcopy(frame: Frame, x: AbstractValue) -> AbstractValue:
+    done: dict[str, Ref] = {}
+
+    def deep(v: AbstractValue) -> AbstractValue:
+        if isinstance(v, Ref):
+            if v.key not in done:
+                held = heap.contents(frame, v)
+                done[v.key] = heap.reference(frame, held.form)
+                frame.env[done[v.key].key] = held.of(deep(item) for item in held.items)
+            return done[v.key]
+        if isinstance(v, Compound):
+            return v.of(deep(item) for item in v.items)
+        return _copied_array(frame, v)
+
+    return deep(x)
+
+
+def _copied_array(frame: Frame, v: AbstractValue) -> AbstractValue:
+    from adc.frontend.libraries.methods import copy as copy_array
+
+    return copy_array(frame, v) if isinstance(v, Array | Lazy) else v
+
+
+def _enumerate(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    rest = [*args[1:], *kwargs.values()]
+    if not args or len(rest) > 1 or set(kwargs) - {"start"}:
+        raise refuse(current_loc(), "enumerate() takes a sequence and a start", kind=kinds.WRONG_CALL)
+    start = needed_int(rest[0]) if rest else 0
+    if start is None:
+        raise refuse(current_loc(), "the start of enumerate() must be known", kind=kinds.NOT_CONSTANT)
+    items = items_or_refuse(frame, "enumerate", args[0])
+    return Tuple(tuple(Tuple((Static(start + k), item)) for k, item in enumerate(items)))
+
+
+def _zip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    if set(kwargs) - {"strict"}:
+        raise refuse(current_loc(), "zip() takes sequences and strict", kind=kinds.WRONG_CALL)
+    lists = [items_or_refuse(frame, "zip", x) for x in args]
+    if "strict" in kwargs and static_of(kwargs["strict"], "strict") and len({len(x) for x in lists}) > 1:
+        raise refuse(current_loc(), "zip() arguments have different lengths", kind=kinds.INVALID_VALUE)
+    return Tuple(tuple(Tuple(items) for items in zip(*lists, strict=False)))
+
+
+def _reversed(frame: Frame, x: AbstractValue) -> AbstractValue:
+    return Tuple(tuple(reversed(items_or_refuse(frame, "reversed", x))))
+
+
+def _every(stop: bool) -> Rule:
+    """``any`` and ``all`` of items that are there."""
+
+    def rule(frame: Frame, x: AbstractValue) -> AbstractValue:
+        result: bool | Value = not stop
+        for item in items_or_refuse(frame, "any" if stop else "all", x):
+            known = scalars.truth(item) if isinstance(item, Scalar | Static) else arrays.truth(item)
+            if known is stop:
+                return Static(stop)
+            if not isinstance(known, bool):
+                result = known if isinstance(result, bool) else (ops.ori if stop else ops.andi)(result, known)
+        return Static(result) if isinstance(result, bool) else Scalar(result, i1)
+
+    return positional("any" if stop else "all", 1, rule)
+
+
+def _super(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    return records.super_of(frame, args)
+
+
+def _object_init(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    return NONE
+
+
+def _fields(frame: Frame, x: AbstractValue) -> AbstractValue:
+    cls = records.class_of(x) if records.is_instance(x) else static_of(x, "a dataclass")
+    return Tuple(tuple(Static(f) for f in dataclasses.fields(cls)))
+
+
+TABLE: dict[Any, Rule] = {
+    list: positional("list", range(2), _list),
+    dict: _dict,
+    hasattr: positional("hasattr", 2, _hasattr),
+    getattr: positional("getattr", range(2, 4), _getattr),
+    setattr: positional("setattr", 3, _setattr),
+    object.__setattr__: positional("object.__setattr__", 3, _object_setattr),
+    object.__init__: _object_init,
+    super: _super,
+    dataclasses.replace: _replace,
+    dataclasses.astuple: positional("dataclasses.astuple", 1, _astuple),
+    dataclasses.asdict: positional("dataclasses.asdict", 1, _asdict),
+    dataclasses.fields: positional("dataclasses.fields", 1, _fields),
+    copy.copy: positional("copy.copy", 1, _copy),
+    copy.deepcopy: positional("copy.deepcopy", 1, _deepcopy),
+    enumerate: _enumerate,
+    zip: _zip,
+    reversed: positional("reversed", 1, _reversed),
+    any: _every(True),
+    all: _every(False),
+}
+BY_IDENTITY = frozenset({*TABLE, isinstance, type, tuple, len})
