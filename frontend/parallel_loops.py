@@ -107,6 +107,7 @@ def _refuse_mutation(frame: Frame, stmt: ast.For, before: Mapping[str, AbstractV
             f"{heap.shown(frame, key)} is changed in a parallel loop, whose iterations may run in any order",
             "use range instead of prange, or store into an array",
             [Note("the parallel loop", frame.loc(stmt))],
+            kind=kinds.CARRIED_VARIABLE,
         )
 
 

@@ -27,6 +27,7 @@ from adc.frontend.values import (
     bound,
     describe_type,
 )
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 _MISSING = object()
@@ -112,11 +113,15 @@ def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: 
         known = (*held_by(frame, owner).form.names, *(n for n in dir(cls) if not n.startswith("_")))
         declared = name in forms.field_names(cls) or found is not _MISSING
         what = f"the field '{name}' of {cls.__name__} is not set" if declared else f"{cls.__name__} has no '{name}'"
-        raise refuse(current_loc(), what, f"it has {', '.join(map(str, known))}" if known else "")
+        raise refuse(
+            current_loc(), what, f"it has {', '.join(map(str, known))}" if known else "", kind=kinds.UNKNOWN_ATTRIBUTE
+        )
     if isinstance(found, property | functools.cached_property):
         function = found.fget if isinstance(found, property) else found.func
         if function is None:
-            raise refuse(current_loc(), f"the property '{name}' of {cls.__name__} cannot be read")
+            raise refuse(
+                current_loc(), f"the property '{name}' of {cls.__name__} cannot be read", kind=kinds.UNKNOWN_ATTRIBUTE
+            )
         return frame.tracer.call(frame, _function(frame, where, name, found, function), [owner], {})
     if isinstance(found, staticmethod):
         return _function(frame, where, name, found, found.__func__)
@@ -160,18 +165,30 @@ def method(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue | Non
 def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: AbstractValue) -> None:
     """``owner.name = value``."""
     if not is_instance(owner):
-        raise refuse(current_loc(), f"attributes of {describe_type(owner)} cannot be assigned", "use a local variable")
+        raise refuse(
+            current_loc(),
+            f"attributes of {describe_type(owner)} cannot be assigned",
+            "use a local variable",
+            kind=kinds.UNSUPPORTED_TARGET,
+        )
     cls = class_of(owner)
     found, where = _member(cls, name)
     if isinstance(found, property):
         if found.fset is None:
-            raise refuse(current_loc(), f"the property '{name}' of {cls.__name__} has no setter")
+            raise refuse(
+                current_loc(), f"the property '{name}' of {cls.__name__} has no setter", kind=kinds.UNKNOWN_ATTRIBUTE
+            )
         frame.tracer.call(frame, _function(frame, where, name, found, found.fset), [owner, value], {})
         return
     if not isinstance(owner, Ref) or forms.is_frozen(cls):
         what = "a frozen dataclass" if forms.is_frozen(cls) else "a namedtuple"
         help = "make a new one with dataclasses.replace()" if forms.is_frozen(cls) else "make a new one with _replace()"
-        raise refuse(current_loc(), f"cannot assign to field '{name}' of {cls.__name__}, {what}", help)
+        raise refuse(
+            current_loc(),
+            f"cannot assign to field '{name}' of {cls.__name__}, {what}",
+            help,
+            kind=kinds.UNSUPPORTED_TARGET,
+        )
     store_field(frame, owner, name, value)
 
 
@@ -184,7 +201,9 @@ def store_field(frame: Frame, owner: Ref, name: str, value: AbstractValue) -> No
         heap.assign(frame, owner, (*held.items[:at], value, *held.items[at + 1 :]))
         return
     if not forms.may_have(owner.cls, name):
-        raise refuse(current_loc(), f"{owner.cls.__name__} has __slots__ and no attribute '{name}'")
+        raise refuse(
+            current_loc(), f"{owner.cls.__name__} has __slots__ and no attribute '{name}'", kind=kinds.UNKNOWN_ATTRIBUTE
+        )
     heap.assign(frame, owner, (*held.items, value), Form("object", owner.cls, (*names, name)))
 
 
@@ -196,7 +215,7 @@ def is_class(value: object) -> bool:
     try:
         return isinstance(value, type) and forms.kind_of_class(value) in ("namedtuple", "record", "object")
     except forms.Unsuitable as reason:
-        raise refuse(current_loc(), str(reason), "use a dataclass, a list or a dict") from None
+        raise refuse(current_loc(), str(reason), "use a dataclass, a list or a dict", kind=kinds.WRONG_TYPE) from None
 
 
 def construct(
@@ -207,14 +226,16 @@ def construct(
     if issubclass(cls, tuple):
         return _named_tuple(frame, cls, args, kwargs)
     if where is not object and made is not _MISSING and where.__module__ not in ("typing", "abc"):
-        raise refuse(current_loc(), f"{cls.__name__} has a __new__ of its own, which is not supported")
+        raise refuse(
+            current_loc(), f"{cls.__name__} has a __new__ of its own, which is not supported", kind=kinds.WRONG_TYPE
+        )
     if inspect.isabstract(cls):
-        raise refuse(current_loc(), f"{cls.__name__} is abstract and cannot be instantiated")
+        raise refuse(current_loc(), f"{cls.__name__} is abstract and cannot be instantiated", kind=kinds.INVALID_VALUE)
     ref = heap.new(frame, Form("object", cls, ()), ())
     found, where = _member(cls, "__init__")
     if where is object:
         if args or kwargs:
-            raise refuse(current_loc(), f"{cls.__name__}() takes no arguments")
+            raise refuse(current_loc(), f"{cls.__name__}() takes no arguments", kind=kinds.WRONG_CALL)
     elif generated_init(where):
         generated(frame, where, [ref, *args], kwargs)
     else:
@@ -228,8 +249,12 @@ def construct(
 def generated_init(cls: type) -> bool:
     """Whether the ``__init__`` in a class was made by ``dataclass``."""
     init = vars(cls).get("__init__")
-    return "__dataclass_fields__" in vars(cls) and getattr(init, "__code__", None) is not None and (
-        init.__code__.co_filename == "<string>"  # type: ignore[union-attr]
+    return (
+        "__dataclass_fields__" in vars(cls)
+        and getattr(init, "__code__", None) is not None
+        and (
+            init.__code__.co_filename == "<string>"  # type: ignore[union-attr]
+        )
     )
 
 
@@ -251,7 +276,7 @@ def generated(frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Ma
         elif f.default_factory is not dataclasses.MISSING:
             value = frame.tracer.call(frame, Static(f.default_factory), [], {})
         elif f.init:
-            raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{f.name}'")
+            raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{f.name}'", kind=kinds.WRONG_CALL)
         else:
             continue
         if initial_only:
@@ -279,13 +304,22 @@ def _given(
 ) -> dict[str, AbstractValue]:
     name = cls.__name__
     if len(args) > len(positional):
-        raise refuse(current_loc(), f"{name}() takes {len(positional)} arguments but {len(args)} were given")
+        raise refuse(
+            current_loc(),
+            f"{name}() takes {len(positional)} arguments but {len(args)} were given",
+            kind=kinds.WRONG_CALL,
+        )
     given = dict(zip(positional, args, strict=False))
     for key, value in kwargs.items():
         if key not in known:
-            raise refuse(current_loc(), f"{name}() has no parameter '{key}'", f"it takes {', '.join(known)}")
+            raise refuse(
+                current_loc(),
+                f"{name}() has no parameter '{key}'",
+                f"it takes {', '.join(known)}",
+                kind=kinds.WRONG_CALL,
+            )
         if key in given:
-            raise refuse(current_loc(), f"{name}() got two values for '{key}'")
+            raise refuse(current_loc(), f"{name}() got two values for '{key}'", kind=kinds.WRONG_CALL)
         given[key] = value
     return given
 
@@ -298,7 +332,7 @@ def _named_tuple(
     items = []
     for name in fields:
         if name not in given and name not in cls._field_defaults:
-            raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{name}'")
+            raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{name}'", kind=kinds.WRONG_CALL)
         if name in given:
             items.append(given[name])
         else:
@@ -322,7 +356,12 @@ def replaced(frame: Frame, owner: AbstractValue, changes: Mapping[str, AbstractV
         fields = [f.name for f in every if f.init]
     for name in changes:
         if name not in fields:
-            raise refuse(current_loc(), f"{cls.__name__} has no field '{name}'", f"it has {', '.join(fields)}")
+            raise refuse(
+                current_loc(),
+                f"{cls.__name__} has no field '{name}'",
+                f"it has {', '.join(fields)}",
+                kind=kinds.WRONG_TYPE,
+            )
     return construct(frame, cls, [], {n: own[n] for n in fields if n in own} | dict(changes))
 
 
@@ -332,10 +371,10 @@ def super_of(frame: Frame, args: Sequence[AbstractValue]) -> Super:
     node = frame.source.node
     first = [*node.args.posonlyargs, *node.args.args][:1]
     if args or cell is None or not first:
-        raise refuse(current_loc(), "super() is supported without arguments, within a method")
+        raise refuse(current_loc(), "super() is supported without arguments, within a method", kind=kinds.WRONG_CALL)
     owner = frame.env.get(first[0].arg)
     if owner is None or not is_instance(owner):
-        raise refuse(current_loc(), "super() needs the method's object")
+        raise refuse(current_loc(), "super() needs the method's object", kind=kinds.WRONG_TYPE)
     return Super(owner, cell.cell_contents)
 
 
@@ -371,4 +410,3 @@ def operate_in_place(frame: Frame, symbol: str, a: AbstractValue, b: AbstractVal
 def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue | None:
     own = method(frame, a, _UNARY[symbol])
     return None if own is None else frame.tracer.call(frame, own, [], {})
-

@@ -26,7 +26,7 @@ from adc.frontend.values import (
     is_numeric,
     is_static_number,
 )
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
@@ -97,7 +97,7 @@ def constant_key(v: AbstractValue) -> object:
         try:
             hash(v.value)
         except TypeError:
-            raise refuse(current_loc(), f"{describe_type(v)} cannot be a key") from None
+            raise refuse(current_loc(), f"{describe_type(v)} cannot be a key", kind=kinds.WRONG_TYPE) from None
         return v.value
     if isinstance(v, Scalar) and not v.dtype.is_float and v.pin is not None:
         return v.pin()
@@ -105,6 +105,7 @@ def constant_key(v: AbstractValue) -> object:
         current_loc(),
         f"the key of a dict must be known when the function is compiled; this is {describe_type(v)}",
         "use a constant, or a list or array with a run-time index",
+        kind=kinds.NOT_CONSTANT,
     )
 
 
@@ -116,7 +117,9 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
     if isinstance(owner, Ref) and owner.kind == "dict":
         items, key = dict_items(frame, owner), constant_key(index)
         if key not in items:
-            raise refuse(current_loc(), f"KeyError: the dict has no key {key!r}", _keys(items))
+            raise refuse(
+                current_loc(), f"KeyError: the dict has no key {key!r}", _keys(items), kind=kinds.CONSTANT_OUT_OF_RANGE
+            )
         return items[key]
     held = owner if isinstance(owner, Tuple) else heap.contents(frame, owner)  # type: ignore[arg-type]
     position = _position(held, index)
@@ -140,13 +143,20 @@ def _position(held: Compound, index: AbstractValue) -> int | Value:
                 current_loc(),
                 f"the subscript of a {what} with items of several types must be known when the function is compiled",
                 "use a constant, or an array in place of it",
+                kind=kinds.NOT_CONSTANT,
             )
     if known is not None:
         if not -n <= known < n:
-            raise refuse(current_loc(), f"{what} index {known} is out of range for {n} items")
+            raise refuse(
+                current_loc(), f"{what} index {known} is out of range for {n} items", kind=kinds.CONSTANT_OUT_OF_RANGE
+            )
         return known % n
     if not is_numeric(index) or kind(as_scalar(index).dtype) == 2:
-        raise refuse(current_loc(), f"a subscript must be an integer, not {describe_type(index)}")
+        raise refuse(
+            current_loc(),
+            f"a subscript must be an integer, not {describe_type(index)}",
+            kind=kinds.INVALID_SUBSCRIPT,
+        )
     return ops.bound(convert(as_scalar(index), i64), const_index(n))
 
 
@@ -214,12 +224,16 @@ def store_slice(frame: Frame, owner: Ref, part: slice, value: AbstractValue) -> 
     """``owner[a:b] = items`` of a list."""
     items = known_items(frame, value)
     if items is None or owner.kind != "list":
-        raise refuse(current_loc(), f"cannot assign {describe_type(value)} to a slice of {describe_type(owner)}")
+        raise refuse(
+            current_loc(),
+            f"cannot assign {describe_type(value)} to a slice of {describe_type(owner)}",
+            kind=kinds.UNSUPPORTED_TARGET,
+        )
     held = list(heap.contents(frame, owner).items)
     try:
         held[part] = items
     except ValueError as error:
-        raise refuse(current_loc(), str(error)) from None
+        raise refuse(current_loc(), str(error), kind=kinds.WRONG_TYPE) from None
     heap.assign(frame, owner, held)
 
 
@@ -244,6 +258,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
                         current_loc(),
                         "how often a list or tuple is repeated must be known when the function is compiled",
                         "make an array with np.full() or np.zeros()",
+                        kind=kinds.NOT_CONSTANT,
                     )
                 items = _items(frame, v) * times
                 return new_list(frame, items) if is_list(v) else Tuple(tuple(items))
@@ -285,9 +300,7 @@ def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | N
     return Static(result) if isinstance(result, bool) else Scalar(result, i1)
 
 
-def _comparable(
-    frame: Frame, v: AbstractValue
-) -> tuple[object, Sequence[AbstractValue], Sequence[object]] | None:
+def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[AbstractValue], Sequence[object]] | None:
     """What containers must have in common to be equal, their items, and the keys of a dict."""
     if isinstance(v, Ref) and v.kind != "object":
         held = heap.contents(frame, v)
@@ -299,7 +312,11 @@ def _comparable(
         if getattr(getattr(cls, "__dataclass_params__", None), "eq", False):
             held_ = records.held_by(frame, v)
             return (cls, held_.form.names), held_.items, ()
-        raise refuse(current_loc(), f"whether two objects of {cls.__name__} are one is not known: it has no __eq__")
+        raise refuse(
+            current_loc(),
+            f"whether two objects of {cls.__name__} are one is not known: it has no __eq__",
+            kind=kinds.NOT_CONSTANT,
+        )
     return None
 
 
@@ -315,7 +332,12 @@ def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValu
     if isinstance(x, Static) and isinstance(y, Static):
         return Static(bool(x.value == y.value))
     if isinstance(x, Array) or isinstance(y, Array):
-        raise refuse(current_loc(), "arrays within containers cannot be compared", "compare them element by element")
+        raise refuse(
+            current_loc(),
+            "arrays within containers cannot be compared",
+            "compare them element by element",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
     return Static(False)
 
 
@@ -336,4 +358,3 @@ def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstra
         if not isinstance(known, bool):
             result = known if isinstance(result, bool) else ops.ori(result, known)
     return Static(result) if isinstance(result, bool) else Scalar(result, i1)
-

@@ -11,6 +11,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.names import needed_int
 from adc.frontend.rules import no_keywords
 from adc.frontend.values import NONE, AbstractValue, Method, Ref, Static, Tuple, describe_type
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 
 Args = Sequence[AbstractValue]
@@ -28,6 +29,7 @@ def _index(owner: Ref, v: AbstractValue) -> int:
             current_loc(),
             "where a list is changed in length must be known when the function is compiled",
             "use a constant, or an array",
+            kind=kinds.NOT_CONSTANT,
         )
     return position
 
@@ -46,7 +48,7 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
     """``owner += more``, in place."""
     items = sequences.known_items(frame, more)
     if items is None:
-        raise refuse(current_loc(), f"a list cannot be extended by {describe_type(more)} here")
+        raise refuse(current_loc(), f"a list cannot be extended by {describe_type(more)} here", kind=kinds.NOT_ITERABLE)
     heap.assign(frame, owner, [*_held(frame, owner), *items])
 
 
@@ -54,7 +56,7 @@ def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> Abs
     items, k = _held(frame, owner), -1 if position is None else _index(owner, position)
     if not -len(items) <= k < len(items):
         what = "pop from empty list" if not items else f"pop index {k} is out of range for {len(items)} items"
-        raise refuse(current_loc(), what)
+        raise refuse(current_loc(), what, kind=kinds.CONSTANT_OUT_OF_RANGE)
     found = items.pop(k)
     heap.assign(frame, owner, items)
     return found
@@ -86,10 +88,14 @@ def _find(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractV
     for k, item in enumerate(sequences.known_items(frame, owner) or ()):
         known = scalars.truth(sequences.item_equal(frame, item, value))
         if not isinstance(known, bool):
-            raise refuse(current_loc(), "index() of a value that is not known when the function is compiled")
+            raise refuse(
+                current_loc(),
+                "index() of a value that is not known when the function is compiled",
+                kind=kinds.NOT_CONSTANT,
+            )
         if known:
             return Static(k)
-    raise refuse(current_loc(), "ValueError: the value is not in the list")
+    raise refuse(current_loc(), "ValueError: the value is not in the list", kind=kinds.INVALID_VALUE)
 
 
 def _count(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
@@ -145,7 +151,9 @@ def pairs(frame: Frame, v: AbstractValue) -> dict[object, AbstractValue]:
     for pair in sequences.known_items(frame, v) or ():
         two = sequences.known_items(frame, pair)
         if two is None or len(two) != 2:
-            raise refuse(current_loc(), f"a dict is made of pairs, not of {describe_type(pair)}")
+            raise refuse(
+                current_loc(), f"a dict is made of pairs, not of {describe_type(pair)}", kind=kinds.NOT_ITERABLE
+            )
         found[sequences.constant_key(two[0])] = two[1]
     return found
 
@@ -154,7 +162,7 @@ def _dict_pop(frame: Frame, owner: Ref, key: AbstractValue, default: AbstractVal
     items, name = sequences.dict_items(frame, owner), sequences.constant_key(key)
     if name not in items:
         if default is None:
-            raise refuse(current_loc(), f"KeyError: the dict has no key {name!r}")
+            raise refuse(current_loc(), f"KeyError: the dict has no key {name!r}", kind=kinds.CONSTANT_OUT_OF_RANGE)
         return default
     found = items.pop(name)
     sequences.assign_dict(frame, owner, items)
@@ -226,5 +234,7 @@ def call_container_method(frame: Frame, method: Method, args: Args, kwargs: Keyw
     try:
         inspect.signature(rule).bind(frame, method.owner, *args, **kwargs)
     except TypeError:
-        raise refuse(current_loc(), f"{method.name}() cannot be called with these arguments") from None
+        raise refuse(
+            current_loc(), f"{method.name}() cannot be called with these arguments", kind=kinds.WRONG_CALL
+        ) from None
     return rule(frame, method.owner, *args, **kwargs)
