@@ -19,6 +19,7 @@ from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
 from adc.frontend.names import external
 from adc.frontend.signature import bind, capture
 from adc.frontend.source import FunctionSource, NoSource, function_source
+from adc.frontend.suggestions import for_function, full_name
 from adc.frontend.texts import format_, is_format
 from adc.frontend.values import AbstractValue, Bound, Closure, Method, Static, Tuple, describe_type, is_array
 from adc.ir import kinds
@@ -214,24 +215,11 @@ def _call_closure(
 
 
 def _no_rule(obj: Any, args: Sequence[AbstractValue]) -> Exception:
-    name = getattr(obj, "__name__", type(obj).__name__)
-    module = getattr(obj, "__module__", None)
-    shown = f"{module}.{name}" if module and module != "builtins" else name
+    shown = full_name(obj)
     types_ = ", ".join(describe_type(a) for a in args)
     return refuse(
         current_loc(),
         f"no rule and no source for {shown}({types_})",
-        _suggestion(obj, name),
+        for_function(obj, shown),
         kind=kinds.UNKNOWN_FUNCTION,
     )
-
-
-def _suggestion(obj: Any, name: str) -> str:
-    import difflib
-
-    known = {getattr(f, "__name__", ""): f for f in LIBRARY}
-    close = difflib.get_close_matches(name, [n for n in known if n], 1)
-    if not close:
-        return "write it in Python, as a function that adc can trace"
-    module = getattr(known[close[0]], "__module__", None) or "numpy"
-    return f"the nearest that is supported is {module}.{close[0]}"

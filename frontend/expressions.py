@@ -33,6 +33,7 @@ from adc.frontend.values import (
     is_numeric,
 )
 from adc.ir import kinds, ops
+from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.types import i1
 
@@ -206,7 +207,7 @@ def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast
         return left.value is right.value
     if isinstance(left, Array) and isinstance(right, Array):
         raise refuse(
-            frame.loc(node),
+            current_loc(),
             "whether two arrays are one object is not known when the function is compiled",
             kind=kinds.UNSUPPORTED_OPERAND,
         )
@@ -247,7 +248,7 @@ def _compare_static(
         except TypeError:
             pass
     raise refuse(
-        frame.loc(node),
+        current_loc(),
         f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}",
         kind=kinds.UNSUPPORTED_OPERAND,
     )

@@ -17,6 +17,7 @@ from adc.frontend.convert import trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Capture, Frame, Guard
+from adc.frontend.suggestions import for_attribute, for_name
 from adc.frontend.values import AbstractValue, Contents, Poison, Scalar, Static, Unbound, compound
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -82,7 +83,8 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
         return external(frame, space[name], ("global", id(space), name), name, GlobalVariable(space, name))
     if hasattr(builtins, name):
         return Static(getattr(builtins, name))
-    raise refuse(current_loc(), f"the name '{name}' is not defined", kind=kinds.UNKNOWN_NAME)
+    known = [*frame.liveness.local, *frame.env, *frame.cells, *frame.module_globals, *vars(builtins)]
+    raise refuse(current_loc(), f"the name '{name}' is not defined", for_name(name, known), kind=kinds.UNKNOWN_NAME)
 
 
 def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
@@ -175,7 +177,10 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
         kind = "module" if isinstance(owner, types.ModuleType) else type(owner).__name__
         shown = getattr(owner, "__name__", kind)
         raise refuse(
-            current_loc(), f"{kind} '{shown}' has no attribute '{name}'", kind=kinds.UNKNOWN_ATTRIBUTE
+            current_loc(),
+            f"{kind} '{shown}' has no attribute '{name}'",
+            for_attribute(owner, name),
+            kind=kinds.UNKNOWN_ATTRIBUTE,
         ) from None
     if isinstance(owner, str | enum.Enum | np.dtype | np.finfo) or owner is object:
         return Static(value)

@@ -11,6 +11,7 @@ from adc.frontend import arrays
 from adc.frontend.convert import as_scalar, convert, kind, promote
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.suggestions import for_option
 from adc.frontend.values import (
     AbstractValue,
     Scalar,
@@ -49,7 +50,10 @@ def positional(name: str, count: int | range, rule: Callable[..., AbstractValue]
 def no_keywords(name: str, kwargs: Mapping[str, AbstractValue]) -> None:
     for key in kwargs:
         raise refuse(
-            current_loc(), f"{name}() with the keyword '{key}' is not supported", kind=kinds.UNSUPPORTED_OPTION
+            current_loc(),
+            f"{name}() with the keyword '{key}' is not supported",
+            for_option(key, ()),
+            kind=kinds.UNSUPPORTED_OPTION,
         )
 
 
@@ -69,7 +73,10 @@ def take(
     for key, value in kwargs.items():
         if key not in parameters:
             raise refuse(
-                current_loc(), f"{name}() with the keyword '{key}' is not supported", kind=kinds.UNSUPPORTED_OPTION
+                current_loc(),
+                f"{name}() with the keyword '{key}' is not supported",
+                for_option(key, parameters),
+                kind=kinds.UNSUPPORTED_OPTION,
             )
         position = parameters.index(key)
         if found[position] is not None:

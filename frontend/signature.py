@@ -12,6 +12,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.liveness import Function
 from adc.frontend.names import lookup
 from adc.frontend.roots import Roots, overlap, protection
+from adc.frontend.suggestions import for_name
 from adc.frontend.values import (
     AbstractValue,
     Array,
@@ -52,7 +53,7 @@ def bind(
     for key, value in kwargs.items():
         if key not in keyword:
             raise refuse(
-                current_loc(), f"{name}() has no parameter '{key}'", _nearest(key, keyword), kind=kinds.WRONG_CALL
+                current_loc(), f"{name}() has no parameter '{key}'", for_name(key, keyword), kind=kinds.WRONG_CALL
             )
         if key in bound:
             raise refuse(current_loc(), f"{name}() got two values for '{key}'", kind=kinds.WRONG_CALL)
@@ -75,13 +76,6 @@ def refuse_starred(node: Function, name: str, loc: Loc) -> None:
                 "name its parameters",
                 kind=kinds.UNSUPPORTED_FUNCTION,
             )
-
-
-def _nearest(key: str, names: Sequence[str]) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(key, names, 1)
-    return f"did you mean '{close[0]}'?" if close else ""
 
 
 def prepare(v: AbstractValue) -> AbstractValue:

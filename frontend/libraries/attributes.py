@@ -8,6 +8,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.container_methods import method_of, names_of
 from adc.frontend.libraries.methods import METHODS
 from adc.frontend.names import attribute_of
+from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
 from adc.frontend.values import (
     AbstractValue,
     Array,
@@ -50,7 +51,12 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
         return attribute_of(frame, owner.value, name)
     if isinstance(owner, Scalar) and name in ("real",):
         return owner
-    raise refuse(current_loc(), f"{describe_type(owner)} has no attribute '{name}' here", kind=kinds.UNKNOWN_ATTRIBUTE)
+    raise refuse(
+        current_loc(),
+        f"{describe_type(owner)} has no attribute '{name}' here",
+        SCALAR_ATTRIBUTES.get(name, "") if isinstance(owner, Scalar) else "",
+        kind=kinds.UNKNOWN_ATTRIBUTE,
+    )
 
 
 def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
@@ -66,10 +72,8 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
         return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
     if name in METHODS:
         return Method(owner, name)
-    known = ", ".join(["shape", "size", "ndim", "dtype", "T", *sorted(METHODS)])
-    raise refuse(
-        current_loc(), f"arrays have no attribute '{name}' here", f"supported are {known}", kind=kinds.UNKNOWN_ATTRIBUTE
-    )
+    help = for_array_attribute(name, ["shape", "size", "ndim", "dtype", "T", *METHODS])
+    raise refuse(current_loc(), f"arrays have no attribute '{name}' here", help, kind=kinds.UNKNOWN_ATTRIBUTE)
 
 
 def extent(d: Dim) -> AbstractValue:

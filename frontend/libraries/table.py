@@ -13,6 +13,7 @@ from adc.frontend.libraries import (
     library_reductions,
 )
 from adc.frontend.rules import Rule
+from adc.frontend.suggestions import SUPPORTED, full_name
 
 LIBRARY: dict[Any, Rule] = {
     **library_math.TABLE,
@@ -25,6 +26,7 @@ LIBRARY: dict[Any, Rule] = {
 
 
 BY_IDENTITY = library_containers.BY_IDENTITY  # those that take objects themselves, not only what they hold
+SUPPORTED.update(map(full_name, LIBRARY))
 
 
 def is_library(obj: Any) -> bool:

@@ -1,0 +1,345 @@
+"""The way out that a refusal names: what was probably meant, or what does the same.
+
+By meaning where the table below knows it, else by name, as Python's "did you mean" does.
+"""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+_LOOP = "write it as a loop over the elements: loops are compiled and differentiated"
+_RANDOM = "draw the numbers outside, and pass them in as an array"
+_PARTS = "make the result with np.zeros, and store the parts into its slices"
+_LINALG = "write the elimination as loops, which are compiled and differentiated"
+_TEXT = "work with text outside the compiled function"
+_SORT = "sort outside the compiled function, and pass in the array or the order"
+_STATIC = "write out what it stands for: code that is made at run time cannot be compiled"
+_INPUT = "read outside the compiled function, and pass the values in"
+_SUMS = "the nearest that is supported is numpy.sum; for all sums fill an array in a loop: out[i] = out[i - 1] + x[i]"
+_PRODUCTS = "the nearest that is supported is numpy.prod; for all products fill an array in a loop"
+_WHERE_IS = "keep the best element and its position in two variables of a loop"
+
+# By module and name: what does the same. A name that ends with a dot stands for all of a module.
+FUNCTIONS = {
+    "print": "return the value, or store it in an array, and print that outside the compiled function",
+    "input": _INPUT,
+    "open": _INPUT,
+    "io.open": _INPUT,
+    "numpy.load": _INPUT,
+    "numpy.loadtxt": _INPUT,
+    "numpy.fromfile": _INPUT,
+    "numpy.save": "store outside the compiled function what it returns",
+    "str": _TEXT,
+    "repr": _TEXT,
+    "format": _TEXT,
+    "bin": _TEXT,
+    "hex": _TEXT,
+    "ord": _TEXT,
+    "chr": _TEXT,
+    "eval": _STATIC,
+    "exec": _STATIC,
+    "compile": _STATIC,
+    "getattr": "write the attribute out: x.name",
+    "setattr": "write the attribute out: x.name = value",
+    "hasattr": "whether an attribute is there must be decided outside the compiled function",
+    "globals": "name the variable itself",
+    "locals": "name the variable itself",
+    "vars": "name the variable itself",
+    "id": "compare with == what the objects hold",
+    "super": "call the function of the base class by its name",
+    "iter": "use a for loop",
+    "next": "use a for loop",
+    "map": "use a for loop",
+    "filter": "use a for loop with an if",
+    "sorted": _SORT,
+    "complex": "use two floats, the real and the imaginary part",
+    "slice": "write the slice in the brackets: x[start:stop:step]",
+    "list": "use a tuple, or an array made with np.zeros",
+    "dict": "use separate variables, or a tuple",
+    "set": "use a tuple",
+    "frozenset": "use a tuple",
+    "bytes": _TEXT,
+    "_functools.reduce": _LOOP,
+    "functools.reduce": _LOOP,
+    "itertools.": "write the loops that it stands for",
+    "random.": _RANDOM,
+    "secrets.": _RANDOM,
+    "time.": "measure time outside the compiled function",
+    "datetime.": "work with dates outside the compiled function",
+    "os.": _INPUT,
+    "math.factorial": "use math.gamma(n + 1), which is a float",
+    "math.comb": "use math.gamma, or a loop that multiplies",
+    "math.perm": "use math.gamma, or a loop that multiplies",
+    "math.gcd": "write Euclid's algorithm as a while loop",
+    "math.fsum": "use sum or np.sum",
+    "math.prod": "multiply in a loop, or use np.prod of an array",
+    "math.dist": "use np.sqrt(np.sum((p - q) ** 2))",
+    "math.ulp": "compute it outside, and pass it in",
+    "cmath.": "use two floats, the real and the imaginary part",
+    "numpy.random.": _RANDOM,
+    "numpy.fft.": "call it outside the compiled function: it is linear, so its transpose is a transform again",
+    "numpy.linalg.": _LINALG,
+    "numpy.cumsum": _SUMS,
+    "numpy.cumulative_sum": _SUMS,
+    "numpy.cumprod": _PRODUCTS,
+    "numpy.cumulative_prod": _PRODUCTS,
+    "numpy.diff": "subtract slices: x[1:] - x[:-1]",
+    "numpy.ediff1d": "subtract slices: x[1:] - x[:-1]",
+    "numpy.gradient": "subtract slices: (x[2:] - x[:-2]) / 2 inside, and the ends by themselves",
+    "numpy.roll": "store two slices: out[k:] = x[:-k] and out[:k] = x[-k:]",
+    "numpy.flip": "use a slice: x[::-1]",
+    "numpy.fliplr": "use a slice: x[:, ::-1]",
+    "numpy.flipud": "use a slice: x[::-1]",
+    "numpy.concatenate": _PARTS,
+    "numpy.concat": _PARTS,
+    "numpy.stack": _PARTS,
+    "numpy.hstack": _PARTS,
+    "numpy.vstack": _PARTS,
+    "numpy.column_stack": _PARTS,
+    "numpy.block": _PARTS,
+    "numpy.append": _PARTS,
+    "numpy.insert": _PARTS,
+    "numpy.pad": _PARTS,
+    "numpy.tile": _PARTS,
+    "numpy.repeat": _PARTS,
+    "numpy.resize": _PARTS,
+    "numpy.reshape": "index the array as it is, or reshape it outside the compiled function",
+    "numpy.ravel": "index the array as it is, or flatten it outside the compiled function",
+    "numpy.squeeze": "use a subscript of 0 for the dimension",
+    "numpy.expand_dims": "use None in the subscript: x[:, None]",
+    "numpy.swapaxes": "use np.transpose",
+    "numpy.moveaxis": "use np.transpose",
+    "numpy.einsum": "use @, np.sum(a * b) with new axes, or loops",
+    "numpy.tensordot": "use @, np.sum(a * b) with new axes, or loops",
+    "numpy.inner": "use np.dot",
+    "numpy.kron": "write four nested loops",
+    "numpy.cross": "write the three components out",
+    "numpy.trace": "add the diagonal up in a loop: s += a[i, i]",
+    "numpy.diag": "go along the diagonal in a loop: a[i, i]",
+    "numpy.diagonal": "go along the diagonal in a loop: a[i, i]",
+    "numpy.eye": "use np.zeros, and store ones on the diagonal in a loop",
+    "numpy.identity": "use np.zeros, and store ones on the diagonal in a loop",
+    "numpy.triu": "use nested loops, for j in range(i, n)",
+    "numpy.tril": "use nested loops, for j in range(i + 1)",
+    "numpy.meshgrid": "use new axes: x[:, None] and y[None, :] stretch where they meet",
+    "numpy.ix_": "use nested loops",
+    "numpy.mgrid": "use np.arange with new axes",
+    "numpy.sort": _SORT,
+    "numpy.argsort": _SORT,
+    "numpy.unique": _SORT,
+    "numpy.searchsorted": "write the bisection as a while loop",
+    "numpy.digitize": "write the search as a loop",
+    "numpy.histogram": "count in a loop, or outside: counts are integers and have no gradient",
+    "numpy.bincount": "count in a loop: counts[k[i]] += 1",
+    "numpy.median": "sort outside; the nearest that is supported is numpy.mean",
+    "numpy.percentile": "sort outside; the nearest that is supported is numpy.mean",
+    "numpy.quantile": "sort outside; the nearest that is supported is numpy.mean",
+    "numpy.average": "use np.sum(w * x) / np.sum(w), or np.mean",
+    "numpy.cov": "use np.mean and np.sum",
+    "numpy.corrcoef": "use np.mean and np.sum",
+    "numpy.nansum": "use np.sum(np.where(np.isnan(x), 0.0, x)); the nearest that is supported is numpy.sum",
+    "numpy.nanmean": "use np.where(np.isnan(x), 0.0, x) first; the nearest that is supported is numpy.mean",
+    "numpy.nanmax": "use np.where(np.isnan(x), -np.inf, x) first; the nearest that is supported is numpy.max",
+    "numpy.nanmin": "use np.where(np.isnan(x), np.inf, x) first; the nearest that is supported is numpy.min",
+    "numpy.argmax": _WHERE_IS,
+    "numpy.argmin": _WHERE_IS,
+    "numpy.nonzero": "go through the elements in a loop; np.count_nonzero counts them",
+    "numpy.argwhere": "go through the elements in a loop",
+    "numpy.flatnonzero": "go through the elements in a loop",
+    "numpy.extract": "use np.where to choose between values",
+    "numpy.select": "use nested np.where",
+    "numpy.piecewise": "use nested np.where, or a loop with if and elif",
+    "numpy.take": "go through the subscripts in a loop: out[i] = x[k[i]]",
+    "numpy.put": "go through the subscripts in a loop: x[k[i]] = v[i]",
+    "numpy.interp": "find the interval in a loop, and interpolate in it",
+    "numpy.convolve": "write the two nested loops",
+    "numpy.correlate": "write the two nested loops",
+    "numpy.trapezoid": "use h * (np.sum(y) - 0.5 * (y[0] + y[-1]))",
+    "numpy.polyval": "use Horner's rule in a loop: r = r * x + c[i]",
+    "numpy.vectorize": "call the function in a loop over the elements",
+    "numpy.apply_along_axis": "call the function in a loop over the rows",
+    "numpy.fromfunction": "fill an array in a loop",
+    "numpy.errstate": "leave it out: floats follow IEEE and give no warnings",
+    "numpy.seterr": "leave it out: floats follow IEEE and give no warnings",
+    "numpy.array_equal": "use np.all(x == y)",
+    "numpy.allclose": "use np.max(np.abs(x - y)) <= tolerance",
+    "numpy.isclose": "use np.abs(x - y) <= tolerance",
+    "numpy.float16": "use np.float32",
+    "numpy.complex128": "use two floats, the real and the imaginary part",
+    "numpy.complex64": "use two floats, the real and the imaginary part",
+    "scipy.linalg.": _LINALG,
+    "scipy.optimize.": "call it outside, and give it adc's gradient",
+    "scipy.integrate.": "write the time steps as a loop, which is compiled and differentiated",
+    "scipy.interpolate.": "interpolate outside, or in a loop",
+    "scipy.sparse.": "pass the arrays data, indices and indptr, and loop over the rows",
+    "torch.": "pass NumPy arrays, and use NumPy's functions",
+    "jax.": "use NumPy's functions: adc compiles NumPy",
+}
+
+# Methods of NumPy's functions (np.add.reduce) and of arrays.
+UFUNC_METHODS = {
+    "reduce": "use the reduction itself: np.sum, np.prod, np.max, np.min, np.any or np.all",
+    "accumulate": "fill an array in a loop: out[i] = out[i - 1] + x[i]",
+    "at": "go through the subscripts in a loop: x[k[i]] += v[i]",
+    "outer": "use a new axis: x[:, None] * y[None, :]",
+    "reduceat": _LOOP,
+}
+ARRAY_ATTRIBUTES = {
+    "real": "leave it out: arrays are real",
+    "imag": "arrays are real",
+    "conj": "leave it out: arrays are real",
+    "conjugate": "leave it out: arrays are real",
+    "H": "use T: arrays are real",
+    "mT": "use T or transpose()",
+    "tolist": "loop over the elements",
+    "flat": "loop over the elements with nested loops",
+    "flatten": "loop over the elements with nested loops",
+    "nbytes": "use size times the bytes of an element",
+    "itemsize": "write the number of bytes",
+    "strides": "how an array lies in memory cannot be asked",
+    "flags": "how an array lies in memory cannot be asked",
+    "data": "how an array lies in memory cannot be asked",
+    "ctypes": "how an array lies in memory cannot be asked",
+    "base": "how an array lies in memory cannot be asked",
+    "view": "convert with astype",
+    "resize": "make a new array with np.zeros",
+    "partition": _SORT,
+    "append": "arrays have a fixed length: make it with np.zeros, and count what is filled",
+}
+SCALAR_ATTRIBUTES = {
+    "is_integer": "use x == math.floor(x)",
+    "conjugate": "leave it out: the number is real",
+    "imag": "the number is real: its imaginary part is 0.0",
+    "item": "leave it out: it is a number already",
+    "bit_length": "count the bits in a while loop",
+    "hex": _TEXT,
+    "shape": "it is a number: pass an array of length one to have a shape",
+}
+# Keywords of library functions.
+OPTIONS = {
+    "out": "assign instead: out[...] = f(x)",
+    "where": "choose with np.where before",
+    "keepdims": "put the dimension back with None in a subscript",
+    "initial": "combine the result with it afterwards",
+    "dtype": "convert with astype before or after",
+    "order": "leave it out: new arrays are C-contiguous",
+    "like": "leave it out",
+    "casting": "convert with astype before",
+    "key": _LOOP,
+    "default": "test the length first",
+    "ddof": "multiply by n / (n - ddof)",
+    "mode": _LOOP,
+}
+# The full names of all functions that have a rule, which the table of the library fills in.
+SUPPORTED: set[str] = set()
+_MODULE_OF = {"np": "numpy", "plt": "matplotlib.pyplot", "sp": "scipy", "pd": "pandas"}
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate that ``name`` is probably a slip for."""
+    known = sorted({c for c in candidates if c and c != name})
+    lower = {c.lower(): c for c in known}
+    if name.lower() in lower:
+        return lower[name.lower()]
+    close = difflib.get_close_matches(name, known, 1, 0.7 if len(name) > 3 else 0.65)
+    return close[0] if close else None
+
+
+def for_name(name: str, candidates: Iterable[str]) -> str:
+    """The way out for a name that is not defined."""
+    found = nearest(name, candidates)
+    if found is not None:
+        return f"did you mean '{found}'?"
+    if name in _MODULE_OF:
+        return f"import {_MODULE_OF[name]} as {name} at the top of the module"
+    if name in sys.stdlib_module_names:
+        return f"import {name} at the top of the module"
+    return ""
+
+
+def for_function(obj: Any, shown: str) -> str:
+    """The way out for a function, shown as ``shown``, that has no rule and is not written in Python."""
+    owner, name = getattr(obj, "__self__", None), str(getattr(obj, "__name__", ""))
+    if type(owner).__name__ == "ufunc" and name in UFUNC_METHODS:
+        return UFUNC_METHODS[name]
+    if isinstance(owner, str | bytes):
+        return _TEXT
+    if isinstance(owner, list | dict | set):
+        return "take what it gives outside the compiled function, and pass that in"
+    if shown in FUNCTIONS:
+        return FUNCTIONS[shown]
+    known: dict[str, list[str]] = {}
+    for full in sorted(SUPPORTED):
+        known.setdefault(full.rpartition(".")[2], []).append(full)
+    module = shown.rpartition(".")[0].split(".")[0]
+    if name in known and (same := _in_family(known[name], module)):
+        return f"the nearest that is supported is {same}"
+    for prefix, advice in FUNCTIONS.items():
+        if prefix.endswith(".") and shown.startswith(prefix):
+            return advice
+    close = nearest(name, known)
+    if close is not None and (same := _in_family(known[close], module)):
+        return f"the nearest that is supported is {same}"
+    return "write it in Python, as a function that adc can trace"
+
+
+def _in_family(names: list[str], module: str) -> str | None:
+    """One of ``names`` that a user of ``module`` may have meant: of that module if possible, or of NumPy or math."""
+    for wanted in (module, "numpy", "math"):
+        for name in names:
+            if name.split(".")[0] == wanted:
+                return name
+    return names[0] if module == "" else None
+
+
+def full_name(obj: Any) -> str:
+    """A function's name with its module; builtins have none."""
+    name = str(getattr(obj, "__name__", type(obj).__name__))
+    owner = None if isinstance(obj, type) else getattr(obj, "__self__", None)
+    if type(owner).__name__ == "ufunc":
+        return f"numpy.{owner.__name__}.{name}"  # type: ignore[union-attr]
+    if type(owner).__name__ == "Generator" or type(owner).__name__ == "RandomState":
+        return f"numpy.random.{name}"
+    if owner is not None and type(owner).__module__ == "random":
+        return f"random.{name}"
+    if owner is not None and type(owner).__name__ != "module":
+        return f"{type(owner).__name__}.{name}"
+    module = getattr(obj, "__module__", None)
+    if module is None and type(obj).__name__ == "ufunc":
+        module = "numpy" if name in vars(sys.modules["numpy"]) else "scipy.special"
+    return f"{module}.{name}" if module and module != "builtins" else name
+
+
+def for_attribute(owner: Any, name: str) -> str:
+    """The way out for an attribute that an object from outside, a module mostly, has not."""
+    there = [n for n in dir(owner) if not n.startswith("_")]
+    module = str(getattr(owner, "__name__", ""))
+    close = nearest(name, [n for n in there if f"{module}.{n}" in SUPPORTED]) or nearest(name, there)
+    return f"did you mean '{close}'?" if close is not None else FUNCTIONS.get(f"{module}.{name}", "")
+
+
+def for_array_attribute(name: str, supported: Iterable[str]) -> str:
+    """The way out for an attribute or method that arrays have not, or that is not supported."""
+    if name in ARRAY_ATTRIBUTES:
+        return ARRAY_ATTRIBUTES[name]
+    if f"numpy.{name}" in SUPPORTED:
+        return f"use np.{name}(x)"
+    if f"numpy.{name}" in FUNCTIONS:
+        return FUNCTIONS[f"numpy.{name}"]
+    known = sorted(supported)
+    close = nearest(name, known)
+    return f"did you mean '{close}'?" if close is not None else f"supported are {', '.join(known)}"
+
+
+def for_option(key: str, supported: Iterable[str]) -> str:
+    """The way out for a keyword argument that a library function has not here."""
+    known = sorted(supported)
+    close = nearest(key, known)
+    if close is not None:
+        return f"did you mean '{close}'?"
+    if key in OPTIONS:
+        return OPTIONS[key]
+    return f"supported: {', '.join(known)}" if known else "it takes positional arguments only"
