@@ -99,6 +99,9 @@ class Reader:
             through = self.recipes.undone(value)
             if through is not None:
                 return self._undo(value, *through)
+            grown = self.recipes.grown(value)
+            if grown is not None:
+                return self.value(grown)
         if op is None:
             return self._argument(value)
         assert not op.regions or op.opdef is ops.if_, "no recipe for a value that was not stored"

@@ -73,6 +73,8 @@ class _Companions:
                 self._alloc(op)
             elif op.opdef is ops.undef or op.opdef is ops.select:
                 self._value(op)
+            elif op.opdef is ops.grow:
+                self._grow(op)
             elif op.opdef is ops.for_:
                 self._for(op)
             elif op.opdef is ops.while_:
@@ -126,6 +128,14 @@ class _Companions:
             a, b = self._of(op.operands[1], op), self._of(op.operands[2], op)
             with self.insertions.after(op):
                 self.companion[op.result] = ops.select(op.operands[0], a, b)
+
+    def _grow(self, op: Op) -> None:
+        """The shadow grows with the buffer, by the element that is written next."""
+        if self._has_shadow(op.result):
+            shadow = self._of(op.operands[0], op)
+            with self.insertions.after(op):
+                grown = self.companion[op.result] = ops.grow(shadow, op.operands[1])
+                build(ops.store, [const(0.0, grown.type.element), grown, op.operands[1]])  # type: ignore[attr-defined]
 
     def _for(self, op: Op) -> None:
         (body,) = op.regions

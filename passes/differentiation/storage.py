@@ -139,6 +139,9 @@ class Recipes:
             through = self.undone(value)
             if through is not None:
                 return [*through[0].results, *through[1]], 0.0
+            grown = self.grown(value)
+            if grown is not None:
+                return [grown], 0.0
         return self._argument(value) if value.op is None else self._result(value.op)
 
     def is_constant(self, value: Value) -> bool:
@@ -176,6 +179,19 @@ class Recipes:
             return None
         params = self.parameters(orbit.op)
         return None if params is None or self._depends(params, orbit.inputs) else (orbit, params)
+
+    def grown(self, value: Value) -> Value | None:
+        """If ``value`` is a buffer that a loop makes grow: what it has become in the end, which holds it all."""
+        loop = value.block.parent_op if value.block is not None else None
+        if loop is None or loop.opdef not in (ops.for_, ops.while_):
+            return None
+        body, args, _ = self.permutations.carried(loop)
+        for arg, yielded, result in zip(args, body.terminator.operands, loop.results, strict=True):
+            if value in (arg, yielded) and yielded.op is not None and yielded.op.opdef is ops.grow:
+                before = loop.regions[0]
+                passed = loop.opdef is ops.for_ or before.terminator.operands[1 + arg.index] is before.args[arg.index]
+                return result if passed and yielded.op.operands[0] is arg else None
+        return None
 
     def _reversed(self, op: Op) -> bool:
         return op.opdef is not ops.while_ or op in self.augmented.counters
