@@ -14,6 +14,7 @@ in it. Symbols for compiled code:
   null; null (and p is still allocated) if memory cannot be had
 - ``void adc_raise(ptr ctx, i32 site, i64 a, i64 b)``: records an error; the first one of a run stays
 - ``void adc_raise_values(ptr ctx, i32 site, ptr values, i64 count)``: the same with two to 16 values
+- ``ptr adc_stack_limit()``: how far the stack of the calling thread may grow down
 - ``i32 adc_threads(ptr ctx)``: the number of threads for a parallel loop; ctx may be null
 
 These may be called from several threads with one context at a time. For those who run compiled code:
@@ -29,6 +30,7 @@ from __future__ import annotations
 from typing import Literal
 
 from adc.backend.support_arena import arena_ir
+from adc.backend.support_stack import stack_ir
 
 Linkage = Literal["internal", "external"]
 
@@ -53,6 +55,7 @@ FUNCTIONS = (
     "adc_raise",
     "adc_raise_values",
     "adc_threads",
+    "adc_stack_limit",
     "adc_context_new",
     "adc_context_delete",
     "adc_context_reset",
@@ -69,6 +72,7 @@ DECLARATIONS = {
     "adc_raise": "declare void @adc_raise(ptr, i32, i64, i64)",
     "adc_raise_values": "declare void @adc_raise_values(ptr, i32, ptr, i64)",
     "adc_threads": "declare i32 @adc_threads(ptr)",
+    "adc_stack_limit": "declare ptr @adc_stack_limit()",
     "adc_context_new": "declare ptr @adc_context_new()",
     "adc_context_delete": "declare void @adc_context_delete(ptr)",
     "adc_context_reset": "declare void @adc_context_reset(ptr)",
@@ -313,5 +317,6 @@ def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     With ``"internal"`` linkage it belongs to the one module that it is put into; ``linux`` says whether huge pages are
     asked for and which number asks the system for its processors (macOS otherwise).
     """
-    text = (arena_ir(linux=linux) + _TEXT).replace("LINKAGE ", "internal " if linkage == "internal" else "")
+    text = arena_ir(linux=linux) + _TEXT + stack_ir(linux=linux)
+    text = text.replace("LINKAGE ", "internal " if linkage == "internal" else "")
     return text.replace("PROCESSORS_ONLINE", "84" if linux else "58")

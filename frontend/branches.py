@@ -22,6 +22,7 @@ from adc.frontend.merge import (
     types,
     unset,
 )
+from adc.frontend.recursion import Undetermined
 from adc.frontend.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.scalars import logical_not
 from adc.frontend.values import GONE, AbstractValue, Poison
@@ -44,6 +45,7 @@ class Traced:
     result: AbstractValue | None
     env: dict[str, AbstractValue]
     mutates: bool = False  # whether it changes what objects hold that were there before
+    undetermined: bool = False  # depends on the result of a call of which nothing is known yet; then it has no end
 
     @property
     def gone(self) -> bool:
@@ -76,6 +78,8 @@ def trace(frame: Frame, path: Path) -> Traced:
         with insert_at(block):
             result = path()
         return Traced(block, result, frame.env, heap.changed(before, frame.env) != [])
+    except Undetermined:
+        return Traced(block, None, frame.env, undetermined=True)
     finally:
         frame.env = before
 
@@ -89,6 +93,13 @@ def merge(
     frame: Frame, condition: Value, then: Traced, other: Traced, names: Iterable[str] = ()
 ) -> AbstractValue | None:
     """A ``scf.if`` of two traced paths."""
+    if then.undetermined and other.undetermined:
+        raise Undetermined
+    if then.undetermined or other.undetermined:
+        known = other if then.undetermined else then
+        known.splice()
+        frame.env = known.env
+        return known.result
     pairs: Pairs = {}
     for name in sorted(names):
         a, b = (GONE if t.gone else t.env.get(name) for t in (then, other))
@@ -117,6 +128,8 @@ def either(frame: Frame, condition: Value, then: Traced, other: Traced, names: I
 
     Of a path that never ends only the effects remain, under its condition; the other then needs no condition.
     """
+    if (then.undetermined and other.never) or (other.undetermined and then.never):
+        raise Undetermined
     if not (then.never or other.never):
         merge(frame, condition, then, other, names)
         return

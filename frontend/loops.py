@@ -14,6 +14,7 @@ from adc.frontend.frame import Frame, discard
 from adc.frontend.jumps import unending
 from adc.frontend.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
 from adc.frontend.names import known_int
+from adc.frontend.recursion import Undetermined
 from adc.frontend.scalars import logical_not
 from adc.frontend.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.ir import kinds, ops
@@ -127,7 +128,11 @@ def for_counted(
         with insert_at(body):
             carry.enter(iter(body.args[1:]))
             bind(body.args[0])
-            trace_body()
+            try:
+                trace_body()
+            except Undetermined:
+                frame.env = dict(carry.before)  # all that is known is what happens without an iteration
+                return
         if carry.settle(body):
             break
         discard(body)
@@ -228,7 +233,13 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
         body = Block(carry.types(), carry.hints())
         with insert_at(body):
             carry.enter(iter(body.args))
-            trace_body()
+            try:
+                trace_body()
+            except Undetermined:
+                if known is True:
+                    raise
+                frame.env = dict(carry.before)
+                return
         if carry.settle(body):
             break
         discard(head, body)

@@ -14,10 +14,11 @@ from adc.frontend.calls import Callee, call_value, python_function
 from adc.frontend.convert import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.forms import TUPLE, Form
-from adc.frontend.frame import Capture, Frame, Guard, NeedsConstant
+from adc.frontend.frame import Frame, Guard, NeedsConstant
 from adc.frontend.jumps import NEVER
-from adc.frontend.merge import arrays, describe, flatten, rebuild
+from adc.frontend.merge import Clash, arrays, coerce, describe, flatten, rebuild
 from adc.frontend.merge import types as ir_types
+from adc.frontend.recursion import Assumption, Specialisation, Undetermined, assumed, common
 from adc.frontend.roots import Phase, Root, Roots, grounded
 from adc.frontend.rules import static_of
 from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive, refuse_starred
@@ -39,7 +40,8 @@ from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import UNKNOWN, Func, Module
 from adc.ir.diagnostics import CompileError, Note
-from adc.ir.types import i64, index
+from adc.ir.fixpoint import Builder
+from adc.ir.types import Type, i64, index
 
 
 @dataclass(frozen=True)
@@ -99,18 +101,21 @@ class Traced:
     changed: Mapping[int, ResultTuple] = field(default_factory=dict)
 
 
-@dataclass(eq=False)
-class Specialisation:
-    """A callee for given argument types. ``roots`` are those of its array arguments, in order."""
+Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
+MAX_NESTED = 24  # calls of one function for different types, each in the tracing of the one before
 
-    func: Func
-    result: abstract.Abstract
-    captures: tuple[Capture, ...]
+
+class RecursiveEntry(Exception):
+    """The function that is the entrance calls itself."""
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """The IR function that is being traced for a signature, the types of its arguments, and their roots."""
+
+    name: str
+    types: tuple[Type, ...]
     roots: tuple[Root, ...]
-    captured_roots: dict[Root, Capture]
-    result_roots: tuple[Roots, ...]
-    written: frozenset[Root]
-    never: bool  # it does not return: it raises
 
 
 @dataclass(eq=False)
@@ -120,9 +125,15 @@ class Tracer:
     aliases: Mapping[str, int]
     module: Module = field(default_factory=Module)
     guards: dict[tuple[str, int], Guard] = field(default_factory=dict)
-    known: dict[tuple[Any, ...], Specialisation] = field(default_factory=dict)
-    active: list[object] = field(default_factory=list)
+    entry: object = None  # identity of the callee that is the entrance
+    known: dict[Key, Specialisation] = field(default_factory=dict)
     constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
+    _tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
+    _attempts: dict[Key, _Attempt] = field(default_factory=dict)
+    _solve: Builder[Key, Assumption] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._solve = Builder(lambda key: Assumption(), self._specialise, self._forget)
 
     def guard(self, guard: Guard) -> None:
         self.guards.setdefault((guard.name, id(guard.expected)), guard)
@@ -148,11 +159,12 @@ class Tracer:
             refs = [frame.heap.refs[key] for key in numbers]
             signature = describe_arguments(values)
             key = (callee.identity, signature)
-            found = self.known.get(key)
-            if found is not None:
-                return heap.absorb(frame, self._emit_call(frame, found, values), refs)
+            if callee.identity is self.entry:
+                raise RecursiveEntry
+            self._tasks[key] = callee, list(arguments)
+            self._refuse_endless(callee, sum(len(operands_of(v)) for v in values))
             try:
-                self.known[key] = self._specialise(callee, list(arguments), signature)
+                known = self._solve(key)
             except CompileError as error:
                 note = Note(f"in the call of {callee.source.name}()", current_loc())
                 raise error.noted(note) from None
@@ -161,53 +173,104 @@ class Tracer:
                 if need.frame.source is not callee.source or name in constants:
                     raise
                 constants.add(name)
+                continue
+            if known.result is None:
+                if self._solve.is_settled(key):
+                    raise refuse(
+                        callee.source.header,
+                        f"{callee.source.name}() has no end: every path through it calls it again",
+                        "return something without calling it in some case",
+                        kind=kinds.ENDLESS_RECURSION,
+                    )
+                raise Undetermined
+            return heap.absorb(frame, self._emit_call(frame, self._callable(key, known), values), refs)
 
-    def _specialise(self, callee: Callee, names: list[str], signature: tuple[abstract.Abstract, ...]) -> Specialisation:
+    def _refuse_endless(self, callee: Callee, size: int) -> None:
+        """Refuse a function that calls itself with other types each time; ``size``: of its arguments, in numbers."""
+        nested = sum(identity is callee.identity for identity, _ in self._solve.active)
+        if nested > MAX_NESTED or (nested > 3 and size > 200):
+            raise refuse(
+                callee.source.header,
+                f"{callee.source.name}() calls itself with arguments of ever new types or constants",
+                "pass arguments of the same types; a bool counts as a constant, an int or float does not",
+                kind=kinds.ENDLESS_RECURSION,
+            )
+
+    def _callable(self, key: Key, known: Assumption) -> Specialisation:
+        """What a call of ``key`` calls: itself by what is assumed, while it is being traced."""
+        attempt = self._attempts.get(key)
+        if attempt is None:
+            return self.known[key]
+        assert known.result is not None
+        types = tuple(ir_types(known.result))
+        return assumed(attempt.name, attempt.types, types, known, attempt.roots)
+
+    def _forget(self, key: Key) -> None:
+        found = self.known.pop(key, None)
+        if found is not None:
+            del self.module.funcs[found.name]
+
+    def _specialise(self, key: Key, before: Assumption) -> Assumption:
+        """Trace a callee for a signature, by what is assumed of it; what has come out."""
+        callee, names = self._tasks[key]
+        self._forget(key)
         name = self.module.unique_name(_symbol(callee.source.name))
         func = self.module.add(Func(name, [], loc=callee.source.header))
         frame = Frame(
             self, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=False
         )
         objects: dict[int, Ref] = {}
-        for n, a in zip(names, signature, strict=True):
+        for n, a in zip(names, key[1], strict=True):
             frame.env[n] = heap.unpack(frame, receive(a, n, frame.add_argument), objects, given=True)
         roots = tuple(frame.argument_roots.values())
+        for c in before.captures:
+            frame.capture(c)
+        self._attempts[key] = _Attempt(name, tuple(a.type for a in func.args), roots)
         try:
-            result = heap.outcome(frame, self._run(callee, frame))
-        except NeedsConstant:
+            left: AbstractValue = heap.outcome(frame, self._run(callee, frame))
+        except Undetermined:
+            del self.module.funcs[name]
+            return before
+        except BaseException:
             del self.module.funcs[name]
             raise
-        spec = describe(result)
+        finally:
+            del self._attempts[key]
+        spec = describe(left)
+        try:
+            after = spec if before.result is None else common(before.result, spec)
+        except Clash as clash:
+            assert isinstance(before.result, abstract.Tuple) and isinstance(spec, abstract.Tuple)
+            one, other = before.result.items[0], spec.items[0]
+            raise refuse(
+                callee.source.header,
+                f"{callee.source.name}() returns {one} in one case and {other} in another: {clash}",
+                "return values of one type",
+                kind=kinds.TYPE_DIFFERS,
+            ) from None
         captured = {frame.argument_roots[v.memref.index]: c for c, v in frame.captures.values() if isinstance(v, Array)}
         with insert_at(func.body, func.loc):
-            build(ops.return_, flatten(result))
+            left = coerce(left, after)
+            build(ops.return_, flatten(left))
         _finish(frame)
-        func.result_types = tuple(ir_types(spec))
-        return Specialisation(
-            func,
-            spec,
+        func.result_types = tuple(ir_types(after))
+        found = self.known[key] = Specialisation(
+            name,
+            tuple(a.type for a in func.args),
+            func.result_types,
+            after,
             tuple(c for c, _ in frame.captures.values()),
             roots,
             captured,
-            tuple(a.roots for a in arrays(result)),
+            tuple(a.roots for a in arrays(left)),
             frozenset(frame.written),
             NEVER in frame.env,
         )
+        return before.widened(found.assumption())
 
     def _run(self, callee: Callee, frame: Frame) -> AbstractValue:
-        if callee.identity in self.active:
-            raise refuse(
-                callee.source.header,
-                f"{callee.source.name}() calls itself: recursion is not supported",
-                "use a loop",
-                kind=kinds.UNSUPPORTED_FUNCTION,
-            )
-        self.active.append(callee.identity)
-        try:
-            with insert_at(frame.func.body, frame.func.loc):
-                result = execute_function(frame, callee.source.body)
-        finally:
-            self.active.pop()
+        with insert_at(frame.func.body, frame.func.loc):
+            result = execute_function(frame, callee.source.body)
         if any(isinstance(leaf, Closure | Method) for leaf in _parts(result)):
             raise refuse(
                 callee.source.header,
@@ -219,8 +282,8 @@ class Tracer:
     def _emit_call(self, frame: Frame, s: Specialisation, values: list[AbstractValue]) -> AbstractValue:
         captured = [frame.capture(c) for c in s.captures]
         operands = [x for v in (*values, *captured) for x in operands_of(v)]
-        attrs = {"callee": s.func.name, "types": s.func.result_types}
-        op = build(ops.call, _conformed(operands, s.func), attrs)
+        attrs = {"callee": s.name, "types": s.result_types}
+        op = build(ops.call, _conformed(operands, s.argument_types), attrs)
         passed: dict[Root, Roots] = {}
         for root, a in zip(s.roots, (a for v in values for a in arrays_of(v)), strict=True):
             passed[root] = passed.get(root, frozenset()) | a.roots
@@ -262,9 +325,9 @@ def _fresh(frame: Frame, fresh: dict[Root | None, Root], root: Root | None) -> R
     return fresh[root]
 
 
-def _conformed(operands: list[Any], func: Func) -> list[Any]:
+def _conformed(operands: list[Any], types: Sequence[Type]) -> list[Any]:
     """Operands cast to the layouts that the callee was compiled for."""
-    return [v if v.type == arg.type else ops.cast(v, type=arg.type) for v, arg in zip(operands, func.args, strict=True)]
+    return [v if v.type == t else ops.cast(v, type=t) for v, t in zip(operands, types, strict=True)]
 
 
 def _parts(v: AbstractValue) -> list[AbstractValue]:
@@ -306,8 +369,20 @@ def trace(
         raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}", kind=kinds.NO_SOURCE)
     callee = Callee.of(function, UNKNOWN)
     refuse_starred(callee.source.node, callee.source.name, callee.source.header)
-    parameters = inspect.signature(function)
-    tracer = Tracer(capture_aliases)
+    try:
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=function))
+    except RecursiveEntry:
+        # The entrance calls the function that calls itself.
+        return _traced(callee, args, kwargs, Tracer(capture_aliases))
+
+
+def _traced(
+    callee: Callee,
+    args: Sequence[abstract.Abstract],
+    kwargs: Mapping[str, abstract.Abstract],
+    tracer: Tracer,
+) -> Traced:
+    parameters = inspect.signature(callee.identity)  # type: ignore[arg-type]
     func = tracer.module.add(Func(_symbol(callee.source.name), [], loc=callee.source.header))
     func.attrs["adc.entry"] = True
     frame = Frame(tracer, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=True)
@@ -330,7 +405,11 @@ def trace(
                 frame.env[name] = heap.unpack(frame, value, objects, given=True)
             elif name in callee.defaults:
                 frame.env[name] = callee.default(frame, name)
-    result = tracer._run(callee, frame)
+    if tracer.entry is None:
+        with insert_at(func.body, func.loc):
+            result = tracer._call_function(frame, callee, dict(frame.env))
+    else:
+        result = tracer._run(callee, frame)
     with insert_at(func.body, func.loc):
         heap.check_result(frame, result)
         left = heap.outcome(frame, result)

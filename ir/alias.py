@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.fixpoint import Fixpoint
 from adc.ir.moments import Moments, strip_views
 from adc.ir.types import MemRefType, Type
 
@@ -19,12 +20,31 @@ Roots = frozenset[Value]
 NONE: Roots = frozenset()
 
 
+# Of each result of a function: positions of the arguments whose memory it may be; and, for each other object that it
+# may be, the positions of all results that may be that object.
+Returned = Fixpoint[str, tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]]
+
+
+def returned_memory(module: Module) -> Returned:
+    """What memory the functions of ``module`` return, as they are when it is asked for."""
+
+    def bottom(name: str) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
+        return ((frozenset(), frozenset()),) * len(module.funcs[name].result_types)
+
+    def compute(name: str) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
+        return Aliasing(module.funcs[name], module, returned).returned()
+
+    returned: Returned = Fixpoint(compute, bottom)
+    return returned
+
+
 class Aliasing:
     """The roots of every memref of one function. ``module`` resolves calls; without it a call's results are fresh."""
 
-    def __init__(self, func: Func, module: Module | None = None) -> None:
+    def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
         self.func = func
         self._module = module
+        self._returned = returned
         self._roots: dict[Value, Roots] = {}
         self._contents: dict[Value, Roots] = {}
         self._declared: set[Value] = set()  # roots of which it is said what they held when they were unpacked
@@ -61,6 +81,27 @@ class Aliasing:
     def may_overlap(self, a: Value, b: Value) -> bool:
         """Whether the two can share memory at a moment when both are in scope."""
         return self._moments.may_overlap(a, b)
+
+    def returned(self) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
+        """What memory the function returns; see ``Returned``."""
+        values = self.func.body.terminator.operands
+        roots = [self.roots(v) if isinstance(v.type, MemRefType) else NONE for v in values]
+        places: dict[Value, tuple[int, ...]] = {}
+        for root in frozenset().union(*roots):
+            places[root] = tuple(k for k, found in enumerate(roots) if root in found)
+        own = self.func.body
+        return tuple(
+            (
+                frozenset(
+                    position
+                    for position, arg in enumerate(self.func.args)
+                    for root in found
+                    if root.owner is own and self._roots.get(arg) == frozenset({root})
+                ),
+                frozenset(places[root] for root in found if root.owner is not own),
+            )
+            for found in roots
+        )
 
     def family(self, owner: Block | Op) -> list[int]:
         """Positions of memrefs that a loop carries (the body inside it, the operation after it) and that never overlap
@@ -192,25 +233,19 @@ class Aliasing:
         if not memrefs:
             return
         callee = self._module.funcs.get(op.attrs["callee"]) if self._module else None
-        if callee is None or callee is self.func:
-            # Unknown, or recursive: fresh memory or that of any argument.
+        if callee is None:
+            # Unknown: fresh memory or that of any argument.
             everything = frozenset({memrefs[0]}).union(*(self.roots(v) for v in op.operands))
             for result in memrefs:
                 self._add(result, everything)
             return
-        inside = Aliasing(callee, self._module)
-        returned = callee.body.terminator.operands
-        leader: dict[Value, Value] = {}
-        for result, value in zip(op.results, returned, strict=True):
-            if not isinstance(result.type, MemRefType):
-                continue
-            for root in inside.roots(value):
-                if root.owner is callee.body:
-                    for position, arg in enumerate(callee.args):
-                        if inside._roots.get(arg) == frozenset({root}):
-                            self._add(result, self.roots(op.operands[position]))
-                else:
-                    self._add(result, frozenset({leader.setdefault(root, result)}))
+        if self._returned is None:
+            assert self._module is not None
+            self._returned = returned_memory(self._module)
+        for result, (passed, fresh) in zip(op.results, self._returned(callee.name), strict=True):
+            for position in passed:
+                self._add(result, self.roots(op.operands[position]))
+            self._add(result, frozenset(op.results[group[0]] for group in fresh))
 
     def _unpack(self, op: Op) -> None:
         """``roots`` of each unpacked memref: positions of function arguments, or negative numbers for other objects.

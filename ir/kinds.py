@@ -52,6 +52,9 @@ UNSUPPORTED_TARGET = _kind("unsupported-target", d.CompileSyntaxError, "an assig
 UNSUPPORTED_FUNCTION = _kind(
     "unsupported-function", d.CompileSyntaxError, "a function of a sort that cannot be compiled"
 )
+ENDLESS_RECURSION = _kind(
+    "endless-recursion", d.CompileSyntaxError, "a function that calls itself in every case, or with ever new types"
+)
 UNSUPPORTED_CALL = _kind("unsupported-call", d.CompileSyntaxError, "a call whose arguments cannot be told apart")
 CANNOT_RETURN = _kind("cannot-return", d.CompileTypeError, "a result that cannot be handed to Python")
 INVALID_SOURCE = _kind(

@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.alias import Aliasing, Roots
+from adc.ir.alias import Aliasing, Roots, returned_memory
+from adc.ir.callgraph import recursive
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.fixpoint import Fixpoint
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.kinds import READS, SILENT, TRAPS, WRITES
 
@@ -36,7 +38,7 @@ class Memory:
 
     def __init__(self, func: Func, summaries: Summaries) -> None:
         self.func = func
-        self.alias = Aliasing(func, summaries.module)
+        self.alias = Aliasing(func, summaries.module, summaries.returned)
         self.escaped: set[Value] = set()
         self._summaries = summaries
         self._known: dict[Op, Effects] = {}
@@ -161,21 +163,21 @@ class Summaries:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self._known: dict[str, Summary | None] = {}
+        self.returned = returned_memory(module)
+        self._recursive = recursive(module)
+        self._summary = Fixpoint[str, Summary](
+            lambda name: self._summarise(module.funcs[name]),
+            # A call in a circle may run out of stack.
+            lambda name: Summary(frozenset(), frozenset(), name in self._recursive),
+        )
 
     def of(self, name: str) -> Summary | None:
-        """None if nothing is known: the function is not in the module, or it is recursive."""
-        if name in self._known:
-            return self._known[name]
-        self._known[name] = None
-        func = self.module.funcs.get(name)
-        if func is not None:
-            self._known[name] = self._summarise(func)
-        return self._known[name]
+        """None if nothing is known: the function is not in the module."""
+        return self._summary(name) if name in self.module.funcs else None
 
     def _summarise(self, func: Func) -> Summary:
         memory = Memory(func, self)
-        total = Effects()
+        total = Effects(traps=func.name in self._recursive)
         for op in func.body.ops:
             total.include(memory.effects(op))
         positions = {k for k, arg in enumerate(func.args) if isinstance(arg.type, MemRefType)}

@@ -46,6 +46,7 @@ class Status(enum.IntEnum):
     RUNTIME = 11
     TYPE_ERROR = 12
     UNBOUND = 13
+    RECURSION = 14
 
     @property
     def text(self) -> str:
@@ -67,6 +68,7 @@ _TEXTS = {
     Status.RUNTIME: "a run-time error that the program raises",
     Status.TYPE_ERROR: "a value has the wrong type",
     Status.UNBOUND: "a variable is read that has no value",
+    Status.RECURSION: "functions call each other too deeply for the stack",
 }
 # By the names of classes; that of an exception is the status of the first of its bases here.
 _ERRORS = {
@@ -82,6 +84,7 @@ _ERRORS = {
     "RuntimeError": Status.RUNTIME,
     "TypeError": Status.TYPE_ERROR,
     "UnboundLocalError": Status.UNBOUND,
+    "RecursionError": Status.RECURSION,
 }
 
 

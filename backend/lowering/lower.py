@@ -19,6 +19,7 @@ from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter, S
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
 from adc.backend.lowering.lower_types import abi_types
+from adc.backend.lowering.stack_depth import Depth, check
 from adc.backend.target import Target, host
 from adc.ir import ops
 from adc.ir.alias import Aliasing
@@ -74,10 +75,12 @@ def lower_module(
     target = target or host()
     if exports is None:
         exports = [name for name, f in module.funcs.items() if f.attrs.get("adc.entry")] or list(module.funcs)
+    depth = Depth(module)
     effects, info = Effects.of(module, polls=polls), DebugInfo() if debug else None
-    emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info)
+    limited = depth.circular.difference(exports)
+    emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, limited)
     for func in module.funcs.values():
-        _lower_function(emitter, func, func.name in exports)
+        _lower_function(emitter, func, func.name in exports, depth)
     return Lowered(
         target=target,
         functions="\n".join(emitter.bodies),
@@ -125,7 +128,7 @@ def _reachable_otherwise(func: Func, aliasing: Aliasing) -> set[int]:
     return loose
 
 
-def _lower_function(module: ModuleEmitter, func: Func, exported: bool) -> None:
+def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: Depth) -> None:
     fallible = func.name in module.effects.fallible
     scopes = Scopes(module, func, module.module)
     scope = _debug_scope(module, func)
@@ -134,9 +137,15 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool) -> None:
     texts, names = _parameters(func, scopes.aliasing)
     for arg, parts in zip(func.args, names, strict=True):
         e.env[arg] = e.from_abi(arg.type, parts)
+    circular = func.name in depth.circular
+    if circular:
+        if func.name in module.limited:
+            e.stack_limit = "%limit"
+            texts.insert(1, "ptr %limit")
+        check(e, depth.room(func.name))
     terminator = e.lower_ops(func.body)
-    inline = "alwaysinline " if func.name in module.effects.inlined else ""
-    rare = "noinline cold optsize " if func.attrs.get("adc.cold") else ""
+    rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if circular else ""
+    inline = "alwaysinline " if func.name in module.effects.inlined and not rare else ""
     attributes = module.attributes(f"nounwind {inline}{rare}{module.function_attributes}")
     place = f" !dbg {scope}" if scope else ""
     if fallible:

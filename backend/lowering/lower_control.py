@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adc.backend.lowering import stack_depth
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand, Site
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_memory import read, write
@@ -110,6 +111,8 @@ def call_by_value(e: FunctionEmitter, name: str, arguments: str, types: tuple[Ty
 def call(e: FunctionEmitter, op: Op) -> None:
     name, types = op.attrs["callee"], tuple(r.type for r in op.results)
     given = ["ptr %ctx"]
+    if name in e.module.limited:
+        given.append(f"ptr {stack_depth.limit(e)}")
     for v in op.operands:
         given += [f"{t} {x}" for t, x in zip(abi_types(v.type), abi_values(e[v], v.type), strict=True)]
     if name not in e.module.effects.fallible:

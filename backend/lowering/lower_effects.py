@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
+from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, scalar_bytes
@@ -32,18 +33,28 @@ class Effects:
     looping: frozenset[str]
     inlined: frozenset[str]
     polls: bool = False
+    circular: frozenset[str] = frozenset()  # may call themselves, through others perhaps
 
     @staticmethod
     def of(module: Module, *, polls: bool = False) -> Effects:
         """``polls``: whether loops look for signals, and so may end the run."""
-        fallible = _closure(module, lambda op: _may_fail(op) or (polls and op.opdef in _LOOPS and not is_brief(op)))
-        looping = _closure(module, lambda op: op.opdef in _LOOPS)
+        circular = recursive(module)
+
+        def fails(op: Op) -> bool:
+            return _may_fail(op) or recurs(op) or (polls and op.opdef in _LOOPS and not is_brief(op))
+
+        def recurs(op: Op) -> bool:
+            return op.opdef is ops.call and op.attrs["callee"] in circular
+
+        fallible = _closure(module, fails)
+        looping = _closure(module, lambda op: op.opdef in _LOOPS or recurs(op))
         return Effects(
             fallible,
             _closure(module, lambda op: op.opdef is ops.accumulate),
             looping,
             _inlined(module, [name for name in module.funcs if name not in fallible and name not in looping]),
             polls,
+            circular,
         )
 
     def op_accumulates(self, op: Op) -> bool:

@@ -50,6 +50,7 @@ class ModuleEmitter:
     lowerings: Mapping[OpDef, Callable[[FunctionEmitter, Op], None]]
     threads: bool
     debug: DebugInfo | None = None
+    limited: frozenset[str] = frozenset()  # functions that are given the limit of the stack
     sites: list[Site] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
     bodies: list[str] = field(default_factory=list)
@@ -130,6 +131,7 @@ class FunctionEmitter:
         self.capture: Callable[[Value], Operand] | None = None
         self.label = "entry"
         self.outlined = False
+        self.stack_limit = ""  # where the stack ends, if that is known here
         self.rare = 0  # how many regions around the current place need not be fast
         self.library_calls = 0  # how many calls of the mathematics library were written
         self._count = 0

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adc.ir import kinds, ops
-from adc.ir.alias import Aliasing, Roots
+from adc.ir.alias import Aliasing, Roots, returned_memory
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.fixpoint import Fixpoint
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.rules import RULES
 
@@ -105,19 +106,49 @@ class Activity:
 
 def analyse(module: Module, func: Func, interface: Interface) -> Activity:
     """Activity of ``func`` for the given inputs and outputs; calls are followed into their callees."""
-    return _Analysis(module, func, interface, ()).run()
+    return _Analysis(func, interface, _Callees(module)).run()
+
+
+class _Callees:
+    """What calls do, for all functions of a module: least fixed points where functions call each other in circles."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.returned = returned_memory(module)
+        nothing: frozenset[int] = frozenset()
+        # Results and memref arguments that vary after a call, if the given arguments vary before it.
+        self.forward = Fixpoint[tuple[str, frozenset[int]], tuple[frozenset[int], frozenset[int]]](
+            self._forward, lambda key: (nothing, nothing)
+        )
+        # Arguments that matter before a call, if the given results and memref arguments matter after it.
+        self.backward = Fixpoint[tuple[str, frozenset[int], frozenset[int]], frozenset[int]](
+            self._backward, lambda key: nothing
+        )
+
+    def _forward(self, key: tuple[str, frozenset[int]]) -> tuple[frozenset[int], frozenset[int]]:
+        callee, varied = key
+        func = self.module.funcs[callee]
+        inner = _Analysis(func, Interface(varied, frozenset()), self)
+        inner._fixpoint(inner.result.varied, [func.args[k] for k in varied], inner._forward)
+        args = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType) and inner._marked(a))
+        return inner._positions(func.body.terminator.operands), args
+
+    def _backward(self, key: tuple[str, frozenset[int], frozenset[int]]) -> frozenset[int]:
+        callee, results, args = key
+        func = self.module.funcs[callee]
+        inner = _Analysis(func, Interface(frozenset(), results, args), self)
+        outputs = [func.body.terminator.operands[k] for k in results] + [func.args[k] for k in args]
+        inner._fixpoint(inner.result.useful, outputs, inner._backward)
+        return inner._positions(func.args)
 
 
 class _Analysis:
-    def __init__(self, module: Module, func: Func, interface: Interface, stack: tuple[str, ...]) -> None:
-        self.module = module
+    def __init__(self, func: Func, interface: Interface, callees: _Callees) -> None:
         self.func = func
         self.interface = interface
-        self.stack = (*stack, func.name)
-        self.aliasing = Aliasing(func, module)
+        self.callees = callees
+        self.aliasing = Aliasing(func, callees.module, callees.returned)
         self.result = Activity(func, self.aliasing)
-        self.forward: dict[tuple[str, frozenset[int]], tuple[frozenset[int], frozenset[int]]] = {}
-        self.backward: dict[tuple[str, frozenset[int], frozenset[int]], frozenset[int]] = {}
 
     def run(self) -> Activity:
         returned = self.func.body.terminator.operands
@@ -183,7 +214,8 @@ class _Analysis:
             if self._marked(op.operands[0]) and _holds_floats(op.operands[1]):
                 self._mark(op.operands[1])
         elif kind is ops.call:
-            results, args = self._summary_forward(op.attrs["callee"], self._positions(op.operands))
+            varied = self._positions(op.operands)
+            results, args = self.callees.forward((op.attrs["callee"], varied)) if varied else ((), ())
             for k in results:
                 self._mark(op.results[k])
             for k in args:
@@ -197,22 +229,6 @@ class _Analysis:
 
     def _positions(self, values: Sequence[Value]) -> frozenset[int]:
         return frozenset(k for k, v in enumerate(values) if self._marked(v))
-
-    def _summary_forward(self, callee: str, varied: frozenset[int]) -> tuple[frozenset[int], frozenset[int]]:
-        """Results and memref arguments that vary after a call."""
-        if not varied:
-            return frozenset(), frozenset()
-        key = (callee, varied)
-        if key not in self.forward:
-            func = self.module.funcs[callee]
-            if callee in self.stack:
-                memrefs = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType))
-                return frozenset(range(len(func.result_types))), memrefs
-            inner = _Analysis(self.module, func, Interface(varied, frozenset()), self.stack)
-            inner._fixpoint(inner.result.varied, [func.args[k] for k in varied], inner._forward)
-            args = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType) and inner._marked(a))
-            self.forward[key] = (inner._positions(func.body.terminator.operands), args)
-        return self.forward[key]
 
     # Backward: what matters -------------------------------------------------------------------------------------------
 
@@ -231,26 +247,12 @@ class _Analysis:
         elif kind is ops.call:
             results = self._positions(op.results)
             args = frozenset(k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and self._marked(v))
-            for k in self._summary_backward(op.attrs["callee"], results, args):
-                self._mark(op.operands[k])
+            if results or args:
+                for k in self.callees.backward((op.attrs["callee"], results, args)):
+                    self._mark(op.operands[k])
         else:
             for sources, targets in edges(op):
                 self._flow(targets, sources)
-
-    def _summary_backward(self, callee: str, results: frozenset[int], args: frozenset[int]) -> frozenset[int]:
-        """Arguments that matter before a call, given what matters after it."""
-        if not results and not args:
-            return frozenset()
-        key = (callee, results, args)
-        if key not in self.backward:
-            func = self.module.funcs[callee]
-            if callee in self.stack:
-                return frozenset(range(len(func.args)))
-            inner = _Analysis(self.module, func, Interface(frozenset(), results, args), self.stack)
-            outputs = [func.body.terminator.operands[k] for k in results] + [func.args[k] for k in args]
-            inner._fixpoint(inner.result.useful, outputs, inner._backward)
-            self.backward[key] = inner._positions(func.args)
-        return self.backward[key]
 
 
 def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:

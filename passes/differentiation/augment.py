@@ -76,14 +76,20 @@ def augment(
     *,
     direct: bool,
     shadow_args: Callable[[Func, Activity], dict[Value, Value]],
+    assumed: CallPlan | None = None,
 ) -> tuple[Augmented, Recipes]:
     """Make ``func`` (a private copy) ready: companions, counters, calls of augmented functions.
 
-    ``split`` differentiates a callee. ``shadow_args`` gives the companions of the function's arguments.
+    ``split`` differentiates a callee. ``shadow_args`` gives the companions of the function's arguments. The arguments
+    and results of which ``assumed`` says that they have a shadow get one.
     """
     serialise_reductions(func)
     rotate_while_loops(func)
     activity = analyse(module, func, interface)
+    if assumed is not None:
+        returned = func.body.terminator.operands
+        for memref in (*(func.args[k] for k in assumed.shadows), *(returned[k] for k in assumed.shadow_results)):
+            activity.give_shadow(memref)
     legality = Legality(module, func, activity.aliasing, stable)
     augmented = Augmented(module, func, activity, interface, direct)
     _plan_calls(augmented, legality, split)

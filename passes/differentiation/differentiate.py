@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from adc.ir import kinds, ops
+from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
@@ -27,6 +27,7 @@ from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.reverse import Cotangents
 from adc.passes.differentiation.reverse_regions import RegionSweep
 from adc.passes.differentiation.shadows import cast_to, like, view_of, zeroed
+from adc.passes.differentiation.split_plans import SplitKey, SplitPlans
 from adc.passes.differentiation.storage import Recipes, StoragePlan, plan_storage
 from adc.passes.differentiation.tape import Tape
 
@@ -45,7 +46,15 @@ class Adjoint:
     callees: list[Adjoint] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return "\n".join([self.text, *map(str, self.callees)])
+        return "\n".join(adjoint.text for adjoint in self._all({}).values())
+
+    def _all(self, found: dict[str, Adjoint]) -> dict[str, Adjoint]:
+        """This and those of all callees, by name."""
+        if self.name not in found:
+            found[self.name] = self
+            for callee in self.callees:
+                callee._all(found)
+        return found
 
 
 def gradient(module: Module, name: str, wrt: tuple[int, ...], *, with_value: bool = False) -> Adjoint:
@@ -76,9 +85,8 @@ def split(module: Module, name: str, wrt: tuple[int, ...]) -> tuple[Adjoint, Cal
 class _Differentiator:
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.plans: dict[tuple[str, Interface, frozenset[int]], CallPlan] = {}
-        self.adjoints: dict[tuple[str, Interface, frozenset[int]], Adjoint] = {}
-        self.in_progress: set[str] = set()
+        self.plans = SplitPlans(module, self._split)
+        self.adjoints: dict[SplitKey, Adjoint] = {}
 
     # One function ----------------------------------------------------------------------------------------------------
 
@@ -115,19 +123,16 @@ class _Differentiator:
 
     def split(self, name: str, interface: Interface, stable: frozenset[int]) -> CallPlan:
         """The augmented and the reverse function of a callee."""
-        key = (name, interface, stable)
-        if key not in self.plans:
-            if name in self.in_progress:
-                func = self.module.funcs[name]
-                raise kinds.NO_DERIVATIVE(f"cannot differentiate {name}, which calls itself", func.loc)
-            self.in_progress.add(name)
-            self.plans[key] = self._split(name, interface, stable)
-            self.in_progress.remove(name)
-        return self.plans[key]
+        return self.plans.of((name, interface, stable))
 
-    def _split(self, name: str, interface: Interface, stable: frozenset[int]) -> CallPlan:
+    def _split(self, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func]:
+        """The two functions made from a callee, whose calls of itself are made as ``assumed`` says.
+
+        The plan that is returned asks for no less than ``assumed``.
+        """
+        name, interface, stable = key
         primal = self.module.funcs[name]
-        func = clone_func(primal, self.module.unique_name(f"{name}.aug"))
+        func = clone_func(primal, assumed.augmented)
         func.attrs.pop("adc.entry", None)
         originals = list(func.args)
         positions: list[int] = []
@@ -141,17 +146,19 @@ class _Differentiator:
             return companions
 
         augmented, recipes = augment(
-            self.module, func, interface, stable, self.split, direct=False, shadow_args=shadow_args
+            self.module, func, interface, stable, self.split, direct=False, shadow_args=shadow_args, assumed=assumed
         )
         plan, tape = self._store(augmented, recipes)
         returned = self._remove_return(func)
         activity = augmented.activity
 
-        cotangents_in = tuple(k for k in sorted(interface.useful_results) if activity.active(returned[k]))
-        floats_out = tuple(k for k in sorted(interface.varied) if activity.active(originals[k]))
-        kept = tuple(k for k, a in enumerate(originals) if a in plan.wanted)
+        useful = (k for k in interface.useful_results if activity.active(returned[k]))
+        cotangents_in = _union(assumed.cotangents_in, useful)
+        floats_out = _union(assumed.cotangents_out, (k for k in interface.varied if activity.active(originals[k])))
+        kept = _union(assumed.kept, (k for k, a in enumerate(originals) if a in plan.wanted))
         residuals = list(dict.fromkeys(tape.residuals))
-        rev = self._reverse_function(name, augmented, kept, positions, cotangents_in, residuals)
+        record = bool(residuals) or assumed.record
+        rev = self._reverse_function(primal, assumed.reverse, augmented, kept, positions, cotangents_in, record)
         root = Frame(func.body, rev.body, func.loc)
         inputs = iter(rev.args)
         for k in kept:
@@ -164,7 +171,7 @@ class _Differentiator:
         with insert_at(rev.body, func.loc):
             for k in cotangents_in:
                 sweep.add(cotangents, returned[k], next(inputs))
-            if residuals:
+            if record:
                 memory = self._residual_memory(func, residuals, originals, kept, positions, augmented)
                 types = tuple(v.type for v in residuals)
                 unpacked = build(ops.unpack, [next(inputs)], {"types": types, **memory})
@@ -179,16 +186,15 @@ class _Differentiator:
         )
         with insert_at(func.body, func.loc):
             results = [*returned, *(_forward_shadow(augmented, returned[k]) for k in shadow_results)]
-            if residuals:
+            if record:
                 results.append(build(ops.pack, residuals).result)
             build(ops.return_, results)
         func.result_types = tuple(v.type for v in results)
-        self.module.add(func)
-        self.module.add(rev)
-        self.adjoints[name, interface, stable] = self._adjoint(func.name, rev.name, augmented, plan)
-        return CallPlan(
-            func.name, rev.name, tuple(positions), shadow_results, kept, cotangents_in, floats_out, bool(residuals)
+        self.adjoints[key] = self._adjoint(func.name, rev.name, augmented, plan)
+        found = CallPlan(
+            func.name, rev.name, tuple(positions), shadow_results, kept, cotangents_in, floats_out, record
         )
+        return found, func, rev
 
     # Steps -----------------------------------------------------------------------------------------------------------
 
@@ -266,20 +272,20 @@ class _Differentiator:
 
     def _reverse_function(
         self,
+        primal: Func,
         name: str,
         augmented: Augmented,
         kept: tuple[int, ...],
         positions: list[int],
         cotangents_in: tuple[int, ...],
-        residuals: list[Value],
+        has_record: bool,
     ) -> Func:
         func = augmented.func
-        primal = self.module.funcs[name]
         types = [func.args[k].type for k in kept] + [func.args[k].type for k in positions]
-        types += [primal.result_types[k] for k in cotangents_in] + ([record] if residuals else [])
+        types += [primal.result_types[k] for k in cotangents_in] + ([record] if has_record else [])
         hints = [func.args[k].hint for k in kept] + [f"{func.args[k].hint}_bar" for k in positions]
-        hints += ["result_bar"] * len(cotangents_in) + (["record"] if residuals else [])
-        rev = Func(self.module.unique_name(f"{name}.rev"), types, (), hints, func.loc)
+        hints += ["result_bar"] * len(cotangents_in) + (["record"] if has_record else [])
+        rev = Func(name, types, (), hints, func.loc)
         for new, k in enumerate(kept):
             rev.arg_attrs[new].update(primal.arg_attrs[k])
             rev.arg_attrs[new]["adc.readonly"] = True
@@ -333,11 +339,15 @@ class _Differentiator:
 
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
         wanted = {call.augmented for call in augmented.calls.values()}
-        callees = [a for a in self.adjoints.values() if a.name in wanted]
+        callees = [a for a in self.adjoints.values() if a.name in wanted and a.name != name]
         refused = sorted({(op.loc.line, why) for op, why in plan.refused.items()})
         lines = [str(augmented.activity), str(plan)]
         lines += [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
         return Adjoint(name, reverse, augmented.activity, plan, "\n".join(lines), callees)
+
+
+def _union(assumed: Iterable[int], found: Iterable[int]) -> tuple[int, ...]:
+    return tuple(sorted({*assumed, *found}))
 
 
 def _forward_shadow(augmented: Augmented, memref: Value) -> Value:

@@ -14,9 +14,11 @@ formulation is that of min-cut rematerialisation, weighed here by trip counts.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
+from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.permutations import Orbit, Permutations
@@ -242,11 +244,17 @@ class Recipes:
             return list(outside_operands(op)), sum(cost_of_block(r) for r in op.regions)
         return None
 
+    @cached_property
+    def _recursive(self) -> frozenset[str]:
+        return recursive(self.augmented.module)
+
     def _pure_call(self, op: Op) -> Recipe | None:
         values = (*op.operands, *op.results)
         if any(isinstance(v.type, MemRefType) for v in values):
             return None
         name: str = self.augmented.original_callee.get(op) or op.attrs["callee"]
+        if name in self._recursive:
+            return None  # each level would repeat all those below
         return list(op.operands), cost_of_func(self.augmented.module.funcs[name])
 
     def _repeatable(self, op: Op) -> bool:

@@ -261,8 +261,6 @@ def inner(q):
 
 
 def recursive(n):
-    if n < 2:
-        return 1
     return n * recursive(n - 1)
 
 

@@ -66,9 +66,9 @@ def test_notes_lead_to_the_call():
     assert note.loc.line == inspect.getsourcelines(refused.error_in_callee)[1] + 1
 
 
-def test_recursion_is_refused():
+def test_recursion_without_an_end_is_refused():
     error = refusal(refused.recursive)
-    assert "recursion is not supported" in error.message
+    assert "recursive() has no end" in error.message
 
 
 def test_no_source():

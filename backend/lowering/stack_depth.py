@@ -1,0 +1,74 @@
+"""Functions that may call themselves check that the stack has room for them.
+
+A function in a circle of calls compares the address of its frame with a limit that its caller passes on; who enters
+such a circle asks for the limit of the thread that it runs on. Other functions check nothing: what they take below a
+function that does check is part of the room that this one asks for.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from adc.backend.lowering.lower_effects import STACK_BYTES, on_stack
+from adc.backend.lowering.lower_emitter import FunctionEmitter, Site
+from adc.ir import ops
+from adc.ir.callgraph import components, recursive
+from adc.ir.core import Func, Module
+from adc.ir.types import MemRefType
+
+FRAME = 512  # what any function takes: saved registers, arguments of calls, alignment
+SPILLED = 16  # per operation: more than optimised code ever keeps of it in the frame
+
+
+class Depth:
+    """For the functions of a module: which are in a circle of calls, and what the frames of each may take."""
+
+    def __init__(self, module: Module) -> None:
+        self._module = module
+        self.circular = recursive(module)
+
+    @cached_property
+    def _rooms(self) -> dict[str, int]:
+        rooms: dict[str, int] = {}
+        for component in components(self._module):
+            for name in component:
+                below = [
+                    rooms[op.attrs["callee"]]
+                    for op in self._module.funcs[name].walk()
+                    if op.opdef is ops.call and op.attrs["callee"] in rooms
+                ]
+                rooms[name] = _frame(self._module.funcs[name]) + max(below, default=0)
+        return rooms
+
+    def room(self, name: str) -> int:
+        """Bytes of stack that a function may take before the next check."""
+        return self._rooms[name]
+
+
+def _frame(func: Func) -> int:
+    total = FRAME
+    for op in func.walk():
+        total += SPILLED
+        if op.opdef is ops.alloc and on_stack(op):
+            t = op.result.type
+            assert isinstance(t, MemRefType)
+            total += STACK_BYTES
+    return total
+
+
+def limit(e: FunctionEmitter) -> str:
+    """The limit of the stack that the code being written runs on."""
+    if not e.stack_limit:
+        e.module.declare("adc_stack_limit", "declare ptr @adc_stack_limit() nounwind willreturn")
+        return e.let("call ptr @adc_stack_limit()")
+    return e.stack_limit
+
+
+def check(e: FunctionEmitter, room: int) -> None:
+    """At the entry of a function in a circle of calls: an error unless ``room`` bytes are left."""
+    e.stack_limit = limit(e)
+    e.module.declare("llvm.frameaddress.p0", "declare ptr @llvm.frameaddress.p0(i32)")
+    frame = e.let("call ptr @llvm.frameaddress.p0(i32 0)")
+    lowest = e.let(f"getelementptr i8, ptr {e.stack_limit}, i64 {room}")
+    site = Site("RecursionError", "maximum recursion depth exceeded: the stack is full", e.func.loc)
+    e.trap_unless(e.let(f"icmp ugt ptr {frame}, {lowest}"), site)

@@ -1,0 +1,78 @@
+"""Who calls whom in a module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adc.ir import ops
+from adc.ir.core import Func, Module
+
+
+def callees(func: Func) -> list[str]:
+    """The functions that ``func`` calls, each once, in order."""
+    return list(dict.fromkeys(op.attrs["callee"] for op in func.walk() if op.opdef is ops.call))
+
+
+def components(module: Module) -> list[list[str]]:
+    """The strongly connected components of the call graph, callees before their callers.
+
+    R. Tarjan, Depth-first search and linear graph algorithms, SIAM J. Comput. 1 (1972); without recursion.
+    """
+    edges = {name: [c for c in callees(func) if c in module.funcs] for name, func in module.funcs.items()}
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    waiting: set[str] = set()
+    found: list[list[str]] = []
+    for start in edges:
+        if start in number:
+            continue
+        work = [(start, iter(edges[start]))]
+        number[start] = low[start] = len(number)
+        stack.append(start)
+        waiting.add(start)
+        while work:
+            name, rest = work[-1]
+            for callee in rest:
+                if callee not in number:
+                    number[callee] = low[callee] = len(number)
+                    stack.append(callee)
+                    waiting.add(callee)
+                    work.append((callee, iter(edges[callee])))
+                    break
+                if callee in waiting:
+                    low[name] = min(low[name], number[callee])
+            else:
+                work.pop()
+                if work:
+                    caller = work[-1][0]
+                    low[caller] = min(low[caller], low[name])
+                if low[name] == number[name]:
+                    component: list[str] = []
+                    while not component or component[-1] != name:
+                        component.append(stack.pop())
+                    waiting.difference_update(component)
+                    found.append(component[::-1])
+    return found
+
+
+def recursive(module: Module) -> frozenset[str]:
+    """The functions that may, through calls, come to be called again while they run."""
+    return frozenset(
+        name
+        for component in components(module)
+        for name in component
+        if len(component) > 1 or name in callees(module.funcs[name])
+    )
+
+
+def reachable(module: Module, roots: Iterable[str]) -> set[str]:
+    """``roots`` and all functions of the module that they may call."""
+    found: set[str] = set()
+    work = [name for name in roots if name in module.funcs]
+    while work:
+        name = work.pop()
+        if name not in found:
+            found.add(name)
+            work += [c for c in callees(module.funcs[name]) if c in module.funcs]
+    return found

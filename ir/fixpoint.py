@@ -1,0 +1,138 @@
+"""What is to be known, or built, of functions that may call each other in circles: least fixed points, found when
+something is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+_NONE = 1 << 62
+
+
+class Fixpoint(Generic[K, V]):
+    """``fixpoint(key)`` is what ``compute(key)`` gives, where ``compute`` asks for other keys in the same way.
+
+    A key that is asked for while it is being computed has the value found so far, ``bottom(key)`` at first; then it is
+    computed again until its value stays. ``compute`` must be monotone in what it is told, over values that cannot grow
+    for ever. What was computed on the way, with values that were not final, is computed again when it is asked for.
+    """
+
+    def __init__(self, compute: Callable[[K], V], bottom: Callable[[K], V]) -> None:
+        self._compute = compute
+        self._bottom = bottom
+        self._values: dict[K, V] = {}
+        self._settled: set[K] = set()
+        self._active: dict[K, int] = {}  # and the place of each in the chain of questions
+        self._lowest: list[int] = []  # per active key: the outermost active one that it depends on
+
+    def __call__(self, key: K) -> V:
+        if key in self._settled:
+            return self._values[key]
+        place = self._active.get(key)
+        if place is not None:
+            self._lowest[-1] = min(self._lowest[-1], place)
+            return self._values[key]
+        return self._solve(key)
+
+    def _solve(self, key: K) -> V:
+        place = self._active[key] = len(self._lowest)
+        self._lowest.append(_NONE)
+        self._values.setdefault(key, self._bottom(key))
+        lowest = _NONE
+        try:
+            while True:
+                found = self._compute(key)
+                stable = found == self._values[key]
+                self._values[key] = found
+                lowest = self._lowest[place]
+                if stable or lowest > place:
+                    break
+        finally:
+            del self._active[key]
+            self._lowest.pop()
+        if lowest >= place:
+            self._settled.add(key)
+        else:
+            self._lowest[-1] = min(self._lowest[-1], lowest)
+        return self._values[key]
+
+
+class Builder(Generic[K, V]):
+    """As ``Fixpoint``, where finding a value builds something by the values that others are assumed to have.
+
+    ``build(key, assumed)`` builds by an assumption, of ``first(key)`` to begin with, and returns the value that comes
+    out, which says no less; if it is another one, ``key`` is built again. What was built on the way by an assumption
+    that did not hold is undone by ``forget``. What ``key`` itself has built, a later ``build(key, ...)`` replaces.
+    """
+
+    def __init__(
+        self, first: Callable[[K], V], build: Callable[[K, V], V], forget: Callable[[K], None]
+    ) -> None:
+        self._first = first
+        self._build = build
+        self._forget = forget
+        self._values: dict[K, V] = {}
+        self._settled: set[K] = set()
+        self._active: dict[K, int] = {}
+        self._lowest: list[int] = []  # per active key: the outermost active one whose assumption it depends on
+        self._provisional: dict[K, int] = {}  # built, and the outermost active key that it depends on
+
+    @property
+    def active(self) -> Iterable[K]:
+        """What is being built, from the outermost inwards."""
+        return self._active.keys()
+
+    def is_settled(self, key: K) -> bool:
+        """Whether what was built for ``key`` stays."""
+        return key in self._settled
+
+    def __call__(self, key: K) -> V:
+        """The value of ``key``: final, or assumed as long as something is being built that it depends on."""
+        if key in self._settled:
+            return self._values[key]
+        place = self._active.get(key, self._provisional.get(key))
+        if place is not None:
+            self._lowest[-1] = min(self._lowest[-1], place)
+            return self._values[key]
+        return self._solve(key)
+
+    def _solve(self, key: K) -> V:
+        if key not in self._values:
+            self._values[key] = self._first(key)
+        place = self._active[key] = len(self._lowest)
+        self._lowest.append(_NONE)
+        before = len(self._provisional)
+        lowest = _NONE
+        try:
+            while True:
+                assumed = self._values[key]
+                found = self._build(key, assumed)
+                lowest = self._lowest[place]
+                if found == assumed or lowest > place:
+                    break
+                self._undo(before)
+                self._values[key] = found
+        except BaseException:
+            self._undo(before)
+            raise
+        finally:
+            del self._active[key]
+            self._lowest.pop()
+        self._values[key] = found
+        if lowest >= place:
+            for late in list(self._provisional)[before:]:
+                del self._provisional[late]
+                self._settled.add(late)
+            self._settled.add(key)
+        else:
+            self._provisional[key] = lowest
+            self._lowest[-1] = min(self._lowest[-1], lowest)
+        return found
+
+    def _undo(self, before: int) -> None:
+        """Values found by an assumption that did not hold are where to begin the next time."""
+        for late in list(self._provisional)[before:]:
+            del self._provisional[late]
+            self._forget(late)

@@ -1,0 +1,72 @@
+"""Which functions have been split into an augmented and a reverse one, and how.
+
+A recursive function calls itself by the plan that is being made. So a plan is assumed, at first the least one, the
+functions are built by it, and built again while what they turn out to need is more than was assumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adc.ir.core import Func, Module, Value
+from adc.ir.fixpoint import Builder
+from adc.ir.types import MemRefType
+from adc.passes.differentiation.activity import Interface, analyse
+from adc.passes.differentiation.demand import CallPlan
+
+SplitKey = tuple[str, Interface, frozenset[int]]  # a function, what of it is differentiated, the arguments that stay
+Build = Callable[[SplitKey, CallPlan], tuple[CallPlan, Func, Func]]
+
+
+class SplitPlans:
+    """``build`` makes the two functions by an assumed plan."""
+
+    def __init__(self, module: Module, build: Build) -> None:
+        self._module = module
+        self._make = build
+        self._built: dict[SplitKey, tuple[Func, Func]] = {}
+        self._reserved: set[str] = set()
+        # The plan of a key, whose functions are in the module, or will be.
+        self.of = Builder[SplitKey, CallPlan](self._first, self._build, self._forget)
+
+    def _first(self, key: SplitKey) -> CallPlan:
+        """The least that differentiating asks for: what is active, and nothing that is kept for the reverse sweep."""
+        name, interface, _ = key
+        func = self._module.funcs[name]
+        activity = analyse(self._module, func, interface)
+        returned = func.body.terminator.operands
+
+        def shadowed(values: Sequence[Value]) -> tuple[int, ...]:
+            return tuple(k for k, v in enumerate(values) if isinstance(v.type, MemRefType) and activity.has_shadow(v))
+
+        return CallPlan(
+            self._name(f"{name}.aug"),
+            self._name(f"{name}.rev"),
+            shadowed(func.args),
+            shadowed(returned),
+            (),
+            tuple(k for k in sorted(interface.useful_results) if activity.active(returned[k])),
+            tuple(k for k in sorted(interface.varied) if activity.active(func.args[k])),
+            False,
+        )
+
+    def _build(self, key: SplitKey, assumed: CallPlan) -> CallPlan:
+        if key in self._built:
+            self._forget(key)
+        found, *funcs = self._make(key, assumed)
+        self._built[key] = funcs[0], funcs[1]
+        for func in funcs:
+            self._module.add(func)
+        return found
+
+    def _forget(self, key: SplitKey) -> None:
+        for func in self._built.pop(key):
+            del self._module.funcs[func.name]
+
+    def _name(self, wanted: str) -> str:
+        name, number = wanted, 0
+        while name in self._reserved or name in self._module.funcs:
+            number += 1
+            name = f"{wanted}_{number}"
+        self._reserved.add(name)
+        return name
