@@ -7,13 +7,15 @@ import os
 import threading
 import types
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, overload
 
+from adc.alignment import Borrowed
 from adc.backend.calls.callable_type import NativeCallable
 from adc.boundary import internal, leaving, public
 from adc.compiler import Staged, Subject
 from adc.errors import AdcError
-from adc.frontend.abstract import Abstract
+from adc.frontend.abstract import Abstract, Array, map_abstract
 from adc.ir import kinds
 from adc.options import ArgNames, ArgNums, Engine, Options, Selection, selection
 from adc.pullbacks import Pullback, PullbackCode
@@ -47,15 +49,18 @@ class Dispatcher(NativeCallable):
         raise NotImplementedError
 
     def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        borrowed = Borrowed()
         try:
             values = self._subject.parameters.bind(args, kwargs)
-            spec, values = self._find(values)
+            spec, values = self._find(values, borrowed)
             direct = spec.direct.get(len(args)) if not kwargs else None
             if direct is not None and direct is not self._target and self._subject.options.engine == "native":
                 self._set_target(direct)
             return spec.run(spec.canonical(values))
         except Exception as error:
             left = leaving(error, self._subject.name)
+        finally:
+            borrowed.give_back()
         raise left
 
     def _miss(self, *args: Any) -> Any:
@@ -68,11 +73,11 @@ class Dispatcher(NativeCallable):
         finally:
             self._here.missed = False
 
-    def _find(self, values: tuple[Any, ...]) -> tuple[Specialisation, tuple[Any, ...]]:
+    def _find(self, values: tuple[Any, ...], borrowed: Borrowed) -> tuple[Specialisation, tuple[Any, ...]]:
         """The specialisation for the values of all parameters, and the values as it takes them."""
         subject = self._subject
-        values = normalise(subject.parameters.names, values)
-        key = abstracts_of(subject.parameters.names, values)
+        values = normalise(subject.parameters.names, values, borrowed)
+        key = self._key(abstracts_of(subject.parameters.names, values))
         for spec in self._table.get(key, ()):
             if spec.fits():
                 return spec, values
@@ -93,6 +98,10 @@ class Dispatcher(NativeCallable):
             self._dump(key)
         return spec, values
 
+    def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
+        """What to compile for, given the types of the arguments."""
+        return abstracts
+
     def _dump(self, key: tuple[Abstract, ...]) -> None:
         """Show a function that was just compiled, as the environment variable ``ADC_DUMP_IR`` asks."""
         from adc.dump import dump_requested
@@ -101,6 +110,10 @@ class Dispatcher(NativeCallable):
 
     def _known(self) -> list[Specialisation]:
         return [spec for specs in self._table.values() for spec in specs]
+
+
+def _made_writable(leaf: Abstract) -> Abstract:
+    return replace(leaf, writable=True) if isinstance(leaf, Array) else leaf
 
 
 _KEPT = 8  # specialisations for equal argument types that differ in what they read by name
@@ -119,6 +132,10 @@ class GradientFunction(Dispatcher):
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Gradient(staged, self._chain, self._miss, with_value=self._with_value)
+
+    def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
+        """A gradient leaves the caller's arrays as they are: it does not matter whether they could be written."""
+        return tuple(map_abstract(a, _made_writable) for a in abstracts)
 
     def _gradient(self, chosen: Selection, *, with_value: bool) -> GradientFunction:
         """The gradient of this gradient."""

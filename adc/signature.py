@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import array
 import inspect
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from adc import aliasing
-from adc.frontend.abstract import Abstract, Array, Tuple, abstract_of, map_abstract, with_alias
+from adc.alignment import Borrowed, is_addressable
+from adc.frontend.abstract import DTYPES, Abstract, Array, Tuple, abstract_of, map_abstract, with_alias
 from adc.ir import kinds
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -87,17 +90,17 @@ def describe(names: tuple[str, ...], path: tuple[int, ...]) -> str:
     return names[path[0]] + "".join(f"[{k}]" for k in path[1:])
 
 
-def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...]) -> Any:
+def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...], borrowed: Borrowed) -> Any:
     """``value`` as one of the types that compiled code takes exactly. Raises ``ArgumentError`` for what adc lacks.
 
-    It is the leaf at ``path`` of all arguments.
+    It is the leaf at ``path`` of all arguments. Arrays that cannot be addressed are copied through ``borrowed``.
     """
     kind = type(value)
     if kind is float or (kind is np.ndarray and _is_orderly(value)):
         return value
     where = describe(names, path)
     if kind is np.ndarray:
-        return _aligned(value, where)
+        return _orderly(value, where, borrowed)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         raise kinds.INTEGER_TOO_LARGE(f"argument {where}: {value} does not fit into 64 bits")
     if kind in (int, bool, tuple) or value is None:
@@ -107,12 +110,12 @@ def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...]) -> Any:
             raise kinds.UNSUPPORTED_ARGUMENT(
                 f"argument {where}: a {kind.__name__} is not supported", help="pass a plain ndarray"
             )
-        return _aligned(value.view(np.ndarray), where)
+        return _orderly(value.view(np.ndarray), where, borrowed)
     if isinstance(value, np.int32):
         return np.int64(value)
     if isinstance(value, np.generic):
         return value
-    if isinstance(value, list | dict | set | bytearray):
+    if isinstance(value, list | dict | set | bytearray | memoryview | array.array | deque):
         raise kinds.UNSUPPORTED_ARGUMENT(
             f"argument {where}: a {kind.__name__} is not supported",
             help="pass a NumPy array, or a tuple of numbers and arrays",
@@ -128,26 +131,29 @@ def _is_orderly(array: np.ndarray[Any, Any]) -> bool:
     return flags.c_contiguous and flags.aligned
 
 
-def _aligned(array: np.ndarray[Any, Any], where: str) -> np.ndarray[Any, Any]:
-    if not array.flags.aligned:
-        raise kinds.UNSUPPORTED_ARRAY(f"argument {where}: the array is not aligned in memory", help="pass a copy of it")
-    if any(stride % array.itemsize for stride in array.strides) and array.itemsize:
-        raise kinds.UNSUPPORTED_ARRAY(
-            f"argument {where}: the strides of the array are not whole elements", help="pass a copy of it"
-        )
-    if aliasing.overlaps_itself(array) and array.flags.writeable:
+def _orderly(value: np.ndarray[Any, Any], where: str, borrowed: Borrowed) -> np.ndarray[Any, Any]:
+    if aliasing.overlaps_itself(value) and value.flags.writeable:
         raise kinds.UNSUPPORTED_ARRAY(
             f"argument {where}: elements of the array share memory", help="pass a copy, or a read-only view"
         )
-    return array
+    if value.dtype in DTYPES and not is_addressable(value):
+        return borrowed.copy(value, where)
+    return value
 
 
-def normalise(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """All arguments with each leaf made ``plain``."""
+def normalise(names: tuple[str, ...], values: tuple[Any, ...], borrowed: Borrowed | None = None) -> tuple[Any, ...]:
+    """All arguments with each leaf made ``plain``. What is stored to copies goes back with ``borrowed.give_back``."""
+    borrowed = Borrowed() if borrowed is None else borrowed
     changed = {
-        path: new for path, leaf in leaves(values) if (new := plain(leaf, names, path)) is not leaf
+        path: new for path, leaf in leaves(values) if (new := plain(leaf, names, path, borrowed)) is not leaf
     }
-    result: tuple[Any, ...] = replace_leaves(values, changed) if changed else values
+    if not changed:
+        return values
+    if borrowed:
+        copied = {id(original) for original, _, _ in borrowed.pairs}
+        others = [(a, describe(names, path)) for path, a in leaves(values) if isinstance(a, np.ndarray)]
+        borrowed.check([(a, where) for a, where in others if id(a) not in copied])
+    result: tuple[Any, ...] = replace_leaves(values, changed)
     return result
 
 

@@ -80,7 +80,7 @@ class Static(Abstract):
     def _key(self) -> tuple[type, Any]:
         try:
             hash(self.value)
-        except TypeError:
+        except (TypeError, ValueError):  # a ValueError for memory that may be written
             return (type(self.value), id(self.value))
         return (type(self.value), self.value)
 

@@ -124,6 +124,8 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
                 f"use it in an expression, or write {v.view} in place",
                 kind=kinds.UNSUPPORTED_INDEXING,
             )
+        if not v.dims:
+            return v.element([], False)  # what NumPy's functions make of arrays of rank zero are numbers
         return materialise(frame, v)
     if isinstance(v, Compound):
         return v.of(settled(frame, item) for item in v.items)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from adc.frontend import records, sequences
 from adc.frontend.convert import as_scalar, convert, kind, load_scalar, store_scalar, trap_unless
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.names import known_int, needed_int
+from adc.frontend.names import external, known_int, needed_int
 from adc.frontend.nests import lazy_of, materialise
 from adc.frontend.values import (
     AbstractValue,
@@ -63,11 +64,23 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
     if isinstance(owner, Tuple | Ref):
         return _read_container(frame, owner, items)
     if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
-        try:
-            return Static(owner.value[items[0].value.value])
-        except (TypeError, LookupError) as error:
-            raise refuse(items[0].loc, str(error), kind=kinds.NOT_SUBSCRIPTABLE) from None
+        return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
     raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
+
+
+_IMMUTABLE = (str, bytes, tuple, range, type)  # whose items never change
+
+
+def _read_static(frame: Frame, owner: Any, key: Any, loc: Loc) -> AbstractValue:
+    """An item of an object that is known when tracing. That of one that may change is read again at each call."""
+    try:
+        value = owner[key]
+    except (TypeError, LookupError) as error:
+        raise refuse(loc, str(error), kind=kinds.NOT_SUBSCRIPTABLE) from None
+    if isinstance(owner, _IMMUTABLE):
+        return Static(value)
+    name = f"{type(owner).__name__}[{key!r}]"
+    return external(frame, value, ("item", id(owner), key), name, lambda: owner[key])
 
 
 def _read_container(frame: Frame, owner: Tuple | Ref, items: list[Item]) -> AbstractValue:

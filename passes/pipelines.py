@@ -6,6 +6,7 @@ from adc.passes.base import Pipeline
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.parallelise import Parallelise
+from adc.passes.parallel.races import KeepPromises
 from adc.passes.parallel.version_bounds import VersionBounds
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
@@ -33,7 +34,7 @@ SIMPLIFY: Pipeline = (
 TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
 """After a pass that copies or restructures loops."""
 
-PREPARE: Pipeline = (*SIMPLIFY, VersionBounds(), *TIDY, Parallelise())
+PREPARE: Pipeline = (*SIMPLIFY, VersionBounds(), *TIDY, KeepPromises(), Parallelise())
 """From traced code to the primal that is differentiated, or lowered."""
 
 FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())

@@ -124,7 +124,9 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "dict": (lambda: total({}), ArgumentError, "argument v: a dict is not supported"),
     "matrix": (lambda: total(np.matrix([[1.0]])), ArgumentError, "argument v: a matrix"),
     "masked array": (lambda: total(np.ma.zeros(2)), ArgumentError, "argument v: a MaskedArray"),
-    "misaligned array": (lambda: total(misaligned()), ArgumentError, "argument v: the array is not aligned"),
+    "misaligned arrays that are one": (
+        lambda: add(*[misaligned()] * 2), ArgumentError, "argument b: the array is not aligned"
+    ),
     "writeable repeats": (
         lambda: total(np.lib.stride_tricks.as_strided(np.zeros(2), (3,), (0,))),
         ArgumentError,

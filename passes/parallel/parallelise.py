@@ -2,8 +2,8 @@
 
 A plain ``for`` becomes ``scf.parallel`` only if that cannot be seen: no iteration touches what another one changes,
 none can raise an error (which one would be first?), and what it carries are sums and extrema of integers. Sums of
-floats depend on their order; they stay in Python's. ``prange`` is the user's word that order does not matter; where two
-iterations certainly write one element it is refused.
+floats depend on their order; they stay in Python's. ``prange`` is the user's word that order does not matter, and
+``races`` has seen whether that can be.
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from adc.ir import kinds, ops
+from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.diagnostics import AdcError, Note
 from adc.ir.types import MemRefType
 from adc.passes.effects import Summaries
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.dependence import Access, Accesses, Analysis
 from adc.passes.parallel.parallel_plan import LoopPlan, ParallelPlan, lines_of
+from adc.passes.parallel.races import PROMISED, check_races, trips_of
 from adc.passes.rewrite import keep_args
 
 FEW_TRIPS = 8  # too few iterations to share out, if there is a parallel loop inside
 _KINDS = {ops.addi: "add", ops.muli: "mul", ops.minsi: "min", ops.maxsi: "max"}
-
-PROMISED = "prange"  # the attribute of a parallel loop that the user wrote, who promises that iterations do not meet
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class _Parallelise:
                 op = self._for(op, depth)
             elif op.opdef is ops.parallel:
                 if op.attrs.get(PROMISED):
-                    self._check_races(op)
+                    check_races(op, self.analysis)
                 self._note(op, depth, "parallel", "")
             elif op.opdef is ops.while_:
                 self._note(op, depth, "sequential", "a while loop")
@@ -127,32 +125,6 @@ class _Parallelise:
             return _explained(a, b)
         return None
 
-    # prange -----------------------------------------------------------------------------------------------------------
-
-    def _check_races(self, loop: Op) -> None:
-        trips = _trips(loop)
-        if trips is not None and trips < 2:
-            return
-        found = [a for a in self.analysis.accesses(loop).found if a.is_point and a.kind != "accumulate"]
-        writes = [a for a in found if a.changes]
-        for write in writes:
-            for other in found:
-                if self.analysis.certain_conflict(loop, write, other):
-                    raise _race(loop, write, other)
-
-
-def _race(loop: Op, write: Access, other: Access) -> AdcError:
-    name = write.base.hint or "an array"
-    does = "written" if other.changes else "read"
-    return kinds.RACE(
-        f"iterations of a parallel loop write the same element of {name}"
-        if other.changes
-        else f"an iteration of a parallel loop writes an element of {name} that another one reads",
-        write.op.loc,
-        help="use range for iterations that depend on each other; sum into a scalar variable for a reduction",
-        notes=(Note(f"it is {does} here in another iteration", other.op.loc), Note("the parallel loop", loop.loc)),
-    )
-
 
 def _explained(a: Access, b: Access) -> str:
     name = _called(a.base)
@@ -174,13 +146,6 @@ def _warm_loops(block: Block) -> list[Op]:
         for region in warm_regions(op):
             found += _warm_loops(region)
     return found
-
-
-def _trips(loop: Op) -> int | None:
-    lower, upper, step = (constant_of(v) for v in loop.operands[:3])
-    if lower is None or upper is None or step is None:
-        return None
-    return len(range(int(lower), int(upper), int(step)))
 
 
 # Reductions -----------------------------------------------------------------------------------------------------------
@@ -284,7 +249,7 @@ def mark_threads(block: Block) -> None:
 
 
 def _worth_sharing(loop: Op) -> bool:
-    trips = _trips(loop)
+    trips = trips_of(loop)
     if trips is None or trips >= FEW_TRIPS:
         return True
     return trips > 1 and not any(o.opdef is ops.parallel for o in loop.regions[0].walk())

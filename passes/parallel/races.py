@@ -1,0 +1,212 @@
+"""Loops that the user wrote with ``prange``: are their iterations as independent as that says?
+
+Three answers. Two iterations certainly meet in one element: ``CompileError`` with both lines. None ever do: the loop
+stays parallel. It cannot be told, as with subscripts that are loaded: the loop runs its iterations in order, which
+gives what Python gives, whatever the subscripts are. Calls are looked into: the question is asked of a copy of the
+function in which they are inlined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import kinds, ops
+from adc.ir.arith import constant_of
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.diagnostics import Note
+from adc.ir.rewrite import clone_func, inline_block
+from adc.passes.effects import Summaries
+from adc.passes.parallel.affine import LOOPS, enclosing
+from adc.passes.parallel.cold import is_cold
+from adc.passes.parallel.dependence import Access, Analysis
+from adc.passes.parallel.ranges import TRUE, Ranges, running
+
+PROMISED = "prange"  # the attribute of a parallel loop that the user wrote, who promises that iterations do not meet
+INLINE_OPS = 200  # the largest function that is looked into
+INLINE_ROUNDS = 4  # how deep
+MAX_ACCESSES = 400  # of one loop; with more it is not tried
+
+
+@dataclass(frozen=True)
+class KeepPromises:
+    """Make those loops of ``prange`` sequential whose iterations are not known to be independent."""
+
+    name: ClassVar[str] = "keep-promises"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries(module)
+        for func in module.funcs.values():
+            _keep_promises(func, module, summaries)
+        return module
+
+
+def _keep_promises(func: Func, module: Module, summaries: Summaries) -> None:
+    promised = list(_promised(func.body))
+    if not promised:
+        return
+    doubtful = [loop for loop in promised if is_cold_loop(loop)]
+    asked = [loop for loop in promised if not is_cold_loop(loop)]
+    copy, mapping = _copied(func, asked)
+    for block in [loop.regions[0] for loop in mapping]:
+        for _ in range(INLINE_ROUNDS):
+            _inline_calls(block, module)
+    analysis = Analysis(copy, module, summaries)
+    verdicts: dict[Op, bool] = {}
+    _ask(copy.body, analysis, mapping, verdicts)
+    doubtful += [loop for loop in asked if not verdicts[loop]]
+    for loop in asked:
+        del loop.attrs[PROMISED]
+    for loop in doubtful:
+        loop.attrs.pop(PROMISED, None)
+    # Inner ones first: an outer one is copied with what is in it.
+    for loop in sorted(doubtful, key=_depth, reverse=True):
+        _in_order(loop)
+
+
+def is_cold_loop(loop: Op) -> bool:
+    return is_cold(loop.regions[0])
+
+
+def _depth(loop: Op) -> int:
+    return sum(1 for _ in enclosing(loop.parent))
+
+
+def _promised(block: Block) -> Iterator[Op]:
+    for op in block.ops:
+        if op.opdef is ops.parallel and op.attrs.get(PROMISED):
+            yield op
+        for region in op.regions:
+            yield from _promised(region)
+
+
+# A copy to be asked ---------------------------------------------------------------------------------------------------
+
+
+def _copied(func: Func, asked: list[Op]) -> tuple[Func, dict[Op, Op]]:
+    """A copy of the function, and for each loop of the copy that is to be judged the loop that it is a copy of."""
+    copy = clone_func(func, func.name)
+    wanted = set(asked)
+    pairs = zip(copy.body.walk(), func.body.walk(), strict=True)
+    return copy, {new: old for new, old in pairs if old in wanted}
+
+
+def _inline_calls(block: Block, module: Module) -> None:
+    new = Block()
+    for op in block.ops:
+        callee = module.funcs.get(op.attrs["callee"]) if op.opdef is ops.call else None
+        if callee is not None and sum(1 for _ in callee.walk()) <= INLINE_OPS:
+            with insert_at(new, op.loc):
+                results = inline_block(callee.body, op.operands)
+            for old, value in zip(op.results, results, strict=True):
+                old.replace_uses(value)
+            op.drop()
+            continue
+        for region in op.regions:
+            _inline_calls(region, module)
+        new.append(op)
+    block.set_ops(new.ops)
+
+
+def _ask(block: Block, analysis: Analysis, mapping: dict[Op, Op], verdicts: dict[Op, bool]) -> None:
+    for op in block.ops:
+        if op in mapping:
+            _settle_subscripts(op, analysis)
+            verdicts[mapping[op]] = keeps_promise(op, analysis)
+        for region in op.regions:
+            with analysis.inside(region):
+                _ask(region, analysis, mapping, verdicts)
+
+
+def _settle_subscripts(loop: Op, analysis: Analysis) -> None:
+    """A subscript that is not negative stands for itself, or the run ends with an IndexError."""
+    for op in loop.regions[0].walk():
+        if op.opdef is ops.bound:
+            loops = [o for o in enclosing(op.parent) if o.opdef in LOOPS]
+            ranges = Ranges(analysis.forms, facts=[*analysis.facts, *running(analysis.forms, loops)])
+            subscript = op.operands[0]
+            if ranges.nonnegative(analysis.forms.of(subscript)) == TRUE:
+                op.result.replace_uses(subscript)
+
+
+def keeps_promise(loop: Op, analysis: Analysis) -> bool:
+    """Whether it is known that iterations do not meet. ``CompileError`` if it is known that they do."""
+    trips = trips_of(loop)
+    if trips is not None and trips < 2:
+        return True
+    accesses = analysis.accesses(loop)
+    check_races(loop, analysis)
+    if len(accesses.found) > MAX_ACCESSES or any(op.opdef is not ops.bound for op, _ in _lasting(accesses.obstacles)):
+        return False
+    return next(analysis.conflicts(loop, accesses.found), None) is None
+
+
+def _lasting(obstacles: list[tuple[Op, str]]) -> list[tuple[Op, str]]:
+    """Those that are more than an error that may be raised."""
+    return [(op, text) for op, text in obstacles if not (op.opdef in (ops.assert_, ops.bound) or "raise" in text)]
+
+
+# What is certain ------------------------------------------------------------------------------------------------------
+
+
+def check_races(loop: Op, analysis: Analysis) -> None:
+    """Raise ``CompileError`` if two iterations certainly write, or write and read, one element."""
+    trips = trips_of(loop)
+    if trips is not None and trips < 2:
+        return
+    found = [a for a in analysis.accesses(loop).found if a.is_point and a.kind != "accumulate"]
+    for write in (a for a in found if a.changes):
+        for other in found:
+            if analysis.certain_conflict(loop, write, other):
+                raise _race(loop, write, other)
+
+
+def _race(loop: Op, write: Access, other: Access) -> Exception:
+    name = write.base.hint or "an array"
+    does = "written" if other.changes else "read"
+    return kinds.RACE(
+        f"iterations of a parallel loop write the same element of {name}"
+        if other.changes
+        else f"an iteration of a parallel loop writes an element of {name} that another one reads",
+        write.op.loc,
+        help="use range for iterations that depend on each other; sum into a scalar variable for a reduction",
+        notes=(Note(f"it is {does} here in another iteration", other.op.loc), Note("the parallel loop", loop.loc)),
+    )
+
+
+def trips_of(loop: Op) -> int | None:
+    """How many iterations a loop has, if that is known."""
+    lower, upper, step = (constant_of(v) for v in loop.operands[:3])
+    if lower is None or upper is None or step is None:
+        return None
+    return len(range(int(lower), int(upper), int(step)))
+
+
+# One after the other --------------------------------------------------------------------------------------------------
+
+
+def _in_order(loop: Op) -> None:
+    """Put a sequential loop with the body of ``loop`` in its place."""
+    body, block = loop.regions[0], loop.parent
+    assert block is not None
+    end = body.ops.pop()
+    terms, kinds_ = list(end.operands), end.attrs["kinds"]
+    end.drop()
+    carried: list[Value] = [body.add_arg(term.type, term.hint) for term in terms]
+    with insert_at(body, loop.loc):
+        build(ops.yield_, [_combined(kind, x, y) for kind, x, y in zip(kinds_, carried, terms, strict=True)])
+    loop.regions = ()
+    attrs = {name: value for name, value in loop.attrs.items() if name != PROMISED}
+    new = Op(ops.for_, loop.operands, [r.type for r in loop.results], attrs, [body], loop.loc)
+    for old, result in zip(loop.results, new.results, strict=True):
+        old.replace_uses(result)
+        result.hint = old.hint
+    block.set_ops([new if op is loop else op for op in block.ops])
+    loop.drop()
+
+
+def _combined(kind: str, x: Value, y: Value) -> Value:
+    on_floats, on_integers = ops.COMBINE[kind]
+    return (on_floats if x.type.is_float else on_integers)(x, y)
