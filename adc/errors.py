@@ -7,7 +7,6 @@ the same between releases; docs/errors.md lists them.
 from adc.ir.diagnostics import (
     AdcError,
     ArgumentError,
-    ArgumentRangeError,
     ArgumentValueError,
     BoundsError,
     CompileAttributeError,
@@ -19,17 +18,21 @@ from adc.ir.diagnostics import (
     CompileTypeError,
     CompileUnboundError,
     CompileValueError,
+    ComputedValueError,
     DifferentiationError,
+    DivisionError,
     InternalError,
     Note,
+    OutOfMemoryError,
+    RangeError,
     ShapeError,
     ToolError,
+    UnsetError,
 )
 
 __all__ = [
     "AdcError",
     "ArgumentError",
-    "ArgumentRangeError",
     "ArgumentValueError",
     "BoundsError",
     "CompileAttributeError",
@@ -41,11 +44,16 @@ __all__ = [
     "CompileTypeError",
     "CompileUnboundError",
     "CompileValueError",
+    "ComputedValueError",
     "DifferentiationError",
+    "DivisionError",
     "InternalError",
     "Note",
+    "OutOfMemoryError",
+    "RangeError",
     "ShapeError",
     "ToolError",
+    "UnsetError",
 ]
 
 for _name in __all__:

@@ -102,7 +102,7 @@ def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...], borrowed: B
     if kind is np.ndarray:
         return _orderly(value, where, borrowed)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise kinds.INTEGER_TOO_LARGE(f"argument {where}: {value} does not fit into 64 bits")
+        raise kinds.NUMBER_TOO_LARGE(f"argument {where}: {value} does not fit into 64 bits")
     if kind in (int, bool, tuple) or value is None:
         return value
     if isinstance(value, np.ndarray):

@@ -104,6 +104,7 @@ def _notes(notes: Sequence[str | Note]) -> tuple[Note, ...]:
 
 
 E = TypeVar("E", bound="AdcError")
+X = TypeVar("X", bound=Exception)
 
 
 class AdcError(Exception):
@@ -241,8 +242,10 @@ class ArgumentValueError(AdcError, ValueError):
     """An argument or an option of the right type with a value that is not possible."""
 
 
-class ArgumentRangeError(AdcError, OverflowError):
-    """A number that does not fit into 64 bits."""
+class RangeError(AdcError, OverflowError):
+    """A number that does not fit where it goes: into 64 bits, into an int32."""
+
+    default_kind = "number-too-large"
 
 
 class DifferentiationError(AdcError, TypeError):
@@ -261,6 +264,30 @@ class BoundsError(AdcError, IndexError):
     default_kind = "index-out-of-bounds"
 
 
+class DivisionError(AdcError, ZeroDivisionError):
+    """An integer division by zero."""
+
+    default_kind = "division-by-zero"
+
+
+class ComputedValueError(AdcError, ValueError):
+    """A value that was computed and is not possible where it is used: a step of zero, a negative extent."""
+
+    default_kind = "computed-value"
+
+
+class UnsetError(AdcError, UnboundLocalError):
+    """A variable is read that the path which was taken has not set."""
+
+    default_kind = "unset-variable"
+
+
+class OutOfMemoryError(AdcError, MemoryError):
+    """Memory that compiled code asked for and could not have."""
+
+    default_kind = "out-of-memory"
+
+
 class ToolError(AdcError, OSError):
     """A file that cannot be used, or a program (the linker) that failed."""
 
@@ -269,27 +296,42 @@ class InternalError(AdcError, RuntimeError):
     """A defect of adc: it failed where it should have compiled or refused."""
 
 
-_OWN: dict[str, type[AdcError]] = {"IndexError": BoundsError, "BoundsError": BoundsError, "ShapeError": ShapeError}
+_OWN: dict[str, type[AdcError]] = {
+    "BoundsError": BoundsError,
+    "IndexError": BoundsError,
+    "MemoryError": OutOfMemoryError,
+    "OverflowError": RangeError,
+    "ShapeError": ShapeError,
+    "UnboundLocalError": UnsetError,
+    "ValueError": ComputedValueError,
+    "ZeroDivisionError": DivisionError,
+}
 
 
 def runtime_error(kind: str, message: str, loc: Loc = UNKNOWN) -> Exception:
-    """The exception for a trap of compiled code: ``kind`` is the name of a built-in exception, or ``ShapeError``.
+    """The exception for a check of adc's own in compiled code that failed.
 
-    The place is in the message; a traceback shows the source line below it.
+    ``kind`` is the name of a built-in exception, or ``ShapeError`` or ``BoundsError``; the exception is one of
+    adc's that is that built-in too, where adc has one. What the program itself raises does not come here.
     """
     if kind in _OWN:
         return _OWN[kind](message, loc)
     cls = getattr(builtins, kind, None)
     if not (isinstance(cls, type) and issubclass(cls, Exception)):
         raise ValueError(f"unknown kind of run-time error: {kind}")
-    error = cls(message if loc == UNKNOWN else f"{message} ({loc})")
+    error = made(cls(message if loc == UNKNOWN else f"{message} ({loc})"))
     if rows := excerpt(loc):
         error.add_note("\n".join(rows))
-    setattr(error, _MARK, True)
     return error
 
 
 _MARK = "_adc_made"
+
+
+def made(error: X) -> X:
+    """``error``, remembered as one that adc raises: where users see it, adc's frames are hidden."""
+    setattr(error, _MARK, True)
+    return error
 
 
 def is_own(error: BaseException) -> bool:

@@ -130,7 +130,7 @@ WRONG_ARGUMENTS = _kind("wrong-arguments", d.ArgumentError, "a call that does no
 UNSUPPORTED_ARGUMENT = _kind("unsupported-argument", d.ArgumentError, "an argument of a type that adc does not take")
 UNSUPPORTED_ARRAY = _kind("unsupported-array", d.ArgumentError, "an array laid out in a way that adc does not take")
 OVERLAPPING_ARGUMENTS = _kind("overlapping-arguments", d.ArgumentError, "arrays that share memory where that cannot be")
-INTEGER_TOO_LARGE = _kind("integer-too-large", d.ArgumentRangeError, "an integer that does not fit into 64 bits")
+NUMBER_TOO_LARGE = _kind("number-too-large", d.RangeError, "a number that does not fit into 64 bits, or into an int32")
 NOT_A_FUNCTION = _kind("not-a-function", d.ArgumentError, "something to compile that is no Python function")
 INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with a value that is not possible")
 UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are not known, or not spelled right")
@@ -148,6 +148,12 @@ CHANGED_ARRAY = _kind("changed-array", d.DifferentiationError, "an array changed
 # Running --------------------------------------------------------------------------------------------------------------
 
 INDEX_OUT_OF_BOUNDS = _kind("index-out-of-bounds", d.BoundsError, "a subscript outside its array")
+DIVISION_BY_ZERO = _kind("division-by-zero", d.DivisionError, "an integer division by zero")
+COMPUTED_VALUE = _kind(
+    "computed-value", d.ComputedValueError, "a value that turned out to be impossible where it is used"
+)
+UNSET_VARIABLE = _kind("unset-variable", d.UnsetError, "a variable that is read on a path that has not set it")
+OUT_OF_MEMORY = _kind("out-of-memory", d.OutOfMemoryError, "memory that cannot be had")
 SHAPE_MISMATCH = _kind("shape-mismatch", d.ShapeError, "arrays whose extents do not fit")
 
 # The command line -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.ir import diagnostics
 from adc.ir.core import UNKNOWN, Loc
 from adc.ir.diagnostics import format_message, place, runtime_error
 
@@ -75,7 +76,7 @@ def exception(error: str, message: Message, values: Sequence[object], loc: Loc =
         made.__context__ = None
     if loc != UNKNOWN:
         made.add_note("\n".join(place(loc)))
-    return made
+    return diagnostics.made(made)
 
 
 def _argument(template: str, values: Iterator[object]) -> object:

@@ -43,6 +43,7 @@ from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.llvm_text import Fragment
 from adc.backend.lowering.lower_effects import Effects
 from adc.ir.core import Module
+from adc.ir.diagnostics import runtime_error
 from adc.ir.raising import exception
 from adc.ir.types import Type, f64, i1
 
@@ -126,6 +127,8 @@ def errors_of(sites: Sequence[Site]) -> ErrorCallback:
     """The callback that makes the exceptions for a lowered module's error sites."""
 
     def make(site: int, a: int, b: int, more: int = 0) -> Exception:
+        if site < 0:
+            return runtime_error("MemoryError", "compiled code could not get memory")
         what = sites[site]
         count = max(0, len(what.operand_types) - 2)
         bits = [a, b, *(ctypes.c_int64 * count).from_address(more)] if count else [a, b]
@@ -156,8 +159,6 @@ class State:
     def error(self, site: int, a: int, b: int, more: int) -> None:
         """Raise what the error record says; ``site`` is -1 if nothing was recorded. ``more`` is the address of further
         values."""
-        if site < 0:
-            raise MemoryError("compiled code could not get memory")
         raise self._error(site, a, b, more)
 
     @staticmethod

@@ -480,7 +480,7 @@ def test_an_error_is_raised_by_the_callback() -> None:
 def test_a_status_without_a_record_is_a_memory_error() -> None:
     kernel = "define i32 @adc.none(ptr %c) {\nret i32 1\n}"
     with pytest.raises(MemoryError):
-        stub_for(kernel, Signature("none", (), (), (), StaticOut(None)))()
+        stub_for(kernel, Signature("none", (), (), (), StaticOut(None)), error=errors_of([]))()
 
 
 def test_errors_of_sites() -> None:

@@ -15,7 +15,6 @@ import adc
 from adc.errors import (
     AdcError,
     ArgumentError,
-    ArgumentRangeError,
     ArgumentValueError,
     BoundsError,
     CompileAttributeError,
@@ -26,11 +25,16 @@ from adc.errors import (
     CompileTypeError,
     CompileUnboundError,
     CompileValueError,
+    ComputedValueError,
     DifferentiationError,
+    DivisionError,
     InternalError,
     Note,
+    OutOfMemoryError,
+    RangeError,
     ShapeError,
     ToolError,
+    UnsetError,
 )
 from adc.ir import kinds
 from adc.ir.core import Loc
@@ -186,7 +190,7 @@ def test_the_table_of_kinds() -> None:
         (CompileRecursionError, RecursionError),
         (ArgumentError, TypeError),
         (ArgumentValueError, ValueError),
-        (ArgumentRangeError, OverflowError),
+        (RangeError, OverflowError),
         (ToolError, OSError),
         (InternalError, RuntimeError),
         (DifferentiationError, TypeError),
@@ -209,10 +213,13 @@ def test_each_error_is_a_built_in_too(cls: type[AdcError], builtin: type[Excepti
 @pytest.mark.parametrize(
     ("kind", "cls"),
     [
-        ("ZeroDivisionError", ZeroDivisionError),
+        ("ZeroDivisionError", DivisionError),
+        ("ValueError", ComputedValueError),
+        ("OverflowError", RangeError),
+        ("UnboundLocalError", UnsetError),
         ("IndexError", BoundsError),
         ("ShapeError", ShapeError),
-        ("MemoryError", MemoryError),
+        ("MemoryError", OutOfMemoryError),
         ("AssertionError", AssertionError),
     ],
 )
