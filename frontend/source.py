@@ -6,6 +6,7 @@ import ast
 import linecache
 import sys
 import threading
+import tokenize
 import types
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,9 +35,9 @@ class SourceFile:
         line, end_line = node.lineno, last.end_lineno  # type: ignore[attr-defined]
         column = self._column(line, node.col_offset)  # type: ignore[attr-defined]
         if last is node and isinstance(node, _NESTING):  # the first word, or the first line
-            text = self.lines[line - 1].rstrip() if line <= len(self.lines) else ""
-            end = column + len("try") if isinstance(node, ast.Try | ast.TryStar) else max(len(text), column + 1)
-            return Loc(self.name, line, column, line, end)
+            text = self.lines[line - 1] if line <= len(self.lines) else ""
+            end = column + len("try") if isinstance(node, ast.Try | ast.TryStar) else _header_end(text)
+            return Loc(self.name, line, column, line, max(end, column + 1))
         return Loc(
             self.name,
             line,
@@ -67,6 +68,22 @@ def _head(node: ast.AST) -> ast.AST:
         case ast.Match():
             return node.subject
     return node
+
+
+def _header_end(text: str) -> int:
+    """Where what introduces a block ends on the line ``text``: with the colon, or before a comment."""
+    depth = end = 0
+    try:
+        for token in tokenize.generate_tokens(iter([text]).__next__):
+            if token.type in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL):
+                break
+            depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
+            end = token.end[1]
+            if token.string == ":" and depth == 0:
+                break
+    except tokenize.TokenError:
+        pass  # the brackets close on another line
+    return end
 
 
 @dataclass(eq=False)

@@ -1,0 +1,570 @@
+"""Programs that adc refuses. The comment on a line is the refusal that must name it: its kind, then what is underlined.
+
+Parameters tell the argument types by their names: x y z float, n m int, u v vectors, a matrix, i32 a vector of int32,
+t a tuple of two floats.
+"""
+
+# ruff: noqa: E501, E702, W191, F821, F841, F401, PERF, TRY, UP, FURB, PLW
+# fmt: off
+
+import functools
+import math
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.special
+
+import adc
+from adc import prange
+
+G = np.ones(3)
+COUNT = 3
+HUGE = 2**70
+HALVES = np.ones(3, np.float16)
+TABLE = {"a": 1.0}
+
+
+# Statements -----------------------------------------------------------------------------------------------------------
+
+def trying(x):
+    try:  # error: unsupported-statement | try
+        return 1 / x
+    except ZeroDivisionError:
+        return 0.0
+
+
+def trying_finally(x):
+    y = x
+    try:  # error: unsupported-statement | try
+        y = 2.0
+    finally:
+        y = y + 1.0
+    return y
+
+
+def with_file(x):
+    with open("f") as file:  # error: unsupported-statement | with open("f") as file
+        return x
+
+
+def with_two(x):
+    with np.errstate(all="ignore"), open("f"):  # error: unsupported-statement | with np.errstate(all="ignore"), open("f")
+        return x
+
+
+def deleting(x):
+    y = x
+    del y  # error: unsupported-statement | del y
+    return x
+
+
+def importing(x):
+    import os  # error: unsupported-statement | import os
+    return x
+
+
+def importing_from(x):
+    if x > 0:
+        from math import sin  # error: unsupported-statement | from math import sin
+    return x
+
+
+def inner_class(x):
+    class A:  # error: unsupported-statement | class A:
+        pass
+    return x
+
+
+def global_statement(x):
+    global COUNT  # error: unsupported-statement | global COUNT
+    COUNT = 4
+    return x
+
+
+async def asynchronous(x):  # error: unsupported-function | async def asynchronous(x):
+    return x
+
+
+def inner_async(x):
+    async def f(y):  # error: unsupported-statement | async def f(y):
+        return y
+    return x
+
+
+def deep_in_blocks(x, n):
+    for i in range(n):
+        while x < 3.0:
+            if i == 2:
+                del x  # error: unsupported-statement | del x
+            x = x + 1.0
+    return x
+
+
+def decorated_inside(x):
+    @functools.cache  # error: unsupported-function | functools.cache
+    def f(y):
+        return y
+    return f(x)
+
+
+# Expressions ----------------------------------------------------------------------------------------------------------
+
+def yielding(x):
+    yield x  # error: unsupported-expression | yield x
+
+
+def yielding_from(x):
+    y = yield from (x, x)  # error: unsupported-expression | yield from (x, x)
+
+
+def walrus(x):
+    return (y := x) + y  # error: unsupported-expression | y := x
+
+
+def a_set(x):
+    return len({1, 2}) * x  # error: unsupported-expression | {1, 2}
+
+
+def set_comprehension(x):
+    return len({i for i in (1, 2)}) * x  # error: unsupported-expression | {i for i in (1, 2)}
+
+
+def imaginary(x):
+    return x * 1j  # error: unsupported-expression | 1j
+
+
+def some_bytes(x):
+    y = b"abc"  # error: unsupported-expression | b"abc"
+    return x
+
+
+def awaiting(x):
+    return (lambda: [x, x])() + (lambda: (yield))()  # error: unsupported-expression | yield
+
+
+def over_lines(x):
+    return (
+        x + {1, 2,  # error: unsupported-expression |
+             3}
+    )
+
+
+def wide_characters(x):
+    größe = "漢字"; return x + 1j  # error: unsupported-expression | 1j
+
+
+def tabs(x):
+	y = x;	return y * 2j  # error: unsupported-expression | 2j
+
+
+# Names and attributes -------------------------------------------------------------------------------------------------
+
+def unknown_name(x):
+    return x + undefined  # error: unknown-name | undefined
+
+
+def misspelt_name(x):
+    velocity = 2.0 * x
+    return velocty + x  # error: unknown-name | velocty
+
+
+def before_assignment(x):
+    y = later + x  # error: unbound-variable | later
+    later = 1.0
+    return y
+
+
+def unknown_function_of_module(x):
+    return math.sine(x)  # error: unknown-attribute | math.sine
+
+
+def unknown_function_of_numpy(u):
+    return np.sum(np.sinn(u))  # error: unknown-attribute | np.sinn
+
+
+def unknown_method(u):
+    return u.sumx()  # error: unknown-attribute | u.sumx
+
+
+def method_without_rule(u):
+    return u.tobytes()  # error: unknown-attribute | u.tobytes
+
+
+def attribute_of_float(x):
+    return x.magnitude  # error: unknown-attribute | x.magnitude
+
+
+def attribute_of_int(n):
+    return n.bit_count()  # error: unknown-attribute | n.bit_count
+
+
+# Functions ------------------------------------------------------------------------------------------------------------
+
+def printing(x):
+    y = 2.0 * x
+    print(y)  # error: unknown-function | print(y)
+    return y
+
+
+def reading():
+    return float(input("number: "))  # error: unknown-function | input("number: ")
+
+
+def evaluating(x):
+    return eval("x + 1")  # error: unknown-function | eval("x + 1")
+
+
+def random_numbers(n):
+    return np.sum(np.random.rand(n))  # error: unknown-function | np.random.rand(n)
+
+
+def random_number(x):
+    return x + random.random()  # error: unknown-function | random.random()
+
+
+def singular_values(a):
+    return np.linalg.svd(a)  # error: unknown-function | np.linalg.svd(a)
+
+
+def fourier(u):
+    return np.fft.fft(u)  # error: unknown-function | np.fft.fft(u)
+
+
+def sorting(u):
+    return np.sort(u)[0]  # error: unknown-function | np.sort(u)
+
+
+def special_function(x):
+    return scipy.special.airy(x)  # error: unknown-function | scipy.special.airy(x)
+
+
+def reduced(u):
+    return np.add.reduce(u)  # error: unknown-function | np.add.reduce(u)
+
+
+def vectorised(u):
+    return np.vectorize(math.sin)(u)  # error: unknown-function | np.vectorize(math.sin)
+
+
+def gradient_inside(x):
+    return adc.grad(cube)(x)  # error: outside-only | adc.grad(cube)
+
+
+def cube(y):
+    return y**3
+
+
+def calling_a_number(x):
+    return x(2.0)  # error: not-callable | x(2.0)
+
+
+def calling_an_array(u):
+    return u(0)  # error: not-callable | u(0)
+
+
+def wrong_keyword(x):
+    return scaled(x, facter=2.0)  # error: wrong-call | scaled(x, facter=2.0)
+
+
+def missing_argument(x):
+    return scaled()  # error: wrong-call | scaled()
+
+
+def too_many_arguments(x):
+    return scaled(x, x, x)  # error: wrong-call | scaled(x, x, x)
+
+
+def twice_the_same(x):
+    return scaled(x, p=x)  # error: wrong-call | scaled(x, p=x)
+
+
+def scaled(p, factor=1.0):
+    return p * factor
+
+
+def library_arguments(x):
+    return math.sin(x, x)  # error: wrong-call | math.sin(x, x)
+
+
+def library_keyword(u):
+    return np.sum(u, where=u > 0)  # error: unsupported-option | np.sum(u, where=u > 0)
+
+
+def library_out(u):
+    return np.add(u, u, out=u)  # error: unsupported-option | np.add(u, u, out=u)
+
+
+def rounded_to_digits(x):
+    return round(x, 2)  # error: unsupported-option | round(x, 2)
+
+
+# Types ----------------------------------------------------------------------------------------------------------------
+
+def text_and_number(x):
+    return x + "a"  # error: unsupported-operand | x + "a"
+
+
+def none_and_number(x):
+    return x - None  # error: unsupported-operand | x - None
+
+
+def inverted_float(x):
+    return ~x  # error: unsupported-operand | ~x
+
+
+def shifted_float(x):
+    return x << 2  # error: unsupported-operand | x << 2
+
+
+def compared_with_text(x):
+    return x < "a"  # error: unsupported-operand | x < "a"
+
+
+def added_to_text(u):
+    u += "a"  # error: unsupported-operand | u += "a"
+    return u
+
+
+def length_of_number(x):
+    return len(x)  # error: wrong-type | len(x)
+
+
+def range_of_float(x):
+    s = 0.0
+    for i in range(x):  # error: wrong-type | range(x)
+        s += i
+    return s
+
+
+def text_into_array(u):
+    u[0] = "a"  # error: wrong-type | u[0]
+    return u
+
+
+def half_precision(n):
+    return np.zeros(n, dtype=np.float16)  # error: unsupported-dtype | np.zeros(n, dtype=np.float16)
+
+
+def captured_half_precision(x):
+    return x + HALVES[0]  # error: unsupported-value | HALVES
+
+
+def captured_huge(x):
+    return x * HUGE  # error: unsupported-value | HUGE
+
+
+def float_into_integers(i32):
+    i32 += 0.5  # error: cast-not-safe | i32 += 0.5
+    return i32
+
+
+def loop_over_number(x):
+    for i in x:  # error: not-iterable | x
+        pass
+    return x
+
+
+def unpacking_number(x):
+    p, q = x  # error: not-iterable | p, q
+    return p
+
+
+def truth_of_array(u):
+    if u:  # error: ambiguous-truth | u
+        return 1.0
+    return 2.0
+
+
+def truth_of_comparison(u, v):
+    return 1.0 if u > 0 and v > 0 else 2.0  # error: ambiguous-truth | u > 0
+
+
+def changing_to_array(u, x, n):
+    y = x
+    for i in range(n):
+        y = u * i  # error: type-change-in-loop | y
+    return y
+
+
+def changing_to_text(x, n):
+    y = x
+    while n > 0:
+        n -= 1
+        y = "a"  # error: type-change-in-loop | y
+    return y
+
+
+def different_on_branches(x, u):
+    if x > 0:
+        y = u
+    else:
+        y = x
+    return y  # error: type-differs | y
+
+
+def different_results(x, u):
+    return u if x > 0 else x  # error: type-differs | u if x > 0 else x
+
+
+# Values, shapes and subscripts ----------------------------------------------------------------------------------------
+
+def negative_extent(x):
+    return np.zeros(-3)  # error: invalid-value | np.zeros(-3)
+
+
+def step_of_zero(u):
+    return u[::0]  # error: invalid-value | ::0
+
+
+def range_step_of_zero(n):
+    s = 0
+    for i in range(0, n, 0):  # error: invalid-value | for i in range(0, n, 0)
+        s += i
+    return s
+
+
+def axis_too_large(u):
+    return np.max(u, axis=1)  # error: invalid-axis | np.max(u, axis=1)
+
+
+def run_time_axis(a, n):
+    return np.sum(a, axis=n)  # error: not-constant | np.sum(a, axis=n)
+
+
+def higher_rank_store(u, a):
+    u[:] = a  # error: rank-mismatch | u[:]
+    return u
+
+
+def unpacking_wrong(t):
+    p, q, r = t  # error: wrong-unpacking | p, q, r
+    return p
+
+
+def float_subscript(u, x):
+    return u[x]  # error: invalid-subscript | x
+
+
+def divided_subscript(u, n):
+    return u[n / 2]  # error: invalid-subscript | n / 2
+
+
+def text_subscript(u):
+    return u["a"]  # error: invalid-subscript | "a"
+
+
+def too_many_subscripts(u):
+    return u[0, 1]  # error: invalid-subscript | u[0, 1]
+
+
+def two_ellipses(a):
+    return a[..., ...]  # error: invalid-subscript | ...
+
+
+def mask(u):
+    u[u > 0] = 0.0  # error: unsupported-indexing | u > 0
+    return u
+
+
+def kept_new_axis(u):
+    y = u[:, None]  # error: unsupported-indexing | u[:, None]
+    return y
+
+
+def subscript_of_number(x):
+    return x[0]  # error: not-subscriptable | x[0]
+
+
+def tuple_too_short(t):
+    return t[5]  # error: constant-out-of-range | 5
+
+
+def store_to_tuple(t):
+    t[0] = 1.0  # error: unsupported-target | t[0]
+    return t
+
+
+def store_to_number(x):
+    x[0] = 1.0  # error: unsupported-target | x[0]
+    return x
+
+
+def store_to_global(x):
+    G[0] = x  # error: captured-write | G[0]
+    return x
+
+
+def store_to_view_of_global(x):
+    view = G[1:]
+    view += x  # error: captured-write | view += x
+    return x
+
+
+def attribute_of_array(u):
+    u.shape = (2, 2)  # error: unsupported-target | u.shape
+    return u
+
+
+# Parallel loops -------------------------------------------------------------------------------------------------------
+
+def carried(u):
+    last = 0.0
+    for i in prange(len(u)):
+        u[i] = last
+        last = u[i] * 2  # error: carried-variable | last = u[i] * 2
+    return u
+
+
+def two_reductions(u):
+    s = 1.0
+    for i in prange(len(u)):
+        s += u[i]
+        s *= 2.0  # error: carried-variable | s *= 2.0
+    return s
+
+
+def read_after(u):
+    for i in prange(len(u)):
+        y = u[i]
+    return y  # error: private-variable | y
+
+
+def racing(u):
+    for i in prange(len(u)):
+        u[0] = u[i]  # error: race | u[0]
+    return u
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+def returning_range(n):
+    return range(n)  # error: cannot-return
+
+
+# In callees -----------------------------------------------------------------------------------------------------------
+
+def through_two_calls(u):
+    return 2.0 * middle(u)
+
+
+def middle(u):
+    return innermost(u) + 1.0
+
+
+def innermost(q):
+    return q[0] + q["a"]  # error: invalid-subscript | "a"
+
+
+def through_a_lambda(u):
+    f = lambda q: q @ 3.0  # error: wrong-type | q @ 3.0
+    return f(u)
+
+
+def through_a_closure(x, n):
+    def inner(k):
+        return scaled(x, power=k)  # error: wrong-call | scaled(x, power=k)
+    s = 0.0
+    for i in range(n):
+        s += inner(i)
+    return s
