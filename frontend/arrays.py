@@ -23,6 +23,7 @@ from adc.frontend.values import (
     Read,
     Scalar,
     Static,
+    Stream,
     Tuple,
     Unbound,
     describe_type,
@@ -129,6 +130,9 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
         return materialise(frame, v)
     if isinstance(v, Compound):
         return v.of(settled(frame, item) for item in v.items)
+    if isinstance(v, Stream):
+        help = "write it into the for statement"
+        raise refuse(current_loc(), f"what {v.name}() gives cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)
     assert not isinstance(v, Unbound | Poison)
     return v
 

@@ -12,12 +12,17 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 
 from adc.frontend.branches import Path, Traced, either, end_with, trace
 from adc.frontend.expressions import condition, evaluate_kept
 from adc.frontend.frame import Frame
+from adc.frontend.iteration import Items, Known
 from adc.frontend.jumps import BREAK, CONTINUE, RETURN, left, pending
-from adc.frontend.values import NONE, AbstractValue, Unbound
+from adc.frontend.loops import Counted, for_counted
+from adc.frontend.values import NONE, AbstractValue, Unbound, dim_value
+from adc.ir import ops
+from adc.ir.arith import const_index
 from adc.ir.core import Value
 
 Execute = Callable[[Frame, ast.stmt], None]
@@ -198,6 +203,69 @@ def after_loop(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> Non
                 _else(frame, has_left, loop.orelse, place)
             return
     frame.env.pop(BREAK, None)
+
+
+def for_items(
+    frame: Frame,
+    loop: ast.For,
+    items: Items,
+    bind: Callable[[AbstractValue], None],
+    body: Callable[[], None],
+) -> None:
+    """A loop over items: unrolled if they are known one by one, a loop over their numbers otherwise."""
+    if isinstance(items, Known):
+        _unrolled(frame, loop, items, bind, body)
+        return
+    length, zero = dim_value(items.length), const_index(0)
+    numbers = Counted(zero, length, const_index(1), lambda k: k, lambda: length)
+
+    def start(counter: Value) -> None:
+        with frame.at(loop.target):
+            bind(items.item(counter))
+
+    for_counted(frame, loop, numbers, start, body, "k")
+
+
+def _unrolled(
+    frame: Frame,
+    loop: ast.For,
+    items: Known,
+    bind: Callable[[AbstractValue], None],
+    body: Callable[[], None],
+) -> None:
+    live = frame.liveness
+    place = Place(live.after[loop] | live.reads[loop] | live.captured, True, _no_statement)
+
+    def iterations(first: int) -> None:
+        k = first - 1
+        while (k := k + 1) < (items.count if items.now is None else items.now()):
+            if items.limits:
+                more = reduce(ops.andi, [ops.cmpi(const_index(k), limit, predicate="slt") for limit in items.limits])
+                _either(frame, more, partial(_iterations_of, k), lambda: None, place.live)
+                return
+            if not iteration(k):
+                return
+
+    def iteration(k: int) -> bool:
+        """One iteration; whether the next is still to be done here."""
+        bind(items.item(k))
+        body()
+        has_left = left(frame.env)
+        if isinstance(has_left, bool):
+            return not has_left
+        if k + 1 < (items.count if items.now is None else items.now()):
+            guarded(frame, has_left, lambda: iterations(k + 1), place)
+        return False
+
+    def _iterations_of(k: int) -> None:
+        if iteration(k):
+            iterations(k + 1)
+
+    iterations(0)
+
+
+def _no_statement(frame: Frame, statement: ast.stmt) -> None:
+    raise AssertionError("the body executes its statements itself")
 
 
 def _else(frame: Frame, has_left: Value, statements: Sequence[ast.stmt], place: Place) -> None:

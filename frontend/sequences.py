@@ -21,6 +21,7 @@ from adc.frontend.values import (
     Ref,
     Scalar,
     Static,
+    Stream,
     Tuple,
     describe_type,
     is_numeric,
@@ -45,6 +46,9 @@ def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
     """What iterating over ``v`` gives, where the number of items is known when tracing; else None."""
     if isinstance(v, Tuple):
         return list(v.items)
+    if isinstance(v, Stream):
+        found: list[AbstractValue] | None = v.items.all()
+        return found
     if isinstance(v, Ref) and v.kind == "list":
         return list(heap.contents(frame, v).items)
     if isinstance(v, Ref) and v.kind == "dict":

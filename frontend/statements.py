@@ -12,8 +12,9 @@ from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
 from adc.frontend.exceptions import assert_, raise_
 from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, items_of
-from adc.frontend.flow import after_loop, function_body, loop_body
+from adc.frontend.flow import after_loop, for_items, function_body, loop_body
 from adc.frontend.frame import Frame
+from adc.frontend.iteration import sequence
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.loops import for_range, while_loop
@@ -28,7 +29,6 @@ from adc.frontend.values import (
     Ref,
     Scalar,
     describe_type,
-    is_array,
 )
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -223,17 +223,16 @@ def _for(frame: Frame, statement: ast.For) -> None:
         for_prange(frame, statement, value, body)
     elif isinstance(value, Range):
         for_range(frame, statement, value, body)
-    elif (known := sequences.known_items(frame, value)) is not None:
-        for item in known:
-            _bind(frame, statement.target, item)
-            body()
     else:
-        raise refuse(
-            frame.loc(statement.iter),
-            f"cannot loop over {describe_type(value)}",
-            "loop over range(len(x)) and use subscripts" if is_array(value) else "loop over a range",
-            kind=kinds.NOT_ITERABLE,
-        )
+        items = sequence(frame, value)
+        if items is None:
+            raise refuse(
+                frame.loc(statement.iter),
+                f"cannot loop over {describe_type(value)}",
+                "loop over a range, an array or a tuple",
+                kind=kinds.NOT_ITERABLE,
+            )
+        for_items(frame, statement, items, lambda item: _bind(frame, statement.target, item), body)
     after_loop(frame, statement, _execute_one)
 
 

@@ -238,6 +238,14 @@ def _view(owner: Array, items: list[Item]) -> Array:
     return Array(view, tuple(w.size for w in windows if not w.dropped), owner.roots)
 
 
+def row(owner: Array, k: Value) -> Array:
+    """The view ``owner[k]``, for a ``k`` that is in range."""
+    rank, zero, one = owner.rank, const_index(0), const_index(1)
+    operands = [owner.memref, k, *[zero] * (rank - 1), one, *(dim_value(d) for d in owner.dims[1:]), *[one] * rank]
+    view = build(ops.subview, operands, {"static_steps": (1,) * rank, "dropped": (0,)}).result
+    return Array(view, owner.dims[1:], owner.roots)
+
+
 def _is_full(s: Slice) -> bool:
     return all(p is None or _is_none(p) for p in (s.lower, s.upper)) and (
         s.step is None or _is_none(s.step) or (isinstance(s.step, Static) and s.step.value == 1)

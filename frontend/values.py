@@ -218,6 +218,15 @@ class Method(AbstractValue):
 
 
 @dataclass(frozen=True, eq=False)
+class Stream(AbstractValue):
+    """What ``enumerate``, ``zip`` or ``reversed`` gives: ``items`` as in ``adc.frontend.iteration``, to be gone through
+    once."""
+
+    name: str
+    items: Any
+
+
+@dataclass(frozen=True, eq=False)
 class Text(AbstractValue):
     """A string with run-time numbers in it: a template of ``adc.ir.raising``, and the numbers."""
 
@@ -374,6 +383,8 @@ def describe_type(v: AbstractValue) -> str:
         return f"method {v.name}"
     if isinstance(v, Range):
         return "range"
+    if isinstance(v, Stream):
+        return v.name
     if isinstance(v, Text):
         return "str"
     if isinstance(v, Error):

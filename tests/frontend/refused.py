@@ -224,11 +224,21 @@ def string_arithmetic(x):
     return x + "a"  # error: + is not defined for float and str | x + "a"
 
 
-def loop_over_array(u):
-    s = 0.0
-    for y in u:  # error: cannot loop over f64 array of rank 1 | u
-        s += y
-    return s
+def loop_over_number(n):
+    for i in n:  # error: cannot loop over int | n
+        n += i
+    return n
+
+
+def keeping_zip(u, v):
+    pairs = zip(u, v)  # error: what zip() gives cannot be kept | zip(u, v)
+    return pairs
+
+
+def enumerate_number(x):
+    for k, v in enumerate(x):  # error: enumerate() cannot go through float | enumerate(x)
+        x += v
+    return x
 
 
 def range_of_float(x):
