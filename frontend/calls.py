@@ -21,7 +21,7 @@ from adc.frontend.signature import bind, capture
 from adc.frontend.source import FunctionSource, NoSource, function_source
 from adc.frontend.suggestions import for_function, full_name
 from adc.frontend.texts import format_, is_format
-from adc.frontend.values import AbstractValue, Bound, Closure, Method, Static, Tuple, describe_type, is_array
+from adc.frontend.values import AbstractValue, Bound, Closure, Method, Static, Stream, Tuple, describe_type, is_array
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Loc
@@ -90,7 +90,7 @@ def call_value(
 ) -> AbstractValue:
     """Call a library function, a method, a Python function or a closure."""
     if _keeps(callee):
-        args = [arrays.settled(frame, a) for a in args]
+        args = [a if isinstance(a, Stream) and _goes_through(callee) else arrays.settled(frame, a) for a in args]
         kwargs = {name: arrays.settled(frame, a) for name, a in kwargs.items()}
     if isinstance(callee, Method):
         return call_method(frame, callee, args, kwargs)
@@ -141,6 +141,13 @@ def _keeps(callee: AbstractValue) -> bool:
     if isinstance(callee.value, records.GeneratedInit):
         return True
     return (is_library(callee.value) and callee.value in BY_IDENTITY) or records.is_class(callee.value)
+
+
+def _goes_through(callee: AbstractValue) -> bool:
+    """Whether what is called takes the items of an iterator now, and does not keep it."""
+    if isinstance(callee, Method):
+        return callee.name in ("extend", "update")
+    return isinstance(callee, Static) and is_library(callee.value)
 
 
 def _refuse_own(obj: Any) -> None:

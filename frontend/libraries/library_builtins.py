@@ -11,13 +11,12 @@ from adc.frontend import arrays, records, scalars, sequences, subscripts
 from adc.frontend.convert import as_scalar, convert, kind
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.iteration import backwards, enumerated, zipped
 from adc.frontend.libraries import reductions
 from adc.frontend.libraries.attributes import extent
 from adc.frontend.loops import make_range
 from adc.frontend.marker import prange
 from adc.frontend.merge import Clash, coerce, describe, join
-from adc.frontend.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of, take
+from adc.frontend.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of
 from adc.frontend.texts import shown
 from adc.frontend.values import (
     AbstractValue,
@@ -238,21 +237,6 @@ def _isinstance(frame: Frame, x: AbstractValue, classes: AbstractValue) -> Abstr
     return Static(issubclass(python_type(x), wanted))
 
 
-def _enumerate(
-    frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
-) -> AbstractValue:
-    x, start = take("enumerate", ("iterable", "start"), args, kwargs)
-    assert x is not None
-    return enumerated(frame, x, start or Static(0))
-
-
-def _zip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-    if isinstance(kwargs.get("strict"), Static) and not kwargs["strict"].value:  # type: ignore[attr-defined]
-        kwargs = {}
-    no_keywords("zip", kwargs)
-    return zipped(frame, args)
-
-
 def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
     if x is None:
         return Tuple(())
@@ -280,8 +264,5 @@ TABLE: dict[Any, Rule] = {
     str: positional("str", range(2), shown("s")),
     repr: positional("repr", 1, shown("r")),
     isinstance: positional("isinstance", 2, _isinstance),
-    enumerate: _enumerate,
-    zip: _zip,
-    reversed: positional("reversed", 1, backwards),
     tuple: positional("tuple", range(2), _tuple),
 }

@@ -7,13 +7,12 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adc.frontend import arrays, heap, records, scalars, sequences
+from adc.frontend import arrays, heap, iteration, records, scalars, sequences
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
-from adc.frontend.names import needed_int
-from adc.frontend.rules import Rule, positional, static_of
+from adc.frontend.rules import Rule, positional, static_of, take
 from adc.frontend.values import NONE, AbstractValue, Array, Compound, Lazy, Ref, Scalar, Static, Tuple, describe_type
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
@@ -139,27 +138,19 @@ def _copied_array(frame: Frame, v: AbstractValue) -> AbstractValue:
 
 
 def _enumerate(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-    rest = [*args[1:], *kwargs.values()]
-    if not args or len(rest) > 1 or set(kwargs) - {"start"}:
-        raise refuse(current_loc(), "enumerate() takes a sequence and a start", kind=kinds.WRONG_CALL)
-    start = needed_int(rest[0]) if rest else 0
-    if start is None:
-        raise refuse(current_loc(), "the start of enumerate() must be known", kind=kinds.NOT_CONSTANT)
-    items = items_or_refuse(frame, "enumerate", args[0])
-    return Tuple(tuple(Tuple((Static(start + k), item)) for k, item in enumerate(items)))
+    x, start = take("enumerate", ("iterable", "start"), args, kwargs)
+    assert x is not None
+    return iteration.enumerated(frame, x, start or Static(0))
 
 
 def _zip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
     if set(kwargs) - {"strict"}:
         raise refuse(current_loc(), "zip() takes sequences and strict", kind=kinds.WRONG_CALL)
-    lists = [items_or_refuse(frame, "zip", x) for x in args]
-    if "strict" in kwargs and static_of(kwargs["strict"], "strict") and len({len(x) for x in lists}) > 1:
-        raise refuse(current_loc(), "zip() arguments have different lengths", kind=kinds.INVALID_VALUE)
-    return Tuple(tuple(Tuple(items) for items in zip(*lists, strict=False)))
-
-
-def _reversed(frame: Frame, x: AbstractValue) -> AbstractValue:
-    return Tuple(tuple(reversed(items_or_refuse(frame, "reversed", x))))
+    if "strict" in kwargs and static_of(kwargs["strict"], "strict"):
+        lists = [items_or_refuse(frame, "zip", x) for x in args]
+        if len({len(x) for x in lists}) > 1:
+            raise refuse(current_loc(), "zip() arguments have different lengths", kind=kinds.INVALID_VALUE)
+    return iteration.zipped(frame, args)
 
 
 def _every(stop: bool) -> Rule:
@@ -208,7 +199,7 @@ TABLE: dict[Any, Rule] = {
     copy.deepcopy: positional("copy.deepcopy", 1, _deepcopy),
     enumerate: _enumerate,
     zip: _zip,
-    reversed: positional("reversed", 1, _reversed),
+    reversed: positional("reversed", 1, iteration.backwards),
     any: _every(True),
     all: _every(False),
 }
