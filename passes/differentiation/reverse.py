@@ -35,7 +35,7 @@ class ReverseSweep:
         self.activity = augmented.activity
         self.reader = reader
         self.recipes = recipes
-        self.strong_zeros = StrongZeros(augmented.func, returned)
+        self.strong_zeros = StrongZeros(augmented.func, augmented.activity.aliasing, returned)
 
     def add(self, cotangents: Cotangents, value: Value, term: Value | None) -> None:
         """Add a term to the cotangent of a value, at the insertion point; nothing if the value is passive."""

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterable
 
 from adc.ir import ops
+from adc.ir.alias import Aliasing
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Block, Func, Op, Value
 from adc.passes.differentiation.activity import edges
@@ -42,7 +43,7 @@ class StrongZeros:
     ``returned``: values whose cotangents are given from outside, and may be zero.
     """
 
-    def __init__(self, func: Func, returned: Iterable[Value]) -> None:
+    def __init__(self, func: Func, aliasing: Aliasing, returned: Iterable[Value]) -> None:
         self._vanishing: dict[Value, int] = {}
         self._wild: set[Value] = set()
         self._changed = True
@@ -57,6 +58,7 @@ class StrongZeros:
         for op in func.walk():
             if op.opdef in RULES and (_singular(op) or any(v in self._wild for v in op.operands)):
                 self._wild.add(op.result)
+        self._suspect = self._through_memory(func, aliasing)
 
     def guarded(self, op: Op, needed: Iterable[Value]) -> bool:
         """Whether a term of ``op``, whose adjoint uses the values ``needed``, may be zero times infinity."""
@@ -66,7 +68,38 @@ class StrongZeros:
         if _singular(op):
             # A divisor that is the same for all elements is no trap set by one of them.
             return why & _CHOSEN != 0 or op.opdef is not ops.divf or op.operands[1].block is op.parent
-        return any(v in self._wild for v in needed)
+        found = self._wild if not why & _CHOSEN else self._suspect
+        return any(v in found for v in needed)
+
+    def _through_memory(self, func: Func, aliasing: Aliasing) -> set[Value]:
+        """Values that may be infinite or NaN because of what was stored, or returned by a call."""
+        found = set(self._wild)
+        if not any(why & _CHOSEN for why in self._vanishing.values()):
+            return found
+        memory: set[Value] = set()
+        size = -1
+        while size < len(found) + len(memory):
+            size = len(found) + len(memory)
+            for op in func.walk():
+                if op.opdef in RULES:
+                    suspect = any(v in found for v in op.operands)
+                elif op.opdef is ops.load:
+                    suspect = not memory.isdisjoint(aliasing.roots(op.operands[0]))
+                elif op.opdef is ops.call:
+                    suspect = True
+                    memory.update(root for v in op.operands for root in aliasing.roots(v))
+                elif op.opdef in (ops.store, ops.fill, ops.accumulate, ops.copy):
+                    value, target = op.operands[:2]
+                    if value in found or not memory.isdisjoint(aliasing.roots(value)):
+                        memory |= aliasing.roots(target)
+                    continue
+                else:
+                    flows = [pair for sources, targets in edges(op) for pair in zip(sources, targets, strict=True)]
+                    found.update(target for source, target in flows if source in found)
+                    continue
+                if suspect:
+                    found.update(r for r in op.results if r.type.is_float)
+        return found
 
     def _visit(self, block: Block) -> None:
         for op in reversed(block.ops):

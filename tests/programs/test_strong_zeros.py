@@ -31,7 +31,7 @@ CASES = [
     (lambda x: x**-2, lambda x: -2.0 * x**-3),
     (lambda x: np.sin(x) / x, lambda x: math.cos(x) / x - math.sin(x) / x**2),
     (lambda x: np.sqrt(np.log(x + 1.0)) * x, lambda x: 0.5 * x / ((x + 1) * (r := math.log(x + 1) ** 0.5)) + r),
-    (lambda x: np.cbrt(x) / np.sqrt(x), lambda x: -x ** (-7 / 6) / 6),
+    (lambda x: np.cbrt(x) / np.sqrt(x), lambda x: -(x ** (-7 / 6)) / 6),
 ]
 
 
@@ -53,6 +53,10 @@ def test_arrays(function, derivative):
         z = y * 1.0
         return np.sum(np.where(x > 0, z, 1.0))
 
+    def a_factor_stored(x):
+        y = function(x) * 1.0
+        return np.sum(np.where(x > 0, y * y, 1.0))
+
     def in_a_loop(x):
         total = 0.0
         for i in range(len(x)):
@@ -68,7 +72,16 @@ def test_arrays(function, derivative):
         return y[2] + 2.0 * y[3]
 
     expected = [derivative(float(x)) if x > 0 else 0.0 for x in X]
-    for program, weights in ((fused, 1), (stored, 1), (in_a_loop, 1), (some_read, [0, 0, 1, 2, 0])):
+    with np.errstate(all="ignore"):
+        twice = 2.0 * function(X)
+    cases = (
+        (fused, 1),
+        (a_factor_stored, np.where(X > 0, twice, 0.0)),
+        (stored, 1),
+        (in_a_loop, 1),
+        (some_read, [0, 0, 1, 2, 0]),
+    )
+    for program, weights in cases:
         found = adc.grad(program)(X.copy())
         np.testing.assert_allclose(found, np.multiply(expected, weights), rtol=1e-11, err_msg=program.__name__)
 
