@@ -124,6 +124,14 @@ def primal_output(tree: Result) -> Output:
     return TupleOut(tuple(primal_output(item) for item in tree.items))
 
 
+def effects_output(traced: Traced) -> Output:
+    """The result of the function and, if there are any, what the objects hold that it has changed."""
+    result = primal_output(traced.result)
+    if not traced.changed:
+        return result
+    return TupleOut((result, *(primal_output(tree) for tree in traced.changed.values())))
+
+
 def signature(
     names: Sequence[str],
     abstracts: Sequence[Abstract],
@@ -197,12 +205,13 @@ def shadow_positions(func: Func) -> list[int]:
 
 
 def gradient_output(
-    traced: Traced, wanted: Wanted, shadows: Sequence[int], first: int, *, with_value: bool
+    traced: Traced, wanted: Wanted, shadows: Sequence[int], first: int, *, with_value: bool, flat: bool = False
 ) -> tuple[Output, tuple[Param, ...]]:
     """What a gradient call returns, and the parameters for the shadows that are made for it.
 
     ``first`` is the position of the first leaf among the parameters. Scalar cotangents are the results after the
-    value, in the order of the arguments.
+    value, in the order of the arguments. ``flat``: the call returns a tuple of the value, if it is wanted, and one
+    gradient for each of ``wanted.wrt``.
     """
     made = tuple(ShadowParam(first + k) for k in shadows)
     param_of = {k: first + len(traced.leaves) + n for n, k in enumerate(shadows)}
@@ -220,6 +229,10 @@ def gradient_output(
             return Out(result_of[tree.position], not abstract.weak)
         return TupleOut(tuple(build(item) for item in tree.items))
 
+    if flat:
+        assert isinstance(traced.result, ResultLeaf)
+        value = (Out(0, is_strong(traced.result)),) if with_value else ()
+        return TupleOut((*value, *(build(GradLeaf(k)) for k in wanted.wrt))), made
     trees: list[Output] = [build(tree) for tree in wanted.positional]
     named: list[Output] = [build(tree) for _, tree in wanted.named]
     gradients: Output = trees[0] if wanted.single else TupleOut(tuple(trees))

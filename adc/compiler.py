@@ -213,15 +213,30 @@ def with_float_result(subject: Subject, traced: Traced) -> Traced:
         end.drop()
         func.result_types = (*func.result_types, f64)
         leaf = ResultLeaf(len(func.result_types) - 1, Scalar(f64, weak=not isinstance(result.value, np.float64)))
-        return replace(traced, result=leaf)
+        return _result_alone(replace(traced, result=leaf), leaf)
     _check_float_result(subject, traced)
-    return traced
+    assert isinstance(result, ResultLeaf)
+    return _result_alone(traced, result)
+
+
+def _result_alone(traced: Traced, result: ResultLeaf) -> Traced:
+    """The function without what it leaves in objects of its caller, which no gradient needs."""
+    func = traced.module.funcs[traced.entry]
+    if not traced.changed:
+        return traced
+    end = func.body.terminator
+    func.body.set_ops(func.body.ops[:-1])
+    with insert_at(func.body, end.loc):
+        build(ops.return_, [end.operands[result.position]])
+    end.drop()
+    func.result_types = (func.result_types[result.position],)
+    return replace(traced, result=replace(result, position=0), changed={})
 
 
 def _check_float_result(subject: Subject, traced: Traced) -> None:
     result = traced.result
     if isinstance(result, ResultTuple):
-        what = "a tuple"
+        what = f"a {result.form}"
     elif isinstance(result, ResultLeaf):
         t = result_type(traced, result.position)
         if t.is_float:

@@ -14,6 +14,7 @@ from adc.alignment import Borrowed
 from adc.backend.calls.callable_type import NativeCallable
 from adc.boundary import internal, leaving, public
 from adc.compiler import Staged, Subject
+from adc.containers import Lowered, lower
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, map_abstract
 from adc.ir import kinds
@@ -52,7 +53,10 @@ class Dispatcher(NativeCallable):
         borrowed = Borrowed()
         try:
             values = self._subject.parameters.bind(args, kwargs)
-            spec, values = self._find(values, borrowed)
+            lowered = lower(self._subject.parameters.names, values)
+            spec, values = self._find(lowered, borrowed)
+            if spec.wrapped:
+                return spec.run_wrapped(spec.canonical(values), lowered.objects)
             direct = spec.direct.get(len(args)) if not kwargs else None
             if direct is not None and direct is not self._target and self._subject.options.engine == "native":
                 self._set_target(direct)
@@ -73,11 +77,11 @@ class Dispatcher(NativeCallable):
         finally:
             self._here.missed = False
 
-    def _find(self, values: tuple[Any, ...], borrowed: Borrowed) -> tuple[Specialisation, tuple[Any, ...]]:
+    def _find(self, lowered: Lowered, borrowed: Borrowed) -> tuple[Specialisation, tuple[Any, ...]]:
         """The specialisation for the values of all parameters, and the values as it takes them."""
         subject = self._subject
-        values = normalise(subject.parameters.names, values, borrowed)
-        key = self._key(abstracts_of(subject.parameters.names, values))
+        values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
+        key = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
         for spec in self._table.get(key, ()):
             if spec.fits():
                 return spec, values
@@ -322,6 +326,7 @@ def find_culprit(
     from adc import culprit
 
     subject = _function_of(fn)._subject
-    values = normalise(subject.parameters.names, subject.parameters.bind(args, kwargs))
-    staged = Staged(subject, abstracts_of(subject.parameters.names, values))
+    lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
+    values = normalise(subject.parameters.names, lowered.values, shapes=lowered.shapes)
+    staged = Staged(subject, abstracts_of(subject.parameters.names, values, lowered.shapes))
     return culprit.find(staged, Specialisation(staged, staged.traced()).leaf_values(values), tolerance, step)

@@ -22,8 +22,9 @@ from adc.backend.calls.abi import (
 )
 from adc.boundary import public
 from adc.compiler import Staged, compile_functions
+from adc.cotangents import Seeds
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
-from adc.frontend.tracer import Result, ResultLeaf, ResultTuple
+from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
 from adc.ir.core import Func, Module
 from adc.ir.opdef import Trait
@@ -57,7 +58,7 @@ class PullbackCode(Specialisation):
         disjoint = binding.disjoint_pairs(traced, traced.mutated, frozenset(self.wanted.wrt))
         threads = self.subject.options.threads or 0
         outputs: tuple[Output, ...] = (
-            binding.primal_output(traced.result),
+            binding.effects_output(traced),
             Out(len(self.result_types)) if has_record else StaticOut(None),
         )
         self.forward_signature = binding.signature(
@@ -129,6 +130,10 @@ class PullbackCode(Specialisation):
         result, record = self.forward(*values, *(shadows[k] for k in self.shadows))
         return result, Pullback(self, leaves, shadows, result, record)
 
+    def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> tuple[Any, Pullback]:
+        raw, back = self.run(values)
+        return self.finished(raw, objects), back
+
     def captured_positions(self) -> set[int]:
         return {k for k, leaf in enumerate(self.traced.leaves) if leaf.kind == "capture"}
 
@@ -167,7 +172,7 @@ class Pullback:
         self._record = record
         self._kept = {k: leaves[k] for k in code.plan.kept}
         self._marks = {k: fingerprint(leaves[k]) for k in code.read_in_reverse}
-        self._shapes = dict(_shapes(code.traced.result, result))
+        self._shapes = _shapes(code.traced, result)
         # Shape and dtype of each array: the results may not depend on some of them at all.
         self._like = {k: (v.shape, v.dtype) for k, v in enumerate(leaves) if isinstance(v, np.ndarray)}
         self._lock = threading.Lock()
@@ -193,21 +198,21 @@ class Pullback:
                     f"{code.leaf_name(k)} was changed after the forward sweep of {code.subject.name}, which needs it",
                     help="call the pullback before changing the array, or pass a copy to the function",
                 )
-        seeds: dict[int, Any] = {}
-        _collect(code.traced.result, cotangent, seeds, "the cotangent")
+        seeds = Seeds(code.names, code.abstracts, code.traced)
+        seeds.add_result(cotangent)
+        seeds.add_final(final or {})
         with self._lock:
             for k, shadow in self._shadows.items():
                 if k in code.fresh:
                     self._shadows[k] = np.zeros(shadow.shape, shadow.dtype)
                 else:
                     shadow.fill(0)
-            for name, value in (final or {}).items():
-                self._seed_final(name, value)
-            cotangents = [self._seed(k, seeds.get(k)) for k in code.taken]
+            rest = self._seed_arguments(seeds)
+            cotangents = [self._seed(k, seeds.results.get(k)) for k in code.taken]
             record = [self._record] if code.has_record else []
             ordered = [self._shadows[k] for k in code.shadows]
             results = code.reverse(*self._kept.values(), *ordered, *cotangents, *record)
-            return self._assemble(results)
+            return self._assemble(results, rest)
 
     def _seed(self, position: int, value: Any) -> Any:
         t = self._code.result_types[position]
@@ -223,34 +228,21 @@ class Pullback:
             raise kinds.COTANGENT_SHAPE(f"the cotangent of a result of shape {shape} has shape {np.shape(value)}")
         return array.reshape(shape)
 
-    def _seed_final(self, name: str, value: Any) -> None:
-        code = self._code
-        if name not in code.names:
-            raise kinds.WRONG_COTANGENT(f"{code.subject.name} has no parameter {name!r}")
-        tree = code.wanted.positional[code.names.index(name)]
-
-        def add(tree: GradTree, value: Any) -> None:
-            if tree is None or value is None:
-                return
-            if isinstance(tree, GradLeaf):
-                if tree.position not in self._shadows:
-                    raise kinds.WRONG_COTANGENT(f"{code.leaf_name(tree.position)} is no array: it has no final state")
-                shadow = self._shadows[tree.position]
-                if np.shape(value) != shadow.shape:
-                    name = code.leaf_name(tree.position)
-                    raise kinds.COTANGENT_SHAPE(
-                        f"the cotangent of {name} has shape {np.shape(value)}, not {shadow.shape}"
-                    )
+    def _seed_arguments(self, seeds: Seeds) -> dict[int, Any]:
+        """Put the cotangents of final states into the shadows. Returns those of what has no shadow."""
+        rest: dict[int, Any] = {}
+        for k, value, name in seeds.arguments:
+            shadow = self._shadows.get(k)
+            shape = self._like[k][0] if k in self._like else ()
+            if np.shape(value) != shape:
+                raise kinds.COTANGENT_SHAPE(f"the cotangent of {name} has shape {np.shape(value)}, not {shape}")
+            if shadow is not None:
                 shadow += value
-                return
-            for item, part in zip(tree.items, value, strict=True):
-                add(item, part)
+            else:
+                rest[k] = rest.get(k, 0.0) + (np.asarray(value) if shape else _number(value))
+        return rest
 
-        if tree is None:
-            raise kinds.WRONG_COTANGENT(f"{name} has no cotangent")
-        add(tree, value)
-
-    def _assemble(self, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _assemble(self, results: tuple[Any, ...], rest: Mapping[int, Any]) -> tuple[Any, ...]:
         code = self._code
         scalars = dict(zip(code.plan.cotangents_out, results, strict=True))
         arrays = {k: shadow if k in code.fresh else shadow.copy() for k, shadow in self._shadows.items()}
@@ -259,13 +251,16 @@ class Pullback:
             if tree is None:
                 return None
             if not isinstance(tree, GradLeaf):
-                return tuple(build(item) for item in tree.items)
+                return tree.build(map(build, tree.items))
             abstract = code.traced.leaves[tree.position].abstract
             if isinstance(abstract, Array):
                 known = arrays.get(tree.position)
-                return np.zeros(*self._like[tree.position]) if known is None else known
+                if known is None:
+                    known = np.zeros(*self._like[tree.position])
+                    known += rest.get(tree.position, 0.0)
+                return known
             assert isinstance(abstract, Scalar)
-            value = scalars.get(tree.position, 0.0)
+            value = scalars.get(tree.position, 0.0) + rest.get(tree.position, 0.0)
             return binding.as_scalar(value, abstract.type, strong=not abstract.weak)
 
         return tuple(build(tree) for tree in code.wanted.positional)
@@ -278,28 +273,21 @@ def _number(value: Any) -> float:
         raise kinds.WRONG_COTANGENT(f"the cotangent of a float is a float, not {value!r}") from None
 
 
-def _shapes(tree: Result, result: Any) -> list[tuple[int, tuple[int, ...]]]:
-    """The shapes of the arrays in a result, by the position of the IR result."""
-    if isinstance(tree, ResultTuple):
-        return [pair for item, part in zip(tree.items, result, strict=True) for pair in _shapes(item, part)]
-    return [(tree.position, np.shape(result))] if isinstance(tree, ResultLeaf) else []
+def _shapes(traced: Traced, raw: Any) -> dict[int, tuple[int, ...]]:
+    """The shapes of the arrays that the function returns or leaves in objects, by the position of the IR result."""
+    found: dict[int, tuple[int, ...]] = {}
 
+    def visit(tree: Result, part: Any) -> None:
+        if isinstance(tree, ResultTuple):
+            for item, inner in zip(tree.items, part, strict=True):
+                visit(item, inner)
+        elif isinstance(tree, ResultLeaf):
+            found[tree.position] = np.shape(part)
 
-def _collect(tree: Result, cotangent: Any, found: dict[int, Any], what: str) -> None:
-    """The cotangents for the IR results of the tree of a Python result. None is zero."""
-    if cotangent is None:
-        return
-    if isinstance(tree, ResultLeaf):
-        found[tree.position] = cotangent
-    elif isinstance(tree, ResultTuple):
-        if not isinstance(cotangent, tuple | list) or len(cotangent) != len(tree.items):
-            raise kinds.WRONG_COTANGENT(
-                f"{what} must be a tuple of {len(tree.items)}, as the result is, not {cotangent!r}"
-            )
-        for k, (item, part) in enumerate(zip(tree.items, cotangent, strict=True)):
-            _collect(item, part, found, f"{what}[{k}]")
-    elif not isinstance(tree.value, float):  # a float known when tracing does not depend on anything
-        raise kinds.WRONG_COTANGENT(f"{what} belongs to {tree.value!r}, which has none; pass None")
+    trees = [traced.result, *traced.changed.values()]
+    for tree, part in zip(trees, raw if traced.changed else [raw], strict=True):
+        visit(tree, part)
+    return found
 
 
 def fingerprint(array: NDArray) -> tuple[Any, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from adc import containers
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple
+from adc.frontend.forms import TUPLE, Form, build
 from adc.frontend.tracer import Leaf, Traced
 from adc.ir import kinds
 from adc.options import Selection
@@ -20,9 +23,14 @@ class GradLeaf:
 
 @dataclass(frozen=True)
 class GradTuple:
-    """A tuple of gradients; None stands for what is not differentiable."""
+    """A container of gradients; None stands for what is not differentiable."""
 
     items: tuple[GradTree, ...]
+    form: Form = TUPLE
+
+    def build(self, items: Iterable[Any]) -> Any:
+        """The gradient of the container, from those of its items."""
+        return build(containers.plain_form(self.form), tuple(items))
 
 
 GradTree = GradLeaf | GradTuple | None
@@ -64,11 +72,12 @@ def select(
 ) -> Wanted:
     """The leaves that ``chosen`` means. Raises for arguments that there are not, or that have no gradient."""
     leaves = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"}
+    places = _places(names, abstracts)
     captured = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "capture"}
 
     def of_parameter(name: str) -> GradTree:
         abstract = abstracts[names.index(name)]
-        tree = _tree((name,), abstract, leaves)
+        tree = _tree((name,), abstract, leaves, places)
         if tree is None:
             raise kinds.NO_GRADIENT(
                 f"{function}: argument {name!r} is {_what(abstract)} and has no gradient",
@@ -93,13 +102,34 @@ def select(
 def everything(names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced) -> Wanted:
     """Every argument, None for those that are not differentiable: what a pullback gives."""
     leaves = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"}
-    return Wanted(tuple(_tree((name,), a, leaves) for name, a in zip(names, abstracts, strict=True)), False)
+    places = _places(names, abstracts)
+    return Wanted(tuple(_tree((name,), a, leaves, places) for name, a in zip(names, abstracts, strict=True)), False)
 
 
-def _tree(path: tuple[str | int, ...], abstract: Abstract, leaves: dict[tuple[str | int, ...], int]) -> GradTree:
+LeafPath = tuple[str | int, ...]
+Places = dict[int, tuple[LeafPath, Tuple]]
+
+
+def _places(names: Sequence[str], abstracts: Sequence[Abstract]) -> Places:
+    found = containers.first_places(abstracts)
+    return {number: ((names[path[0]], *path[1:]), abstract) for number, (path, abstract) in found.items()}
+
+
+def _tree(
+    path: LeafPath, abstract: Abstract, leaves: dict[LeafPath, int], places: Places, inside: tuple[int, ...] = ()
+) -> GradTree:
+    """``inside``: the objects that the value is part of."""
     if isinstance(abstract, Tuple):
-        items = tuple(_tree((*path, k), item, leaves) for k, item in enumerate(abstract.items))
-        return GradTuple(items) if any(item is not None for item in items) else None
+        number = abstract.form.number
+        if number in inside:
+            return None  # an object that holds itself
+        if abstract.form.again:
+            path, abstract = places[number]
+        items = tuple(
+            _tree((*path, k), item, leaves, places, (*inside, number) if number >= 0 else inside)
+            for k, item in enumerate(abstract.items)
+        )
+        return GradTuple(items, abstract.form) if any(item is not None for item in items) else None
     return GradLeaf(leaves[path]) if is_float(abstract) else None
 
 
@@ -143,7 +173,7 @@ def _what(abstract: Abstract) -> str:
         return f"an array of {str(abstract).split('[')[0]}"
     if isinstance(abstract, Static):
         return "None" if abstract.value is None else f"a {type(abstract.value).__name__}"
-    return "a tuple without floats"
+    return f"a {abstract.form} without floats" if isinstance(abstract, Tuple) else "a value without floats"
 
 
 def _way_out(abstract: Abstract) -> str:

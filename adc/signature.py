@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adc import aliasing
+from adc import aliasing, containers
 from adc.alignment import Borrowed, is_addressable
 from adc.frontend.abstract import DTYPES, Abstract, Array, Tuple, abstract_of, map_abstract, with_alias
 from adc.ir import kinds
@@ -85,12 +85,24 @@ def at(value: Any, path: tuple[int, ...]) -> Any:
     return value
 
 
-def describe(names: tuple[str, ...], path: tuple[int, ...]) -> str:
+def describe(
+    names: tuple[str, ...], path: tuple[int, ...], shapes: tuple[containers.Shape, ...] | None = None
+) -> str:
     """How a user would write the leaf at ``path`` of all arguments."""
-    return names[path[0]] + "".join(f"[{k}]" for k in path[1:])
+    shown, shape = names[path[0]], shapes[path[0]] if shapes else None
+    for position in path[1:]:
+        shown += f"[{position}]" if shape is None else shape[0].label(position)
+        shape = None if shape is None else shape[1][position]
+    return shown
 
 
-def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...], borrowed: Borrowed) -> Any:
+def plain(
+    value: Any,
+    names: tuple[str, ...],
+    path: tuple[int, ...],
+    borrowed: Borrowed,
+    shapes: tuple[containers.Shape, ...] | None = None,
+) -> Any:
     """``value`` as one of the types that compiled code takes exactly. Raises ``ArgumentError`` for what adc lacks.
 
     It is the leaf at ``path`` of all arguments. Arrays that cannot be addressed are copied through ``borrowed``.
@@ -98,7 +110,7 @@ def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...], borrowed: B
     kind = type(value)
     if kind is float or (kind is np.ndarray and _is_orderly(value)):
         return value
-    where = describe(names, path)
+    where = describe(names, path, shapes)
     if kind is np.ndarray:
         return _orderly(value, where, borrowed)
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -115,10 +127,10 @@ def plain(value: Any, names: tuple[str, ...], path: tuple[int, ...], borrowed: B
         return np.int64(value)
     if isinstance(value, np.generic):
         return value
-    if isinstance(value, list | dict | set | bytearray | memoryview | array.array | deque):
+    if isinstance(value, memoryview | array.array | deque):
         raise kinds.UNSUPPORTED_ARGUMENT(
             f"argument {where}: a {kind.__name__} is not supported",
-            help="pass a NumPy array, or a tuple of numbers and arrays",
+            help="pass a NumPy array, or a list of numbers and arrays",
         )
     if isinstance(value, int | float):
         return float(value) if isinstance(value, float) else int(value)
@@ -141,11 +153,19 @@ def _orderly(value: np.ndarray[Any, Any], where: str, borrowed: Borrowed) -> np.
     return value
 
 
-def normalise(names: tuple[str, ...], values: tuple[Any, ...], borrowed: Borrowed | None = None) -> tuple[Any, ...]:
-    """All arguments with each leaf made ``plain``. What is stored to copies goes back with ``borrowed.give_back``."""
+def normalise(
+    names: tuple[str, ...],
+    values: tuple[Any, ...],
+    borrowed: Borrowed | None = None,
+    shapes: tuple[containers.Shape, ...] | None = None,
+) -> tuple[Any, ...]:
+    """All arguments with each leaf made ``plain``. What is stored to copies goes back with ``borrowed.give_back``.
+
+    ``shapes`` is what nested tuples stand for.
+    """
     borrowed = Borrowed() if borrowed is None else borrowed
     changed = {
-        path: new for path, leaf in leaves(values) if (new := plain(leaf, names, path, borrowed)) is not leaf
+        path: new for path, leaf in leaves(values) if (new := plain(leaf, names, path, borrowed, shapes)) is not leaf
     }
     if not changed:
         return values
@@ -157,7 +177,9 @@ def normalise(names: tuple[str, ...], values: tuple[Any, ...], borrowed: Borrowe
     return result
 
 
-def abstracts_of(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Abstract, ...]:
+def abstracts_of(
+    names: tuple[str, ...], values: tuple[Any, ...], shapes: tuple[containers.Shape, ...] | None = None
+) -> tuple[Abstract, ...]:
     """What to specialise for: an abstract type for each argument, overlapping arrays in numbered groups."""
     found = []
     for name, value in zip(names, values, strict=True):
@@ -165,6 +187,8 @@ def abstracts_of(names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Abstr
             found.append(abstract_of(value))
         except TypeError as error:
             raise kinds.UNSUPPORTED_ARGUMENT(f"argument {name}: {error}") from None
+    if shapes:
+        found = [containers.shaped(a, shape) for a, shape in zip(found, shapes, strict=True)]
     arrays = [(path, leaf) for path, leaf in leaves(values) if isinstance(leaf, np.ndarray)]
     numbers = aliasing.groups({n: array for n, (_, array) in enumerate(arrays)})
     if numbers:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adc import aliasing, binding
+from adc import aliasing, binding, containers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, compile_functions, result_type
 from adc.frontend.abstract import Array, Scalar, abstract_of
@@ -38,12 +38,41 @@ class Specialisation:
         self.abstracts = staged.abstracts
         self.traced = traced
         self._statics = binding.static_values(self.abstracts)
+        # Whether arguments or results are other containers than tuples: then calls go through Python.
+        self.wrapped = (
+            any(map(containers.is_special, self.abstracts))
+            or containers.needs_assembly(traced.result)
+            or bool(traced.changed)
+        )
         # By the number of arguments: what takes them by position, without Python in between.
         self.direct: dict[int, Builtin] = {}
 
     def run(self, values: tuple[Any, ...]) -> Any:
         """The result of a call with the values of all parameters."""
         raise NotImplementedError
+
+    def run_wrapped(self, values: tuple[Any, ...], objects: tuple[Any, ...]) -> Any:
+        """As ``run``, where containers other than tuples are involved. ``objects`` are the mutable ones by number."""
+        changed = [objects[n] for n in self.traced.changed]
+        for name, fetch in self.traced.outer if changed else ():
+            if any(fetch() is value for value in changed):
+                raise kinds.OVERLAPPING_ARGUMENTS(
+                    f"{self.subject.name} changes an argument which it also reads by the name {name}",
+                    help=f"pass {name} as an argument only",
+                )
+        return self._run_wrapped(values, dict(enumerate(objects)))
+
+    def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> Any:
+        raise NotImplementedError
+
+    def finished(self, raw: Any, objects: dict[int, Any]) -> Any:
+        """The Python result of a call of the function, effects on objects included."""
+        if not self.traced.changed:
+            return containers.assemble(self.traced.result, raw, objects)
+        result, *left = raw
+        made = containers.assemble(self.traced.result, result, objects)
+        containers.apply_changes(self.traced.changed, left, objects)
+        return made
 
     def canonical(self, values: tuple[Any, ...]) -> tuple[Any, ...]:
         """The values of a call with equal static ones (strings, say) replaced by those the code was compiled for."""
@@ -52,7 +81,7 @@ class Specialisation:
 
     def compile_for_calls(self, module: Module, signature: Signature, miss: Callable[..., Any]) -> dict[int, Builtin]:
         """Callables for all arguments, and for those without the last ones that have defaults."""
-        defaults = self.subject.parameters.defaults
+        defaults = () if self.wrapped else self.subject.parameters.defaults
         signatures = [signature, *binding.with_defaults(signature, self.abstracts, defaults)]
         callables = compile_functions(self.staged, module, signatures, miss)
         return {len(s.arguments): c for s, c in zip(signatures, callables, strict=True)}
@@ -74,8 +103,10 @@ class Specialisation:
         ]
 
     def leaf_name(self, position: int) -> str:
-        path = self.traced.leaves[position].path
-        return str(path[0]) + "".join(f"[{k}]" for k in path[1:])
+        leaf = self.traced.leaves[position]
+        if leaf.kind == "capture":
+            return str(leaf.path[0])
+        return containers.label(self.abstracts, self.names, binding.leaf_path(self.names, leaf))
 
     def check_captures(self, leaves: list[Any], matters: Callable[[int, int], bool]) -> None:
         """Refuse arguments that overlap a captured array, where that matters to the pair of them."""
@@ -117,7 +148,7 @@ class Primal(Specialisation):
             module,
             traced.entry,
             [*guards, *params],
-            binding.primal_output(traced.result),
+            binding.effects_output(traced),
             disjoint=tuple((a + len(guards), b + len(guards)) for a, b in disjoint),
             threads=self.subject.options.threads or 0,
         )
@@ -127,6 +158,9 @@ class Primal(Specialisation):
         mutated = self.traced.mutated
         self.check_captures(self.leaf_values(values), lambda k, c: k in mutated)
         return self.direct[len(values)](*values)
+
+    def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> Any:
+        return self.finished(self.run(values), objects)
 
 
 class Gradient(Specialisation):
@@ -154,7 +188,9 @@ class Gradient(Specialisation):
             extra: list[Param] = binding.explicit_shadows(len(self.names), types)
             output: Output = TupleOut(tuple(Out(k) for k in range(len(func.result_types))))
         else:
-            output, made = binding.gradient_output(traced, self.wanted, self.shadows, shift, with_value=with_value)
+            output, made = binding.gradient_output(
+                traced, self.wanted, self.shadows, shift, with_value=with_value, flat=self.wrapped
+            )
             extra = list(made)
         disjoint = binding.disjoint_pairs(traced, (), frozenset(self.wanted.wrt))
         signature = binding.signature(
@@ -178,6 +214,9 @@ class Gradient(Specialisation):
         leaves = self.leaf_values(values)
         wrt = set(self.wanted.wrt)
         self.check_captures(leaves, lambda k, c: self._may_matter(k, c, wrt))
+        if not self.aliased and self.wrapped:
+            value, *found = self.kernel(*values) if self.with_value else (None, *self.kernel(*values))
+            return self._arranged(value, dict(zip(self.wanted.wrt, found, strict=True)))
         if not self.aliased:
             return binding.name_gradients(self.kernel(*values), self.wanted, with_value=self.with_value)
         names = {k: self.leaf_name(k) for k in range(len(leaves))}
@@ -203,22 +242,29 @@ class Gradient(Specialisation):
             if isinstance(abstract, Scalar):
                 scalars[k] = binding.as_scalar(next(rest), abstract.type, strong=not abstract.weak)
 
+        t = self.value_type
+        value = binding.as_scalar(results[0], t, strong=binding.is_strong(self.result)) if self.with_value else None
+        return self._arranged(value, {**scalars, **shadows})
+
+    def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> Any:
+        return self.run(values)
+
+    def _arranged(self, value: Any, by_position: Mapping[int, Any]) -> Any:
+        """What the call returns, given the gradient by each argument of the IR."""
+
         def build(tree: GradTree) -> Any:
             if tree is None:
                 return None
             if isinstance(tree, GradLeaf):
-                return shadows[tree.position] if tree.position in shadows else scalars[tree.position]
-            return tuple(build(item) for item in tree.items)
+                return by_position[tree.position]
+            return tree.build(map(build, tree.items))
 
         positional = tuple(build(tree) for tree in self.wanted.positional)
         gradients: Any = positional[0] if self.wanted.single else positional
         if self.wanted.named:
             by_name = {name: build(tree) for name, tree in self.wanted.named}
             gradients = (gradients, by_name) if positional else by_name
-        if not self.with_value:
-            return gradients
-        t = self.value_type
-        return binding.as_scalar(results[0], t, strong=binding.is_strong(self.result)), gradients
+        return (value, gradients) if self.with_value else gradients
 
 
 @dataclass

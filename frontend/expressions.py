@@ -22,6 +22,7 @@ from adc.frontend.values import (
     AbstractValue,
     Array,
     Bound,
+    Choice,
     Compound,
     Lazy,
     Ref,
@@ -380,14 +381,36 @@ def _conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue:
-    return attribute(frame, evaluate(frame, node.value), node.attr)
+    owner = evaluate_owner(frame, node.value)
+    return sequences.split(frame, owner, lambda one: arrays.settled(frame, attribute(frame, one, node.attr)))
+
+
+def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
+    """What stands before a dot or bracket: a ``Choice``, where it is one of the objects in a list."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice | ast.Tuple):
+        owner = evaluate_owner(frame, node.value)
+        if isinstance(owner, Ref | Tuple) and records.method(frame, owner, "__getitem__") is None:
+            index = evaluate(frame, node.slice)
+            with frame.at(node.slice):
+                found = sequences.choice(frame, owner, index)
+            if found is not None:
+                return found
+            with frame.at(node):
+                return subscripts.read(frame, owner, [subscripts.Item(frame.loc(node.slice), index)])
+        with frame.at(node):
+            return _subscript_of(frame, owner, node)
+    return evaluate(frame, node)
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> AbstractValue:
-    owner = evaluate(frame, node.value)
+    return _subscript_of(frame, evaluate_owner(frame, node.value), node)
+
+
+def _subscript_of(frame: Frame, owner: AbstractValue, node: ast.Subscript) -> AbstractValue:
     if isinstance(owner, Lazy):
         owner = before_calls(frame, owner, node.slice)
-    return subscripts.read(frame, owner, items_of(frame, owner, node.slice))
+    items = items_of(frame, owner, node.slice)
+    return sequences.split(frame, owner, lambda one: subscripts.read(frame, one, items))
 
 
 def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[subscripts.Item]:
@@ -409,7 +432,14 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[subscri
 
 
 def _call(frame: Frame, node: ast.Call) -> AbstractValue:
-    callee = evaluate(frame, node.func)
+    owner = evaluate_owner(frame, node.func.value) if isinstance(node.func, ast.Attribute) else None
+    several = isinstance(owner, Choice)
+    if owner is None:
+        callee = evaluate(frame, node.func)
+    elif not several:
+        assert isinstance(node.func, ast.Attribute)
+        with frame.at(node.func):
+            callee = attribute(frame, owner, node.func.attr)
     args: list[AbstractValue] = []
     inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
     values: list[AbstractValue] = []
@@ -428,7 +458,15 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
                 kind=kinds.UNSUPPORTED_CALL,
             )
         kwargs[keyword.arg] = value
-    return frame.tracer.call(frame, callee, args, kwargs)
+    if not several:
+        return frame.tracer.call(frame, callee, args, kwargs)
+    assert owner is not None and isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+
+    def call(one: AbstractValue) -> AbstractValue:
+        return arrays.settled(frame, frame.tracer.call(frame, attribute(frame, one, name), args, kwargs))
+
+    return sequences.split(frame, owner, call)
 
 
 def _joined(frame: Frame, node: ast.JoinedStr) -> AbstractValue:

@@ -15,6 +15,8 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
+
 Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict"]
 MUTABLE = frozenset({"object", "list", "dict"})
 
@@ -57,6 +59,7 @@ class Form:
         return self.cls.__name__
 
 
+_VALUES = (np.ndarray, np.generic, enum.Enum, type, BaseException, int, float, str, bytes, complex)  # as they are
 TUPLE = Form("tuple", tuple)
 LIST = Form("list", list)
 BOUND = Form("record", types.MethodType, ("__self__", "__func__"))
@@ -85,7 +88,7 @@ def _kind_of_class(cls: Any) -> Sort | None:
         if cls is frozenset:
             return None
         raise Unsuitable(f"a {cls.__name__} is not supported")
-    if _builtin(cls) or issubclass(cls, enum.Enum | type | BaseException | int | float | str | bytes | complex):
+    if _builtin(cls) or issubclass(cls, _VALUES):
         return None
     if not (dataclasses.is_dataclass(cls) or "__dict__" in _members(cls) or _slots(cls)):
         return None

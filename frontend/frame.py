@@ -88,6 +88,9 @@ class Tracer(Protocol):
     def guard(self, guard: Guard) -> None:
         """Have the compiled code depend on ``guard``."""
 
+    def read_outer(self, name: str, fetch: Callable[[], Any]) -> None:
+        """Note that a mutable object from outside is read."""
+
     def capture_alias(self, name: str) -> int | None:
         """The alias group of a captured array."""
 

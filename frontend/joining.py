@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from adc.frontend import abstract, heap
 from adc.frontend.frame import Frame
-from adc.frontend.merge import Same, describe, join
+from adc.frontend.merge import Clash, Same, describe, join
 from adc.frontend.values import (
     GONE,
     AbstractValue,
@@ -17,6 +17,7 @@ from adc.frontend.values import (
     Scalar,
     Static,
     Unbound,
+    describe_type,
 )
 
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
@@ -41,10 +42,13 @@ def identical(a: AbstractValue, b: AbstractValue) -> bool:
 def join_values(a: AbstractValue, b: AbstractValue) -> abstract.Abstract:
     """As ``join`` of their types; items of objects that are one value on both paths stay what they are."""
     if isinstance(a, Contents) and isinstance(b, Contents) and a.form == b.form and len(a.items) == len(b.items):
-        items = (
-            Same(x) if identical(x, y) and not isinstance(x, Static) else join_values(x, y)
-            for x, y in zip(a.items, b.items, strict=True)
-        )
+        items: list[abstract.Abstract] = []
+        for k, (x, y) in enumerate(zip(a.items, b.items, strict=True)):
+            try:
+                items.append(Same(x) if identical(x, y) and not isinstance(x, Static) else join_values(x, y))
+            except Clash as clash:
+                shown = f"its {a.form.label(k)} is {describe_type(x)} and {describe_type(y)}"
+                raise Clash(f"{shown}: {clash}") from None
         return abstract.Tuple(tuple(items), a.form)
     return join(describe(a), describe(b))
 

@@ -140,6 +140,7 @@ def _external_container(
     if form.mutable and ref is None:
         ref = heap.reference(frame, form, f"'{name}' comes from outside the function")
         frame.heap.outer[id(value)] = ref
+        frame.tracer.read_outer(name, fetch)
     items = []
     for k, item in enumerate(forms.items_of(value, form)):
         label = form.label(k)

@@ -162,7 +162,7 @@ def method(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue | Non
     return bound(owner, _function(frame, where, name, found, found))
 
 
-def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: AbstractValue) -> None:
+def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: AbstractValue) -> AbstractValue:
     """``owner.name = value``."""
     if not is_instance(owner):
         raise refuse(
@@ -179,7 +179,7 @@ def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstract
                 current_loc(), f"the property '{name}' of {cls.__name__} has no setter", kind=kinds.UNKNOWN_ATTRIBUTE
             )
         frame.tracer.call(frame, _function(frame, where, name, found, found.fset), [owner, value], {})
-        return
+        return NONE
     if not isinstance(owner, Ref) or forms.is_frozen(cls):
         what = "a frozen dataclass" if forms.is_frozen(cls) else "a namedtuple"
         help = "make a new one with dataclasses.replace()" if forms.is_frozen(cls) else "make a new one with _replace()"
@@ -190,6 +190,7 @@ def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstract
             kind=kinds.UNSUPPORTED_TARGET,
         )
     store_field(frame, owner, name, value)
+    return NONE
 
 
 def store_field(frame: Frame, owner: Ref, name: str, value: AbstractValue) -> None:

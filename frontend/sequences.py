@@ -16,6 +16,7 @@ from adc.frontend.names import known_int, needed_int
 from adc.frontend.values import (
     AbstractValue,
     Array,
+    Choice,
     Compound,
     Range,
     Ref,
@@ -189,6 +190,38 @@ def _chosen(frame: Frame, items: Sequence[AbstractValue], at: Value, low: int, h
     )
     assert result is not None
     return result
+
+
+def choice(frame: Frame, owner: AbstractValue, index: AbstractValue) -> Choice | None:
+    """``owner[index]`` where that is one of several objects, depending on a run-time index."""
+    if not isinstance(owner, Tuple) and not is_list(owner):
+        return None
+    items = known_items(frame, owner) or []
+    if len(items) < 2 or known_int(index) is not None or not isinstance(index, Scalar) or not _alike(items):
+        return None
+    refs = [item for item in items if isinstance(item, Ref)]
+    if len(refs) != len(items):
+        return None
+    position = _position(Tuple(tuple(items)), index)
+    return None if isinstance(position, int) else Choice(tuple(refs), position)
+
+
+def split(frame: Frame, owner: AbstractValue, use: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
+    """What is done with an object, done with each that it may be, under the condition that it is that one."""
+    if not isinstance(owner, Choice):
+        return use(owner)
+    refs, at = owner.refs, owner.position
+
+    def between(low: int, high: int) -> AbstractValue:
+        if high - low == 1:
+            return use(refs[low])
+        middle = (low + high) // 2
+        first = ops.cmpi(at, const_index(middle), predicate="slt")
+        result = branch(frame, first, lambda: between(low, middle), lambda: between(middle, high))
+        assert result is not None
+        return result
+
+    return between(0, len(refs))
 
 
 def slice_of(frame: Frame, owner: AbstractValue, part: slice) -> AbstractValue:

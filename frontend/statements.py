@@ -11,7 +11,7 @@ from adc.frontend import arrays, records, sequences, subscripts
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
 from adc.frontend.exceptions import assert_, raise_
-from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, items_of
+from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, evaluate_owner, items_of
 from adc.frontend.flow import after_loop, for_items, function_body, loop_body
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import sequence
@@ -22,8 +22,10 @@ from adc.frontend.names import lookup
 from adc.frontend.parallel_loops import for_prange
 from adc.frontend.unsupported import refuse_expression, refuse_statement
 from adc.frontend.values import (
+    NONE,
     AbstractValue,
     Array,
+    Choice,
     Lazy,
     Range,
     Ref,
@@ -77,9 +79,9 @@ def _bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     elif isinstance(target, ast.Subscript):
         _store(frame, target, value)
     elif isinstance(target, ast.Attribute):
-        owner = evaluate(frame, target.value)
+        owner = evaluate_owner(frame, target.value)
         with frame.at(target):
-            records.set_attribute(frame, owner, target.attr, value)
+            sequences.split(frame, owner, lambda one: records.set_attribute(frame, one, target.attr, value))
     elif isinstance(target, ast.Starred):
         _bind(frame, target.value, value)
     else:
@@ -118,11 +120,12 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
 
 
 def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
-    owner = evaluate(frame, target.value)
+    owner = evaluate_owner(frame, target.value)
     items = items_of(frame, owner, target.slice)
     with frame.at(target):
-        if isinstance(owner, Ref):
-            _store_item(frame, owner, items, arrays.settled(frame, value))
+        if isinstance(owner, Ref | Choice):
+            settled = arrays.settled(frame, value)
+            sequences.split(frame, owner, lambda one: _store_item(frame, one, items, settled))
             return
         place = _place(frame, owner, items)
         if isinstance(place, Array):
@@ -132,8 +135,11 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
             place.store(value)
 
 
-def _store_item(frame: Frame, owner: Ref, items: list[subscripts.Item], value: AbstractValue) -> None:
+def _store_item(
+    frame: Frame, owner: AbstractValue, items: list[subscripts.Item], value: AbstractValue
+) -> AbstractValue:
     """``owner[items] = value`` of a list, a dict or an object with ``__setitem__``."""
+    assert isinstance(owner, Ref)
     setter = records.method(frame, owner, "__setitem__")
     if setter is not None:
         frame.tracer.call(frame, setter, [subscripts.key_of(items), value], {})
@@ -143,6 +149,7 @@ def _store_item(frame: Frame, owner: Ref, items: list[subscripts.Item], value: A
         sequences.store_slice(frame, owner, part, value)
     else:
         sequences.store(frame, owner, subscripts.key_of(items), value)
+    return NONE
 
 
 def _place(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> subscripts.Element | Array:
@@ -165,25 +172,34 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
             if new is not old:
                 _bind_name(frame, target, new)
         return
-    owner = evaluate(frame, target.value)
+    owner = evaluate_owner(frame, target.value)
     if isinstance(target, ast.Attribute):
+        name = target.attr
         with frame.at(target):
-            old = attribute(frame, owner, target.attr)
-        value = evaluate(frame, statement.value)
-        with frame.at(statement):
+            before = None if isinstance(owner, Choice) else attribute(frame, owner, name)
+        value = arrays.settled(frame, evaluate(frame, statement.value))
+
+        def update_attribute(one: AbstractValue) -> AbstractValue:
+            old = attribute(frame, one, name) if before is None else before
             new = updated(frame, old, symbol, value)
-            if new is not old:
-                records.set_attribute(frame, owner, target.attr, new)
+            return NONE if new is old else records.set_attribute(frame, one, name, new)
+
+        with frame.at(statement):
+            sequences.split(frame, owner, update_attribute)
         return
     items = items_of(frame, owner, target.slice)
-    if isinstance(owner, Ref):
+    if isinstance(owner, Ref | Choice):
         with frame.at(target):
-            old = subscripts.read(frame, owner, items)
-        value = evaluate(frame, statement.value)
-        with frame.at(statement):
+            held = None if isinstance(owner, Choice) else subscripts.read(frame, owner, items)
+        value = arrays.settled(frame, evaluate(frame, statement.value))
+
+        def update_item(one: AbstractValue) -> AbstractValue:
+            old = subscripts.read(frame, one, items) if held is None else held
             new = updated(frame, old, symbol, value)
-            if new is not old:
-                _store_item(frame, owner, items, new)
+            return NONE if new is old else _store_item(frame, one, items, new)
+
+        with frame.at(statement):
+            sequences.split(frame, owner, update_item)
         return
     with frame.at(target):
         place = _place(frame, owner, items)

@@ -89,6 +89,7 @@ class Traced:
     ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
     arrays are stored to. ``guards`` must hold before each call, or the code no longer is what Python would run.
     ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
+    ``outer`` are those that are read from outside the function: their names, and how to get at them.
     """
 
     module: Module
@@ -99,6 +100,7 @@ class Traced:
     guards: tuple[Guard, ...]
     parameters: inspect.Signature
     changed: Mapping[int, ResultTuple] = field(default_factory=dict)
+    outer: tuple[tuple[str, Callable[[], Any]], ...] = ()
 
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
@@ -125,6 +127,7 @@ class Tracer:
     aliases: Mapping[str, int]
     module: Module = field(default_factory=Module)
     guards: dict[tuple[str, int], Guard] = field(default_factory=dict)
+    outer: dict[str, tuple[str, Callable[[], Any]]] = field(default_factory=dict)
     entry: object = None  # identity of the callee that is the entrance
     known: dict[Key, Specialisation] = field(default_factory=dict)
     constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
@@ -134,6 +137,9 @@ class Tracer:
 
     def __post_init__(self) -> None:
         self._solve = Builder(lambda key: Assumption(), self._specialise, self._forget)
+
+    def read_outer(self, name: str, fetch: Callable[[], Any]) -> None:
+        self.outer[name] = name, fetch
 
     def guard(self, guard: Guard) -> None:
         self.guards.setdefault((guard.name, id(guard.expected)), guard)
@@ -429,6 +435,7 @@ def _traced(
         tuple(tracer.guards.values()),
         parameters,
         {n: t for n, t in enumerate(tree.items[1:]) if isinstance(t, ResultTuple)},
+        tuple(tracer.outer.values()),
     )
 
 

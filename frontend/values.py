@@ -172,6 +172,15 @@ def bound(owner: AbstractValue, function: AbstractValue) -> Bound:
     return Bound((owner, function), BOUND)
 
 
+@dataclass(frozen=True, eq=False)
+class Choice(AbstractValue):
+    """The object at a run-time ``position`` among several. What is done with it is done with each, under a condition;
+    it stands before a dot or bracket only, and is no value of a variable."""
+
+    refs: tuple[Ref, ...]
+    position: Value
+
+
 def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
     """The value of a form with these items."""
     if form.kind in ("tuple", "namedtuple"):

@@ -119,9 +119,9 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "complex array": (lambda: total(np.zeros(2, complex)), ArgumentError, "argument v: an array of dtype complex128"),
     "byte-swapped array": (lambda: total(np.zeros(2, ">f8")), ArgumentError, "argument v: an array of dtype >f8"),
     "object array": (lambda: total(np.zeros(2, object)), ArgumentError, "argument v: an array of dtype object"),
-    "list": (lambda: total([1.0, 2.0]), ArgumentError, "argument v: a list is not supported"),
-    "list in a tuple": (lambda: pair((1.0, [2.0])), ArgumentError, r"argument p\[1\]: a list is not supported"),
-    "dict": (lambda: total({}), ArgumentError, "argument v: a dict is not supported"),
+    "set": (lambda: total({1.0, 2.0}), ArgumentError, "argument v: a set is not supported"),
+    "set in a list": (lambda: pair([1.0, {2.0}]), ArgumentError, r"argument p\[1\]: a set is not supported"),
+    "set in a dict": (lambda: total({"a": {1.0}}), ArgumentError, r"argument v\['a'\]: a set is not supported"),
     "matrix": (lambda: total(np.matrix([[1.0]])), ArgumentError, "argument v: a matrix"),
     "masked array": (lambda: total(np.ma.zeros(2)), ArgumentError, "argument v: a MaskedArray"),
     "misaligned arrays that are one": (

@@ -1,0 +1,199 @@
+"""Containers at the border: arguments taken apart into nested tuples, results and gradients put together again.
+
+Compiled code takes and gives numbers and arrays in nested tuples. What the tuples stand for is known from the argument
+types (``Tuple.form``) and from the traced result; a call without lists, dicts and objects needs none of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.abstract import Abstract, Tuple
+from adc.frontend.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
+from adc.frontend.heap import UNCHANGED
+from adc.frontend.tracer import Result, ResultStatic, ResultTuple
+from adc.ir import kinds
+
+Path = tuple[int, ...]
+Shape = tuple[Form, tuple["Shape | None", ...]] | None  # None: a leaf, or a tuple of leaves
+
+_LEAVES: frozenset[type] = frozenset(
+    {float, int, bool, str, type(None), np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_}
+)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """Arguments as nested tuples; what these stand for, if any is no plain tuple; the mutable objects, by number."""
+
+    values: tuple[Any, ...]
+    shapes: tuple[Shape, ...] | None = None
+    objects: tuple[Any, ...] = ()
+
+
+def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
+    """Take containers apart. Raises ``ArgumentError`` for those that cannot be."""
+    for value in values:
+        if type(value) not in _LEAVES:
+            break
+    else:
+        return Lowered(values)
+    seen: dict[int, int] = {}
+    objects: list[Any] = []
+
+    def visit(value: Any, where: Callable[[], str]) -> tuple[Any, Shape]:
+        if type(value) in _LEAVES:
+            return value, None
+        try:
+            form = form_of(value)
+        except Unsuitable as reason:
+            raise kinds.UNSUPPORTED_ARGUMENT(
+                f"argument {where()}: {reason}", help="pass arrays and numbers in tuples, lists, dicts or dataclasses"
+            ) from None
+        if form is None:
+            return value, None
+        if form.mutable:
+            number = seen.get(id(value))
+            if number is not None:
+                return (), (Form(form.kind, form.cls, (), number, again=True), ())
+            seen[id(value)] = len(objects)
+            form = form.numbered(len(objects))
+            objects.append(value)
+        label = form.label
+        parts = [visit(item, lambda k=k: where() + label(k)) for k, item in enumerate(items_of(value, form))]  # type: ignore[misc]
+        shapes = tuple(shape for _, shape in parts)
+        plain = tuple(part for part, _ in parts)
+        return plain, None if form is TUPLE and not any(shapes) else (form, shapes)
+
+    found = [visit(value, lambda name=name: name) for name, value in zip(names, values, strict=True)]  # type: ignore[misc]
+    shapes = tuple(shape for _, shape in found)
+    if not any(shapes):
+        return Lowered(values)
+    return Lowered(tuple(value for value, _ in found), shapes, tuple(objects))
+
+
+def shaped(abstract: Abstract, shape: Shape) -> Abstract:
+    """The abstract type of nested tuples, as that of what they stand for."""
+    if shape is None:
+        return abstract
+    assert isinstance(abstract, Tuple)
+    form, inner = shape
+    return Tuple(tuple(shaped(a, s) for a, s in zip(abstract.items, inner, strict=True)), form)
+
+
+def is_special(abstract: Abstract) -> bool:
+    """Whether a value of this type is, or holds, another container than a tuple."""
+    return isinstance(abstract, Tuple) and (abstract.form != TUPLE or any(map(is_special, abstract.items)))
+
+
+def label(abstracts: Sequence[Abstract], names: Sequence[str], path: Path) -> str:
+    """How a user would write the leaf at ``path`` of all arguments."""
+    shown, abstract = names[path[0]], abstracts[path[0]]
+    for position in path[1:]:
+        if not isinstance(abstract, Tuple):
+            break
+        shown += abstract.form.label(position)
+        abstract = abstract.items[position]
+    return shown
+
+
+def first_places(abstracts: Sequence[Abstract]) -> dict[int, tuple[Path, Tuple]]:
+    """Where each object is taken apart, by its number, and its type."""
+    found: dict[int, tuple[Path, Tuple]] = {}
+
+    def visit(abstract: Abstract, path: Path) -> None:
+        if isinstance(abstract, Tuple):
+            if abstract.form.number >= 0 and not abstract.form.again:
+                found[abstract.form.number] = path, abstract
+            for k, item in enumerate(abstract.items):
+                visit(item, (*path, k))
+
+    for k, abstract in enumerate(abstracts):
+        visit(abstract, (k,))
+    return found
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+
+def needs_assembly(tree: Result) -> bool:
+    return isinstance(tree, ResultTuple) and (tree.form != TUPLE or any(map(needs_assembly, tree.items)))
+
+
+def assemble(tree: Result, raw: Any, objects: dict[int, Any]) -> Any:
+    """The Python result of nested tuples. ``objects`` are those known by number: the arguments, and what is made."""
+    if not isinstance(tree, ResultTuple):
+        return raw
+    form = tree.form
+    if form.again:
+        return objects[form.number]
+    if form.number < 0:
+        return build(form, [assemble(t, r, objects) for t, r in zip(tree.items, raw, strict=True)])
+    made = objects[form.number] = _empty(form)
+    fill(made, form, [assemble(t, r, objects) for t, r in zip(tree.items, raw, strict=True)])
+    return made
+
+
+def _empty(form: Form) -> Any:
+    return [] if form.kind == "list" else {} if form.kind == "dict" else object.__new__(form.cls)
+
+
+def apply_changes(changed: Mapping[int, ResultTuple], raws: Sequence[Any], objects: dict[int, Any]) -> None:
+    """Let the caller's objects hold what the function left in them."""
+    for (number, tree), raw in zip(changed.items(), raws, strict=True):
+        owner = objects[number]
+        items = [
+            _current(owner, tree.form, k) if is_unchanged(item) else assemble(item, part, objects)
+            for k, (item, part) in enumerate(zip(tree.items, raw, strict=True))
+        ]
+        fill(owner, tree.form, items)
+
+
+def is_unchanged(tree: Result) -> bool:
+    return isinstance(tree, ResultStatic) and tree.value is UNCHANGED.value
+
+
+def _current(owner: Any, form: Form, position: int) -> Any:
+    if form.kind == "list":
+        return owner[position]
+    name: Any = form.names[position]
+    return owner[name] if form.kind == "dict" else getattr(owner, name)
+
+
+# Cotangents -----------------------------------------------------------------------------------------------------------
+
+
+def cotangent_parts(value: Any, form: Form, count: int, where: str) -> list[Any]:
+    """The cotangents of a container's items. Raises ``ArgumentError`` where ``value`` is made otherwise.
+
+    For an object or dict it may be a dict of fields; fields that it leaves out have the cotangent zero.
+    """
+    if form.kind in ("tuple", "list"):
+        if not isinstance(value, tuple | list) or len(value) != count:
+            raise kinds.WRONG_COTANGENT(f"{where} must be a {form} of {count}, as the result is, not {value!r}")
+        return list(value)
+    if isinstance(value, form.cls):
+        own = form_of(value)
+        assert own is not None
+        given = dict(zip(own.names, items_of(value, own), strict=True))
+    elif isinstance(value, dict):
+        given = dict(value)
+    elif isinstance(value, tuple) and form.kind == "namedtuple" and len(value) == count:
+        return list(value)
+    else:
+        raise kinds.WRONG_COTANGENT(f"{where} must be a {form} or a dict of its fields, not {value!r}")
+    for name in given:
+        if name not in form.names:
+            what = "key" if form.kind == "dict" else "field"
+            known = ", ".join(map(str, form.names))
+            raise kinds.WRONG_COTANGENT(f"{where} has the {what} {name!r}, which {form} has not; it has {known}")
+    return [given.get(name) for name in form.names]
+
+
+def plain_form(form: Form) -> Form:
+    """The form of a gradient of a container."""
+    return replace(form.plain(), again=False)
