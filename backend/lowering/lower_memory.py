@@ -26,6 +26,7 @@ from adc.ir.core import Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, Type, i1, index, scalar_bytes
 
+_MOST_BYTES = (1 << 63) - 1
 _MEMORY = "cannot allocate an array of {} bytes"
 
 
@@ -161,7 +162,10 @@ def _allocate(e: FunctionEmitter, op: Op, extents: Sequence[str], size: int) -> 
         wrapped = e.let(f"extractvalue {{ i64, i1 }} {pair}, 1")
         overflow = wrapped if overflow == "false" else e.let(f"or i1 {overflow}, {wrapped}")
     if overflow != "false":
-        total = e.let(f"select i1 {overflow}, i64 -1, i64 {total}")
+        # Sizes beyond 63 bits are all one: no such memory can be had.
+        e.module.declare("llvm.umin.i64", "declare i64 @llvm.umin.i64(i64, i64)")
+        total = e.let(f"select i1 {overflow}, i64 {_MOST_BYTES}, i64 {total}")
+        total = e.let(f"call i64 @llvm.umin.i64(i64 {total}, i64 {_MOST_BYTES})")
     return allocate_bytes(e, op, total)
 
 
