@@ -67,20 +67,20 @@ def _deviation(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
 
 
 def _root(v: AbstractValue) -> AbstractValue:
+    """The root of a sum of squares: with derivative zero where they all are zero."""
     s = as_scalar(v)
-    return Scalar(ops.sqrt(s.value), s.dtype, weak=False)
+    zero = const(0.0, s.value.type)
+    root = ops.select(ops.cmpf(s.value, zero, predicate="oeq"), zero, ops.sqrt(s.value))
+    return Scalar(root, s.dtype, weak=False)
 
 
 def _norm(frame: Frame, x: AbstractValue) -> AbstractValue:
-    """The Euclidean norm of all elements. Its gradient at the origin is zero, as that of ``hypot``."""
+    """The Euclidean norm of all elements."""
     value = need_array("np.linalg.norm", x)
     value = value if kind(value.dtype) == 2 else astype(value, f64)
     square = arrays.operate(frame, "*", value, value)
     assert isinstance(square, Lazy)
-    total = as_scalar(reductions.reduce(frame, reductions.SUM, square))
-    zero = const(0.0, total.value.type)
-    root = ops.select(ops.cmpf(total.value, zero, predicate="oeq"), zero, ops.sqrt(total.value))
-    return Scalar(root, total.dtype, weak=False)
+    return _root(reductions.reduce(frame, reductions.SUM, square))
 
 
 def _test(name: str, r: reductions.Reduction, finish: Callable[[Scalar], Scalar]) -> Rule:

@@ -167,6 +167,7 @@ def test_norm_at_the_origin():
     np.testing.assert_allclose(f.grad(np.array([3.0, 0.0, 4.0])), [0.6, 0.0, 0.8])
     assert f.grad(np.zeros(0)).shape == (0,)
     assert math.isnan(f(np.array([NAN, 0.0])))
+    np.testing.assert_array_equal(adc.grad(lambda x: np.std(x))(np.ones(3)), np.zeros(3))
     assert adc.grad(lambda x, y: np.hypot(x, y), argnums=(0, 1))(0.0, 0.0) == (0.0, 0.0)
 
 
