@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from adc.frontend import arrays, heap, records, scalars, sequences, subscripts
+from adc.frontend import arrays, comprehensions, heap, records, scalars, sequences, subscripts
 from adc.frontend.branches import Traced, branch, merge, trace
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
@@ -431,6 +431,35 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[subscri
     return items
 
 
+def _of_comprehension(
+    frame: Frame, callee: Static, node: ast.Call, first: ast.ListComp | ast.GeneratorExp
+) -> AbstractValue | None:
+    """The call of a function that takes a comprehension over a run-time number of items; None if it does not."""
+    if not is_library(callee.value):
+        return None
+    if comprehensions.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
+        start = evaluate_kept(frame, node.args[1]) if len(node.args) > 1 else None
+        return comprehensions.reduced(frame, callee.value, first, start, _TOOLS)
+    array = comprehensions.array_of(frame, callee.value, first, _TOOLS) if isinstance(first, ast.ListComp) else None
+    if array is None:
+        return None
+    rest = [evaluate_kept(frame, a) for a in node.args[1:]]
+    kwargs = {str(k.arg): evaluate_kept(frame, k.value) for k in node.keywords}
+    return frame.tracer.call(frame, callee, [array, *rest], kwargs)
+
+
+def _comprehension(frame: Frame, node: ast.ListComp) -> AbstractValue:
+    return sequences.new_list(frame, comprehensions.list_of(frame, node, _TOOLS))
+
+
+def _generator(frame: Frame, node: ast.GeneratorExp) -> AbstractValue:
+    return Tuple(tuple(comprehensions.list_of(frame, node, _TOOLS)))
+
+
+def _dict_comprehension(frame: Frame, node: ast.DictComp) -> AbstractValue:
+    return comprehensions.dict_of(frame, node, _TOOLS)
+
+
 def _call(frame: Frame, node: ast.Call) -> AbstractValue:
     owner = evaluate_owner(frame, node.func.value) if isinstance(node.func, ast.Attribute) else None
     several = isinstance(owner, Choice)
@@ -440,6 +469,10 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
         assert isinstance(node.func, ast.Attribute)
         with frame.at(node.func):
             callee = attribute(frame, owner, node.func.attr)
+    if not several and isinstance(callee, Static) and node.args and isinstance(node.args[0], comprehensions.Nodes):
+        found = _of_comprehension(frame, callee, node, node.args[0])
+        if found is not None:
+            return found
     args: list[AbstractValue] = []
     inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
     values: list[AbstractValue] = []
@@ -477,12 +510,16 @@ def _lambda(frame: Frame, node: ast.Lambda) -> AbstractValue:
     return make_closure(frame, node, evaluate_kept)
 
 
+_TOOLS = comprehensions.Tools(evaluate_kept, evaluate, condition, as_condition)
 _RULES: dict[type[ast.expr], Callable[[Frame, Any], AbstractValue]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Tuple: _tuple,
     ast.List: _list,
     ast.Dict: _dict,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _generator,
+    ast.DictComp: _dict_comprehension,
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,

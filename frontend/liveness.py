@@ -70,6 +70,7 @@ class Liveness:
     reads: dict[ast.stmt, Names] = field(default_factory=dict)
     body_assigns: dict[ast.stmt, Names] = field(default_factory=dict)
     settles: dict[ast.stmt, Names] = field(default_factory=dict)
+    generators: dict[ast.comprehension, ast.For] = field(default_factory=dict)  # the loops that comprehensions become
 
 
 def analyse(function: Function) -> Liveness:
@@ -116,8 +117,23 @@ def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
             stack += [*node.args.defaults, *filter(None, node.args.kw_defaults), *node.decorator_list]
         elif isinstance(node, ast.Lambda):
             stack += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+        elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
+            yield from _of_comprehension(node)
         else:
             stack += reversed(list(ast.iter_child_nodes(node)))
+
+
+def _of_comprehension(node: ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp) -> Iterator[ast.AST]:
+    """The nodes inside a comprehension, without the names of its own variables."""
+    targets = [g.target for g in node.generators]
+    own = {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+    first = node.generators[0].iter
+    inner: list[ast.AST] = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
+    inner += [part for g in node.generators for part in (g.iter, *g.ifs) if part is not first]
+    yield from _own_nodes([first])
+    for n in _own_nodes(inner):
+        if not (isinstance(n, ast.Name) and n.id in own):
+            yield n
 
 
 def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:

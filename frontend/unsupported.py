@@ -9,12 +9,7 @@ from adc.ir import kinds
 from adc.ir.core import Loc
 
 _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.List: ("lists are not supported", "use a tuple, or an array made with np.zeros"),
-    ast.ListComp: ("list comprehensions are not supported", "fill an array in a loop"),
     ast.SetComp: ("set comprehensions are not supported", "fill an array in a loop"),
-    ast.DictComp: ("dict comprehensions are not supported", "use a tuple"),
-    ast.GeneratorExp: ("generator expressions are not supported", "write a loop that accumulates"),
-    ast.Dict: ("dicts are not supported", "pass the values as separate arguments"),
     ast.Set: ("sets are not supported", "use a tuple"),
     ast.Starred: ("* unpacking is not supported", "write the items out"),
     ast.NamedExpr: (":= is not supported", "assign in a statement of its own"),

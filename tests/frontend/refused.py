@@ -17,7 +17,8 @@ G = np.ones(3)
 
 
 def comprehension(n):
-    return sum(i for i in range(n))  # error: generator expressions are not supported | (i for i in range(n))
+    y = [i for i in range(n)]  # error: the number of items must be known | [i for i in range(n)]
+    return y
 
 
 def run_time_key(x, n):

@@ -1,0 +1,113 @@
+"""Comprehensions and generator expressions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import adc
+from adc.errors import CompileError
+from tests.programs.harness import check
+
+V = np.array([0.3, -0.7, 1.1, 0.4])
+S = 0.7
+
+
+def known_items(x):
+    xs = [x * k for k in range(4) if k != 2]
+    ys = [a * b for a in xs for b in (1.0, x) if b is not None]
+    pairs = {k: v * v for k, v in zip("abc", xs)}
+    nested = [[i * j * x for j in range(3)] for i in range(3)]
+    k = 10.0
+    return sum(xs) + ys[1] * pairs["b"] + nested[2][2] + max(y * y for y in ys) + k + len([a for a in ys])
+
+
+def of_arrays(v, w):
+    return sum(a * b for a, b in zip(v, w)) + max([a * a for a in v]) - min(math.sin(a) for a in v)
+
+
+def of_ranges(x, n):
+    total = sum(x**k / (k + 1) for k in range(n))
+    total += sum(x * i * j for i in range(n) for j in range(i) if (i + j) % 2 == 0)
+    return total + sum([math.sin(x * k) for k in range(n)], 0.5)
+
+
+def conditions(v, n):
+    positive = sum(a * a for a in v if a > 0.0)
+    some = any(a > 1.0 for a in v)
+    every = all(a < 2.0 and a * n < 5.0 for a in v)
+    return positive * (2.0 if some else 3.0) + (1.0 if every else 0.0) * v[0]
+
+
+def arrays(x, n):
+    a = np.array([math.sin(x * k) for k in range(n)])
+    return np.sum([x * k * k for k in range(n)]) + np.dot(a, a)
+
+
+def inside(v, n):
+    total = 0.0
+    for i in range(n):
+        if i != 1:
+            total += sum(v[i] * a for a in v) * callee(v, i)
+        y = [total * k for k in (1.0, 2.0)]
+        total = y[0] * 0.5 + y[1] * 0.1
+    return total
+
+
+def callee(v, i):
+    return max(a * (i + 1) for a in v)
+
+
+def of_objects(x):
+    states = [{"x": x * k} for k in (1.0, 2.0)]
+    for s in states:
+        s["x"] *= x
+    return sum(s["x"] for s in states)
+
+
+def integers(v, n):
+    return v[0] * sum(k for k in range(n)) + v[1] * sum(a > 0 for a in v) + max(k % 3 for k in range(n))
+
+
+@pytest.mark.parametrize(
+    ("fn", "cases"),
+    [
+        (known_items, [(S,)]),
+        (of_arrays, [(V, V[::-1] * 2)]),
+        (of_ranges, [(S, 5), (S, 0), (S, 1)]),
+        (conditions, [(V, 3), (-V, 50)]),
+        (arrays, [(S, 4), (S, 0)]),
+        (inside, [(V, 3), (V, 0)]),
+        (of_objects, [(S,)]),
+        (integers, [(V, 5)]),
+    ],
+    ids=lambda v: v.__name__ if callable(v) else "",
+)
+def test_comprehension(fn, cases):
+    check(fn, *cases)
+
+
+def test_extremum_of_nothing():
+    def f(v):
+        return max(a for a in v)
+
+    assert adc.jit_grad(f)(V) == V.max()
+    with pytest.raises(ValueError, match="iterable argument is empty"):
+        adc.jit_grad(f)(V[:0])
+
+
+def test_run_time_number():
+    def f(x, n):
+        xs = [x * k for k in range(n)]
+        return xs[0]
+
+    def g(v):
+        xs = [a for a in (v[0], v[1]) if a > 0]
+        return len(xs)
+
+    with pytest.raises(CompileError, match="the number of items must be known"):
+        adc.jit_grad(f)(1.0, 3)
+    with pytest.raises(CompileError, match="which items belong to it must be known"):
+        adc.jit_grad(g)(V)
