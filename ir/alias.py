@@ -18,6 +18,7 @@ from adc.ir.types import MemRefType, Type
 
 Roots = frozenset[Value]
 NONE: Roots = frozenset()
+APART = "adc.apart"  # of a call: pairs of results that do not overlap, their roots notwithstanding
 
 
 # Of each result of a function: positions of the arguments whose memory it may be; and, for each other object that it
@@ -232,6 +233,7 @@ class Aliasing:
         memrefs = [r for r in op.results if isinstance(r.type, MemRefType)]
         if not memrefs:
             return
+        self._said_apart.update((op.results[m], op.results[n]) for m, n in op.attrs.get(APART, ()))
         callee = self._module.funcs.get(op.attrs["callee"]) if self._module else None
         if callee is None:
             # Unknown: fresh memory or that of any argument.

@@ -7,11 +7,12 @@ proportion to the function around it).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.alias import Aliasing
+from adc.ir.alias import APART, Aliasing
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
@@ -103,6 +104,7 @@ def _outline(module: Module, func: Func, op: Op, aliasing: Aliasing) -> None:
     made.attrs[COLD] = True
     for k, number in _alias_numbers(captured, aliasing).items():
         made.arg_attrs[k]["adc.alias"] = number
+    apart = _apart(region.terminator.operands, aliasing)
     mapping: Mapping = dict(zip(captured, made.args, strict=True))
     with insert_at(made.body, op.loc):
         for constant in _constants(region):
@@ -111,7 +113,8 @@ def _outline(module: Module, func: Func, op: Op, aliasing: Aliasing) -> None:
     module.add(made)
     replacement = Block([])
     with insert_at(replacement, op.loc):
-        call = build(ops.call, captured, {"callee": name, "types": made.result_types})
+        attrs = {"callee": name, "types": made.result_types, **({APART: apart} if apart else {})}
+        call = build(ops.call, captured, attrs)
         build(ops.yield_, call.results)
     for inner in reversed(region.ops):
         inner.drop()
@@ -119,6 +122,17 @@ def _outline(module: Module, func: Func, op: Op, aliasing: Aliasing) -> None:
     moved = replacement.ops
     replacement.set_ops([])
     region.set_ops(moved)
+
+
+def _apart(values: Sequence[Value], aliasing: Aliasing) -> tuple[tuple[int, int], ...]:
+    """Pairs of memrefs that do not overlap when the region ends, although they may be of the same memory."""
+    memrefs = [(k, v) for k, v in enumerate(values) if isinstance(v.type, MemRefType)]
+    return tuple(
+        (m, n)
+        for at, (n, v) in enumerate(memrefs)
+        for m, u in memrefs[:at]
+        if aliasing.roots(u) & aliasing.roots(v) and not aliasing.may_overlap(u, v)
+    )
 
 
 def _constants(region: Block) -> list[Value]:

@@ -7,6 +7,7 @@ import pytest
 
 from adc import jit_grad
 from adc.ir import interpreter, ops
+from adc.ir.alias import Aliasing
 from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError
 from adc.ir.parser import parse_module
@@ -106,3 +107,24 @@ def test_wrapped_subscripts_have_gradients() -> None:
     step = 1e-6
     numeric = [(circle(x + step * e) - circle(x - step * e)) / (2 * step) for e in np.eye(4)]
     np.testing.assert_allclose(jit_grad(circle).grad(x), numeric, rtol=1e-8)
+
+
+def test_swapped_buffers_stay_apart_after_the_call() -> None:
+    module = parse_module(f"""func.func @f(%a: {V}, %b: {V}, %p: i1, %n: index) -> ({V}, {V}) {{
+{HEAD}
+  %q, %r = scf.if %p -> ({V}, {V}) {{
+    scf.yield %a, %b : {V}, {V}
+  }} else {{
+    %s, %t = scf.for %i = %c0 to %n step %c1 iter_args(%u = %a, %v = %b) -> ({V}, {V}) {{
+      scf.yield %v, %u : {V}, {V}
+    }}
+    scf.yield %s, %t : {V}, {V}
+  }} {{adc.cold = "else"}}
+  func.return %q, %r : {V}, {V}
+}}""")
+    func = outlined(module).funcs["f"]
+    (branch,) = (op for op in func.body.ops if op.opdef is ops.if_)
+    assert branch.regions[1].ops[0].opdef is ops.call
+    q, r = branch.results
+    aliasing = Aliasing(func, module)
+    assert aliasing.roots(q) == aliasing.roots(r) and not aliasing.may_overlap(q, r)
