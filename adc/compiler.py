@@ -106,7 +106,8 @@ class Staged:
 
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""
-        return self._run(traced.module, pipelines.PREPARE, "simplify")
+        checked = self.subject.options.bounds
+        return self._run(traced.module, pipelines.PREPARE if checked else pipelines.UNCHECKED, "simplify")
 
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""

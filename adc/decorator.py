@@ -250,6 +250,7 @@ def jit_grad(
     parallel: bool = True,
     _engine: Engine = "native",
     _level: int = 3,
+    _bounds: bool = True,
 ) -> Any:
     """Compile a Python function and its gradient: as a decorator, with or without arguments.
 
@@ -258,7 +259,7 @@ def jit_grad(
     gradients come in a dict; with both, ``(those of argnums, dict)``. ``threads`` is the number of threads of parallel
     loops (default: ``ADC_NUM_THREADS``, or all cores); without ``parallel`` no loop runs on threads.
     """
-    chosen, options = selection(argnums, argnames), Options(threads, parallel, _engine, _level)
+    chosen, options = selection(argnums, argnames), Options(threads, parallel, _engine, _level, _bounds)
 
     @public
     def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:

@@ -21,13 +21,14 @@ class Options:
     ``threads``: how many threads parallel loops use; None is ``ADC_NUM_THREADS``, or all cores. ``parallel``: whether
     any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs the IR in the reference
     interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is LLVM's optimisation level;
-    less than 3 compiles faster.
+    less than 3 compiles faster. ``bounds``: whether subscripts are checked; benchmarks measure what that costs.
     """
 
     threads: int | None = None
     parallel: bool = True
     engine: Engine = "native"
     level: int = 3
+    bounds: bool = True
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:

@@ -7,6 +7,7 @@ from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.parallelise import Parallelise
 from adc.passes.parallel.races import KeepPromises
+from adc.passes.parallel.unchecked import DropChecks
 from adc.passes.parallel.version_bounds import VersionBounds
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
@@ -36,6 +37,9 @@ TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
 
 PREPARE: Pipeline = (*SIMPLIFY, VersionBounds(), *TIDY, KeepPromises(), Parallelise())
 """From traced code to the primal that is differentiated, or lowered."""
+
+UNCHECKED: Pipeline = (DropChecks(), *PREPARE)
+"""The same without the checks of subscripts: for measurements."""
 
 FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
 """After differentiation: what only makes the code faster."""

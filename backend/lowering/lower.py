@@ -143,6 +143,7 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
             e.stack_limit = "%limit"
             texts.insert(1, "ptr %limit")
         check(e, depth.room(func.name))
+        e.poll()
     terminator = e.lower_ops(func.body)
     rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if circular else ""
     inline = "alwaysinline " if func.name in module.effects.inlined and not rare else ""

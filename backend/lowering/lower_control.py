@@ -155,17 +155,38 @@ def return_status(e: FunctionEmitter, op: Op) -> None:
 
 def bound(e: FunctionEmitter, op: Op) -> None:
     subscript, extent = e.scalars(op.operands)
-    if subscript.lstrip("-").isdigit():
-        result = subscript if not subscript.startswith("-") else e.let(f"add i64 {subscript}, {extent}")
+    if op.attrs["check"]:
+        e.env[op.result] = _checked(e, op, subscript, extent)
+    elif subscript.lstrip("-").isdigit():
+        e.env[op.result] = subscript if not subscript.startswith("-") else e.let(f"add i64 {subscript}, {extent}")
     else:
         negative = e.let(f"icmp slt i64 {subscript}, 0")
         wrapped = e.let(f"add i64 {subscript}, {extent}")
-        result = e.let(f"select i1 {negative}, i64 {wrapped}, i64 {subscript}")
-    if op.attrs["check"]:
-        inside = e.let(f"icmp ult i64 {result}, {extent}")
-        message = "index {} is out of bounds for axis with size {}"
-        e.trap_unless(inside, Site("IndexError", message, op.loc, (index, index)), [subscript, extent])
-    e.env[op.result] = result
+        e.env[op.result] = e.let(f"select i1 {negative}, i64 {wrapped}, i64 {subscript}")
+
+
+def _checked(e: FunctionEmitter, op: Op, subscript: str, extent: str) -> str:
+    """Subscripts that need nothing done to them take one comparison; those that count from the end another one.
+
+    A subscript that is too large stays so when the extent is added: as unsigned numbers they do not wrap around.
+    """
+    site = Site("IndexError", "index {} is out of bounds for axis with size {}", op.loc, (index, index))
+    if subscript.lstrip("-").isdigit():
+        result = subscript if not subscript.startswith("-") else e.let(f"add i64 {subscript}, {extent}")
+        e.trap_unless(e.let(f"icmp ult i64 {result}, {extent}"), site, [subscript, extent])
+        return result
+    here, good, other = e.label, e.new_label(), e.new_label()
+    e.branch_if(e.let(f"icmp ult i64 {subscript}, {extent}"), good, other, e.likely(True))
+    outer, e.lines = e.lines, []
+    e.begin(other)
+    wrapped = e.let(f"add i64 {subscript}, {extent}")
+    e.trap_unless(e.let(f"icmp ult i64 {wrapped}, {extent}"), site, [subscript, extent])
+    from_end = e.label
+    e.branch(good)
+    outer, e.lines = e.lines, outer
+    e.cold += outer
+    e.begin(good)
+    return e.let(f"phi i64 [{subscript}, %{here}], [{wrapped}, %{from_end}]")
 
 
 def assert_(e: FunctionEmitter, op: Op) -> None:

@@ -127,6 +127,17 @@ def power_loop(x, n):
     return y
 
 
+def fibonacci(x, n):
+    if n < 2:
+        return x
+    return fibonacci(x, n - 1) + fibonacci(x, n - 2)
+
+
+@jit_grad
+def recursion(x, n):
+    return fibonacci(x, n)
+
+
 class Alarm(Exception):
     pass
 
@@ -171,6 +182,9 @@ def main() -> None:
         interrupt(lambda f=f, x=x: f.grad(x, LONG), f"{f.__name__}.grad")
         assert np.array_equal(f.grad(x, 70), before), f.__name__
         interrupt(lambda f=f, x=x: f.pullback(x, LONG), f"{f.__name__}.pullback")
+    before = recursion(0.5, 10)
+    interrupt(lambda: recursion(0.5, 100), "recursion")
+    assert recursion(0.5, 10) == before
     # The reverse sweep of a pullback, which may then be called again.
     _, back = last_one_is_long.pullback(u, 70)
     right = back(1.0)[0]

@@ -1,0 +1,41 @@
+"""Removing all checks of subscripts, right or wrong: what the benchmarks measure the cost of the checks against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.builder import insert_at
+from adc.ir.core import Block, Module
+from adc.passes.rewrite import replace_op
+
+
+@dataclass(frozen=True)
+class DropChecks:
+    """Use subscripts as they are. Only constants count from the end; others must be in range."""
+
+    name: ClassVar[str] = "drop-checks"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            _drop(func.body)
+        return module
+
+
+def _drop(block: Block) -> None:
+    kept = Block()
+    for op in block.ops:
+        if op.opdef is ops.bound:
+            subscript, extent = op.operands
+            known = constant_of(subscript)
+            if known is not None and known < 0:
+                with insert_at(kept, op.loc):
+                    subscript = ops.addi(subscript, extent)
+            replace_op(op, [subscript])
+            continue
+        for region in op.regions:
+            _drop(region)
+        kept.append(op)
+    block.set_ops(kept.ops)
