@@ -36,8 +36,8 @@ from adc.ir import kinds
 from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.diagnostics import AdcError, Note
-from adc.ir.types import Type, f32, f64, i32, i64
+from adc.ir.diagnostics import Note
+from adc.ir.types import Type, f32, f64, i32
 
 
 @dataclass(eq=False)
@@ -56,17 +56,16 @@ class Carry:
     guessed: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)  # of those that only some iterations assign: no type yet
     attempts: int = 0
-    guess: abstract.Abstract = field(default_factory=lambda: Maybe(abstract.Scalar(f64)))
     order: int = 0
     head: dict[str, AbstractValue] = field(default_factory=dict)  # the variables at the head of an iteration
     chosen: dict[str, Ref] = field(default_factory=dict)  # what is one object before the loop and others later
     initial: dict[str, Ref] = field(default_factory=dict)  # which they are before the loop
-    outset: tuple[dict[ast.stmt, Any], list[ast.For]] = field(init=False)
+    outset: dict[ast.stmt, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         frame, live = self.frame, self.frame.liveness
         self.before = dict(frame.env)
-        self.outset = dict(frame.hints), list(frame.parallel)
+        self.outset = dict(frame.hints)
         assigns = live.assigns[self.stmt] - self.private
         at_head = live.reads[self.stmt] | live.captured
         after = live.after[self.stmt] | live.captured
@@ -79,7 +78,7 @@ class Carry:
             if value is not None:
                 self.specs[name] = _hinted(widen(describe(value)), hints.get(name))
             elif name in at_head:
-                self.specs[name] = hints.get(name) or self.guess
+                self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(f64))
                 if name not in hints:
                     self.guessed.add(name)
             elif name in after and name in live.settles[self.stmt]:
@@ -124,26 +123,10 @@ class Carry:
             position += len(types(self._late(name, ran)))
         return flags
 
-    def attempt(self, trace: Callable[[], None]) -> bool:
-        """Trace the body, or a part of it. False: it is refused, but may not be if variables that are read before they
-        have a value are integers."""
-        try:
-            trace()
-        except AdcError:
-            if not self.guessed or self.attempts or self.guess == _INTEGER:
-                raise
-            self.guess = _INTEGER
-            for name in self.guessed:
-                self.specs[name] = _INTEGER
-            self._forget()
-            self.frame.parallel[:] = self.outset[1]
-            return False
-        return True
-
     def _forget(self) -> None:
         """Forget what loops inside concluded from a wrong guess."""
         self.frame.hints.clear()
-        self.frame.hints.update(self.outset[0])
+        self.frame.hints.update(self.outset)
 
     def enter(self, values: Iterator[Value]) -> None:
         """Set the frame's variables to what they hold at the head of an iteration."""
@@ -344,9 +327,6 @@ class Carry:
             if isinstance(ends.get(name), Poison):
                 env[name] = ends[name]
         self.frame.env = env
-
-
-_INTEGER = Maybe(abstract.Scalar(i64))
 
 
 def _hinted(spec: abstract.Abstract, hint: abstract.Abstract | None) -> abstract.Abstract:

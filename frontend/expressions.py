@@ -193,6 +193,9 @@ def _comparison(
 ) -> tuple[AbstractValue, AbstractValue]:
     right = evaluate(frame, node)
     if isinstance(op, ast.Is | ast.IsNot):
+        if _is_flag(left, right) or _is_flag(right, left):
+            equal = arrays.operate(frame, "==" if isinstance(op, ast.Is) else "!=", left, right)
+            return equal, right
         same = _identity(frame, left, right, node)
         return Static(same == isinstance(op, ast.Is)), right
     symbol = _COMPARE.get(type(op))
@@ -201,6 +204,15 @@ def _comparison(
     if not (is_numeric(left) or is_array(left)) or not (is_numeric(right) or is_array(right)):
         return _compare_static(frame, symbol, left, right, node), right
     return arrays.operate(frame, symbol, left, right), right
+
+
+def _is_flag(v: AbstractValue, other: AbstractValue) -> bool:
+    """Whether ``v is other`` compares a Python bool, of which there are two, with True or False."""
+    if not (isinstance(v, Scalar) and v.dtype == i1 and v.weak):
+        return False
+    return (isinstance(other, Static) and isinstance(other.value, bool)) or (
+        isinstance(other, Scalar) and other.dtype == i1 and other.weak
+    )
 
 
 def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool:

@@ -129,11 +129,11 @@ def for_counted(
             carry.enter(iter(body.args[1:]))
             bind(body.args[0])
             try:
-                traced = carry.attempt(trace_body)
+                trace_body()
             except Undetermined:
                 frame.env = dict(carry.before)  # all that is known is what happens without an iteration
                 return
-        if traced and carry.settle(body):
+        if carry.settle(body):
             break
         discard(body)
     ran = loop.ran() if carry.late_specs or private in after else None
@@ -217,17 +217,6 @@ def _after_loop(
     frame.env[name] = rebuild(spec, iter(chosen), lambda k: frozenset())
 
 
-@dataclass
-class _Outcome:
-    """Whether a test holds, once it was traced."""
-
-    test: Callable[[], bool | Value]
-    holds: bool | Value = False
-
-    def trace(self) -> None:
-        self.holds = self.test()
-
-
 def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], trace_body: Trace) -> None:
     """A ``while`` as a ``scf.while``."""
     carry = Carry(frame, stmt)
@@ -235,13 +224,8 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
         head = Block(carry.types(), carry.hints())
         with insert_at(head):
             carry.enter(iter(head.args))
-            outcome = _Outcome(test)
-            traced = carry.attempt(outcome.trace)
+            known = test()
             carry.check_test(stmt)
-        if not traced:
-            discard(head)
-            continue
-        known = outcome.holds
         if known is False:
             discard(head)
             frame.env = dict(carry.before)
@@ -250,13 +234,13 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
         with insert_at(body):
             carry.enter(iter(body.args))
             try:
-                traced = carry.attempt(trace_body)
+                trace_body()
             except Undetermined:
                 if known is True:
                     raise
                 frame.env = dict(carry.before)
                 return
-        if traced and carry.settle(body):
+        if carry.settle(body):
             break
         discard(head, body)
     inits = carry.inits(None)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from adc.frontend.liveness import Liveness, analyse
+from adc.frontend.matching import without_match
 from adc.ir.core import Loc
 
 Node = ast.FunctionDef | ast.Lambda
@@ -141,7 +142,7 @@ def _load(filename: str, module_globals: dict[str, object]) -> SourceFile:
         known = _files.get(filename)
         if known is not None and known[0] == lines:
             return known[1]
-    tree = ast.parse("".join(lines))
+    tree = without_match(ast.parse("".join(lines)))
     functions: dict[int, list[Node]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):

@@ -18,6 +18,7 @@ from adc.frontend.iteration import sequence
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.loops import for_range, while_loop
+from adc.frontend.matching import unsupported_pattern
 from adc.frontend.names import lookup
 from adc.frontend.parallel_loops import for_prange
 from adc.frontend.unsupported import refuse_expression, refuse_statement
@@ -44,7 +45,8 @@ def execute_function(frame: Frame, statements: Sequence[ast.stmt]) -> AbstractVa
 def _execute_one(frame: Frame, statement: ast.stmt) -> None:
     rule = _RULES.get(type(statement))
     if rule is None:
-        raise refuse_statement(frame.loc(statement), statement)
+        odd = unsupported_pattern(statement) if isinstance(statement, ast.Match) else None
+        raise refuse_statement(frame.loc(odd or statement), statement)
     with frame.at(statement):
         rule(frame, statement)
 

@@ -32,7 +32,6 @@ _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Delete: ("del is not supported", "leave it out: memory is freed by itself"),
     ast.Import: ("imports are not supported here", "import at the top of the module"),
     ast.ImportFrom: ("imports are not supported here", "import at the top of the module"),
-    ast.Match: ("match is not supported", "use if and elif"),
 }
 
 
@@ -44,5 +43,12 @@ def refuse_expression(loc: Loc, node: ast.AST) -> Exception:
 
 def refuse_statement(loc: Loc, node: ast.AST) -> Exception:
     """The refusal of a statement."""
+    if isinstance(node, ast.Match):
+        return refuse(
+            loc,
+            "this match has a pattern that is not supported",
+            "match takes constants, names, alternatives and tuples of these, and guards; use if and elif",
+            kind=kinds.UNSUPPORTED_STATEMENT,
+        )
     message, help = _STATEMENTS.get(type(node), (f"{type(node).__name__} statements are not supported", ""))
     return refuse(loc, message, help, kind=kinds.UNSUPPORTED_STATEMENT)

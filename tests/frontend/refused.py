@@ -329,3 +329,10 @@ def importing(x):
 
 def deleting(x):
     del x  # error: del is not supported | del x
+
+
+def matching_a_class(x):
+    match x:
+        case float():  # error: this match has a pattern that is not supported | float()
+            return x
+    return 2 * x

@@ -1,0 +1,132 @@
+"""``match`` as ``if``: done on the syntax tree, so that liveness and control flow know nothing of it.
+
+The subject is a variable of its own. A pattern becomes a test of it and assignments of what it captures, which happen
+where the test holds, before the guard is asked. Patterns are constants, dotted names, None, True and False,
+alternatives of these, captures, ``_``, and tuples of patterns. A ``match`` with any other pattern stays as it is, to be
+refused when a function with it is traced.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TypeVar
+
+
+class Unsupported(Exception):
+    """A pattern that has no translation."""
+
+    def __init__(self, pattern: ast.pattern) -> None:
+        super().__init__(type(pattern).__name__)
+        self.pattern = pattern
+
+
+def has_length(value: object, length: int) -> bool:
+    """Whether ``value`` is a sequence of this length, as ``match`` sees it. The tracer has a rule for it."""
+    raise NotImplementedError
+
+
+def without_match(tree: ast.Module) -> ast.Module:
+    """The tree with each ``match`` as ``if``."""
+    result = _Translation().visit(tree)
+    assert isinstance(result, ast.Module)
+    return result
+
+
+def unsupported_pattern(statement: ast.Match) -> ast.pattern | None:
+    """The first pattern of a ``match`` that has no translation."""
+    subject = ast.copy_location(ast.Name("_", ast.Load()), statement)
+    try:
+        for case in statement.cases:
+            _pattern(case.pattern, subject)
+    except Unsupported as reason:
+        return reason.pattern
+    return None
+
+
+class _Translation(ast.NodeTransformer):
+    def visit_Match(self, node: ast.Match) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        name = f"__match_{node.lineno}_{node.col_offset}"
+        try:
+            cases = _cases(node.cases, name)
+        except Unsupported:
+            return node
+        first = _at(ast.Assign([_at(ast.Name(name, ast.Store()), node.subject)], node.subject), node.subject)
+        return [first, *cases]
+
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def _at(node: Node, place: ast.AST) -> Node:
+    return ast.fix_missing_locations(ast.copy_location(node, place))
+
+
+Binding = tuple[str, ast.expr]
+
+
+def _cases(cases: Sequence[ast.match_case], name: str) -> list[ast.stmt]:
+    rest: list[ast.stmt] = []
+    for number, case in reversed(list(enumerate(cases))):
+        place = case.pattern
+        test, bindings = _pattern(place, _at(ast.Name(name, ast.Load()), place))
+        bound: list[ast.stmt] = [
+            _at(ast.Assign([_at(ast.Name(to, ast.Store()), place)], value), place) for to, value in bindings
+        ]
+        if case.guard is None:
+            rest = [*bound, *case.body] if test is None else [_if(test, [*bound, *case.body], rest, place)]
+        elif test is None:
+            rest = [*bound, _if(case.guard, case.body, rest, place)]
+        elif not bound:
+            rest = [_if(_all([test, case.guard], place), case.body, rest, place)]
+        else:
+            flag = f"{name}_{number}"
+            fits = [_at(ast.Name(flag, ast.Load()), place) for _ in range(2)]
+            rest = [
+                _at(ast.Assign([_at(ast.Name(flag, ast.Store()), place)], test), place),
+                _if(fits[0], bound, [], place),
+                _if(_all([fits[1], case.guard], place), case.body, rest, place),
+            ]
+    return rest
+
+
+def _if(test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], place: ast.AST) -> ast.stmt:
+    return _at(ast.If(test, body, orelse), place)
+
+
+def _all(tests: list[ast.expr], place: ast.AST) -> ast.expr:
+    return tests[0] if len(tests) == 1 else _at(ast.BoolOp(ast.And(), tests), place)
+
+
+def _pattern(p: ast.pattern, subject: ast.expr) -> tuple[ast.expr | None, list[Binding]]:
+    """The test of a pattern, None if it always fits, and what it binds."""
+    if isinstance(p, ast.MatchValue):
+        return _at(ast.Compare(subject, [ast.Eq()], [p.value]), p), []
+    if isinstance(p, ast.MatchSingleton):
+        return _at(ast.Compare(subject, [ast.Is()], [_at(ast.Constant(p.value), p)]), p), []
+    if isinstance(p, ast.MatchAs):
+        test, bindings = (None, []) if p.pattern is None else _pattern(p.pattern, subject)
+        return test, bindings if p.name is None else [*bindings, (p.name, subject)]
+    if isinstance(p, ast.MatchOr):
+        parts = [_pattern(alternative, subject) for alternative in p.patterns]
+        if any(bindings for _, bindings in parts):
+            raise Unsupported(p)
+        tests = [test for test, _ in parts if test is not None]
+        return (_at(ast.BoolOp(ast.Or(), tests), p) if len(tests) == len(parts) else None), []
+    if isinstance(p, ast.MatchSequence):
+        return _sequence(p, subject)
+    raise Unsupported(p)
+
+
+def _sequence(p: ast.MatchSequence, subject: ast.expr) -> tuple[ast.expr, list[Binding]]:
+    length = [subject, _at(ast.Constant(len(p.patterns)), p)]
+    function = ast.Constant(None)
+    function.value = has_length  # type: ignore[assignment]
+    tests: list[ast.expr] = [_at(ast.Call(_at(function, p), length, []), p)]
+    found: list[Binding] = []
+    for k, part in enumerate(p.patterns):
+        test, bindings = _pattern(part, _at(ast.Subscript(subject, _at(ast.Constant(k), part), ast.Load()), part))
+        tests += [] if test is None else [test]
+        found += bindings
+    return _all(tests, p), found
