@@ -16,7 +16,8 @@ from adc.frontend.exceptions import is_exception, make_error
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
-from adc.frontend.names import external
+from adc.frontend.matching import has_length
+from adc.frontend.names import external, known_int
 from adc.frontend.signature import bind, capture
 from adc.frontend.source import FunctionSource, NoSource, function_source
 from adc.frontend.suggestions import for_function, full_name
@@ -103,6 +104,9 @@ def call_value(
         return call_value(frame, own, args, kwargs, call_function)
     if not isinstance(callee, Static) or not callable(callee.value):
         raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
+    if callee.value is has_length:
+        items = sequences.snapshot(frame, args[0])
+        return Static(isinstance(items, Tuple) and len(items.items) == known_int(args[1]))
     if is_exception(callee.value):
         if kwargs:
             message = "exceptions with keywords are not supported"

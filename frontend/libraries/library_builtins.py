@@ -15,7 +15,6 @@ from adc.frontend.libraries import reductions
 from adc.frontend.libraries.attributes import extent
 from adc.frontend.loops import make_range
 from adc.frontend.marker import prange
-from adc.frontend.matching import has_length
 from adc.frontend.merge import Clash, coerce, describe, join
 from adc.frontend.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of
 from adc.frontend.texts import shown
@@ -247,12 +246,7 @@ def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
     raise refuse(current_loc(), f"tuple() of {describe_type(x)} is not supported", kind=kinds.WRONG_TYPE)
 
 
-def _has_length(frame: Frame, x: AbstractValue, length: AbstractValue) -> AbstractValue:
-    return Static(isinstance(x, Tuple) and len(x.items) == static_of(length, "the length"))
-
-
 TABLE: dict[Any, Rule] = {
-    has_length: positional("match", 2, _has_length),
     abs: positional("abs", 1, _abs),
     min: _extremum("min", "<"),
     max: _extremum("max", ">"),
