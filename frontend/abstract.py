@@ -96,18 +96,6 @@ class Static(Abstract):
         return repr(self.value)
 
 
-@dataclass(frozen=True)
-class Closure(Abstract):
-    """A function defined inside a traced function: its code and what it captured. ``code`` is compared by identity."""
-
-    code: Any
-    names: tuple[str, ...]
-    items: tuple[Abstract, ...]
-
-    def __str__(self) -> str:
-        return str(getattr(self.code, "name", "<lambda>"))
-
-
 _NAMES: dict[Type, str] = {f64: "f64", f32: "f32", i64: "i64", i32: "i32", i1: "bool", index: "int"}
 DTYPES: dict[np.dtype[Any], Type] = {
     np.dtype(np.float64): f64,
@@ -179,7 +167,7 @@ def _abstract_array(value: np.ndarray[Any, Any]) -> Array:
 
 def walk_abstract(a: Abstract) -> Iterator[Abstract]:
     """The leaves of ``a``, in order: scalars, arrays and statics."""
-    if isinstance(a, Tuple | Closure):
+    if isinstance(a, Tuple):
         for item in a.items:
             yield from walk_abstract(item)
     else:
@@ -188,7 +176,7 @@ def walk_abstract(a: Abstract) -> Iterator[Abstract]:
 
 def map_abstract(a: Abstract, change: Callable[[Abstract], Abstract]) -> Abstract:
     """``a`` with each leaf replaced by ``change(leaf)``."""
-    if isinstance(a, Tuple | Closure):
+    if isinstance(a, Tuple):
         return replace(a, items=tuple(map_abstract(item, change) for item in a.items))
     return change(a)
 

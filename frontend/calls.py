@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adc.frontend import arrays, records, sequences
+from adc.frontend import arrays, decorators, records, sequences
+from adc.frontend.closures import SELF, capture
 from adc.frontend.errors import refuse
 from adc.frontend.exceptions import is_exception, make_error
 from adc.frontend.frame import Frame
@@ -18,11 +19,22 @@ from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
 from adc.frontend.matching import has_length
 from adc.frontend.names import external, known_int
-from adc.frontend.signature import bind, capture
+from adc.frontend.signature import bind
 from adc.frontend.source import FunctionSource, NoSource, function_source
 from adc.frontend.suggestions import for_function, full_name
 from adc.frontend.texts import format_, is_format
-from adc.frontend.values import AbstractValue, Bound, Closure, Method, Static, Stream, Tuple, describe_type, is_array
+from adc.frontend.values import (
+    AbstractValue,
+    Bound,
+    Closure,
+    Method,
+    Partial,
+    Static,
+    Stream,
+    Tuple,
+    describe_type,
+    is_array,
+)
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Loc
@@ -30,8 +42,8 @@ from adc.ir.core import Loc
 
 @dataclass(frozen=True, eq=False)
 class Callee:
-    """A Python function to trace. ``identity`` tells it from others; ``free`` are captured variables of a traced
-    function, passed as further arguments."""
+    """A Python function to trace. ``identity`` tells it from others; ``free`` are further arguments: of a function
+    defined in a traced one itself, with what it captured."""
 
     identity: object
     source: FunctionSource
@@ -99,6 +111,12 @@ def call_value(
         return _call_closure(frame, callee, args, kwargs, call_function)
     if isinstance(callee, Bound):
         return call_value(frame, callee.function, [callee.owner, *args], kwargs, call_function)
+    if isinstance(callee, Partial):
+        function, *first = callee.positional
+        return call_value(frame, function, [*first, *args], {**callee.keywords, **kwargs}, call_function)
+    decorated = decorators.call(frame, callee, args, kwargs)
+    if decorated is not None:
+        return decorated
     own = records.method(frame, callee, "__call__")
     if own is not None:
         return call_value(frame, own, args, kwargs, call_function)
@@ -128,11 +146,19 @@ def call_value(
         return folded
     _refuse_own(callee.value)
     function = python_function(callee.value)
-    if not isinstance(function, types.FunctionType) or _root_package(function) == "numpy":
+    foreign = not isinstance(function, types.FunctionType) or _root_package(function) == "numpy"
+    if not foreign and function is not callee.value and not decorators.means_the_same(callee.value):
+        raise refuse(
+            current_loc(),
+            f"what {type(callee.value).__name__} makes of {full_name(function)}() is not known",
+            f"call {full_name(function)} without the decorator",
+            kind=kinds.UNKNOWN_FUNCTION,
+        )
+    if foreign:
         raise _no_rule(callee.value, args)
     target = Callee.of(function, current_loc())
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
-    bound = bind(_node(target.source), target.source.name, args, kwargs, defaults)
+    bound = bind(frame, _node(target.source), target.source.name, args, kwargs, defaults)
     return call_function(frame, target, bound)
 
 
@@ -217,11 +243,11 @@ def _call_closure(
     a = c.source.node.args
     positional = [p.arg for p in (*a.posonlyargs, *a.args)]
     defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(c.defaults) :], c.defaults, strict=True))
-    defaults |= dict(c.keyword_defaults)
-    free = dict(zip(c.free, c.captured or (), strict=True))
-    target = Callee(c.source.node, c.source, c.module_globals, c.outer_cells, defaults, free)
+    defaults |= c.keyword_defaults
+    code = c.code
+    target = Callee((code.node, code.cell_ids), c.source, code.module_globals, code.cells, defaults, {SELF: c})
     thunks = {name: _default_of(target, frame, name) for name in defaults}
-    bound = bind(_node(c.source), c.source.name, args, kwargs, thunks)
+    bound = bind(frame, _node(c.source), c.source.name, args, kwargs, thunks)
     return call_function(frame, target, bound)
 
 

@@ -485,24 +485,34 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
         found = _of_comprehension(frame, callee, node, node.args[0])
         if found is not None:
             return found
-    args: list[AbstractValue] = []
     inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
-    values: list[AbstractValue] = []
-    for k, item in enumerate(inputs):
+    args: list[AbstractValue] = []
+    for k, item in enumerate(node.args):
         if isinstance(item, ast.Starred):
-            raise refuse_expression(frame.loc(item), item)
-        values.append(before_calls(frame, evaluate(frame, item), *inputs[k + 1 :]))
-    args = values[: len(node.args)]
+            given = evaluate_kept(frame, item.value)
+            items = sequences.known_items(frame, given)
+            if items is None:
+                message = f"how many items {describe_type(given)} has is not known when the function is compiled"
+                help = "write the arguments out, or pass a tuple"
+                raise refuse(frame.loc(item), message, help, kind=kinds.UNSUPPORTED_CALL)
+            args += items
+        else:
+            args.append(before_calls(frame, evaluate(frame, item), *inputs[k + 1 :]))
     kwargs: dict[str, AbstractValue] = {}
-    for keyword, value in zip(node.keywords, values[len(node.args) :], strict=True):
+    for k, keyword in enumerate(node.keywords, len(node.args)):
         if keyword.arg is None:
-            raise refuse(
-                frame.loc(keyword),
-                "** in a call is not supported",
-                "write the keywords out",
-                kind=kinds.UNSUPPORTED_CALL,
-            )
-        kwargs[keyword.arg] = value
+            given = evaluate_kept(frame, keyword.value)
+            if not sequences.is_dict(given):
+                message = f"{describe_type(given)} does not give keyword arguments"
+                raise refuse(frame.loc(keyword.value), message, "** takes a dict", kind=kinds.WRONG_CALL)
+            more = pairs(frame, given)
+        else:
+            more = {keyword.arg: before_calls(frame, evaluate(frame, keyword.value), *inputs[k + 1 :])}
+        for name, value in more.items():
+            if not isinstance(name, str) or name in kwargs:
+                what = f"two values for '{name}'" if name in kwargs else f"the keyword {name!r}, which is no string"
+                raise refuse(frame.loc(keyword), f"the call has {what}", kind=kinds.WRONG_CALL)
+            kwargs[name] = value
     if not several:
         return frame.tracer.call(frame, callee, args, kwargs)
     assert owner is not None and isinstance(node.func, ast.Attribute)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from adc.frontend.branches import Path, Traced, either, end_with, trace
+from adc.frontend.closures import released
 from adc.frontend.expressions import condition, evaluate_kept
 from adc.frontend.frame import Frame
 from adc.frontend.iteration import Items, Known
@@ -84,7 +85,7 @@ def run(frame: Frame, steps: Sequence[Step], place: Place) -> None:
 def _jump(frame: Frame, statement: ast.Break | ast.Continue | ast.Return, place: Place) -> None:
     if isinstance(statement, ast.Return):
         name = RETURN
-        frame.env[name] = NONE if statement.value is None else evaluate_kept(frame, statement.value)
+        frame.env[name] = NONE if statement.value is None else released(evaluate_kept(frame, statement.value))
     else:
         name = BREAK if isinstance(statement, ast.Break) else CONTINUE
         if not (name == CONTINUE and place.tail):

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict"]
+Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function"]
 MUTABLE = frozenset({"object", "list", "dict"})
 
 
@@ -27,7 +27,8 @@ class Form:
 
     ``record`` is an instance of a frozen dataclass, ``object`` one of any other class. Where several values travel
     together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items.
-    ``protected`` says why it must not be mutated, if so.
+    ``protected`` says why it must not be mutated, if so. A ``function`` was defined in a traced function,
+    or is a partial.
     """
 
     kind: Sort
@@ -56,7 +57,7 @@ class Form:
         return replace(self, number=-1, protected="") if self.number >= 0 else self
 
     def __str__(self) -> str:
-        return self.cls.__name__
+        return f"function {self.names[0]}" if self.kind == "function" else self.cls.__name__
 
 
 _VALUES = (np.ndarray, np.generic, enum.Enum, type, BaseException, int, float, str, bytes, complex)  # as they are

@@ -14,7 +14,7 @@ from adc.frontend.convert import from_element
 from adc.frontend.liveness import Liveness
 from adc.frontend.roots import Root
 from adc.frontend.source import FunctionSource
-from adc.frontend.values import AbstractValue, Contents, Ref, Scalar, array
+from adc.frontend.values import AbstractValue, Closure, Contents, Ref, Scalar, array
 from adc.ir.builder import at_loc, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Value
 from adc.ir.types import Type
@@ -84,6 +84,9 @@ class Tracer(Protocol):
         self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
     ) -> AbstractValue:
         """Call ``callee`` at the insertion point."""
+
+    def captured(self, closure: Closure) -> Closure:
+        """A function with the present values of its free variables."""
 
     def guard(self, guard: Guard) -> None:
         """Have the compiled code depend on ``guard``."""

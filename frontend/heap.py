@@ -9,7 +9,6 @@ one function into another, or out of the whole, they are *packed*: the first occ
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
@@ -128,9 +127,6 @@ def refs_of(v: AbstractValue | None) -> Iterator[Ref]:
             yield from refs_of(item)
     elif isinstance(v, Unbound):
         yield from refs_of(v.value)
-    elif isinstance(v, Closure):
-        for item in (*v.defaults, *(d for _, d in v.keyword_defaults), *(v.captured or ())):
-            yield from refs_of(item)
 
 
 def shown(frame: Frame, name: str) -> str:
@@ -164,15 +160,10 @@ def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int])
             number = numbers[v.key] = len(numbers)
             held = contents(frame, v)
             return Contents(tuple(map(packed, held.items)), held.form.numbered(number, v.protected))
+        if isinstance(v, Closure):
+            v = frame.tracer.captured(v)
         if isinstance(v, Compound):
             return v.of(map(packed, v.items))
-        if isinstance(v, Closure):
-            return replace(
-                v,
-                defaults=tuple(map(packed, v.defaults)),
-                keyword_defaults=tuple((n, packed(d)) for n, d in v.keyword_defaults),
-                captured=None if v.captured is None else tuple(map(packed, v.captured)),
-            )
         return v
 
     return [packed(v) for v in values]
@@ -198,13 +189,6 @@ def unpack(frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool 
         return ref
     if isinstance(v, Compound):
         return v.of(unpack(frame, item, refs, given=given) for item in v.items)
-    if isinstance(v, Closure):
-        return replace(
-            v,
-            defaults=tuple(unpack(frame, d, refs, given=given) for d in v.defaults),
-            keyword_defaults=tuple((n, unpack(frame, d, refs, given=given)) for n, d in v.keyword_defaults),
-            captured=None if v.captured is None else tuple(unpack(frame, x, refs, given=given) for x in v.captured),
-        )
     return v
 
 

@@ -65,6 +65,7 @@ class Liveness:
 
     local: Names
     captured: Names
+    shared: Names = EMPTY  # those of ``local`` that functions inside assign by ``nonlocal``
     after: dict[ast.stmt, Names] = field(default_factory=dict)
     assigns: dict[ast.stmt, Names] = field(default_factory=dict)
     reads: dict[ast.stmt, Names] = field(default_factory=dict)
@@ -80,7 +81,10 @@ def analyse(function: Function) -> Liveness:
     named, captured = _closures(body)
     analysis = _Analysis(Liveness(EMPTY, captured), named)
     effect = analysis.block(body)
-    result = analysis.result = replace(analysis.result, local=parameters | effect.assigns)
+    declared = _declared(body, ast.Nonlocal)
+    local = (parameters | effect.assigns) - declared
+    inside = frozenset().union(*(nonlocal_names(n) for n in _own_nodes(body) if isinstance(n, ast.FunctionDef)))
+    result = analysis.result = replace(analysis.result, local=local, shared=inside & local)
     analysis.down(body, EMPTY)
     return result
 
@@ -91,8 +95,19 @@ def argument_names(function: Function) -> list[str]:
     return [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *extra)]
 
 
+def _declared(body: Sequence[ast.AST], kind: type[ast.Nonlocal] | type[ast.Global]) -> Names:
+    return frozenset(name for n in _own_nodes(body) if isinstance(n, kind) for name in n.names)
+
+
+def nonlocal_names(function: ast.FunctionDef) -> Names:
+    """Variables of functions around ``function`` that it assigns, or functions inside it do."""
+    own = _declared(function.body, ast.Nonlocal)
+    inside = [nonlocal_names(n) for n in _own_nodes(function.body) if isinstance(n, ast.FunctionDef)]
+    return own | (frozenset().union(*inside) - frozenset(argument_names(function)) - (_stores(function.body) - own))
+
+
 def free_names(function: Function) -> Names:
-    """Names that a nested function reads and does not assign itself."""
+    """Names that a nested function reads and does not assign itself, and variables of others that it assigns."""
     body: Sequence[ast.AST] = function.body if isinstance(function, ast.FunctionDef) else [function.body]
     loads: set[str] = set()
     stores = set(argument_names(function))
@@ -104,7 +119,8 @@ def free_names(function: Function) -> Names:
             loads |= free_names(node)
         elif isinstance(node, ast.Lambda):
             loads |= free_names(node)
-    return frozenset(loads - stores)
+    shared = _declared(body, ast.Nonlocal)
+    return frozenset(loads - (stores - shared)) | shared
 
 
 def _own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:

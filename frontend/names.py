@@ -18,7 +18,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Capture, Frame, Guard
 from adc.frontend.suggestions import for_attribute, for_name
-from adc.frontend.values import AbstractValue, Contents, Poison, Scalar, Static, Unbound, compound
+from adc.frontend.values import AbstractValue, Contents, Poison, Ref, Scalar, Static, Unbound, compound
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.diagnostics import Note
@@ -88,6 +88,9 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
 
 
 def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
+    if isinstance(value, Ref) and value.cls is types.CellType:
+        (value,) = heap.contents(frame, value).items
+        return value
     if isinstance(value, Poison):
         raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):

@@ -4,34 +4,37 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
-from adc.frontend import abstract
+from adc.frontend import abstract, sequences
+from adc.frontend.closures import capture
 from adc.frontend.convert import as_scalar
 from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
 from adc.frontend.liveness import Function
-from adc.frontend.names import lookup
 from adc.frontend.roots import Roots, overlap, protection
 from adc.frontend.suggestions import for_name
 from adc.frontend.values import (
     AbstractValue,
     Array,
     Closure,
+    Code,
     Compound,
     Range,
     Ref,
     Scalar,
     Static,
+    Tuple,
     compound,
     describe_type,
     is_static_number,
 )
 from adc.ir import kinds
 from adc.ir.builder import current_loc
-from adc.ir.core import Loc, Value
+from adc.ir.core import Value
 
 
 def bind(
+    frame: Frame,
     node: Function,
     name: str,
     args: Sequence[AbstractValue],
@@ -42,40 +45,34 @@ def bind(
     a = node.args
     positional = [p.arg for p in (*a.posonlyargs, *a.args)]
     keyword = [p.arg for p in (*a.args, *a.kwonlyargs)]
-    refuse_starred(node, name, current_loc())
-    if len(args) > len(positional):
+    if len(args) > len(positional) and a.vararg is None:
         raise refuse(
             current_loc(),
             f"{name}() takes {len(positional)} positional arguments but {len(args)} were given",
             kind=kinds.WRONG_CALL,
         )
     bound = dict(zip(positional, args, strict=False))
+    others: dict[object, AbstractValue] = {}
     for key, value in kwargs.items():
         if key not in keyword:
-            raise refuse(
-                current_loc(), f"{name}() has no parameter '{key}'", for_name(key, keyword), kind=kinds.WRONG_CALL
-            )
-        if key in bound:
+            if a.kwarg is None:
+                suggestion = for_name(key, keyword)
+                raise refuse(current_loc(), f"{name}() has no parameter '{key}'", suggestion, kind=kinds.WRONG_CALL)
+            others[key] = value
+        elif key in bound:
             raise refuse(current_loc(), f"{name}() got two values for '{key}'", kind=kinds.WRONG_CALL)
-        bound[key] = value
+        else:
+            bound[key] = value
     ordered: dict[str, AbstractValue] = {}
     for parameter in (*positional, *(p.arg for p in a.kwonlyargs)):
         if parameter not in bound and parameter not in defaults:
             raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'", kind=kinds.WRONG_CALL)
         ordered[parameter] = bound[parameter] if parameter in bound else defaults[parameter]()
+    if a.vararg is not None:
+        ordered[a.vararg.arg] = Tuple(tuple(args[len(positional) :]))
+    if a.kwarg is not None:
+        ordered[a.kwarg.arg] = sequences.new_dict(frame, others)
     return ordered
-
-
-def refuse_starred(node: Function, name: str, loc: Loc) -> None:
-    """Refuse a function with ``*args`` or ``**kwargs``."""
-    for starred in (node.args.vararg, node.args.kwarg):
-        if starred is not None:
-            raise refuse(
-                loc,
-                f"{name}() takes *{starred.arg}, which is not supported",
-                "name its parameters",
-                kind=kinds.UNSUPPORTED_FUNCTION,
-            )
 
 
 def prepare(v: AbstractValue) -> AbstractValue:
@@ -85,59 +82,13 @@ def prepare(v: AbstractValue) -> AbstractValue:
     """
     if is_static_number(v) and not isinstance(v.value, bool):  # type: ignore[attr-defined]
         return as_scalar(v)
+    if isinstance(v, Closure):
+        v = capture(v)
     if isinstance(v, Compound):
         return v.of(prepare(item) for item in v.items)
-    if isinstance(v, Closure):
-        return capture(v)
     if isinstance(v, Scalar | Array | Static | Range | Ref):
         return v
     raise refuse(current_loc(), f"{describe_type(v)} cannot be passed to a function", kind=kinds.UNSUPPORTED_VALUE)
-
-
-def capture(c: Closure) -> Closure:
-    """A closure with the present values of its free variables."""
-    if c.captured is not None:
-        return c
-    frame = c.frame
-    assert frame is not None
-    values = []
-    for name in c.free:
-        value = lookup(frame, name)
-        if isinstance(value, Closure) and value.source.node is c.source.node:
-            raise refuse(
-                current_loc(),
-                f"'{c.source.name}' calls itself: recursion is not supported",
-                "use a loop",
-                kind=kinds.UNSUPPORTED_FUNCTION,
-            )
-        values.append(prepare(value))
-    return Closure(
-        c.source,
-        c.free,
-        tuple(prepare(d) for d in c.defaults),
-        tuple((n, prepare(d)) for n, d in c.keyword_defaults),
-        None,
-        c.module_globals,
-        c.outer_cells,
-        tuple(values),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Code:
-    """A closure's code, compared by its syntax tree."""
-
-    closure: Closure
-
-    @property
-    def name(self) -> str:
-        return self.closure.source.name
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Code) and other.closure.source.node is self.closure.source.node
-
-    def __hash__(self) -> int:
-        return id(self.closure.source.node)
 
 
 def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstract, ...]:
@@ -155,16 +106,10 @@ def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstra
             return abstract.Tuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Range):
             return abstract.Tuple((abstract.Static(range), of(v.start), of(v.stop), of(v.step)))
-        if isinstance(v, Closure):
-            return abstract.Closure(Code(v), v.free, tuple(of(item) for item in _parts(v)))
         assert isinstance(v, Static)
         return abstract.Static(v.value)
 
     return tuple(of(v) for v in values)
-
-
-def _parts(c: Closure) -> list[AbstractValue]:
-    return [*c.defaults, *(d for _, d in c.keyword_defaults), *(c.captured or ())]
 
 
 def _alias_numbers(arrays: Sequence[Array]) -> list[int | None]:
@@ -196,8 +141,6 @@ def leaves_of(v: AbstractValue) -> list[Scalar | Array]:
         parts = v.items
     elif isinstance(v, Range):
         parts = (v.start, v.stop, v.step)
-    elif isinstance(v, Closure):
-        parts = _parts(v)
     return [x for part in parts for x in leaves_of(part)]
 
 
@@ -211,18 +154,13 @@ def receive(a: abstract.Abstract, name: str, leaf: Callable[[abstract.Abstract, 
         return Static(a.value)
     if isinstance(a, abstract.Tuple):
         first = a.items[0] if a.items else None
-        items = [receive(item, f"{name}.{k}", leaf) for k, item in enumerate(a.items)]
+        labels = [f"{name}.{k}" for k in range(len(a.items))]
+        if isinstance(code := a.form.names[0] if a.form.kind == "function" else None, Code):
+            labels[code.defaults + len(code.keywords) :] = code.captured
+        items = [receive(item, label, leaf) for item, label in zip(a.items, labels, strict=True)]
         if isinstance(first, abstract.Static) and first.value is range and len(items) == 4:
             return Range(items[1], items[2], items[3])
         return compound(a.form, tuple(items))
-    if isinstance(a, abstract.Closure):
-        c: Closure = a.code.closure
-        parts = [receive(item, f"{name}.{k}", leaf) for k, item in enumerate(a.items)]
-        d, e = len(c.defaults), len(c.defaults) + len(c.keyword_defaults)
-        keyword = tuple((n, v) for (n, _), v in zip(c.keyword_defaults, parts[d:e], strict=True))
-        return Closure(
-            c.source, c.free, tuple(parts[:d]), keyword, None, c.module_globals, c.outer_cells, tuple(parts[e:])
-        )
     return leaf(a, name)
 
 

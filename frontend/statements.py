@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from adc.frontend import arrays, records, sequences, subscripts
+from adc.frontend import arrays, cells, records, sequences, subscripts
 from adc.frontend.closures import make_closure
 from adc.frontend.errors import refuse
 from adc.frontend.exceptions import assert_, raise_
@@ -39,6 +39,7 @@ from adc.ir.builder import current_loc
 
 def execute_function(frame: Frame, statements: Sequence[ast.stmt]) -> AbstractValue:
     """A function's body; the value that it returns."""
+    cells.enter(frame)
     return function_body(frame, statements, _execute_one)
 
 
@@ -91,8 +92,10 @@ def _bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
 
 
 def _bind_name(frame: Frame, target: ast.Name, value: AbstractValue) -> None:
-    frame.env[target.id] = value
     frame.assigned_at[target.id] = frame.loc(target)
+    if cells.assign(frame, target.id, value):
+        return
+    frame.env[target.id] = value
     if isinstance(value, Scalar | Array):
         ir = value.value if isinstance(value, Scalar) else value.memref
         if not ir.hint and ir.op is not None:
@@ -271,21 +274,44 @@ def _pass(frame: Frame, statement: ast.Pass) -> None:
 
 
 def _function(frame: Frame, statement: ast.FunctionDef) -> None:
-    if statement.decorator_list:
-        raise refuse(
-            frame.loc(statement.decorator_list[0]),
-            "decorators on inner functions are not supported",
-            "define the function without it: what it calls is compiled anyway",
-            kind=kinds.UNSUPPORTED_FUNCTION,
-        )
-    frame.env[statement.name] = make_closure(frame, statement, evaluate_kept)
+    decorators = [evaluate_kept(frame, node) for node in statement.decorator_list]
+    value: AbstractValue = make_closure(frame, statement, evaluate_kept)
+    for node, decorator in zip(reversed(statement.decorator_list), reversed(decorators), strict=True):
+        with frame.at(node):
+            value = frame.tracer.call(frame, decorator, [value], {})
     frame.assigned_at[statement.name] = frame.loc(statement)
+    if not cells.assign(frame, statement.name, value):
+        frame.env[statement.name] = value
+
+
+def _nonlocal(frame: Frame, statement: ast.Nonlocal) -> None:
+    for name in statement.names:
+        if cells.cell_of(frame, name) is None:
+            raise refuse(
+                frame.loc(statement),
+                f"'{name}' is no variable of a compiled function, so that it cannot be assigned here",
+                "pass the value in and return the new one",
+                kind=kinds.CAPTURED_WRITE,
+            )
+
+
+def _global(frame: Frame, statement: ast.Global) -> None:
+    for name in statement.names:
+        if name in frame.liveness.local:
+            raise refuse(
+                frame.loc(statement),
+                f"the global variable '{name}' cannot be assigned",
+                "pass the value in and return the new one",
+                kind=kinds.CAPTURED_WRITE,
+            )
 
 
 _RULES: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.Assign: _assign,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,
+    ast.Nonlocal: _nonlocal,
+    ast.Global: _global,
     ast.For: _for,
     ast.While: _while,
     ast.Expr: _expression,

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from adc.frontend import abstract, heap
 from adc.frontend.arrays import settled
 from adc.frontend.calls import Callee, call_value, python_function
+from adc.frontend.closures import bind_captured, capture
 from adc.frontend.convert import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.forms import TUPLE, Form
@@ -21,7 +22,7 @@ from adc.frontend.merge import types as ir_types
 from adc.frontend.recursion import Assumption, Specialisation, Undetermined, assumed, common
 from adc.frontend.roots import Phase, Root, Roots, grounded
 from adc.frontend.rules import static_of
-from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive, refuse_starred
+from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive
 from adc.frontend.statements import execute_function
 from adc.frontend.values import (
     NONE,
@@ -31,6 +32,7 @@ from adc.frontend.values import (
     Closure,
     Compound,
     Method,
+    Partial,
     Ref,
     Scalar,
     Static,
@@ -104,6 +106,7 @@ class Traced:
 
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
+KEYWORDS = 1 << 20  # the number, among objects, of the dict of an entrance's ``**kwargs``
 MAX_NESTED = 24  # calls of one function for different types, each in the tracing of the one before
 
 
@@ -144,6 +147,9 @@ class Tracer:
     def guard(self, guard: Guard) -> None:
         self.guards.setdefault((guard.name, id(guard.expected)), guard)
 
+    def captured(self, closure: Closure) -> Closure:
+        return capture(closure)
+
     def capture_alias(self, name: str) -> int | None:
         return self.aliases.get(name)
 
@@ -158,10 +164,10 @@ class Tracer:
         while True:
             constants = self.constants.setdefault(callee.identity, set())
             numbers: dict[str, int] = {}
-            prepared = [_constant(v) if name in constants else prepare(v) for name, v in arguments.items()]
+            prepared = [_passed(name, v, constants) for name, v in arguments.items()]
             packed = dict(zip(arguments, heap.pack(frame, prepared, numbers), strict=True))
             # Once more: what objects hold has come to light.
-            values = [_constant(v) if name in constants else prepare(v) for name, v in packed.items()]
+            values = [_passed(name, v, constants) for name, v in packed.items()]
             refs = [frame.heap.refs[key] for key in numbers]
             signature = describe_arguments(values)
             key = (callee.identity, signature)
@@ -193,7 +199,7 @@ class Tracer:
 
     def _refuse_endless(self, callee: Callee, size: int) -> None:
         """Refuse a function that calls itself with other types each time; ``size``: of its arguments, in numbers."""
-        nested = sum(identity is callee.identity for identity, _ in self._solve.active)
+        nested = sum(identity == callee.identity for identity, _ in self._solve.active)
         if nested > MAX_NESTED or (nested > 3 and size > 200):
             raise refuse(
                 callee.source.header,
@@ -228,6 +234,7 @@ class Tracer:
         objects: dict[int, Ref] = {}
         for n, a in zip(names, key[1], strict=True):
             frame.env[n] = heap.unpack(frame, receive(a, n, frame.add_argument), objects, given=True)
+        bind_captured(frame)
         roots = tuple(frame.argument_roots.values())
         for c in before.captures:
             frame.capture(c)
@@ -277,7 +284,7 @@ class Tracer:
     def _run(self, callee: Callee, frame: Frame) -> AbstractValue:
         with insert_at(frame.func.body, frame.func.loc):
             result = execute_function(frame, callee.source.body)
-        if any(isinstance(leaf, Closure | Method) for leaf in _parts(result)):
+        if any(isinstance(leaf, Method) for leaf in _parts(result)):
             raise refuse(
                 callee.source.header,
                 f"{callee.source.name}() returns a function, which is not supported",
@@ -314,6 +321,18 @@ class Tracer:
             return result
 
         return rebuild(s.result, iter(op.results), roots)
+
+
+def _passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue:
+    """An argument as it is passed; those in ``constants`` the callee needs to know."""
+    if name in constants:
+        return _constant(v)
+    if isinstance(v, Closure) and not constants.isdisjoint(v.code.captured):
+        known = v.code.captured
+        first = len(v.items) - len(known)
+        items = [_passed(n, item, constants) for n, item in zip(known, v.items[first:], strict=True)]
+        return v.of([*map(prepare, v.items[:first]), *items])
+    return prepare(v)
 
 
 def _constant(v: AbstractValue) -> AbstractValue:
@@ -374,7 +393,6 @@ def trace(
     if not isinstance(function, types.FunctionType):
         raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}", kind=kinds.NO_SOURCE)
     callee = Callee.of(function, UNKNOWN)
-    refuse_starred(callee.source.node, callee.source.name, callee.source.header)
     try:
         return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=function))
     except RecursiveEntry:
@@ -388,7 +406,7 @@ def _traced(
     kwargs: Mapping[str, abstract.Abstract],
     tracer: Tracer,
 ) -> Traced:
-    parameters = inspect.signature(callee.identity)  # type: ignore[arg-type]
+    parameters = inspect.signature(callee.identity, follow_wrapped=False)  # type: ignore[arg-type]
     func = tracer.module.add(Func(_symbol(callee.source.name), [], loc=callee.source.header))
     func.attrs["adc.entry"] = True
     frame = Frame(tracer, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=True)
@@ -407,10 +425,14 @@ def _traced(
     with insert_at(frame.prologue, func.loc):
         for name in parameters.parameters:
             if name in bound:
-                value = receive(bound[name], name, receive_leaf((name,)))
-                frame.env[name] = heap.unpack(frame, value, objects, given=True)
+                value = receive(_gathered(bound[name]), name, receive_leaf((name,)))
+                new = parameters.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+                frame.env[name] = heap.unpack(frame, value, objects, given=not new)
             elif name in callee.defaults:
                 frame.env[name] = callee.default(frame, name)
+            else:
+                empty: Any = () if parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL else {}
+                frame.env[name] = heap.unpack(frame, receive(_gathered(empty), name, frame.add_argument), objects)
     if tracer.entry is None:
         with insert_at(func.body, func.loc):
             result = tracer._call_function(frame, callee, dict(frame.env))
@@ -424,8 +446,8 @@ def _traced(
         build(ops.return_, values)
     func.result_types = tuple(v.type for v in values)
     mutated = _finish(frame)
-    for capture, _ in frame.captures.values():
-        leaves.append(Leaf((capture.name,), capture.abstract, "capture", capture.fetch))
+    for c, _ in frame.captures.values():
+        leaves.append(Leaf((c.name,), c.abstract, "capture", c.fetch))
     return Traced(
         tracer.module,
         func.name,
@@ -439,11 +461,20 @@ def _traced(
     )
 
 
+def _gathered(a: Any) -> abstract.Abstract:
+    """The type of an argument; that of ``*args`` or ``**kwargs`` from those of its items."""
+    if isinstance(a, abstract.Abstract):
+        return a
+    if isinstance(a, dict):
+        return abstract.Tuple(tuple(a.values()), Form("dict", dict, tuple(a), number=KEYWORDS))
+    return abstract.Tuple(tuple(a))
+
+
 def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
     values: list[Any] = []
 
     def of(v: AbstractValue) -> Result:
-        if isinstance(v, Compound) and not isinstance(v, Bound):
+        if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial):
             return ResultTuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Static):
             return ResultStatic(v.value)

@@ -27,8 +27,6 @@ _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFor: ("async for is not supported", "compile the numerical part as a plain function"),
     ast.AsyncFunctionDef: ("async functions are not supported", "compile the numerical part as a plain function"),
     ast.ClassDef: ("classes cannot be defined here", "define the class at module level"),
-    ast.Global: ("global variables cannot be assigned", "pass the value in and return the new one"),
-    ast.Nonlocal: ("nonlocal is not supported", "return the new value from the inner function"),
     ast.Delete: ("del is not supported", "leave it out: memory is freed by itself"),
     ast.Import: ("imports are not supported here", "import at the top of the module"),
     ast.ImportFrom: ("imports are not supported here", "import at the top of the module"),

@@ -7,8 +7,10 @@ expression not yet evaluated; ``Tuple`` and ``Closure`` hold others. Values are 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -187,6 +189,8 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
         return Tuple(items, form)
     if form == BOUND:
         return Bound(items, form)
+    if form.kind == "function":
+        return (Closure if form.cls is FunctionType else Partial)(items, form)
     return (Record if form.kind == "record" else Contents)(items, form)
 
 
@@ -200,22 +204,82 @@ class Range(AbstractValue):
     parallel: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Closure(AbstractValue):
-    """A function or lambda defined in a traced function, with the values of its defaults.
+@dataclass(frozen=True)
+class Code:
+    """A function defined in a traced function, without the values that belong to it. Compared by the syntax tree, by
+    where its variables live, and by how many values there are.
 
-    ``frame`` is where its free variables live, read when it is called; ``free`` names them. In a callee that was given
-    the closure as an argument ``captured`` holds their values instead.
+    ``free`` names its free variables. They live in ``frame``, where they are read when the function is called; or, once
+    it has been passed on, their values are among those that it ``captured``: its own and those of the functions of the
+    same frame that it calls. ``cells`` are the variables of functions outside the traced one.
     """
 
-    source: FunctionSource
+    source: FunctionSource = field(compare=False)
+    node: ast.AST
     free: tuple[str, ...]
-    defaults: tuple[AbstractValue, ...]
-    keyword_defaults: tuple[tuple[str, AbstractValue], ...]
+    defaults: int
+    keywords: tuple[str, ...]
     frame: Frame | None
-    module_globals: dict[str, Any]
-    outer_cells: dict[str, Any]
-    captured: tuple[AbstractValue, ...] | None = None
+    captured: tuple[str, ...]
+    cell_ids: tuple[int, ...]
+    module_globals: dict[str, Any] = field(compare=False)
+    cells: dict[str, Any] = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.source.name
+
+
+class Closure(Compound):
+    """A function or lambda defined in a traced function. Its items are the defaults of parameters, those of
+    keyword-only ones, and what it captured."""
+
+    @property
+    def code(self) -> Code:
+        code = self.form.names[0]
+        assert isinstance(code, Code)
+        return code
+
+    @property
+    def source(self) -> FunctionSource:
+        return self.code.source
+
+    @property
+    def defaults(self) -> tuple[AbstractValue, ...]:
+        return self.items[: self.code.defaults]
+
+    @property
+    def keyword_defaults(self) -> dict[str, AbstractValue]:
+        return dict(zip(self.code.keywords, self.items[self.code.defaults :], strict=False))
+
+    @property
+    def captured(self) -> dict[str, AbstractValue]:
+        given = self.items[self.code.defaults + len(self.code.keywords) :]
+        return dict(zip(self.code.captured, given, strict=True))
+
+
+def closure(code: Code, items: Iterable[AbstractValue]) -> Closure:
+    return Closure(tuple(items), Form("function", FunctionType, (code,)))
+
+
+class Partial(Compound):
+    """What ``functools.partial`` makes: the function, positional arguments, then keyword arguments by their names."""
+
+    @property
+    def positional(self) -> tuple[AbstractValue, ...]:
+        return self.items[: len(self.items) - len(self._names)]
+
+    @property
+    def keywords(self) -> dict[str, AbstractValue]:
+        return dict(zip(self._names, self.items[len(self.items) - len(self._names) :], strict=True))
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.form.names[1:]  # type: ignore[return-value]
+
+
+def partial(positional: Sequence[AbstractValue], keywords: Mapping[str, AbstractValue]) -> Partial:
+    form = Form("function", functools.partial, ("partial", *keywords))
+    return Partial((*positional, *keywords.values()), form)
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,9 +419,6 @@ def leaves(v: AbstractValue) -> Iterator[Scalar | Array]:
     elif isinstance(v, Range):
         for item in (v.start, v.stop, v.step):
             yield from leaves(item)
-    elif isinstance(v, Closure):
-        for item in (*v.defaults, *(d for _, d in v.keyword_defaults), *(v.captured or ())):
-            yield from leaves(item)
     elif isinstance(v, Method):
         yield from leaves(v.owner)
 
@@ -374,6 +435,8 @@ def describe_type(v: AbstractValue) -> str:
         return str(abstract.Scalar(v.dtype, v.weak))
     if isinstance(v, Array | Lazy):
         return f"{abstract.dtype_name(v.dtype)} array of rank {v.rank}"
+    if isinstance(v, Closure | Partial):
+        return str(v.form)
     if isinstance(v, Tuple) and v.form.kind == "tuple":
         return f"tuple({', '.join(map(describe_type, v.items))})"
     if isinstance(v, Contents) and v.form.kind == "list":
@@ -386,8 +449,6 @@ def describe_type(v: AbstractValue) -> str:
         return v.form.cls.__name__
     if isinstance(v, Ref):
         return v.cls.__name__
-    if isinstance(v, Closure):
-        return f"function {v.source.name}"
     if isinstance(v, Method):
         return f"method {v.name}"
     if isinstance(v, Range):

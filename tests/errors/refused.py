@@ -77,7 +77,7 @@ def inner_class(x):
 
 
 def global_statement(x):
-    global COUNT  # error: unsupported-statement | global COUNT
+    global COUNT  # error: captured-write | global COUNT
     COUNT = 4
     return x
 
@@ -102,7 +102,7 @@ def deep_in_blocks(x, n):
 
 
 def decorated_inside(x):
-    @functools.cache  # error: unsupported-function | functools.cache
+    @property  # error: unknown-function | property
     def f(y):
         return y
     return f(x)

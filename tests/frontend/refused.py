@@ -275,8 +275,8 @@ def recursive(n):
     return n * recursive(n - 1)
 
 
-def starred(t):
-    return callee(*t)  # error: * unpacking is not supported | *t
+def starred(u):
+    return callee(*u)  # error: how many items f64 array of rank 1 has is not known when the function is compiled | *u
 
 
 def complex_number(x):
@@ -314,7 +314,7 @@ def slice_step_zero(u):
 
 
 def global_statement(x):
-    global G  # error: global variables cannot be assigned | global G
+    global G  # error: the global variable 'G' cannot be assigned | global G
     G = x
 
 

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+import adc
 from adc.frontend.abstract import Array, Scalar, Static, abstract_of
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, trace
 from adc.ir import ops
@@ -78,15 +79,16 @@ def test_closures():
 
 
 def test_wrapped_functions_are_traced():
-    class Compiled:
+    class Decorated:
         __wrapped__ = staticmethod(helper)
 
         def __call__(self, *args):
-            raise AssertionError("not to be traced")
+            return 2 * helper(*args)
 
-    _, got = run(make_closure(1.0, np.ones(2), Compiled()), (2.0,))
-    assert got == helper(2.0) + 1.0
     check(make_closure(1.0, np.ones(2), functools.cache(helper)), lambda: (2.0,))
+    check(make_closure(1.0, np.ones(2), adc.jit_grad(helper)), lambda: (2.0,))
+    with pytest.raises(CompileError, match=r"what Decorated makes of .*helper\(\) is not known"):
+        run(make_closure(1.0, np.ones(2), Decorated()), (2.0,))
 
 
 def test_lambdas_on_one_line():
