@@ -69,7 +69,9 @@ def _run(file: Path) -> types.ModuleType:
         if isinstance(error, CompileError):
             raise
         column = max(0, (error.offset or 1) - 1)
-        raise kinds.INVALID_SOURCE(error.msg, Loc(error.filename or str(file), error.lineno or 1, column)) from None
+        own = error.filename in (None, str(file.resolve()))
+        where = str(file) if own else str(error.filename)
+        raise kinds.INVALID_SOURCE(error.msg, Loc(where, error.lineno or 1, column)) from None
     except Exception as error:
         trace = error.__traceback__
         line = 1
