@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from adc import containers
 from adc.backend.calls.abi import Signature
 from adc.frontend.abstract import Abstract, Scalar
-from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, trace
+from adc.frontend.frame import NeedsConstant
+from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, constant_path, trace
 from adc.intermediate import shifted
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Module
+from adc.ir.diagnostics import CompileTypeError
 from adc.ir.types import MemRefType, Type, f64
 from adc.options import Options, Selection
 from adc.passes import pipelines
@@ -35,6 +38,18 @@ from adc.signature import Parameters
 Builtin = Callable[..., Any]
 
 
+class UnknownConstant(CompileTypeError):
+    """An argument has to be known when the function is compiled: the leaf at ``path`` of all arguments."""
+
+    def __init__(self, name: str, path: tuple[int, ...]) -> None:
+        super().__init__(
+            f"the argument {name} must be known when the function is compiled",
+            help="call the function with a value, or write the constant into it",
+            kind=kinds.NOT_CONSTANT.name,
+        )
+        self.path = path
+
+
 @dataclass
 class Subject:
     """A Python function and how it is to be compiled: what the function and its derivatives have in common."""
@@ -44,6 +59,8 @@ class Subject:
     options: Options
     lock: threading.RLock = field(default_factory=threading.RLock)
     last: tuple[Abstract, ...] | None = None  # what was specialised for last
+    # Integer arguments whose values the code depends on, by the types of all arguments.
+    constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -70,7 +87,13 @@ class Staged:
         """The function in IR as it was written."""
         positional, keywords = self.subject.parameters.split(self.abstracts)
         with self.measure("trace"):
-            return trace(self.subject.fn, positional, keywords)
+            try:
+                return trace(self.subject.fn, positional, keywords)
+            except NeedsConstant as need:
+                name, *positions = constant_path(need)
+                path = (self.subject.parameters.names.index(str(name)), *map(int, positions))
+                shown = containers.label(self.abstracts, self.subject.parameters.names, path)
+                raise UnknownConstant(shown, path) from None
 
     def traced_for(self, chain: Sequence[Selection]) -> tuple[Traced, Wanted]:
         """The function whose gradient is taken by the last of ``chain``, and with respect to what.

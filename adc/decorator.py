@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, ov
 from adc.alignment import Borrowed
 from adc.backend.calls.callable_type import NativeCallable
 from adc.boundary import internal, leaving, public
-from adc.compiler import Staged, Subject
+from adc.compiler import Staged, Subject, UnknownConstant
 from adc.containers import Lowered, lower
 from adc.errors import AdcError
-from adc.frontend.abstract import Abstract, Array, map_abstract
+from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract
 from adc.ir import kinds
 from adc.options import ArgNames, ArgNums, Engine, Options, Selection, selection
 from adc.pullbacks import Pullback, PullbackCode
-from adc.signature import Parameters, abstracts_of, normalise
+from adc.signature import Parameters, abstracts_of, leaf_type, normalise, pinned
 from adc.specialise import Gradient, Primal, Specialisation
 
 if TYPE_CHECKING:
@@ -81,14 +81,27 @@ class Dispatcher(NativeCallable):
         """The specialisation for the values of all parameters, and the values as it takes them."""
         subject = self._subject
         values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
-        key = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
+        types = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
+        while True:
+            try:
+                return self._compiled(pinned(types, values, subject.constants.get(types, ()))), values
+            except UnknownConstant as unknown:
+                leaf = leaf_type(types, unknown.path)
+                known = subject.constants.setdefault(types, set())
+                if not isinstance(leaf, Scalar) or leaf.type.is_float or unknown.path in known:
+                    raise
+                known.add(unknown.path)
+
+    def _compiled(self, key: tuple[Abstract, ...]) -> Specialisation:
+        """What was compiled for argument types, or is now."""
+        subject = self._subject
         for spec in self._table.get(key, ()):
             if spec.fits():
-                return spec, values
+                return spec
         with subject.lock:
             for spec in self._table.get(key, ()):
                 if spec.fits():
-                    return spec, values
+                    return spec
             try:
                 spec = self._compile(Staged(subject, key))
             except (AdcError, MemoryError):
@@ -100,7 +113,7 @@ class Dispatcher(NativeCallable):
             subject.last = key
         if "ADC_DUMP_IR" in os.environ:
             self._dump(key)
-        return spec, values
+        return spec
 
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         """What to compile for, given the types of the arguments."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 import array
 import inspect
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from adc import aliasing, containers
 from adc.alignment import Borrowed, is_addressable
-from adc.frontend.abstract import DTYPES, Abstract, Array, Tuple, abstract_of, map_abstract, with_alias
+from adc.frontend.abstract import DTYPES, Abstract, Array, Static, Tuple, abstract_of, map_abstract, with_alias
 from adc.ir import kinds
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -206,3 +207,31 @@ def structure(abstract: Abstract) -> tuple[Any, ...] | None:
     if isinstance(abstract, Tuple):
         return tuple(structure(item) for item in abstract.items)
     return None
+
+
+def leaf_type(abstracts: tuple[Abstract, ...], path: tuple[int, ...]) -> Abstract:
+    """The type of the leaf at ``path`` of all arguments."""
+    found = abstracts[path[0]]
+    for position in path[1:]:
+        assert isinstance(found, Tuple)
+        found = found.items[position]
+    return found
+
+
+def pinned(
+    abstracts: tuple[Abstract, ...], values: tuple[Any, ...], paths: Iterable[tuple[int, ...]]
+) -> tuple[Abstract, ...]:
+    """The types with the leaves at ``paths`` as constants: their values are part of what is compiled for."""
+
+    def replaced(a: Abstract, path: tuple[int, ...], value: Any) -> Abstract:
+        if not path:
+            return Static(value)
+        assert isinstance(a, Tuple)
+        k = path[0]
+        items = (*a.items[:k], replaced(a.items[k], path[1:], value[k]), *a.items[k + 1 :])
+        return replace(a, items=items)
+
+    result = list(abstracts)
+    for path in paths:
+        result[path[0]] = replaced(result[path[0]], path[1:], values[path[0]])
+    return tuple(result)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adc.frontend import abstract, heap
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.joining import identical, join_values, same_objects
+from adc.frontend.joining import identical, join_values, narrow, same_objects
 from adc.frontend.jumps import JUMPS, NEVER, RETURN, gone, hint
 from adc.frontend.merge import (
     Clash,
@@ -216,6 +216,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
     try:
         return join_values(a, b)
     except Clash as clash:
+        narrow(frame, name, describe(a), describe(b))
         shown = "the value" if name in (RESULT, RETURN) else heap.shown(frame, name)
         notes = [Note("assigned here", frame.assigned_at[name])] if name in frame.assigned_at else []
         return Poison(

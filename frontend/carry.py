@@ -16,6 +16,7 @@ from adc.frontend import abstract, heap
 from adc.frontend.carried_objects import carried_arrays, made_in, settle_objects, widened_contents
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.joining import Narrowing, narrow
 from adc.frontend.jumps import OUT, hint
 from adc.frontend.merge import (
     Clash,
@@ -123,6 +124,24 @@ class Carry:
             position += len(types(self._late(name, ran)))
         return flags
 
+    def attempt(self, trace: Callable[[], None]) -> bool:
+        """Trace the body, or a part of it. False: a literal before the loop has to be a number of NumPy's."""
+        loops, parallel = list(self.frame.loops), list(self.frame.parallel)
+        self.frame.loops.append(self)
+        try:
+            trace()
+        except Narrowing as found:
+            if found.carry is not self:
+                raise
+            self.specs[found.name] = found.spec
+            self._forget()
+            self.frame.abandoned = True
+            self.frame.parallel[:] = parallel
+            return False
+        finally:
+            self.frame.loops[:] = loops
+        return True
+
     def _forget(self) -> None:
         """Forget what loops inside concluded from a wrong guess."""
         self.frame.hints.clear()
@@ -223,6 +242,7 @@ class Carry:
                 return joined if spec == widen(describe(start)) else join(joined, spec)
             return join(spec, found)
         except Clash as clash:
+            narrow(self.frame, name, spec, found)
             before = "unset" if start is None else describe_type(start)
             raise refuse(
                 self.frame.assigned_at.get(name, current_loc()),

@@ -121,6 +121,8 @@ class Frame:
     written: set[Root] = field(default_factory=set)
     argument_roots: dict[int, Root] = field(default_factory=dict)
     heap: Heap = field(default_factory=Heap)
+    abandoned: bool = False  # whether code was left behind that nothing will contain
+    loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
 
     def loc(self, node: ast.AST) -> Loc:
         return self.source.loc(node)
@@ -146,7 +148,7 @@ class Frame:
         self.func.arg_attrs.append(attrs)
         with insert_at(self.prologue, self.func.loc):
             if isinstance(a, abstract.Scalar):
-                pin = None if self.entry else partial(self._pin, name)
+                pin = partial(self._pin, name)
                 return Scalar(_named(from_element(arg), name), a.type, a.weak, pin)
             root = self.argument_roots[arg.index] = self._root(a, name)
             if not a.writable and not protected:

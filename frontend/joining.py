@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from adc.frontend import abstract, heap
 from adc.frontend.frame import Frame
@@ -51,6 +52,38 @@ def join_values(a: AbstractValue, b: AbstractValue) -> abstract.Abstract:
                 raise Clash(f"{shown}: {clash}") from None
         return abstract.Tuple(tuple(items), a.form)
     return join(describe(a), describe(b))
+
+
+class Narrowing(Exception):
+    """A literal before a loop has to be a number of NumPy's: the loop ``carry`` is to start with ``spec``."""
+
+    def __init__(self, carry: Any, name: str, spec: abstract.Abstract) -> None:
+        super().__init__(name)
+        self.carry = carry
+        self.name = name
+        self.spec = spec
+
+
+def narrow(frame: Frame, name: str, a: abstract.Abstract, b: abstract.Abstract) -> None:
+    """Where a variable was a literal before a loop around and meets float32 or int32 deep inside: raise ``Narrowing``.
+
+    ``s = 0.0`` before loops that add float32 numbers to it is float32 from the beginning, as it is in NumPy from the
+    first addition on.
+    """
+    for spec, other in ((a, b), (b, a)):
+        wide = isinstance(spec, abstract.Scalar) and spec.weak and isinstance(other, abstract.Scalar)
+        if not wide or not isinstance(other, abstract.Scalar) or other.weak:
+            continue
+        for carry in reversed(frame.loops):
+            start, now = carry.before.get(name), carry.specs.get(name)
+            if not isinstance(start, Static) or not isinstance(now, abstract.Scalar) or not now.weak:
+                continue
+            try:
+                wanted = join(describe(start), other)
+            except Clash:
+                return
+            if wanted == other:
+                raise Narrowing(carry, name, wanted)
 
 
 def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:

@@ -129,11 +129,11 @@ def for_counted(
             carry.enter(iter(body.args[1:]))
             bind(body.args[0])
             try:
-                trace_body()
+                traced = carry.attempt(trace_body)
             except Undetermined:
                 frame.env = dict(carry.before)  # all that is known is what happens without an iteration
                 return
-        if carry.settle(body):
+        if traced and carry.settle(body):
             break
         discard(body)
     ran = loop.ran() if carry.late_specs or private in after else None
@@ -234,13 +234,13 @@ def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], 
         with insert_at(body):
             carry.enter(iter(body.args))
             try:
-                trace_body()
+                traced = carry.attempt(trace_body)
             except Undetermined:
                 if known is True:
                     raise
                 frame.env = dict(carry.before)
                 return
-        if carry.settle(body):
+        if traced and carry.settle(body):
             break
         discard(head, body)
     inits = carry.inits(None)

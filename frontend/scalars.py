@@ -6,6 +6,7 @@ NumPy); integers have 64 bits (32 for NumPy's int32) and raise ZeroDivisionError
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -180,9 +181,22 @@ def _float_floor_divide(p: Value, q: Value) -> Value:
     signed_zero = ops.copysign(zero, quotient)
     result = ops.select(ops.cmpf(whole, zero, predicate="oeq"), signed_zero, floor)
     known = constant_of(q)
-    if known is not None and known != 0:
+    if known is not None and known != 0 and math.isfinite(known):
         return result
+    # A finite number goes into an infinite one not at all: 0 if the signs are equal, else -1.
+    endless = ops.cmpf(ops.absf(q), const(math.inf, p.type), predicate="oeq")
+    finite = ops.cmpf(ops.absf(p), const(math.inf, p.type), predicate="olt")
+    below = ops.select(ops.cmpf(quotient, zero, predicate="oeq"), ops.floor(_sign_of_zero(p, quotient)), quotient)
+    result = ops.select(ops.andi(endless, finite), below, result)
     return ops.select(ops.cmpf(q, zero, predicate="oeq"), quotient, result)
+
+
+def _sign_of_zero(p: Value, quotient: Value) -> Value:
+    """-1/2 where ``p`` is not zero and the zero ``quotient`` is negative, else the zero itself."""
+    half = ops.copysign(const(0.5, p.type), quotient)
+    zero = const(0.0, p.type)
+    negative = ops.andi(ops.cmpf(half, zero, predicate="olt"), ops.cmpf(p, zero, predicate="une"))
+    return ops.select(negative, half, quotient)
 
 
 _EXACT_POWERS = 16  # beyond this, pow() is more accurate than repeated multiplication

@@ -366,6 +366,8 @@ def _symbol(name: str) -> str:
 def _finish(frame: Frame) -> set[int]:
     """Put the prologue before the body and mark what is never stored to. The positions of mutated arguments."""
     frame.func.body.set_ops([*frame.prologue.ops, *frame.func.body.ops])
+    if frame.abandoned:
+        _drop_abandoned(frame.func)
     mutated: set[int] = set()
     written = grounded(frozenset(frame.written))
     for position, root in frame.argument_roots.items():
@@ -374,6 +376,19 @@ def _finish(frame: Frame) -> set[int]:
         else:
             frame.func.arg_attrs[position]["adc.readonly"] = True
     return mutated
+
+
+def _drop_abandoned(func: Func) -> None:
+    """Forget the uses of values by code that is not in the function."""
+    alive = set(func.walk())
+    values = [*func.args]
+    for op in alive:
+        values += op.results
+        for region in op.regions:
+            values += region.args
+    for value in values:
+        for use in [use for use in value.uses if use[0] not in alive]:
+            del value.uses[use]
 
 
 def trace(
@@ -387,7 +402,7 @@ def trace(
 
     ``capture_aliases`` gives captured arrays, by the name in their leaf's path, the alias group of arguments that they
     may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
-    fit the signature.
+    fit the signature. Raises ``NeedsConstant`` for a parameter that has to be ``Static``; see ``constant_path``.
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
@@ -398,6 +413,12 @@ def trace(
     except RecursiveEntry:
         # The entrance calls the function that calls itself.
         return _traced(callee, args, kwargs, Tracer(capture_aliases))
+
+
+def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:
+    """The leaf of the arguments that has to be known, as in ``Leaf.path``."""
+    name, *positions = need.name.split(".")
+    return (name, *map(int, positions))
 
 
 def _traced(
@@ -435,7 +456,8 @@ def _traced(
                 frame.env[name] = heap.unpack(frame, receive(_gathered(empty), name, frame.add_argument), objects)
     if tracer.entry is None:
         with insert_at(func.body, func.loc):
-            result = tracer._call_function(frame, callee, dict(frame.env))
+            given = {name: frame.env[name] for name in parameters.parameters if name in frame.env}
+            result = tracer._call_function(frame, callee, given)
     else:
         result = tracer._run(callee, frame)
     with insert_at(func.body, func.loc):
