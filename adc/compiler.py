@@ -88,7 +88,7 @@ class Staged:
         positional, keywords = self.subject.parameters.split(self.abstracts)
         with self.measure("trace"):
             try:
-                return trace(self.subject.fn, positional, keywords)
+                return trace(self.subject.fn, positional, keywords, pins=True)
             except NeedsConstant as need:
                 name, *positions = constant_path(need)
                 path = (self.subject.parameters.names.index(str(name)), *map(int, positions))

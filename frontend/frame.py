@@ -121,6 +121,7 @@ class Frame:
     written: set[Root] = field(default_factory=set)
     argument_roots: dict[int, Root] = field(default_factory=dict)
     heap: Heap = field(default_factory=Heap)
+    pins: bool = True  # whether parameters that have to be known raise ``NeedsConstant``
     abandoned: bool = False  # whether code was left behind that nothing will contain
     loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
 
@@ -148,7 +149,7 @@ class Frame:
         self.func.arg_attrs.append(attrs)
         with insert_at(self.prologue, self.func.loc):
             if isinstance(a, abstract.Scalar):
-                pin = partial(self._pin, name)
+                pin = partial(self._pin, name) if self.pins else None
                 return Scalar(_named(from_element(arg), name), a.type, a.weak, pin)
             root = self.argument_roots[arg.index] = self._root(a, name)
             if not a.writable and not protected:

@@ -397,22 +397,24 @@ def trace(
     kwargs: Mapping[str, abstract.Abstract] = {},
     *,
     capture_aliases: Mapping[str, int] = {},
+    pins: bool = False,
 ) -> Traced:
     """Trace ``fn`` for arguments of the given types.
 
     ``capture_aliases`` gives captured arrays, by the name in their leaf's path, the alias group of arguments that they
     may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
-    fit the signature. Raises ``NeedsConstant`` for a parameter that has to be ``Static``; see ``constant_path``.
+    fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
+    ``constant_path``.
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
         raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}", kind=kinds.NO_SOURCE)
     callee = Callee.of(function, UNKNOWN)
     try:
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=function))
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=function), pins)
     except RecursiveEntry:
         # The entrance calls the function that calls itself.
-        return _traced(callee, args, kwargs, Tracer(capture_aliases))
+        return _traced(callee, args, kwargs, Tracer(capture_aliases), pins)
 
 
 def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:
@@ -426,11 +428,13 @@ def _traced(
     args: Sequence[abstract.Abstract],
     kwargs: Mapping[str, abstract.Abstract],
     tracer: Tracer,
+    pins: bool,
 ) -> Traced:
     parameters = inspect.signature(callee.identity, follow_wrapped=False)  # type: ignore[arg-type]
     func = tracer.module.add(Func(_symbol(callee.source.name), [], loc=callee.source.header))
     func.attrs["adc.entry"] = True
     frame = Frame(tracer, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=True)
+    frame.pins = pins
     leaves: list[Leaf] = []
     bound = parameters.bind(*args, **kwargs).arguments
 
