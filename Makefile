@@ -1,5 +1,6 @@
 # make test   everything that must hold, on a fresh machine with python3, make and a C compiler
 # make demo   the plate problem, from a decorated function to an object file
+# make valgrind   malformed calls under valgrind, if it is installed
 # make fuzz   20,000 random programs       make bench   the benchmarks, beside NumPy and Numba
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 FUZZ_PROGRAMS ?= 20000
 FUZZ_FIRST ?= 0
 
-.PHONY: test wheel lint types unit demo fuzz bench clean
+.PHONY: test wheel lint types unit demo fuzz valgrind bench clean
 
 test: wheel lint types unit
 
@@ -56,6 +57,9 @@ demo: $(VENV)/examples
 
 fuzz: $(VENV)/test
 	$(BIN)/python -m tests.fuzz.run --programs $(FUZZ_PROGRAMS) --first $(FUZZ_FIRST)
+
+valgrind: $(VENV)/test
+	$(BIN)/python tests/safety/under_valgrind.py
 
 bench: $(VENV)/bench
 	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
