@@ -108,9 +108,10 @@ class Staged:
 
     def _selected(self, traced: Traced, chosen: Selection) -> tuple[Traced, Wanted]:
         for name in chosen.names:
-            if name not in self.subject.parameters.names and all(leaf.path[0] != name for leaf in traced.leaves):
+            known = self.subject.parameters.path(name, self.abstracts)
+            if known is None and all(leaf.path[0] != name for leaf in traced.leaves):
                 traced = shifted(traced, name) or traced
-        wanted = select(self.subject.name, self.subject.parameters.names, self.abstracts, traced, chosen)
+        wanted = select(self.subject.name, self.subject.parameters, self.abstracts, traced, chosen)
         return with_float_result(self.subject, traced), wanted
 
     def _differentiated(self, traced: Traced, wanted: Wanted) -> Traced:

@@ -57,7 +57,8 @@ class Dispatcher(NativeCallable):
             spec, values = self._find(lowered, borrowed)
             if spec.wrapped:
                 return spec.run_wrapped(spec.canonical(values), lowered.objects)
-            direct = spec.direct.get(len(args)) if not kwargs else None
+            count = None if kwargs else self._subject.parameters.by_position(len(args))
+            direct = None if count is None else spec.direct.get(count)
             if direct is not None and direct is not self._target and self._subject.options.engine == "native":
                 self._set_target(direct)
             return spec.run(spec.canonical(values))

@@ -12,6 +12,7 @@ from adc.frontend.forms import TUPLE, Form, build
 from adc.frontend.tracer import Leaf, Traced
 from adc.ir import kinds
 from adc.options import Selection
+from adc.signature import Parameters
 
 
 @dataclass(frozen=True)
@@ -68,17 +69,22 @@ def is_float(abstract: Abstract) -> bool:
 
 
 def select(
-    function: str, names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced, chosen: Selection
+    function: str, parameters: Parameters, abstracts: tuple[Abstract, ...], traced: Traced, chosen: Selection
 ) -> Wanted:
     """The leaves that ``chosen`` means. Raises for arguments that there are not, or that have no gradient."""
+    names = parameters.names
     leaves = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "argument"}
     places = _places(names, abstracts)
     captured = {leaf.path: k for k, leaf in enumerate(traced.leaves) if leaf.kind == "capture"}
 
-    def of_parameter(name: str) -> GradTree:
-        abstract = abstracts[names.index(name)]
-        tree = _tree((name,), abstract, leaves, places)
+    def of_argument(path: LeafPath) -> GradTree:
+        abstract = abstracts[names.index(str(path[0]))]
+        for k in path[1:]:
+            assert isinstance(abstract, Tuple)
+            abstract = abstract.items[int(k)]
+        tree = _tree(path, abstract, leaves, places)
         if tree is None:
+            name = str(path[0]) + "".join(f"[{k}]" for k in path[1:])
             raise kinds.NO_GRADIENT(
                 f"{function}: argument {name!r} is {_what(abstract)} and has no gradient",
                 help=_way_out(abstract),
@@ -87,13 +93,15 @@ def select(
 
     positional = []
     for number in chosen.numbers:
-        if not -len(names) <= number < len(names):
+        path = parameters.path(number, abstracts)
+        if path is None:
             raise kinds.WRONG_ARGNUMS(f"{function} has no argument number {number}; it takes {len(names)}")
-        positional.append(of_parameter(names[number]))
+        positional.append(of_argument(path))
     named = []
     for name in chosen.names:
-        if name in names:
-            named.append((name, of_parameter(name)))
+        path = parameters.path(name, abstracts)
+        if path is not None:
+            named.append((name, of_argument(path)))
         else:
             named.append((name, _of_capture(function, name, names, traced.leaves, captured)))
     return Wanted(tuple(positional), chosen.single, tuple(named))

@@ -17,7 +17,6 @@ from adc.frontend.abstract import DTYPES, Abstract, Array, Static, Tuple, abstra
 from adc.ir import kinds
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 class Parameters:
@@ -25,21 +24,43 @@ class Parameters:
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self.function = getattr(fn, "__qualname__", repr(fn))
-        self.signature = inspect.signature(fn)
+        # Of what is compiled, that is of a wrapper, not of what it wraps.
+        self.signature = inspect.signature(fn, follow_wrapped=False)
         self.names = tuple(self.signature.parameters)
+        named = {p.kind: name for name, p in self.signature.parameters.items()}
+        self.variadic = named.get(inspect.Parameter.VAR_POSITIONAL)  # the name of ``*args``
+        self.keywords = named.get(inspect.Parameter.VAR_KEYWORD)  # the name of ``**kwargs``
         self._plain = all(p.kind in _POSITIONAL for p in self.signature.parameters.values())
         # The values of trailing parameters that calls by position may leave out.
         self.defaults: tuple[Any, ...] = ()
         if self._plain:
             defaults = [p.default for p in self.signature.parameters.values()]
             self.defaults = tuple(d for d in defaults if d is not inspect.Parameter.empty)
-        for parameter in self.signature.parameters.values():
-            if parameter.kind in _VARIADIC:
-                star = "*" if parameter.kind is inspect.Parameter.VAR_POSITIONAL else "**"
-                raise kinds.UNSUPPORTED_FUNCTION(
-                    f"{self.function}: a compiled function takes no {star}{parameter.name}",
-                    help="name each parameter; a tuple of arrays or numbers is one argument",
-                )
+
+    def by_position(self, count: int) -> int | None:
+        """How many parameters so many positional arguments set, if compiled code takes them as they are."""
+        return count if self._plain else None
+
+    def path(self, name: str | int, abstracts: tuple[Abstract, ...]) -> tuple[str | int, ...] | None:
+        """Where the argument of this number among the positional ones, or of this name, is found: a parameter, or an
+        item of ``*args`` or ``**kwargs``. None if there is no such argument."""
+        if isinstance(name, str):
+            if name in self.names:
+                return (name,)
+            held = abstracts[self.names.index(self.keywords)] if self.keywords is not None else None
+            if isinstance(held, Tuple) and self.keywords is not None and name in held.form.names:
+                return (self.keywords, held.form.names.index(name))
+            return None
+        if self.variadic is None:
+            return (self.names[name],) if -len(self.names) <= name < len(self.names) else None
+        first = self.names.index(self.variadic)
+        given = abstracts[first]
+        assert isinstance(given, Tuple)
+        total = first + len(given.items)
+        if not -total <= name < total:
+            return None
+        place = name % total
+        return (self.names[place],) if place < first else (self.variadic, place - first)
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values of all parameters in order, defaults filled in. Raises ``ArgumentError``."""
@@ -54,9 +75,16 @@ class Parameters:
 
     def split(self, abstracts: tuple[Abstract, ...]) -> tuple[tuple[Abstract, ...], dict[str, Abstract]]:
         """Positional and keyword-only arguments, as the tracer takes them."""
-        positional, keywords = [], {}
+        positional: list[Abstract] = []
+        keywords: dict[str, Abstract] = {}
         for name, abstract in zip(self.names, abstracts, strict=True):
-            if self.signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY:
+            if name == self.variadic:
+                assert isinstance(abstract, Tuple)
+                positional += abstract.items
+            elif name == self.keywords:
+                assert isinstance(abstract, Tuple)
+                keywords |= {str(n): item for n, item in zip(abstract.form.names, abstract.items, strict=True)}
+            elif self.signature.parameters[name].kind is inspect.Parameter.KEYWORD_ONLY:
                 keywords[name] = abstract
             else:
                 positional.append(abstract)

@@ -106,7 +106,6 @@ class Traced:
 
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
-KEYWORDS = 1 << 20  # the number, among objects, of the dict of an entrance's ``**kwargs``
 MAX_NESTED = 24  # calls of one function for different types, each in the tracing of the one before
 
 
@@ -450,14 +449,14 @@ def _traced(
     with insert_at(frame.prologue, func.loc):
         for name in parameters.parameters:
             if name in bound:
-                value = receive(_gathered(bound[name]), name, receive_leaf((name,)))
-                new = parameters.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
-                frame.env[name] = heap.unpack(frame, value, objects, given=not new)
+                value = receive(_gathered(bound[name], len(objects)), name, receive_leaf((name,)))
+                frame.env[name] = heap.unpack(frame, value, objects, given=True)
             elif name in callee.defaults:
                 frame.env[name] = callee.default(frame, name)
             else:
                 empty: Any = () if parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL else {}
-                frame.env[name] = heap.unpack(frame, receive(_gathered(empty), name, frame.add_argument), objects)
+                value = receive(_gathered(empty, len(objects)), name, frame.add_argument)
+                frame.env[name] = heap.unpack(frame, value, objects, given=True)
     if tracer.entry is None:
         with insert_at(func.body, func.loc):
             given = {name: frame.env[name] for name in parameters.parameters if name in frame.env}
@@ -487,12 +486,12 @@ def _traced(
     )
 
 
-def _gathered(a: Any) -> abstract.Abstract:
-    """The type of an argument; that of ``*args`` or ``**kwargs`` from those of its items."""
+def _gathered(a: Any, number: int) -> abstract.Abstract:
+    """The type of an argument; that of ``*args`` or ``**kwargs`` from those of its items. ``number``: of the dict."""
     if isinstance(a, abstract.Abstract):
         return a
     if isinstance(a, dict):
-        return abstract.Tuple(tuple(a.values()), Form("dict", dict, tuple(a), number=KEYWORDS))
+        return abstract.Tuple(tuple(a.values()), Form("dict", dict, tuple(a), number=number))
     return abstract.Tuple(tuple(a))
 
 
