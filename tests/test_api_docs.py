@@ -79,6 +79,8 @@ def test_library_list(pytestconfig: pytest.Config) -> None:
     groups: dict[str, list[str]] = {}
     for entry in LIBRARY:
         name, module = getattr(entry, "__name__", ""), getattr(entry, "__module__", None) or "numpy"
+        if entry in (object.__init__, object.__setattr__):
+            name, module = f"object.{name}", "builtins"
         module = {"builtins": "Python", "numpy.linalg": "numpy", "adc.frontend.marker": "adc"}.get(module, module)
         if entry is np.linalg.norm:
             name = "linalg.norm"
