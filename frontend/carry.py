@@ -38,7 +38,7 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import Note
-from adc.ir.types import Type, f32, f64, i32
+from adc.ir.types import Type, f32, f64, i32, i64
 
 
 @dataclass(eq=False)
@@ -79,7 +79,7 @@ class Carry:
             if value is not None:
                 self.specs[name] = _hinted(widen(describe(value)), hints.get(name))
             elif name in at_head:
-                self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(f64))
+                self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(_guess(self.stmt, name)))
                 if name not in hints:
                     self.guessed.add(name)
             elif name in after and name in live.settles[self.stmt]:
@@ -347,6 +347,30 @@ class Carry:
             if isinstance(ends.get(name), Poison):
                 env[name] = ends[name]
         self.frame.env = env
+
+
+def _guess(loop: ast.stmt, name: str) -> Type:
+    """The type of a variable that is read before the loop has set it: an integer if all that sets it is."""
+    for node in ast.walk(loop):
+        if isinstance(node, ast.For) and _is(node.target, name):
+            known = isinstance(node.iter, ast.Call) and _is(node.iter.func, "range")
+        elif isinstance(node, ast.Assign):
+            known = not any(_is(n, name) for t in node.targets for n in ast.walk(t)) or _is_integer(node.value)
+        elif isinstance(node, ast.AugAssign):
+            known = not _is(node.target, name) or _is_integer(node.value)
+        else:
+            continue
+        if not known:
+            return f64
+    return i64
+
+
+def _is(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool)
 
 
 def _hinted(spec: abstract.Abstract, hint: abstract.Abstract | None) -> abstract.Abstract:

@@ -56,6 +56,7 @@ def loop_body(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> None
     """One iteration; what is pending afterwards ends the loop."""
     live = frame.liveness
     run(frame, loop.body, Place(live.after[loop] | live.reads[loop] | live.captured, True, execute))
+    frame.env.pop(CONTINUE, None)
 
 
 def run(frame: Frame, steps: Sequence[Step], place: Place) -> None:
