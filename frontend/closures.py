@@ -78,10 +78,10 @@ def capture(c: Closure) -> Closure:
 
 
 def _present(frame: Frame, name: str) -> AbstractValue:
+    value = lookup(frame, name)
     held = cell_of(frame, name)
     if held is not None:
         return held
-    value = lookup(frame, name)
     return _detached(value) if _is_member(value, frame) else released(value)
 
 

@@ -88,15 +88,14 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
 
 
 def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
-    if isinstance(value, Ref) and value.cls is types.CellType:
-        (value,) = heap.contents(frame, value).items
-        return value
     if isinstance(value, Poison):
         raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):
         message = f"cannot access local variable '{name}' where it is not associated with a value"
         trap_unless(value.flag, "UnboundLocalError", message)
         value = frame.env[name] = value.value
+    if isinstance(value, Ref) and value.cls is types.CellType:
+        (value,) = heap.contents(frame, value).items
     return value
 
 

@@ -287,9 +287,10 @@ def _function(frame: Frame, statement: ast.FunctionDef) -> None:
 def _nonlocal(frame: Frame, statement: ast.Nonlocal) -> None:
     for name in statement.names:
         if cells.cell_of(frame, name) is None:
+            what = "the variable of a loop" if name in frame.env else "no variable of a compiled function"
             raise refuse(
                 frame.loc(statement),
-                f"'{name}' is no variable of a compiled function, so that it cannot be assigned here",
+                f"'{name}' is {what}, so that it cannot be assigned here",
                 "pass the value in and return the new one",
                 kind=kinds.CAPTURED_WRITE,
             )

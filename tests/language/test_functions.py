@@ -272,6 +272,75 @@ def calls_both(x: float) -> float:
     return two(x) + 10 * three(x)
 
 
+def shared(x: float, n: int) -> float:
+    """Variables of an outer function that are first assigned in a branch or a loop, change type, and recursion."""
+    if x > 0.5:
+        s = x
+    else:
+        s = 2 * x
+    count = 0
+    log = [0.0, 1.0]
+
+    def add(v: float) -> None:
+        nonlocal s, count
+        s += v * x
+        count += x
+
+    def walk(k: int) -> None:
+        nonlocal s
+        if k == 0:
+            s = s + x * x
+            return
+        walk(k - 1)
+        log[0] += s * k
+        walk(k - 1)
+        log[1] = log[0] * x
+        s = s * x
+
+    for i in range(n):
+        last = x * i
+
+        def bump(v: float) -> None:
+            nonlocal last
+            last += v
+
+        add(i)
+        bump(s)
+    walk(3)
+    return s * count + last + log[1]
+
+
+def from_loop(x: float, n: int) -> float:
+    for i in range(n):
+
+        def f(t: float) -> float:
+            return t * i
+
+        if f(x) > 1.0:
+            return f(x) * x
+    return x
+
+
+def loop_variable(x: float) -> float:
+    s = 0.0
+    for i in range(3):
+
+        def f() -> float:
+            nonlocal i
+            i = i + 1
+            return i * x
+
+        s += f()
+    return s
+
+
+def test_shared_variables() -> None:
+    check(shared, (0.7, 3), (0.3, 2))
+    check(from_loop, (0.7, 5), (0.7, 1))
+    with pytest.raises(adc.errors.CompileError, match="'i' is the variable of a loop"):
+        jit_grad(loop_variable)(0.7)
+
+
 def test_nested() -> None:
     a = np.array([0.42, 0.65, 0.2, 0.9])
     check(mutates, (0.7, a), pullback=True)
