@@ -6,6 +6,7 @@ import itertools
 import linecache
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +16,12 @@ import numpy as np
 
 import adc
 from adc import jit_grad
-from tests.fuzz.generator import Arr, Int, Program, generate
-from tests.fuzz.oracle import LongOracle, Values, directional, lengthen, rejoin, run_python
+from adc.errors import CompileError
+from tests.fuzz.expressions import Arr
+from tests.fuzz.generator import Program, generate
+from tests.fuzz.instrument import Trail
+from tests.fuzz.oracle import Oracle, Run, copies, difference, lengthen, samples
+from tests.fuzz.params import Values, arguments, build, flat, name_of, read
 
 _numbers = itertools.count()
 
@@ -30,155 +35,191 @@ class Verdict:
 
 
 @contextmanager
-def loaded(text: str) -> Iterator[Callable[..., Any]]:
-    """The function ``main`` of a program, with source lines that can be read back."""
+def loaded(text: str) -> Iterator[dict[str, Any]]:
+    """The names of a program, ``main`` among them, with source lines that can be read back."""
     filename = f"<fuzz-{next(_numbers)}>"
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
     namespace: dict[str, Any] = {"__name__": "fuzz"}
     try:
-        exec(compile(text, filename, "exec"), namespace)
-        yield namespace["main"]
+        exec(compile(text, filename, "exec", dont_inherit=True), namespace)
+        yield namespace
     finally:
         linecache.cache.pop(filename, None)
 
 
-def arguments(program: Program, rng: random.Random) -> Values:
-    """Random arguments; now and then two arrays are windows on one."""
-    values: Values = []
-    for param in program.params:
-        if isinstance(param, str):
-            values.append(rng.uniform(-1.3, 1.3))
-        elif isinstance(param, Int):
-            values.append(rng.randint(param.low, param.high))
-        elif param.ints:
-            values.append(np.array([rng.randint(-3, 3) for _ in range(param.shape[0])], np.int64))
-        else:
-            values.append(_floats(param, rng))
-    _overlap(program, values, rng)
-    return values
-
-
-def _floats(param: Arr, rng: random.Random) -> np.ndarray[Any, Any]:
-    dtype = np.float32 if param.single else np.float64
-    made = np.empty(param.shape, dtype, order="F" if rng.random() < 0.2 else "C")
-    for at in np.ndindex(*param.shape):
-        made[at] = rng.uniform(-1.3, 1.3)
-    return made
-
-
-def _overlap(program: Program, values: Values, rng: random.Random) -> None:
-    pairs = [
-        (i, j)
-        for i, p in enumerate(program.params)
-        for j, q in enumerate(program.params[:i])
-        if isinstance(p, Arr) and isinstance(q, Arr) and len(p.shape) == len(q.shape) == 1
-        and not (p.ints or q.ints) and p.single == q.single
-    ]
-    if not pairs or rng.random() > 0.15 or "prange" in program.text.split("def main", 1)[1]:
-        return
-    i, j = rng.choice(pairs)
-    n, m = values[i].shape[0], values[j].shape[0]
-    shift = rng.randint(0, 2)
-    base = np.array([rng.uniform(-1.3, 1.3) for _ in range(max(n, m + shift))], values[i].dtype)
-    values[i], values[j] = base[:n], base[shift : shift + m]
-
-
-def check(seed: int, *, rng: random.Random | None = None, engine: Any = "native", size: int = 14) -> Verdict:
+def check(
+    seed: int,
+    *,
+    rng: random.Random | None = None,
+    engine: Any = "native",
+    size: int = 14,
+    only: frozenset[str] | None = None,
+) -> Verdict:
     """Generate a program and check it. Raises ``AssertionError`` (or what went wrong), with the program's text.
 
     One seed in four is compiled with all of LLVM's optimisations, the others with none, which is much faster.
     """
     rng = rng or random.Random(seed)
-    program = generate(rng, size)
-    args = arguments(program, rng)
+    program = generate(rng, size, only)
+    leaves = arguments(program.params, rng, overlap="prange" not in program.text.split("def main", 1)[1])
     try:
-        return _check(program, args, rng, jit_grad(_engine=engine, _level=3 if seed % 4 == 0 else 0))
+        subject = Subject(program, leaves, jit_grad(_engine=engine, _level=3 if seed % 4 == 0 else 0))
+        return subject.check(rng)
     except Exception as error:
-        error.add_note(f"seed {seed}\narguments {args!r}\n{program.text}")
+        error.add_note(f"seed {seed}\narguments {leaves!r}\n{program.text}")
         raise
 
 
-def _check(program: Program, args: Values, rng: random.Random, jit: Any) -> Verdict:
-    single = any(isinstance(p, Arr) and p.single for p in program.params)
-    oracle = LongOracle(program.text)
-    with np.errstate(all="ignore"):
-        expected, after = run_python(program.text, args)
-        trail = oracle.run(lengthen(args))[2]
-    close = 1e-3 if single else 1e-9
-    if not math.isfinite(expected) or 0.0 < trail.margin < close:
-        return Verdict(skipped="a decision is too close")
-    tolerance = 2e-4 if single else 1e-9
-    with loaded(program.text) as main:
-        function = jit(main)
-        given = _fresh(args)
-        value = function(*given)
-        _close(value, expected, tolerance, "the value")
-        for k, (mine, theirs) in enumerate(zip(given, after, strict=True)):
-            if isinstance(mine, np.ndarray):
-                _close(mine, theirs, tolerance, f"argument {k} after the call")
-        if trail.margin == 0.0:
-            return Verdict(skipped="a tie")
-        return _check_derivatives(program, function, args, oracle, rng, tolerance * 50)
+class Subject:
+    """A program, its arguments leaf by leaf, and how to compile it."""
+
+    def __init__(self, program: Program, leaves: Values, jit: Any) -> None:
+        self.params = program.params
+        self.text = program.text
+        self.leaves = leaves
+        self.jit = jit
+        self.oracle = Oracle(program.text, program.params)
+        single = any(isinstance(p, Arr) and p.single for p in flat(program.params))
+        self.close = 1e-3 if single else 1e-9
+        self.tolerance = 2e-4 if single else 1e-9
+
+    def check(self, rng: random.Random) -> Verdict:
+        expected = self.oracle.run_plain(self.leaves)
+        trail = self.oracle.run(lengthen(self.leaves)).trail
+        if 0.0 < trail.margin < self.close or (expected.error is None and not math.isfinite(expected.result)):
+            return Verdict(skipped="a decision is too close")
+        with loaded(self.text) as names:
+            function = self.jit(names["main"])
+            if expected.error is not None:
+                self._fails(function, names, expected)
+                return Verdict(skipped="raises")
+            given = self._given(names)
+            _close(function(*given), expected.result, self.tolerance, "the value")
+            self._same_leaves(given, expected.after, "after the call", self.tolerance)
+            if trail.margin == 0.0:
+                return Verdict(skipped="a tie")
+            return self._derivatives(function, names, trail, rng)
+
+    def _given(self, names: dict[str, Any]) -> Values:
+        """Fresh arguments, of the classes of the module with these names."""
+        return build(self.params, copies(self.leaves), names)
+
+    def _same_leaves(self, given: Values, expected: Values, when: str, tolerance: float) -> None:
+        found = read(self.params, given, given)
+        for leaf, mine, theirs in zip(flat(self.params), found, expected, strict=True):
+            if mine is None or theirs is None:
+                assert mine is theirs, f"{name_of(leaf)} {when}: {mine}, not {theirs}"
+            else:
+                _close(mine, theirs, tolerance, f"{name_of(leaf)} {when}")
+
+    def _fails(self, function: Any, names: dict[str, Any], expected: Run) -> None:
+        """The same exception as in Python, arguments left as Python left them; by the gradient, as they were."""
+        given = self._given(names)
+        _same_error(expected.error, lambda: function(*given))
+        self._same_leaves(given, expected.after, "after the exception", self.tolerance)
+        wrt = self._wrt()
+        given = self._given(names)
+        _same_error(expected.error, lambda: adc.value_and_grad(function, argnums=wrt)(*given))
+        self._same_leaves(given, read(self.params, self._given(names), given), "after the gradient's exception", 0.0)
+
+    def _wrt(self) -> tuple[int, ...]:
+        """The parameters that have something to differentiate in them."""
+        rest = iter(self.leaves)
+        found = []
+        for k, param in enumerate(self.params):
+            if any([_has_gradient(next(rest)) for _ in flat([param])]):
+                found.append(k)
+        return tuple(found)
+
+    def _derivatives(self, function: Any, names: dict[str, Any], trail: Trail, rng: random.Random) -> Verdict:
+        wrt = self._wrt()
+        given = self._given(names)
+        found = adc.value_and_grad(function, argnums=wrt)(*given)[1]
+        self._same_leaves(given, read(self.params, self._given(names), given), "after the gradient", 0.0)
+        gradients = self._gradient_leaves(dict(zip(wrt, found, strict=True)), given)
+        back = function.pullback(*self._given(names))[1]
+        weights = self._weights(rng)
+        seed = rng.uniform(0.5, 1.5)
+        final = {name_of(p): w for p, w in zip(self.params, weights, strict=True) if w is not None}
+        pulled, again = (self._gradient_leaves(dict(enumerate(back(seed, final=final))), given) for _ in range(2))
+        for k, (first, second) in enumerate(zip(pulled, again, strict=True)):
+            if first is not None:
+                assert np.array_equal(first, second, equal_nan=True), f"pulled back twice: leaf {k} differs"
+        direction = _direction(self.leaves, rng)
+        runs = samples(self.oracle, self.leaves, direction, trail)
+        if runs is None:
+            return Verdict(skipped="not smooth here")
+
+        def weighted(result: Any, after: Values) -> Any:
+            rest = iter(after)
+            total = seed * result
+            for param, w in zip(self.params, weights, strict=True):
+                items = [next(rest) for _ in flat([param])]
+                total = total + (np.sum(w * items[0]) if w is not None else 0.0)
+            return total
+
+        tolerance = self.tolerance * 50
+        for what, value, cotangents in (
+            ("the gradient along a direction", lambda result, _: result, gradients),
+            ("the pullback along a direction", weighted, pulled),
+        ):
+            truth = difference(runs, value)
+            _close(_inner(self.leaves, cotangents, direction), truth, tolerance, what, scale=_size(cotangents))
+        return Verdict(checked=2)
+
+    def _gradient_leaves(self, gradients: dict[int, Any], given: Values) -> Values:
+        """Leaf by leaf, None for what has none; of parameters that are not among them too."""
+        found: Values = []
+        for k, param in enumerate(self.params):
+            if gradients.get(k) is None:
+                found += [None for _ in flat([param])]
+            else:
+                found += read([param], [gradients[k]], [given[k]])
+        for leaf, value, gradient in zip(flat(self.params), self.leaves, found, strict=True):
+            assert gradient is None or _has_gradient(value), f"{name_of(leaf)} has the gradient {gradient}"
+        return found
+
+    def _weights(self, rng: random.Random) -> Values:
+        """Weights of what each array that is an argument by itself is afterwards."""
+        rest = iter(self.leaves)
+        found: Values = []
+        for param in self.params:
+            items = [next(rest) for _ in flat([param])]
+            a = items[0] if isinstance(param, Arr) else None
+            if not _is_float_array(a) or a.base is not None:
+                found.append(None)
+            else:
+                found.append(np.array([rng.uniform(-1, 1) for _ in range(a.size)], a.dtype).reshape(a.shape))
+        return found
 
 
-def _check_derivatives(
-    program: Program, function: Any, args: Values, oracle: LongOracle, rng: random.Random, tolerance: float
-) -> Verdict:
-    wrt = tuple(k for k, a in enumerate(args) if isinstance(a, float) or _is_float_array(a))
-    both = adc.value_and_grad(function, argnums=wrt)
-    before = _fresh(args)
-    gradients = both(*before)[1]
-    for k, (mine, theirs) in enumerate(zip(before, args, strict=True)):
-        if isinstance(mine, np.ndarray):
-            assert np.array_equal(mine, theirs), f"the gradient changed argument {k}"
-    back = function.pullback(*_fresh(args))[1]
-    weights = [_weights(a, rng) for a in args]
-    names = [p if isinstance(p, str) else p.name for p in program.params]
-    final = {name: w for name, w in zip(names, weights, strict=True) if w is not None}
-    seed = rng.uniform(0.5, 1.5)
-    pulled = back(seed, final=final)
-    again = back(seed, final=final)
-    for k, (first, second) in enumerate(zip(pulled, again, strict=True)):
-        if first is not None:
-            assert np.array_equal(first, second, equal_nan=True), f"pulled back twice: argument {k} differs"
-    verdict = Verdict()
-    direction = _direction(args, rng)
-    truth = directional(oracle, args, direction, lambda r, _: r)
-    if truth is not None:
-        got = _inner(args, dict(zip(wrt, gradients, strict=True)), direction)
-        _close(got, truth, tolerance, "the gradient along a direction", scale=_size(gradients))
-        verdict.checked += 1
+_NUMBER = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?")
 
-    def weighted(r: Any, final_args: Values) -> Any:
-        total = seed * r
-        for w, a in zip(weights, final_args, strict=True):
-            if w is not None:
-                total = total + np.sum(w * a)
-        return total
 
-    truth = directional(oracle, args, direction, weighted)
-    if truth is not None:
-        cotangents = {k: c for k, c in enumerate(pulled) if c is not None}
-        got = _inner(args, cotangents, direction)
-        _close(got, truth, tolerance, "the pullback along a direction", scale=_size(cotangents.values()))
-        verdict.checked += 1
-    if not verdict.checked:
-        verdict.skipped = "not smooth here"
-    return verdict
+def _same_error(expected: Exception | None, call: Callable[[], Any]) -> None:
+    """The class that Python raised; its message too, where the program made it, up to rounding of floats."""
+    assert expected is not None
+    try:
+        result = call()
+    except Exception as error:
+        if not isinstance(error, type(expected)) or isinstance(error, CompileError):
+            raise
+        if isinstance(expected, IndexError | UnboundLocalError) and "no convergence" not in str(expected):
+            return
+        mine, theirs = str(error).split("\n")[0], str(expected)
+        assert _NUMBER.sub("#", mine) == _NUMBER.sub("#", theirs), f"the message {mine!r}, not {theirs!r}"
+        for m, t in zip(_NUMBER.findall(mine), _NUMBER.findall(theirs), strict=True):
+            assert abs(float(m) - float(t)) <= 0.02 * max(1.0, abs(float(t))), f"the message {mine!r}, not {theirs!r}"
+        return
+    raise AssertionError(f"{result}, but Python raises {expected!r}")
+
+
+def _has_gradient(a: Any) -> bool:
+    return isinstance(a, float) or _is_float_array(a)
 
 
 def _is_float_array(a: Any) -> bool:
     return isinstance(a, np.ndarray) and a.dtype.kind == "f"
-
-
-def _fresh(args: Values) -> Values:
-    return rejoin(args, [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args])
-
-
-def _weights(a: Any, rng: random.Random) -> Any:
-    if not _is_float_array(a) or a.base is not None:
-        return None
-    return np.array([rng.uniform(-1, 1) for _ in range(a.size)], a.dtype).reshape(a.shape)
 
 
 def _direction(args: Values, rng: random.Random) -> Values:
@@ -198,12 +239,13 @@ def _direction(args: Values, rng: random.Random) -> Values:
     return found
 
 
-def _inner(args: Values, gradients: dict[int, Any], direction: Values) -> float:
+def _inner(leaves: Values, gradients: Values, direction: Values) -> float:
     """The gradient along the direction. The gradients of windows on one base are windows on that of the base."""
     total = 0.0
     bases: dict[int, Any] = {}
-    for k, gradient in gradients.items():
-        a, step = args[k], direction[k]
+    for a, gradient, step in zip(leaves, gradients, direction, strict=True):
+        if gradient is None:
+            continue
         if isinstance(a, float):
             total += float(gradient) * step
         elif a.base is None:
@@ -217,7 +259,7 @@ def _inner(args: Values, gradients: dict[int, Any], direction: Values) -> float:
 
 
 def _size(gradients: Any) -> float:
-    return max([1.0, *(float(np.max(np.abs(g), initial=0.0)) for g in gradients)])
+    return max([1.0, *(float(np.max(np.abs(g), initial=0.0)) for g in gradients if g is not None)])
 
 
 def _close(got: Any, expected: Any, tolerance: float, what: str, scale: float = 1.0) -> None:

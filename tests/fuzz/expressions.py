@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 BOUND = 2.0
 
@@ -28,18 +30,54 @@ class Int:
     high: int
 
 
+@dataclass(frozen=True)
+class Fn:
+    """Something to call, which returns a float: with ``floats`` numbers, then ``arrays`` of rank 1."""
+
+    name: str
+    floats: int = 1
+    arrays: int = 0
+    pure: bool = True  # writes to nothing
+
+
+@dataclass(frozen=True)
+class Seq:
+    """Something to loop over: at most ``length`` floats."""
+
+    text: str
+    length: int
+
+
 @dataclass
 class Scope:
-    """The variables that are surely set here. A branch or a loop body works on a copy."""
+    """The variables that are surely set here. A branch or a loop body works on a copy.
+
+    A name may be a path, such as ``s.x`` or ``t[1]``. How control may leave: ``jumps`` are statements that end the
+    iteration or the loop, ``leave`` makes the expression that a return statement returns.
+    """
 
     floats: list[str] = field(default_factory=list)
     ints: list[Int] = field(default_factory=list)
     arrays: list[Arr] = field(default_factory=list)
     fixed: set[str] = field(default_factory=set)  # must not be assigned here
     in_parallel: bool = False
+    functions: list[Fn] = field(default_factory=list)
+    sequences: list[Seq] = field(default_factory=list)
+    things: list[Any] = field(default_factory=list)  # containers, as the module that makes them knows them
+    jumps: tuple[str, ...] = ()
+    leave: Callable[[Scope], str] | None = None
 
     def child(self) -> Scope:
-        return Scope(list(self.floats), list(self.ints), list(self.arrays), set(self.fixed), self.in_parallel)
+        return replace(
+            self,
+            floats=list(self.floats),
+            ints=list(self.ints),
+            arrays=list(self.arrays),
+            fixed=set(self.fixed),
+            functions=list(self.functions),
+            sequences=list(self.sequences),
+            things=list(self.things),
+        )
 
 
 UNARY = (
@@ -63,15 +101,23 @@ ARRAY_UNARY = ("np.sin({})", "np.cos({})", "np.tanh({})", "np.exp(-{0} * {0})", 
 class Expressions:
     """Makes expressions. All choices come from ``rng``."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, features: frozenset[str] = frozenset()) -> None:
         self.rng = rng
+        self.features = features
         self.counter = 0
         self.mixed = False  # whether there are float32 arrays
+        self.tests: list[str] = []  # conditions that are known when the program is traced
 
     def float_expr(self, scope: Scope, depth: int) -> tuple[str, float]:
         """The text of a float expression, and a bound on its size."""
         if depth <= 0 or self.chance(0.15):
             return self.float_leaf(scope)
+        if "mixed_numbers" in self.features and self.chance(0.12):
+            return self.mixed_expr(scope, depth)
+        if scope.functions and not scope.in_parallel and self.chance(0.12):
+            called = self.call_expr(scope)
+            if called is not None:
+                return called, BOUND
         kind = self.rng.randint(0, 9)
         if kind <= 4:
             (left, a), (right, b) = self.float_expr(scope, depth - 1), self.float_expr(scope, depth - 1)
@@ -96,6 +142,18 @@ class Expressions:
         form, limit = self.rng.choice(UNARY)
         return form.format(inner), bound + 1.3 if limit is None else limit
 
+    def mixed_expr(self, scope: Scope, depth: int) -> tuple[str, float]:
+        raise NotImplementedError
+
+    def call_expr(self, scope: Scope) -> str | None:
+        """A call of something that writes to nothing: in an expression the order of effects is Python's own."""
+        functions = [f for f in scope.functions if f.pure and not f.arrays]
+        if not functions:
+            return None
+        function = self.rng.choice(functions)
+        arguments = [self.tame(*self.float_expr(scope, 1)) for _ in range(function.floats)]
+        return f"{function.name}({', '.join(arguments)})"
+
     def float_leaf(self, scope: Scope) -> tuple[str, float]:
         arrays = [a for a in scope.arrays if a.shape]
         kind = self.rng.randint(0, 9)
@@ -119,6 +177,8 @@ class Expressions:
         return (self.constant(), 1.5) if self.chance(0.85) else ("SCALE", 0.75)
 
     def condition(self, scope: Scope) -> str:
+        if self.tests and self.chance(0.15):
+            return self.rng.choice(self.tests)
         kind = self.rng.randint(0, 6)
         if kind == 0 and scope.ints:
             number = self.rng.choice(scope.ints)

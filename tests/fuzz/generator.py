@@ -1,27 +1,41 @@
 """Random programs: the text of Python functions in the language that adc compiles.
 
-Every program is total and tame by construction: subscripts are in range, loops are short, and whatever is bound to a
-variable or stored is at most ``BOUND`` in size, so values neither overflow nor lose their digits. All choices come from
-one ``random.Random``, which hypothesis can stand behind.
+Every program is total and tame by construction: subscripts are in range (but for those of ``failures.py``), loops are
+short, and whatever is bound to a variable or stored is at most ``BOUND`` in size, so values neither overflow nor lose
+their digits. All choices come from one ``random.Random``, which hypothesis can stand behind.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 
-from tests.fuzz.expressions import BOUND, Arr, Expressions, Int, Scope
+from tests.fuzz import features
+from tests.fuzz.expressions import BOUND, Arr, Int, Scope, Seq
+from tests.fuzz.params import Choice, Group, Maybe, Spec, name_of
+from tests.fuzz.statements import Helper, Statements
 
+Statement = Callable[[Scope, int, int], None]
+HEAD = """import dataclasses
+import enum
+import functools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
 
-@dataclass(frozen=True)
-class Helper:
-    """A function that the program calls: ``floats`` scalar parameters, then ``arrays`` of the given rank."""
+import numpy as np
 
-    name: str
-    floats: int
-    arrays: int
-    returns_pair: bool
-    default: bool
+from adc import prange
+
+SCALE = 0.75
+"""
+MODES = """class Mode(enum.Enum):
+    FAST = 1
+    SLOW = 2
+"""
 
 
 @dataclass(frozen=True)
@@ -29,31 +43,47 @@ class Program:
     """``text`` defines ``main`` (and what it calls). ``params`` are its parameters, in order."""
 
     text: str
-    params: tuple[Arr | Int | str, ...]
+    params: tuple[Spec, ...]
 
 
-class Generator(Expressions):
+class Generator(Statements):
     """Makes one program. ``size`` bounds the number of statements."""
 
-    def __init__(self, rng: random.Random, size: int = 14) -> None:
-        super().__init__(rng)
+    def __init__(self, rng: random.Random, size: int = 14, only: frozenset[str] | None = None) -> None:
+        super().__init__(rng, features.choose(rng, only))
         self.budget = size
-        self.helpers: list[Helper] = []
+        self.helpers = []
+        self.classes = []
+        self.calls = []
+        self.makers = []
         self.lines: list[str] = []
         self.trips = 1
 
     def emit(self, indent: int, text: str) -> None:
         self.lines.append("    " * indent + text)
 
+    @contextmanager
+    def apart(self) -> Iterator[list[str]]:
+        """What is written meanwhile is kept apart, in the list."""
+        saved, self.lines = self.lines, []
+        try:
+            yield self.lines
+        finally:
+            self.lines = saved
+
     # Programs --------------------------------------------------------------------------------------------------------
 
     def program(self) -> Program:
-        chunks = ["import math\nimport numpy as np\nfrom adc import prange\n\nSCALE = 0.75\n"]
-        for _ in range(self.rng.randint(0, 2)):
-            chunks.append(self.helper())
-        scope = Scope()
+        chunks = [HEAD]
         n = self.rng.randint(3, 6)
-        params: list[Arr | Int | str] = ["x"]
+        if self.kinds_of_class():
+            chunks += [self.define_class(n) for _ in range(self.rng.randint(1, 2))]
+        if "options" in self.features:
+            chunks.append(MODES)
+        chunks += [self.helper() for _ in range(self.rng.randint(0, 2))]
+        chunks += self.top_functions()
+        scope = Scope(leave=self.result)
+        params: list[Spec] = ["x"]
         scope.floats.append("x")
         if self.chance(0.5):
             params.append("y")
@@ -73,12 +103,62 @@ class Generator(Expressions):
             number = Int("n", 2, 4)
             params.append(number)
             scope.ints.append(number)
+        if "container_arguments" in self.features:
+            params += [self.group(scope, name, n) for name in ["s", "r"][: self.rng.randint(1, 2)]]
+        if "options" in self.features:
+            params.append(self.option(scope))
         self.lines = []
         self.block(scope, 1, self.rng.randint(2, 7), depth=0)
         self.emit(1, f"return {self.result(scope)}")
-        head = f"def main({', '.join(p if isinstance(p, str) else p.name for p in params)}):"
+        head = f"def main({', '.join(name_of(p) for p in params)}):"
         chunks.append("\n".join([head, *self.lines]))
         return Program("\n\n".join(chunks) + "\n", tuple(params))
+
+    def group(self, scope: Scope, name: str, extent: int) -> Group:
+        """A parameter that is a container; its leaves come into scope."""
+        if self.classes and self.chance(0.6):
+            cls = self.rng.choice(self.classes)
+            self.expose(scope, name, cls)
+            scope.fixed.add(name)
+            return self.spec_of(name, cls)
+        kind = self.rng.choice(["tuple", "list", "dict"])
+        labels = ["u", "v", "w"][: self.rng.randint(1, 3)]
+        items: list[tuple[str, Spec]] = []
+        arrays = self.chance(0.4)
+        for k, label in enumerate(labels):
+            path = f"{name}['{label}']" if kind == "dict" else f"{name}[{k}]"
+            if arrays:
+                items.append((label, Arr(label, (extent,))))
+                scope.arrays.append(Arr(path, (extent,)))
+            elif kind != "list" and self.chance(0.2):
+                inner = ("p", "q")
+                items.append((label, Group(label, "tuple", tuple((i, i) for i in inner))))
+                scope.floats += [f"{path}[0]", f"{path}[1]"]
+                scope.fixed |= {f"{path}[0]", f"{path}[1]"}
+            else:
+                items.append((label, label))
+                scope.floats.append(path)
+                scope.fixed.add(path)
+        if all(isinstance(item, str) for _, item in items):
+            scope.sequences.append(Seq(f"{name}.values()" if kind == "dict" else name, len(items)))
+        return Group(name, kind, tuple(items))
+
+    def option(self, scope: Scope) -> Spec:
+        """A parameter that selects: a text, an enum, a bool, or a float that may be None."""
+        kind = self.rng.randint(0, 3)
+        name = "mode"
+        if kind == 3:
+            scope.floats.append(f"({self.constant()} if {name} is None else {name})")
+            scope.fixed.add(scope.floats[-1])
+            self.tests.append(f"{name} is {self.rng.choice(['', 'not '])}None")
+            return Maybe(name)
+        texts = (("'fast'", "'slow'"), ("Mode.FAST", "Mode.SLOW"), ("True", "False"))[kind]
+        test = name if kind == 2 else f"{name} {'==' if kind == 0 or self.chance(0.5) else 'is'} {texts[0]}"
+        self.tests.append(test)
+        if kind == 2:
+            scope.ints.append(Int(f"({name} + 1)", 1, 2))
+            scope.fixed.add(f"({name} + 1)")
+        return Choice(name, texts)
 
     def helper(self) -> str:
         """A function with a loop or a branch of its own; it may write to its arrays."""
@@ -89,8 +169,14 @@ class Generator(Expressions):
             returns_pair=self.chance(0.25),
             default=self.chance(0.3),
         )
-        saved, self.lines = self.lines, []
-        scope = Scope()
+        with self.apart() as lines:
+            params = self._helper_body(helper)
+        self.helpers.append(helper)
+        return "\n".join([f"def {helper.name}({', '.join(params)}):", *lines])
+
+    def _helper_body(self, helper: Helper) -> list[str]:
+        """Writes it, and returns the parameters."""
+        scope = Scope(leave=lambda inner: self.helper_result(inner, helper))
         scope.floats = [f"p{k}" for k in range(helper.floats)]
         arrays = [f"m{k}" for k in range(helper.arrays)]
         params = [*scope.floats, *arrays]
@@ -103,6 +189,10 @@ class Generator(Expressions):
             self.emit(1, f"for {k} in range(len({arrays[0]})):")
             element = f"{arrays[0]}[{k}]"
             inner = scope.child()
+            inner.jumps = ("break", "continue")
+            inner.fixed.add(k)
+            if "jumps" in self.features and self.chance(0.4):
+                self.jump(inner, 2, 3)
             text, bound = self.float_expr(inner, 2)
             if self.chance(0.6):
                 self.emit(2, f"{element} = {self.tame(f'{element} * 0.5 + {text}', bound + BOUND)}")
@@ -114,10 +204,7 @@ class Generator(Expressions):
             self.emit(1, f"if {self.condition(scope)}:")
             self.emit(2, f"return {self.helper_result(scope, helper)}")
         self.emit(1, f"return {self.helper_result(scope, helper)}")
-        text = "\n".join([f"def {helper.name}({', '.join(params)}):", *self.lines])
-        self.lines = saved
-        self.helpers.append(helper)
-        return text
+        return params
 
     def helper_result(self, scope: Scope, helper: Helper) -> str:
         first = self.tame(*self.float_expr(scope, 2))
@@ -135,7 +222,8 @@ class Generator(Expressions):
                 parts.append(self.element(array, scope))
         if not parts:
             parts = ["x"]
-        return " + ".join(f"{self.constant()} * {part}" if self.chance(0.5) else part for part in parts)
+        text = " + ".join(f"{self.constant()} * {part}" if self.chance(0.5) else part for part in parts)
+        return self.of_one_type(text) if "jumps" in self.features else text
 
     # Statements ------------------------------------------------------------------------------------------------------
 
@@ -157,249 +245,50 @@ class Generator(Expressions):
             kinds += [self.branch, self.for_loop, self.for_loop]
         if depth < 2 and not scope.in_parallel:
             kinds += [self.while_loop, self.parallel_loop, self.inner_function]
+        if scope.jumps and "jumps" in self.features:
+            kinds += [self.jump] * 4
+        for feature, at_most, made in self.special:
+            if depth <= at_most and feature in self.features:
+                kinds += made
         self.rng.choice(kinds)(scope, indent, depth)
 
-    def assign(self, scope: Scope, indent: int, depth: int) -> None:
-        name = self.target(scope)
-        self.emit(indent, f"{name} = {self.tame(*self.float_expr(scope, 3))}")
-        self.bind(scope, name)
-
-    def pair(self, scope: Scope, indent: int, depth: int) -> None:
-        first, second = self.target(scope), self.target(scope)
-        if first == second:
-            return self.assign(scope, indent, depth)
-        values = [self.tame(*self.float_expr(scope, 2)) for _ in range(2)]
-        self.emit(indent, f"{first}, {second} = {values[0]}, {values[1]}")
-        self.bind(scope, first)
-        self.bind(scope, second)
-        return None
-
-    def augment(self, scope: Scope, indent: int, depth: int) -> None:
-        names = [name for name in scope.floats if name not in scope.fixed]
-        if not names:
-            return self.assign(scope, indent, depth)
-        name = self.rng.choice(names)
-        text, bound = self.float_expr(scope, 2)
-        text = self.of_one_type(text)
-        kind = self.rng.choice("+-*/")
-        if kind in "+-":
-            self.emit(indent, f"{name} {kind}= {text}")
-            self.emit(indent, f"{name} = {self.tame(name, BOUND + bound)}")
-        elif kind == "*":
-            self.emit(indent, f"{name} *= {self.tame(text, bound * 2)}")
-            self.emit(indent, f"{name} = {self.tame(name, 2 * BOUND)}")
-        else:
-            self.emit(indent, f"{name} /= {self.positive(text)}")
-        return None
-
-    def store(self, scope: Scope, indent: int, depth: int) -> None:
-        arrays = self.writable(scope)
-        if not arrays:
-            return self.assign(scope, indent, depth)
-        array = self.rng.choice(arrays)
-        element = self.element(array, scope, own=scope.in_parallel)
-        text, bound = self.float_expr(scope, 3)
-        if self.chance(0.35):
-            self.emit(indent, f"{element} += {self.tame(text, bound * 4)}")
-            self.emit(indent, f"{element} = {self.tame(element, BOUND + BOUND)}")
-        else:
-            self.emit(indent, f"{element} = {self.tame(text, bound)}")
-        return None
-
-    def slice_store(self, scope: Scope, indent: int, depth: int) -> None:
-        """A whole-array update; source and target may overlap."""
-        arrays = self.writable(scope)
-        if not arrays:
-            return self.assign(scope, indent, depth)
-        array = self.rng.choice(arrays)
-        target, shape = self.window(array)
-        text = self.array_expr(scope, shape, 2)
-        if self.chance(0.3):
-            self.emit(indent, f"{target} *= 0.5")
-            self.emit(indent, f"{target} += 0.5 * np.tanh({text})")
-        else:
-            self.emit(indent, f"{target} = {self.rng.choice(['np.tanh({})', 'np.sin({})', '{}']).format(text)}")
-            self.emit(indent, f"{target} = np.arctan({target})")
-        return None
-
-    def new_array(self, scope: Scope, indent: int, depth: int) -> None:
-        sources = [a for a in scope.arrays if not a.ints]
-        name = self.fresh("u")
-        n = self.rng.randint(2, 5)
-        kind = self.rng.randint(0, 4)
-        if kind == 0 or not sources:
-            shape: tuple[int, ...] = (n,)
-            self.emit(indent, f"{name} = np.{self.rng.choice(['zeros', 'ones'])}({n})")
-        elif kind == 1:
-            shape = (n,)
-            self.emit(indent, f"{name} = np.full({n}, {self.tame(*self.float_expr(scope, 1))})")
-        else:
-            source = self.rng.choice(sources)
-            shape = source.shape
-            if kind == 2:
-                self.emit(indent, f"{name} = {source.name}.copy()")
-                scope.arrays.append(replace(source, name=name, local=True))
-                return
-            if kind == 3:
-                self.emit(indent, f"{name} = np.zeros_like({source.name})")
-                scope.arrays.append(replace(source, name=name, local=True))
-                return
-            if any(a.single for a in sources):
-                self.emit(indent, f"{name} = np.zeros({shape if len(shape) > 1 else shape[0]})")
-            else:
-                self.emit(indent, f"{name} = {self.bounded_array(scope, shape)}")
-        scope.arrays.append(Arr(name, shape, local=True))
-
-    def bounded_array(self, scope: Scope, shape: tuple[int, ...]) -> str:
-        return f"np.tanh({self.array_expr(scope, shape, 2)})"
-
-    def view(self, scope: Scope, indent: int, depth: int) -> None:
-        arrays = [a for a in scope.arrays if not a.ints]
-        if not arrays:
-            return self.assign(scope, indent, depth)
-        array = self.rng.choice(arrays)
-        text, shape = self.window(array, drop=True)
-        name = self.fresh("v")
-        self.emit(indent, f"{name} = {text}")
-        scope.arrays.append(replace(array, name=name, shape=shape))
-        return None
-
-    def swap(self, scope: Scope, indent: int, depth: int) -> None:
-        """Exchange two arrays of one shape that the function may rebind."""
-        pairs = [
-            (a, b)
-            for n, a in enumerate(scope.arrays)
-            for b in scope.arrays[:n]
-            if a.shape == b.shape and a.single == b.single and not a.ints and not b.ints
-            and a.local and b.local and not {a.name, b.name} & scope.fixed
+    @cached_property
+    def special(self) -> list[tuple[str, int, list[Statement]]]:
+        """Statements of features: at which depth of loops and branches they may be."""
+        return [
+            ("jumps", 2, [self.jump]),
+            ("while_true", 1, [self.endless_loop] * 2),
+            ("iteration", 2, [self.each] * 3),
+            ("match", 2, [self.match] * 2),
+            ("raise", 3, [self.raising] * 4),
+            ("assert", 3, [self.asserting] * 4),
+            ("zero_division", 3, [self.dividing] * 4),
+            ("out_of_bounds", 3, [self.outside] * 4),
+            ("unset", 2, [self.unset] * 3),
+            ("integers", 3, [self.int_assign] * 3),
+            ("int_then_float", 1, [self.late_float] * 2),
+            ("tuples", 3, [self.new_tuple, self.new_tuple, self.unpack]),
+            ("named", 3, [self.new_object, self.change_object]),
+            ("frozen", 3, [self.new_object, self.change_object]),
+            ("mutable", 3, [self.new_object, self.change_object, self.change_object]),
+            ("lists", 2, [self.new_list, self.new_list, self.change_list]),
+            ("comprehensions", 2, [self.new_list] * 2),
+            ("growing_lists", 1, [self.growing_list] * 2),
+            ("dicts", 2, [self.new_dict] * 2),
+            ("container_arguments", 3, [self.change_object]),
+            ("recursion", 1, [self.call_top] * 2),
+            ("higher_order", 2, [self.call_top] * 2),
+            ("variadic", 2, [self.call_top] * 2),
+            ("partial", 1, [self.partial] * 2),
+            ("makers", 1, [self.made] * 2),
+            ("closures", 1, [self.closure, self.closure, self.call_local]),
+            ("function_tuples", 1, [self.function_tuple] * 2),
         ]
-        if not pairs:
-            return self.new_array(scope, indent, depth) if depth == 0 else self.assign(scope, indent, depth)
-        a, b = self.rng.choice(pairs)
-        self.emit(indent, f"{a.name}, {b.name} = {b.name}, {a.name}")
-        return None
 
-    def call(self, scope: Scope, indent: int, depth: int) -> None:
-        if not self.helpers:
-            return self.assign(scope, indent, depth)
-        helper = self.rng.choice(self.helpers)
-        candidates = [a for a in self.writable(scope) if len(a.shape) == 1 and not a.single]
-        if helper.arrays and not candidates:
-            return self.assign(scope, indent, depth)
-        args = [self.tame(*self.float_expr(scope, 1)) for _ in range(helper.floats)]
-        args += [self.rng.choice(candidates).name for _ in range(helper.arrays)]
-        if helper.default and self.chance(0.5):
-            args.append(f"w={self.tame(*self.float_expr(scope, 1))}")
-        first, second = self.target(scope), self.target(scope)
-        if helper.returns_pair:
-            second = second if second != first else self.fresh("f")
-            self.emit(indent, f"{first}, {second} = {helper.name}({', '.join(args)})")
-            self.bind(scope, second)
-        else:
-            self.emit(indent, f"{first} = {helper.name}({', '.join(args)})")
-        self.bind(scope, first)
-        return None
-
-    def inner_function(self, scope: Scope, indent: int, depth: int) -> None:
-        """A lambda or nested function that captures variables, called at once and perhaps in a later statement."""
-        name = self.fresh("g")
-        captured = [f for f in scope.floats]
-        inner = scope.child()
-        inner.floats = [*captured, "z"]
-        body = self.tame(*self.float_expr(inner, 2))
-        if self.chance(0.5):
-            self.emit(indent, f"{name} = lambda z: {body}")
-        else:
-            self.emit(indent, f"def {name}(z):")
-            self.emit(indent + 1, f"return {body}")
-        target = self.target(scope)
-        self.emit(indent, f"{target} = {name}({self.tame(*self.float_expr(scope, 1))})")
-        self.bind(scope, target)
-
-    def branch(self, scope: Scope, indent: int, depth: int) -> None:
-        self.emit(indent, f"if {self.condition(scope)}:")
-        self.block(scope.child(), indent + 1, self.rng.randint(1, 2), depth + 1)
-        if self.chance(0.25):
-            self.emit(indent, f"elif {self.condition(scope)}:")
-            self.block(scope.child(), indent + 1, 1, depth + 1)
-        if self.chance(0.6):
-            self.emit(indent, "else:")
-            self.block(scope.child(), indent + 1, self.rng.randint(1, 2), depth + 1)
-
-    def for_loop(self, scope: Scope, indent: int, depth: int) -> None:
-        counter = self.fresh("i")
-        text, low, high, trips = self.range(scope)
-        if self.trips * trips > 60:
-            return self.assign(scope, indent, depth)
-        self.emit(indent, f"for {counter} in {text}:")
-        self.loop_body(scope, indent, depth, Int(counter, low, high), trips)
-        return None
-
-    def loop_body(self, scope: Scope, indent: int, depth: int, counter: Int | None, trips: int) -> None:
-        inner = scope.child()
-        if counter is not None:
-            inner.ints.append(counter)
-            inner.fixed.add(counter.name)
-        outer, self.trips = self.trips, self.trips * max(1, trips)
-        self.block(inner, indent + 1, self.rng.randint(1, 3), depth + 1)
-        self.trips = outer
-
-    def range(self, scope: Scope) -> tuple[str, int, int, int]:
-        """The text of a range, the least and greatest counter, and the most iterations."""
-        bounds = [i for i in scope.ints if 0 <= i.low and i.high <= 5]
-        kind = self.rng.randint(0, 4)
-        if kind == 0 and bounds:
-            bound = self.rng.choice(bounds)
-            return f"range({bound.name})", 0, max(0, bound.high - 1), bound.high
-        if kind == 1 and bounds:
-            bound = self.rng.choice(bounds)
-            return f"range({bound.name}, {bound.high + 1})", bound.low, bound.high, bound.high - bound.low + 1
-        if kind == 2:
-            top = self.rng.randint(2, 5)
-            return f"range({top}, -1, -{self.rng.choice([1, 2])})", 0, top, top + 1
-        if kind == 3:
-            return f"range(1, {self.rng.randint(4, 6)}, 2)", 1, 5, 3
-        top = self.rng.randint(1, 4)
-        return f"range({top})", 0, top - 1, top
-
-    def parallel_loop(self, scope: Scope, indent: int, depth: int) -> None:
-        """Each iteration writes the rows that are its own, and reads what none writes."""
-        targets = [a for a in self.writable(scope) if a.local or len(scope.arrays) == 1]
-        if not targets or self.trips > 6:
-            return self.for_loop(scope, indent, depth)
-        target = self.rng.choice(targets)
-        counter = self.fresh("i")
-        readable = [a for a in scope.arrays if a.local and a.name != target.name and self.chance(0.5)]
-        self.emit(indent, f"for {counter} in prange({target.shape[0]}):")
-        inner = scope.child()
-        inner.in_parallel = True
-        inner.arrays = [a for a in readable if not self.may_share(a, target)]
-        inner.fixed |= set(inner.floats)
-        inner.ints.append(Int(counter, 0, target.shape[0] - 1))
-        rest = "".join(f", {self.rng.randrange(extent)}" for extent in target.shape[1:])
-        element = f"{target.name}[{counter}{rest}]"
-        text, bound = self.float_expr(inner, 3)
-        self.emit(indent + 1, f"{element} = {self.tame(f'0.5 * {element} + {text}', bound + BOUND)}")
-        return None
-
-    def may_share(self, a: Arr, b: Arr) -> bool:
-        """Views carry the flag of what they view, so two arrays of which one is a view may be the same memory."""
-        return a.name.startswith("v") or b.name.startswith("v")
-
-    def while_loop(self, scope: Scope, indent: int, depth: int) -> None:
-        counter = self.fresh("j")
-        limit = self.rng.randint(1, 4)
-        if self.trips * limit > 60:
-            return self.assign(scope, indent, depth)
-        self.emit(indent, f"{counter} = 0")
-        more = f" and ({self.condition(scope)})" if self.chance(0.5) and scope.floats else ""
-        self.emit(indent, f"while {counter} < {limit}{more}:")
-        inner = Int(counter, 0, limit - 1)
-        self.loop_body(scope, indent, depth, inner, limit)
-        self.emit(indent + 1, f"{counter} += 1")
-        return None
+    def scalar_helpers(self) -> list[tuple[str, int]]:
+        return [(h.name, h.floats) for h in self.helpers if not h.arrays and not h.returns_pair]
 
 
-def generate(rng: random.Random, size: int = 14) -> Program:
-    """A random program."""
-    return Generator(rng, size).program()
+def generate(rng: random.Random, size: int = 14, only: frozenset[str] | None = None) -> Program:
+    """A random program, of the features ``only`` if they are given, else of some of all."""
+    return Generator(rng, size, only).program()

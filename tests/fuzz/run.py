@@ -17,16 +17,19 @@ from collections import Counter
 CHUNK = 10
 
 
-def run_chunk(job: tuple[int, int, str]) -> tuple[Counter[str], list[str]]:
+Job = tuple[int, int, str, frozenset[str] | None]
+
+
+def run_chunk(job: Job) -> tuple[Counter[str], list[str]]:
     """Check the programs of some seeds."""
     from tests.fuzz.check import check
 
-    first, count, engine = job
+    first, count, engine, only = job
     outcomes: Counter[str] = Counter()
     failures = []
     for seed in range(first, first + count):
         try:
-            verdict = check(seed, engine=engine)
+            verdict = check(seed, engine=engine, only=only)
             outcomes["derivatives checked" if verdict.checked else verdict.skipped] += 1
         except Exception:
             outcomes["WRONG"] += 1
@@ -40,10 +43,12 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, dest="first")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--engine", choices=("native", "interpreter"), default="native")
+    parser.add_argument("--features", help="of features.py, by commas: each program has all of these and no others")
     options = parser.parse_args()
+    only = frozenset(options.features.split(",")) if options.features else None
     os.environ.setdefault("ADC_NUM_THREADS", "2")
     last = options.first + options.programs
-    jobs = [(n, min(CHUNK, last - n), options.engine) for n in range(options.first, last, CHUNK)]
+    jobs = [(n, min(CHUNK, last - n), options.engine, only) for n in range(options.first, last, CHUNK)]
     outcomes: Counter[str] = Counter()
     start = time.perf_counter()
     context = multiprocessing.get_context("spawn")

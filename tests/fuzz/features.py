@@ -1,0 +1,56 @@
+"""What random programs are made of, beyond assignment, branches, loops, calls and slices: a table of switches.
+
+A feature that the compiler does not have yet is off; ``python -m tests.fuzz.run --features a,b`` makes programs of
+these and no others.
+"""
+
+from __future__ import annotations
+
+import random
+
+# name: (whether the compiler has it, how many programs in a hundred may use it)
+TABLE: dict[str, tuple[bool, int]] = {
+    # control flow
+    "jumps": (True, 45),  # break, continue and return in loops, else after loops
+    "while_true": (True, 15),
+    "loop_variable": (True, 20),  # the counter after the loop
+    "iteration": (True, 30),  # over arrays, rows, tuples, enumerate, zip, reversed, ranges held in variables
+    "match": (False, 15),
+    # exceptions
+    "raise": (True, 12),
+    "assert": (True, 12),
+    "zero_division": (True, 8),
+    "out_of_bounds": (True, 8),
+    "unset": (True, 6),  # variables that some paths do not set
+    # scalars
+    "integers": (True, 30),
+    "mixed_numbers": (True, 20),  # ints and floats in one operation, // and % of floats, int()
+    "int_then_float": (True, 15),
+    # containers
+    "tuples": (True, 20),
+    "named": (False, 18),
+    "frozen": (False, 18),
+    "mutable": (False, 20),
+    "lists": (False, 20),
+    "comprehensions": (False, 12),
+    "growing_lists": (False, 12),  # of a length that is known at run time
+    "dicts": (False, 15),
+    "container_arguments": (False, 25),
+    "options": (False, 15),  # None, str, bool and enum arguments
+    # functions
+    "recursion": (True, 20),
+    "higher_order": (False, 20),
+    "partial": (False, 10),
+    "makers": (False, 10),  # functions that return functions
+    "closures": (False, 20),  # nested functions that write to captured arrays, nonlocal
+    "variadic": (False, 15),  # *args, **kwargs, keyword-only parameters
+    "function_tuples": (False, 10),
+}
+LANDED = frozenset(name for name, (landed, _) in TABLE.items() if landed)
+
+
+def choose(rng: random.Random, only: frozenset[str] | None = None) -> frozenset[str]:
+    """The features of one program; all of ``only`` if it is given."""
+    if only is not None:
+        return only
+    return frozenset(name for name, (landed, share) in TABLE.items() if rng.random() * 100 < share and landed)
