@@ -25,9 +25,9 @@ class Control(Integers):
         inner = scope.child()
         if self.chance(0.4):
             self.block(inner, indent + 1, 1, 3)
-        if kind == "return" and scope.leave is not None:
-            kind = f"return {scope.leave(inner)}"
         way = self.rng.randint(0, 9)
+        if kind == "return" and scope.leave is not None:
+            kind = f"return {scope.leave(inner if way else scope.child())}"
         if way == 0:
             self.emit(indent + 1, "pass")
             self.emit(indent, "else:")

@@ -15,7 +15,7 @@ TABLE: dict[str, tuple[bool, int]] = {
     "while_true": (True, 15),
     "loop_variable": (True, 20),  # the counter after the loop
     "iteration": (True, 30),  # over arrays, rows, tuples, enumerate, zip, reversed, ranges held in variables
-    "match": (False, 15),
+    "match": (True, 15),
     # exceptions
     "raise": (True, 12),
     "assert": (True, 12),
@@ -28,23 +28,23 @@ TABLE: dict[str, tuple[bool, int]] = {
     "int_then_float": (True, 15),
     # containers
     "tuples": (True, 20),
-    "named": (False, 18),
-    "frozen": (False, 18),
-    "mutable": (False, 20),
-    "lists": (False, 20),
-    "comprehensions": (False, 12),
+    "named": (True, 18),
+    "frozen": (True, 18),
+    "mutable": (True, 20),
+    "lists": (True, 20),
+    "comprehensions": (True, 12),
     "growing_lists": (False, 12),  # of a length that is known at run time
-    "dicts": (False, 15),
-    "container_arguments": (False, 25),
-    "options": (False, 15),  # None, str, bool and enum arguments
+    "dicts": (True, 15),
+    "container_arguments": (True, 25),
+    "options": (True, 15),  # None, str, bool and enum arguments
     # functions
     "recursion": (True, 20),
-    "higher_order": (False, 20),
-    "partial": (False, 10),
-    "makers": (False, 10),  # functions that return functions
-    "closures": (False, 20),  # nested functions that write to captured arrays, nonlocal
-    "variadic": (False, 15),  # *args, **kwargs, keyword-only parameters
-    "function_tuples": (False, 10),
+    "higher_order": (True, 20),
+    "partial": (True, 10),
+    "makers": (True, 10),  # functions that return functions
+    "closures": (True, 20),  # nested functions that write to captured arrays, nonlocal
+    "variadic": (True, 15),  # *args, **kwargs, keyword-only parameters
+    "function_tuples": (True, 10),
 }
 LANDED = frozenset(name for name, (landed, _) in TABLE.items() if landed)
 

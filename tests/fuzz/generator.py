@@ -272,7 +272,7 @@ class Generator(Statements):
             ("frozen", 3, [self.new_object, self.change_object]),
             ("mutable", 3, [self.new_object, self.change_object, self.change_object]),
             ("lists", 2, [self.new_list, self.new_list, self.change_list]),
-            ("comprehensions", 2, [self.new_list] * 2),
+            ("comprehensions", 2, [self.new_list, self.new_list, self.generator_sum]),
             ("growing_lists", 1, [self.growing_list] * 2),
             ("dicts", 2, [self.new_dict] * 2),
             ("container_arguments", 3, [self.change_object]),

@@ -107,13 +107,14 @@ class _Subject:
 
     def _inputs(self) -> Outcome:
         """What the traced function takes: all leaves but those that were known when it was traced."""
-        fresh = copies(self.leaves)
-        rest = iter([v for leaf, v in zip(flat(self.params), fresh, strict=True) if not _is_static(leaf, v)])
+        values = []
+        for leaf, value in zip(flat(self.params), copies(self.leaves), strict=True):
+            if isinstance(leaf, Choice) and value in ("True", "False"):
+                values.append(value == "True")
+            elif value is not None and not isinstance(leaf, Choice):
+                values.append(value)
+        rest = iter(values)
         return [leaf.fetch() if leaf.kind == "capture" else next(rest) for leaf in self.traced.leaves]
-
-
-def _is_static(leaf: Any, value: Any) -> bool:
-    return value is None or isinstance(leaf, Choice)
 
 
 def _same(found: Outcome, expected: Outcome) -> bool:

@@ -89,8 +89,9 @@ class Sequences(Classes):
     def new_list(self, scope: Scope, indent: int, depth: int) -> None:
         name = self.fresh("l")
         if "comprehensions" in self.features and self.chance(0.6):
-            text, length = self.comprehension(scope)
-            self.emit(indent, f"{name} = {text}")
+            # A list over an array would have a length that is known at run time.
+            text, length = self.comprehension(scope, arrays="growing_lists" in self.features)
+            self.emit(indent, f"{name} = [{text}]")
         elif self.chance(0.2):
             length = self.rng.randint(1, 3)
             self.emit(indent, f"{name} = [{self.tame(*self.float_expr(scope, 1))}] * {length}")
@@ -111,13 +112,13 @@ class Sequences(Classes):
         scope.sequences.append(Seq(name, length))
         scope.things.append(Local(name, length, length))
 
-    def comprehension(self, scope: Scope) -> tuple[str, int]:
-        """Of floats, over an array, a range or a sequence."""
+    def comprehension(self, scope: Scope, *, arrays: bool) -> tuple[str, int]:
+        """What stands in the brackets: floats over an array, a range or a sequence; how many at most."""
         inner = scope.child()
-        arrays = [a for a in scope.arrays if len(a.shape) == 1 and not a.ints and not a.single]
+        vectors = [a for a in scope.arrays if len(a.shape) == 1 and not a.ints and not a.single]
         kind = self.rng.randint(0, 2)
-        if kind == 0 and arrays:
-            array = self.rng.choice(arrays)
+        if kind == 0 and vectors and arrays:
+            array = self.rng.choice(vectors)
             name, source, length = self.fresh("e"), array.name, array.shape[0]
             inner.floats.append(name)
         elif kind == 1 and scope.sequences:
@@ -128,7 +129,24 @@ class Sequences(Classes):
             name, length = self.fresh("i"), self.rng.randint(1, 4)
             source = f"range({length})"
             inner.ints.append(Int(name, 0, length - 1))
-        return f"[{self.tame(*self.float_expr(inner, 2))} for {name} in {source}]", length
+        test = f" if {self.condition(inner)}" if arrays and self.chance(0.2) else ""
+        return f"{self.tame(*self.float_expr(inner, 2))} for {name} in {source}{test}", length
+
+    def generator_sum(self, scope: Scope, indent: int, depth: int) -> None:
+        """A sum, an extreme or a test over a generator expression."""
+        target = self.target(scope)
+        kind = self.rng.randint(0, 3)
+        text, length = self.comprehension(scope, arrays=kind == 0)
+        if kind == 0:
+            self.emit(indent, f"{target} = {self.tame(f'sum({text})', BOUND * length)}")
+        elif kind == 1:
+            self.emit(indent, f"{target} = 0.8 * {self.rng.choice(['max', 'min'])}({text})")
+        else:
+            which = self.rng.choice(["any", "all"])
+            value, rest = text.split(" for ", 1)
+            test = f"{which}({value} > {self.constant()} for {rest})"
+            self.emit(indent, f"{target} = 0.3 if {test} else {self.constant()}")
+        self.bind(scope, target)
 
     def change_list(self, scope: Scope, indent: int, depth: int) -> None:
         """Append, pop, sum; where the length is known when the program is traced, so not in loops and branches."""
