@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from adc.ir import kinds
 
@@ -50,17 +50,18 @@ class Selection:
 
 def selection(argnums: ArgNums, argnames: ArgNames) -> Selection:
     """Read ``argnums`` and ``argnames`` as users give them. With neither, the first argument is meant."""
-    names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    names = tuple(argnames) if isinstance(argnames, Iterable) and not isinstance(argnames, str) else (argnames,)
     if not all(isinstance(name, str) for name in names):
-        raise kinds.WRONG_ARGNUMS(f"argnames must be a name or names, not {argnames!r}")
-    if argnums is None:
-        return Selection((), False, names) if names else Selection()
+        raise kinds.WRONG_ARGNUMS(f"argnames must be a name or names, not {argnames!r}", help='for instance "x"')
+    single = not isinstance(argnums, Iterable) and not (argnums is None and names)
+    given: Iterable[Any] = () if argnums is None else argnums if isinstance(argnums, Iterable) else (argnums,)
+    if argnums is None and not names:
+        given = (0,)
     try:
-        if not isinstance(argnums, Iterable):
-            return Selection((operator.index(argnums),), True, names)
-        numbers = tuple(operator.index(n) for n in argnums)
+        numbers = tuple(operator.index(n) for n in given)
     except TypeError:
-        raise kinds.WRONG_ARGNUMS(f"argnums must be an int or ints, not {argnums!r}") from None
+        help = "for instance 0, or (0, 1); names go to argnames"
+        raise kinds.WRONG_ARGNUMS(f"argnums must be an int or ints, not {argnums!r}", help=help) from None
     if len(set(numbers)) != len(numbers) or len(set(names)) != len(names):
-        raise kinds.WRONG_ARGNUMS("argnums and argnames must name each argument once")
-    return Selection(numbers, False, names)
+        raise kinds.WRONG_ARGNUMS("argnums and argnames must name each argument once", help="leave out the second")
+    return Selection(numbers, single, names)

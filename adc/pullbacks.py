@@ -23,6 +23,7 @@ from adc.backend.calls.abi import (
 from adc.boundary import public
 from adc.compiler import Staged, compile_functions
 from adc.cotangents import Seeds
+from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
@@ -223,10 +224,13 @@ class Pullback:
         shape = self._shapes[position]
         if value is None:
             return np.zeros(shape, numpy_dtype(t.element))
-        array = np.ascontiguousarray(np.asarray(value, numpy_dtype(t.element)))
-        if np.shape(value) != shape:
-            raise kinds.COTANGENT_SHAPE(f"the cotangent of a result of shape {shape} has shape {np.shape(value)}")
-        return array.reshape(shape)
+        given = _array(value, "the result")
+        if given.shape != shape:
+            raise kinds.COTANGENT_SHAPE(
+                f"the cotangent of a result of shape {shape} has shape {given.shape}",
+                help="pass an array of the shape of the result",
+            )
+        return np.ascontiguousarray(given, numpy_dtype(t.element)).reshape(shape)
 
     def _seed_arguments(self, seeds: Seeds) -> dict[int, Any]:
         """Put the cotangents of final states into the shadows. Returns those of what has no shadow."""
@@ -234,8 +238,12 @@ class Pullback:
         for k, value, name in seeds.arguments:
             shadow = self._shadows.get(k)
             shape = self._like[k][0] if k in self._like else ()
-            if np.shape(value) != shape:
-                raise kinds.COTANGENT_SHAPE(f"the cotangent of {name} has shape {np.shape(value)}, not {shape}")
+            given = _array(value, name)
+            if given.shape != shape:
+                raise kinds.COTANGENT_SHAPE(
+                    f"the cotangent of {name} has shape {given.shape}, not {shape}",
+                    help=f"pass an array of the shape of {name}",
+                )
             if shadow is not None:
                 shadow += value
             else:
@@ -267,10 +275,32 @@ class Pullback:
 
 
 def _number(value: Any) -> float:
+    """A cotangent of a float. What is no real number is refused: the imaginary part would be lost in silence."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise kinds.WRONG_COTANGENT(f"the cotangent of a float is a float, not {value!r}") from None
+        given = _array(value, "a float")
+    except AdcError:
+        raise kinds.WRONG_COTANGENT(
+            f"the cotangent of a float is a float, not {value!r}", help="pass 1.0, for instance"
+        ) from None
+    if given.shape != ():
+        raise kinds.COTANGENT_SHAPE(
+            f"the cotangent of a float has shape {given.shape}", help="pass a float: 1.0, for instance"
+        )
+    return float(given)
+
+
+def _array(value: Any, what: str) -> NDArray:
+    """A cotangent as an array of real numbers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows that differ in length
+        array = np.empty((), object)
+    if array.dtype.kind not in "fiub":
+        raise kinds.WRONG_COTANGENT(
+            f"the cotangent of {what} is made of real numbers, not of {array.dtype}",
+            help="pass floats; the real part of what is complex",
+        )
+    return array
 
 
 def _shapes(traced: Traced, raw: Any) -> dict[int, tuple[int, ...]]:

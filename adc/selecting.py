@@ -9,6 +9,7 @@ from typing import Any
 from adc import containers
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple
 from adc.frontend.forms import TUPLE, Form, build
+from adc.frontend.suggestions import for_name
 from adc.frontend.tracer import Leaf, Traced
 from adc.ir import kinds
 from adc.options import Selection
@@ -91,11 +92,20 @@ def select(
             )
         return tree
 
+    asked = [path for number in chosen.numbers if (path := parameters.path(number, abstracts)) is not None]
+    if len(set(asked)) < len(asked):
+        raise kinds.WRONG_ARGNUMS(
+            f"argnums {chosen.numbers} names an argument of {function} twice", help="name each argument once"
+        )
     positional = []
     for number in chosen.numbers:
         path = parameters.path(number, abstracts)
         if path is None:
-            raise kinds.WRONG_ARGNUMS(f"{function} has no argument number {number}; it takes {len(names)}")
+            known = ", ".join(f"{k} ({name})" for k, name in enumerate(names))
+            raise kinds.WRONG_ARGNUMS(
+                f"{function} has no argument number {number}; it takes {len(names)}",
+                help=f"argnums count from 0: {known}" if names else "",
+            )
         positional.append(of_argument(path))
     named = []
     for name in chosen.names:
@@ -152,7 +162,8 @@ def _of_capture(
     if not found:
         known = sorted({*names, *(str(path[0]) for path in captured)})
         raise kinds.WRONG_ARGNUMS(
-            f"{function} neither takes nor reads a variable {name!r}; it has {', '.join(known)}"
+            f"{function} neither takes nor reads a variable {name!r}; it has {', '.join(known)}",
+            help=for_name(name, known),
         )
     tree = _capture_tree((name,), dict(found), leaves)
     if tree is None:
