@@ -70,13 +70,15 @@ class Dispatcher(NativeCallable):
 
     def _miss(self, *args: Any) -> Any:
         """Called by compiled code for arguments that it was not made for."""
-        if getattr(self._here, "missed", False):
+        # The handler of a signal may call this function while a call that came here runs.
+        depth = getattr(self._here, "misses", 0)
+        if depth == _MOST_MISSES:
             raise kinds.WRONG_ARGUMENTS(f"{self._subject.name}: compiled code does not take these arguments")
-        self._here.missed = True
+        self._here.misses = depth + 1
         try:
             return self._dispatch(*args)
         finally:
-            self._here.missed = False
+            self._here.misses = depth
 
     def _find(self, lowered: Lowered, borrowed: Borrowed) -> tuple[Specialisation, tuple[Any, ...]]:
         """The specialisation for the values of all parameters, and the values as it takes them."""
@@ -134,6 +136,7 @@ def _made_writable(leaf: Abstract) -> Abstract:
     return replace(leaf, writable=True) if isinstance(leaf, Array) else leaf
 
 
+_MOST_MISSES = 4  # calls inside calls, each with arguments that nothing was compiled for
 _KEPT = 8  # specialisations for equal argument types that differ in what they read by name
 
 

@@ -207,6 +207,15 @@ def main() -> None:
     while not seen:
         assert nest(u, 10**7) == expected
     assert seen == [nest(u, 70)]
+    # It may do so with other arguments, also during a call that was the first of its kind.
+    inside: list[float] = []
+    signal.signal(signal.SIGUSR1, lambda *_: inside.append(nest(u.astype(np.float32), 70)))
+    helper = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGUSR1))
+    helper.start()
+    nest(u[::2], 10**8)
+    while not inside:
+        nest(u[::-1], 10**7)
+    assert np.allclose(inside, [nest(u, 70)], rtol=1e-3)
 
     def alarm(*_: object) -> None:
         raise Alarm
