@@ -38,6 +38,7 @@ class _Settling:
         work = [*carry.specs]
         for key in heap.changed(carry.head, end):
             if isinstance(end[key], Poison):
+                heap.unroll(carry.frame, [carry])
                 if not isinstance(carry.before[key], Poison):
                     carry.before[key] = end[key]
                     self.good = False

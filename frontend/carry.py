@@ -259,6 +259,7 @@ class Carry:
         try:
             return widened_contents(start, spec, end)
         except Clash as clash:
+            heap.unroll(self.frame, [self])
             raise refuse(
                 self.frame.assigned_at.get(name, current_loc()),
                 f"{heap.shown(self.frame, name)} does not keep its structure in the loop: "

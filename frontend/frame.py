@@ -123,6 +123,7 @@ class Frame:
     heap: Heap = field(default_factory=Heap)
     pins: bool = True  # whether parameters that have to be known raise ``NeedsConstant``
     abandoned: bool = False  # whether code was left behind that nothing will contain
+    unrollable: set[ast.stmt] = field(default_factory=set)  # loops that may be unrolled if need be
     loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
 
     def loc(self, node: ast.AST) -> Loc:

@@ -8,7 +8,9 @@ one function into another, or out of the whole, they are *packed*: the first occ
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
@@ -50,10 +52,26 @@ def new(frame: Frame, form: Form, items: Iterable[AbstractValue]) -> Ref:
     return ref
 
 
+class Unroll(Exception):
+    """The loop ``stmt`` changes how many items a list, dict or object has: it has to be unrolled, as it may be."""
+
+    def __init__(self, stmt: ast.stmt) -> None:
+        super().__init__()
+        self.stmt = stmt
+
+
+def unroll(frame: Frame, loops: Sequence[Any]) -> None:
+    """Raise ``Unroll`` for the innermost of the loops that can be unrolled, if there is one."""
+    for carry in reversed(loops):
+        if carry.stmt in frame.unrollable:
+            raise Unroll(carry.stmt)
+
+
 def contents(frame: Frame, ref: Ref) -> Contents:
     """What an object holds at the insertion point."""
     value = frame.env.get(ref.key)
     if isinstance(value, Poison):
+        unroll(frame, frame.loops)
         raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):
         value = value.value

@@ -14,7 +14,8 @@ from adc.frontend.exceptions import assert_, raise_
 from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, evaluate_owner, items_of
 from adc.frontend.flow import after_loop, for_items, function_body, loop_body
 from adc.frontend.frame import Frame
-from adc.frontend.iteration import sequence
+from adc.frontend.heap import Unroll
+from adc.frontend.iteration import known, sequence
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.loops import for_range, while_loop
@@ -35,6 +36,7 @@ from adc.frontend.values import (
 )
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+from adc.ir.diagnostics import AdcError
 
 
 def execute_function(frame: Frame, statements: Sequence[ast.stmt]) -> AbstractValue:
@@ -243,7 +245,7 @@ def _for(frame: Frame, statement: ast.For) -> None:
     if isinstance(value, Range) and value.parallel:
         for_prange(frame, statement, value, body)
     elif isinstance(value, Range):
-        for_range(frame, statement, value, body)
+        _for_range(frame, statement, value, body)
     else:
         items = sequence(frame, value)
         if items is None:
@@ -255,6 +257,34 @@ def _for(frame: Frame, statement: ast.For) -> None:
             )
         for_items(frame, statement, items, lambda item: _bind(frame, statement.target, item), body)
     after_loop(frame, statement, _execute_one)
+
+
+_UNROLLED_AT_MOST = 1000  # iterations
+
+
+def _for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[], None]) -> None:
+    """A loop over a range; unrolled if it changes the structure of a list, say, and its bounds are known."""
+    numbers = sequences.known_items(frame, value)
+    if numbers is None or len(numbers) > _UNROLLED_AT_MOST or statement in frame.unrollable:
+        for_range(frame, statement, value, body)
+        return
+    env, hints, loops = dict(frame.env), dict(frame.hints), list(frame.loops)
+    parallel = list(frame.parallel)
+    frame.unrollable.add(statement)
+    try:
+        for_range(frame, statement, value, body)
+        return
+    except Unroll as need:
+        if need.stmt is not statement:
+            raise
+    except AdcError as error:  # the counter may be what has to be known
+        if error.kind != kinds.NOT_CONSTANT.name:
+            raise
+    finally:
+        frame.unrollable.discard(statement)
+    frame.env, frame.abandoned = env, True
+    frame.hints, frame.loops[:], frame.parallel[:] = hints, loops, parallel
+    for_items(frame, statement, known(numbers), lambda item: _bind(frame, statement.target, item), body)
 
 
 def _while(frame: Frame, statement: ast.While) -> None:

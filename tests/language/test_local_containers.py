@@ -263,6 +263,25 @@ def lists_in_loop(x, n):
     return xs[0] * xs[1] + xs[2]
 
 
+def grown_in_known_loop(x, n):
+    xs, d = [], {}
+    for k in range(3):
+        xs.append(x * k)
+        for j in range(2):
+            if j < k:
+                xs += [x + j]
+        d[k] = xs[-1]
+    total = 0.0
+    for _ in range(n):
+        ys = []
+        for k in range(4):
+            ys.append(xs[k] * total + d[k % 3] if k < 3 else x)
+            if len(ys) == 3:
+                break
+        total += sum(ys) * len(ys)
+    return total + len(xs) + k
+
+
 def list_of_arrays(x, n):
     layers = [x, np.zeros(len(x)), x * 2.0]
     for k in range(n):
@@ -357,6 +376,7 @@ CASES = [
     (lists, [(S,)]),
     (run_time_index, [(S, 0), (S, 1), (S, 3), (S, -2)]),
     (lists_in_loop, [(S, 7), (S, 0)]),
+    (grown_in_known_loop, [(S, 2), (S, 0)]),
     (list_of_arrays, [(X, 3), (X, 1)]),
     (dicts, [(S,)]),
     (dict_in_loop, [(S, 6)]),
