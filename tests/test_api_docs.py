@@ -62,7 +62,8 @@ def test_readme_plate() -> None:
     decorator = "@jit_grad(argnums=(0, 1))\n"
     found = re.search(re.escape(decorator) + r"(def misfit.*?)\nvalue, ", README.read_text(), re.DOTALL)
     assert found is not None
-    with loaded("import numpy as np\n" + found.group(1).replace("def misfit", "def main")) as f:
+    with loaded("import numpy as np\n" + found.group(1).replace("def misfit", "def main")) as names:
+        f = names["main"]
         rng = np.random.default_rng(0)
         u0, data = rng.random((6, 7)), rng.random((6, 7))
         misfit = jit_grad(argnums=(0, 1))(f)
