@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Value
-from adc.ir.types import IntType, Type
+from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 
 MAX_TERMS = 8
 MAX_DEPTH = 24
@@ -139,7 +139,7 @@ class Integers:
         if kind is ops.constant:
             return op.attrs["value"], op.attrs["value"]
         if kind is ops.dim:
-            return 0, limits(value.type)[1]
+            return 0, _largest_extent(op.operands[0])
         if kind in _LINEAR or kind is ops.maxsi or kind is ops.minsi:
             (a, b), (c, d) = (self.interval(v, depth) for v in op.operands)
             if kind is ops.addi:
@@ -162,6 +162,8 @@ class Integers:
             return min(a, c), max(b, d)
         if kind is ops.bound:
             return 0, limits(value.type)[1] - 1
+        if kind is ops.xori and all(self.proves_ge_zero(v) for v in op.operands):
+            return 0, limits(value.type)[1]
         if kind is ops.floordivsi or kind is ops.divsi or kind is ops.remsi:
             return self._of_division(value, depth)
         return limits(value.type)
@@ -232,6 +234,13 @@ class Integers:
         """Whether ``a >= b + margin`` always, as integers."""
         form = self.linear(a, exact=True).plus(self.linear(b, exact=True), -1)
         return self.least(Linear(form.terms, form.constant - margin)) >= 0
+
+
+def _largest_extent(memref: Value) -> int:
+    """NumPy makes no array, not even an empty or a broadcast one, whose elements would take more than 2**63 bytes."""
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    return int(limits(index)[1]) // scalar_bytes(t.element)
 
 
 def counter_bounds(value: Value) -> tuple[Value, Value] | None:

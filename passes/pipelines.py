@@ -8,6 +8,7 @@ from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.parallelise import Parallelise
 from adc.passes.parallel.races import KeepPromises
 from adc.passes.parallel.unchecked import DropChecks
+from adc.passes.parallel.split_ranges import SplitRanges
 from adc.passes.parallel.version_bounds import VersionBounds
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
@@ -35,7 +36,7 @@ SIMPLIFY: Pipeline = (
 TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
 """After a pass that copies or restructures loops."""
 
-PREPARE: Pipeline = (*SIMPLIFY, VersionBounds(), *TIDY, KeepPromises(), Parallelise())
+PREPARE: Pipeline = (*SIMPLIFY, SplitRanges(TIDY), VersionBounds(), *TIDY, KeepPromises(), Parallelise())
 """From traced code to the primal that is differentiated, or lowered."""
 
 UNCHECKED: Pipeline = (DropChecks(), *PREPARE)
