@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
 from adc.ir.types import MemRefType
@@ -21,7 +23,9 @@ class Extents:
     all carried memrefs at once and dropping those for which it fails until the rest agree.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, conditions: Mapping[Value, bool] | None = None) -> None:
+        """``conditions``: what branches decide on is known, where the answers are to hold."""
+        self._conditions = conditions or {}
         self._shapes: dict[Value, Shape] = {}
         self._assumed: dict[Value, Shape] = {}
         self._provisional: dict[Value, Shape] = {}  # what follows from the assumptions
@@ -85,6 +89,9 @@ class Extents:
             return self._common(memref, op.operands[1], op.operands[2])
         if kind is ops.if_:
             then, other = (region.terminator.operands[memref.index] for region in op.regions)
+            taken = self._conditions.get(op.operands[0])
+            if taken is not None:
+                then = other = then if taken else other
             return self._common(memref, then, other, op.regions)
         if kind is ops.for_ or kind is ops.while_:
             return self._carried(memref, op, None)

@@ -211,7 +211,11 @@ class Forms:
 
     def extent(self, memref: Value, dim: int) -> Form:
         """An extent, with memrefs that are known to be of one shape reduced to one."""
-        return self._of_extent(self.extents.shape(memref)[dim])
+        return self.in_extents(self.extents, memref, dim)
+
+    def in_extents(self, extents: Extents, memref: Value, dim: int) -> Form:
+        """The same, by what ``extents`` knows."""
+        return self._of_extent(extents.shape(memref)[dim])
 
     def _of_extent(self, extent: Extent) -> Form:
         if isinstance(extent, int):

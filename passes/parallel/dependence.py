@@ -63,13 +63,16 @@ class Analysis:
         self.aliasing = Aliasing(func, module)
         self.summaries = summaries or Summaries(module)
         self.facts: list[Form] = []  # not negative where we are
+        self.conditions: dict[Value, bool] = {}  # what the branches around have decided on
 
     @contextlib.contextmanager
     def inside(self, region: Block) -> Iterator[None]:
         """While code in ``region`` is looked at: if it is a branch, what its condition says of integers is known."""
         branch = region.parent_op
         taken = branch is not None and branch.opdef is ops.if_ and branch.regions[0] is region
-        known, count = self.forms.known, len(self.facts)
+        known, count, conditions = self.forms.known, len(self.facts), self.conditions
+        if branch is not None and branch.opdef is ops.if_:
+            self.conditions = {**conditions, branch.operands[0]: taken}
         comparisons = list(_comparisons(branch.operands[0])) if branch is not None and taken else []
         for op in comparisons:
             self._learn_limit(op)
@@ -78,7 +81,7 @@ class Analysis:
             if self.forms.is_exact(left) and self.forms.is_exact(right):
                 self.facts += [(right - left) * sign - margin for sign, margin in _MEANING[op.attrs["predicate"]]]
         yield
-        self.forms.known = known
+        self.forms.known, self.conditions = known, conditions
         del self.facts[count:]
 
     def _learn_limit(self, op: Op) -> None:

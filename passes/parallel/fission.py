@@ -8,7 +8,7 @@ behind.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from adc.ir import ops
 from adc.ir.builder import current_block, insert_at
@@ -152,7 +152,7 @@ class Fission:
             return True
         levels = self._levels(read, write)
         in_one = all(self._innermost(access.op) is levels[-1] for access in (read, write))
-        return in_one and self.position[read.op] < self.position[write.op]
+        return in_one and (self.position[read.op] < self.position[write.op] or _exclusive(read.op, write.op))
 
     def _innermost(self, op: Op) -> Op | None:
         """The loop that ``op`` is in."""
@@ -200,6 +200,20 @@ class Fission:
         copy = Op(op.opdef, operands, [r.type for r in op.results], dict(op.attrs), regions, op.loc)
         mapping.update(zip(op.results, copy.results, strict=True))
         current_block().append(copy)
+
+
+def _exclusive(a: Op, b: Op) -> bool:
+    """Whether the two are in different branches of one ``scf.if``, so that one iteration runs one of them at most."""
+    branches = dict(_branches(a))
+    return any(branches.get(outer, region) is not region for outer, region in _branches(b))
+
+
+def _branches(op: Op) -> Iterator[tuple[Op, Block]]:
+    """The branches that ``op`` is in, within its innermost loop."""
+    block = op.parent
+    while block is not None and (outer := block.parent_op) is not None and outer.opdef is ops.if_:
+        yield outer, block
+        block = outer.parent
 
 
 def _repeatable(op: Op) -> bool:

@@ -37,6 +37,7 @@ from adc.passes.parallel.parallel_plan import ParallelPlan, ShadowPlan, lines_of
 from adc.passes.parallel.parallelise import mark_threads
 from adc.passes.parallel.stencils import Stencil, recognise
 from adc.passes.parallel.tiles import build_tiles, pays_off
+from adc.passes.parallel.unconditional import make_unconditional
 from adc.passes.parallel.windows import WindowGather, convolutions
 
 MAX_PASSES = 8  # more loops than that for one array are not better than one that is sequential
@@ -107,6 +108,8 @@ class _Lowering:
     def _parallel(self, loop: Op, block: Block) -> None:
         """Append what ``loop`` becomes to ``block``."""
         groups = self._conflicting(loop)
+        if any([make_unconditional(self.analysis, loop, group) for group, _ in groups]):
+            groups = self._conflicting(loop)
         serial: list[Op] = []
         fission = Fission(self.analysis, loop)
         for group, reason in groups:

@@ -10,6 +10,7 @@ from adc.ir.types import i1, index
 from adc.passes.rewrite import keep_carried, keep_while
 from adc.passes.simplify.float_rules import never_negative_zero
 from adc.passes.simplify.rewriter import Control, Rewriter
+from adc.passes.simplify.sink_stores import sink_stores
 
 
 def _inline(rw: Rewriter, op: Op, region: Block, args: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -203,6 +204,7 @@ def _if(rw: Rewriter, op: Op) -> Op | None:
     then, other = op.regions
     rw.walk(then, (condition, True))
     rw.walk(other, (condition, False))
+    rw.later(sink_stores(op))
     left = []
     seen: dict[tuple[Value, Value], int] = {}
     for k, result in enumerate(op.results):

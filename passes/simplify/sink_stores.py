@@ -1,0 +1,37 @@
+"""Stores that both branches end with: ``if c: v[i] = a else: v[i] = b`` becomes ``v[i] = a if c else b``.
+
+Loops with such branches vectorise without masks, and their adjoints read and clear one cotangent in each iteration.
+"""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.core import Block, Op
+from adc.passes.parallel.cold import COLD
+
+
+def sink_stores(branch: Op) -> list[Op]:
+    """Take the last stores of both regions out, where they go to one element. Returns those to put behind ``branch``."""
+    sunk: list[Op] = []
+    if COLD in branch.attrs:
+        return sunk
+    then, other = branch.regions
+    while (a := _last(then)) is not None and (b := _last(other)) is not None and _same_element(a, b, then, other):
+        for region, store in ((then, a), (other, b)):
+            region.set_ops([*region.ops[:-2], region.terminator])
+            region.terminator.add_operand(store.operands[0])
+        value = branch.add_result(a.operands[0].type, a.operands[0].hint)
+        a.set_operand(0, value)
+        b.drop()
+        sunk.insert(0, a)
+    return sunk
+
+
+def _last(region: Block) -> Op | None:
+    op = region.ops[-2] if len(region.ops) > 1 else None
+    return op if op is not None and op.opdef is ops.store else None
+
+
+def _same_element(a: Op, b: Op, then: Block, other: Block) -> bool:
+    pairs = list(zip(a.operands[1:], b.operands[1:], strict=True)) if len(a.operands) == len(b.operands) else []
+    return bool(pairs) and all(x is y and x.block is not then and x.block is not other for x, y in pairs)
