@@ -108,7 +108,8 @@ class _Lowering:
     def _parallel(self, loop: Op, block: Block) -> None:
         """Append what ``loop`` becomes to ``block``."""
         groups = self._conflicting(loop)
-        if any([make_unconditional(self.analysis, loop, group) for group, _ in groups]):
+        moved = [make_unconditional(self.analysis, loop, group) for group, _ in groups]
+        if any(moved):
             groups = self._conflicting(loop)
         serial: list[Op] = []
         fission = Fission(self.analysis, loop)

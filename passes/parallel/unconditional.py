@@ -42,7 +42,7 @@ def make_unconditional(analysis: Analysis, loop: Op, group: Sequence[Op]) -> boo
 
 
 def _branches(op: Op, loop: Op) -> list[Op] | None:
-    """The branches around ``op``, the innermost first, up to the parallel loop that it is in; None if another is between."""
+    """The branches around ``op``, the innermost first, up to its parallel loop; None if another loop is between."""
     found: list[Op] = []
     for outer in enclosing(op.parent):
         if outer.opdef is ops.parallel:

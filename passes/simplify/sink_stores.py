@@ -11,7 +11,7 @@ from adc.passes.parallel.cold import COLD
 
 
 def sink_stores(branch: Op) -> list[Op]:
-    """Take the last stores of both regions out, where they go to one element. Returns those to put behind ``branch``."""
+    """Take the last stores of both regions out, where they go to one element; returns those to put behind it."""
     sunk: list[Op] = []
     if COLD in branch.attrs:
         return sunk
