@@ -7,8 +7,8 @@ from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.parallelise import Parallelise
 from adc.passes.parallel.races import KeepPromises
-from adc.passes.parallel.unchecked import DropChecks
 from adc.passes.parallel.split_ranges import SplitRanges
+from adc.passes.parallel.unchecked import DropChecks
 from adc.passes.parallel.version_bounds import VersionBounds
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
