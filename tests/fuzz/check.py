@@ -21,7 +21,7 @@ from tests.fuzz.expressions import Arr
 from tests.fuzz.generator import Program, generate
 from tests.fuzz.instrument import Trail
 from tests.fuzz.oracle import Oracle, Run, copies, difference, lengthen, samples
-from tests.fuzz.params import Values, arguments, build, flat, name_of, read
+from tests.fuzz.params import Group, Spec, Values, arguments, build, flat, name_of, read
 
 _numbers = itertools.count()
 
@@ -113,23 +113,24 @@ class Subject:
                 _close(mine, theirs, tolerance, f"{name_of(leaf)} {when}")
 
     def _fails(self, function: Any, names: dict[str, Any], expected: Run) -> None:
-        """The same exception as in Python, arguments left as Python left them; by the gradient, as they were."""
+        """The same exception as in Python, arrays left as Python left them; by the gradient, as they were.
+
+        Objects keep the fields that they had: what a call makes of them it hands over at its end.
+        """
         given = self._given(names)
         _same_error(expected.error, lambda: function(*given))
-        self._same_leaves(given, expected.after, "after the exception", self.tolerance)
+        before = read(self.params, self._given(names), given)
+        pairs = zip(expected.after, before, strict=True)
+        after = [mine if isinstance(mine, np.ndarray) else theirs for mine, theirs in pairs]
+        self._same_leaves(given, after, "after the exception", self.tolerance)
         wrt = self._wrt()
         given = self._given(names)
         _same_error(expected.error, lambda: adc.value_and_grad(function, argnums=wrt)(*given))
-        self._same_leaves(given, read(self.params, self._given(names), given), "after the gradient's exception", 0.0)
+        self._same_leaves(given, before, "after the gradient's exception", 0.0)
 
     def _wrt(self) -> tuple[int, ...]:
         """The parameters that have something to differentiate in them."""
-        rest = iter(self.leaves)
-        found = []
-        for k, param in enumerate(self.params):
-            if any([_has_gradient(next(rest)) for _ in flat([param])]):
-                found.append(k)
-        return tuple(found)
+        return tuple(k for k, (_, part) in enumerate(self._parts()) if any(map(_has_gradient, part)))
 
     def _derivatives(self, function: Any, names: dict[str, Any], trail: Trail, rng: random.Random) -> Verdict:
         wrt = self._wrt()
@@ -140,7 +141,7 @@ class Subject:
         back = function.pullback(*self._given(names))[1]
         weights = self._weights(rng)
         seed = rng.uniform(0.5, 1.5)
-        final = {name_of(p): w for p, w in zip(self.params, weights, strict=True) if w is not None}
+        final = self._final(weights)
         pulled, again = (self._gradient_leaves(dict(enumerate(back(seed, final=final))), given) for _ in range(2))
         for k, (first, second) in enumerate(zip(pulled, again, strict=True)):
             if first is not None:
@@ -151,11 +152,10 @@ class Subject:
             return Verdict(skipped="not smooth here")
 
         def weighted(result: Any, after: Values) -> Any:
-            rest = iter(after)
             total = seed * result
-            for param, w in zip(self.params, weights, strict=True):
-                items = [next(rest) for _ in flat([param])]
-                total = total + (np.sum(w * items[0]) if w is not None else 0.0)
+            for w, a in zip(weights, after, strict=True):
+                if w is not None:
+                    total = total + np.sum(w * a)
             return total
 
         tolerance = self.tolerance * 50
@@ -180,17 +180,43 @@ class Subject:
         return found
 
     def _weights(self, rng: random.Random) -> Values:
-        """Weights of what each array that is an argument by itself is afterwards."""
+        """Leaf by leaf, weights of what arrays and fields of objects are afterwards; None for what has none."""
+        return [w for param, part in self._parts() for w in _weights(param, iter(part), rng, inside=False)]
+
+    def _parts(self) -> list[tuple[Spec, Values]]:
+        """The parameters with their leaves."""
         rest = iter(self.leaves)
-        found: Values = []
-        for param in self.params:
-            items = [next(rest) for _ in flat([param])]
-            a = items[0] if isinstance(param, Arr) else None
-            if not _is_float_array(a) or a.base is not None:
-                found.append(None)
-            else:
-                found.append(np.array([rng.uniform(-1, 1) for _ in range(a.size)], a.dtype).reshape(a.shape))
-        return found
+        return [(param, [next(rest) for _ in flat([param])]) for param in self.params]
+
+    def _final(self, weights: Values) -> dict[str, Any]:
+        """The weights as the pullback takes them: objects as dicts of fields."""
+        rest = iter(weights)
+        found = {name_of(param): _contained(param, rest) for param in self.params}
+        return {name: w for name, w in found.items() if w is not None}
+
+
+def _weights(spec: Spec, rest: Iterator[Any], rng: random.Random, *, inside: bool) -> Values:
+    """``inside``: of an object whose fields may have changed."""
+    if isinstance(spec, Group):
+        changes = spec.kind in ("class", "list", "dict") and not spec.constant
+        return [w for _, item in spec.items for w in _weights(item, rest, rng, inside=changes)]
+    a = next(rest)
+    if isinstance(spec, str) and inside:
+        return [rng.uniform(-1, 1)]
+    if not _is_float_array(a) or a.base is not None:
+        return [None]
+    return [np.array([rng.uniform(-1, 1) for _ in range(a.size)], a.dtype).reshape(a.shape)]
+
+
+def _contained(spec: Spec, rest: Iterator[Any]) -> Any:
+    if not isinstance(spec, Group):
+        return next(rest)
+    items = {label: _contained(item, rest) for label, item in spec.items}
+    if all(w is None for w in items.values()):
+        return None
+    if spec.kind in ("tuple", "list"):
+        return tuple(items.values()) if spec.kind == "tuple" else list(items.values())
+    return {label: w for label, w in items.items() if w is not None}
 
 
 _NUMBER = re.compile(r"[-+]?\d+\.\d*(?:[eE][-+]?\d+)?")

@@ -178,6 +178,8 @@ class Classes(Failures):
             call = f"{thing.path}.{thing.cls.steps[0]}({self.tame(*self.float_expr(scope, 1))})"
             self.emit(indent, f"{target} = {call}")
             self.bind(scope, target)
+        elif self.chance(0.3) and (text := self.store_array(scope, thing)):
+            self.emit(indent, text)
         elif thing.cls.kind == "mutable" and self.chance(0.6):
             inner = scope.child()
             inner.fixed |= {name for name in inner.floats if not name.startswith(f"{thing.path}.")}
@@ -187,6 +189,16 @@ class Classes(Failures):
         else:
             self.new_object(scope, indent, depth)
         return None
+
+    def store_array(self, scope: Scope, thing: Thing) -> str | None:
+        """Another array for a field of an object of this function's own."""
+        fields = [(label, item) for label, item in thing.cls.items if isinstance(item, Arr)]
+        if thing.cls.kind != "mutable" or not thing.path.startswith("o") or not fields:
+            return None
+        label, item = self.rng.choice(fields)
+        arrays = [a.name for a in scope.arrays if a.shape == item.shape and not a.ints and not a.single]
+        name = self.rng.choice(arrays)
+        return f"{thing.path}.{label} = {name}" if self.chance(0.5) else f"{thing.path}.{label} = 0.5 * {name}"
 
     def _another(self, scope: Scope, thing: Thing) -> str:
         """Another object of the same class, with arrays of the same shapes."""
@@ -210,4 +222,4 @@ class Classes(Failures):
                 items.append((label, Arr(label, item.shape)))
             else:
                 items.append((label, label))
-        return Group(name, "class", tuple(items), cls.name)
+        return Group(name, "class", tuple(items), cls.name, constant=cls.kind != "mutable")

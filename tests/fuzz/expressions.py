@@ -156,6 +156,10 @@ class Expressions:
 
     def float_leaf(self, scope: Scope) -> tuple[str, float]:
         arrays = [a for a in scope.arrays if a.shape]
+        if scope.sequences and scope.ints and self.chance(0.08):
+            sequence = self.rng.choice(scope.sequences)
+            if sequence.text.isidentifier():
+                return f"{sequence.text}[{self.rng.choice(scope.ints).name} % len({sequence.text})]", BOUND
         kind = self.rng.randint(0, 9)
         if kind <= 4 and scope.floats:
             return self.rng.choice(scope.floats), BOUND

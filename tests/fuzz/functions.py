@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tests.fuzz.classes import Cls, Thing
 from tests.fuzz.expressions import BOUND, Fn, Scope
 from tests.fuzz.sequences import Sequences
 
@@ -26,6 +27,8 @@ class Functions(Sequences):
         chunks = [make() for name, make in made.items() if name in self.features]
         if self.classes and self.chance(0.7):
             chunks.append(self.of_objects())
+        if self.classes and self.chance(0.5):
+            chunks.append(self.returning_object())
         return chunks
 
     def number(self, scope: Scope, depth: int = 1) -> str:
@@ -271,6 +274,34 @@ class Functions(Sequences):
 
         self.calls.append(call)
         return "\n".join(lines)
+
+    def returning_object(self) -> str:
+        """A function that returns an object: a new one, or now and then the one that it was given."""
+        cls, name = self.rng.choice(self.classes), self.fresh("h")
+        scope = Scope(floats=["z"])
+        with self.apart() as lines:
+            self.emit(0, f"def {name}(o, z):")
+            self.expose(scope, "o", cls)
+            if cls.kind == "mutable":
+                self.store_field(scope, 1)
+            self.emit(1, f"return {'o' if self.chance(0.2) else self._another(scope, Thing('o', cls))}")
+        self.object_makers.append((name, cls))
+        return "\n".join(lines)
+
+    object_makers: list[tuple[str, Cls]]
+
+    def made_object(self, scope: Scope, indent: int, depth: int) -> None:
+        if not self.object_makers:
+            return self.new_object(scope, indent, depth)
+        maker, cls = self.rng.choice(self.object_makers)
+        paths = [t.path for t in scope.things if getattr(t, "cls", None) == cls]
+        text = self.rng.choice(paths) if paths and self.chance(0.8) else self.make(scope, cls)
+        if text is None:
+            return self.assign(scope, indent, depth)
+        name = self.fresh("o")
+        self.emit(indent, f"{name} = {maker}({text}, {self.number(scope)})")
+        self.expose(scope, name, cls)
+        return None
 
     def of_objects(self) -> str:
         """A function that takes an object, perhaps changes it, and returns a float made with it."""

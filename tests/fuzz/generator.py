@@ -56,6 +56,7 @@ class Generator(Statements):
         self.classes = []
         self.calls = []
         self.makers = []
+        self.object_makers = []
         self.lines: list[str] = []
         self.trips = 1
 
@@ -138,7 +139,8 @@ class Generator(Statements):
             else:
                 items.append((label, label))
                 scope.floats.append(path)
-                scope.fixed.add(path)
+                if kind == "tuple":
+                    scope.fixed.add(path)
         if all(isinstance(item, str) for _, item in items):
             scope.sequences.append(Seq(f"{name}.values()" if kind == "dict" else name, len(items)))
         return Group(name, kind, tuple(items))
@@ -269,8 +271,8 @@ class Generator(Statements):
             ("int_then_float", 1, [self.late_float] * 2),
             ("tuples", 3, [self.new_tuple, self.new_tuple, self.unpack]),
             ("named", 3, [self.new_object, self.change_object]),
-            ("frozen", 3, [self.new_object, self.change_object]),
-            ("mutable", 3, [self.new_object, self.change_object, self.change_object]),
+            ("frozen", 3, [self.new_object, self.change_object, self.made_object]),
+            ("mutable", 3, [self.new_object, self.change_object, self.change_object, self.made_object]),
             ("lists", 2, [self.new_list, self.new_list, self.change_list]),
             ("comprehensions", 2, [self.new_list, self.new_list, self.generator_sum]),
             ("growing_lists", 1, [self.growing_list] * 2),

@@ -41,6 +41,7 @@ class Group:
     kind: str
     items: tuple[tuple[str, Spec], ...]
     cls: str = ""
+    constant: bool = False  # its items cannot be assigned
 
 
 Spec = str | Arr | Int | Choice | Maybe | Group
