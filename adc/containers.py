@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.abstract import Abstract, Tuple
-from adc.frontend.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
-from adc.frontend.heap import UNCHANGED
+from adc.frontend.data.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
+from adc.frontend.data.heap import UNCHANGED
 from adc.frontend.tracer import Result, ResultStatic, ResultTuple
 from adc.ir import kinds
 

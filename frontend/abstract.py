@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adc.frontend.forms import TUPLE, Form, form_of, items_of
+from adc.frontend.data.forms import TUPLE, Form, form_of, items_of
 from adc.ir.types import IntType, MemRefType, Type, f32, f64, i1, i32, i64, index
 
 Layout = Literal["C", "inner", "any"]

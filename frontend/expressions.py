@@ -6,19 +6,11 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from adc.frontend import arrays, comprehensions, heap, records, scalars, sequences, subscripts
-from adc.frontend.branches import Traced, branch, merge, trace
-from adc.frontend.closures import make_closure
-from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, discard
-from adc.frontend.libraries.attributes import attribute
-from adc.frontend.libraries.container_methods import pairs
-from adc.frontend.libraries.table import is_library
-from adc.frontend.names import lookup
-from adc.frontend.nests import materialise
-from adc.frontend.texts import joined
-from adc.frontend.unsupported import refuse_expression
-from adc.frontend.values import (
+from adc.frontend.control import comprehensions
+from adc.frontend.control.branches import Traced, branch, merge, trace
+from adc.frontend.data import heap, records, sequences
+from adc.frontend.data.texts import joined
+from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Bound,
@@ -33,6 +25,16 @@ from adc.frontend.values import (
     is_array,
     is_numeric,
 )
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, discard
+from adc.frontend.functions.closures import make_closure
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.container_methods import pairs
+from adc.frontend.libraries.table import is_library
+from adc.frontend.names import lookup
+from adc.frontend.numeric import arrays, scalars, subscripts
+from adc.frontend.numeric.nests import materialise
+from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

@@ -10,11 +10,11 @@ from functools import partial
 from typing import Any, Protocol
 
 from adc.frontend import abstract
-from adc.frontend.convert import from_element
-from adc.frontend.liveness import Liveness
-from adc.frontend.roots import Root
-from adc.frontend.source import FunctionSource
-from adc.frontend.values import AbstractValue, Closure, Contents, Ref, Scalar, array
+from adc.frontend.data.roots import Root
+from adc.frontend.data.values import AbstractValue, Closure, Contents, Ref, Scalar, array
+from adc.frontend.numeric.convert import from_element
+from adc.frontend.syntax.liveness import Liveness
+from adc.frontend.syntax.source import FunctionSource
 from adc.ir.builder import at_loc, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Value
 from adc.ir.types import Type

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import abstract, forms, heap
-from adc.frontend.convert import trap_unless
+from adc.frontend import abstract
+from adc.frontend.data import forms, heap
+from adc.frontend.data.forms import Form
+from adc.frontend.data.values import AbstractValue, Contents, Poison, Ref, Scalar, Static, Unbound, compound
 from adc.frontend.errors import refuse
-from adc.frontend.forms import Form
 from adc.frontend.frame import Capture, Frame, Guard
+from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.suggestions import for_attribute, for_name
-from adc.frontend.values import AbstractValue, Contents, Poison, Ref, Scalar, Static, Unbound, compound
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.diagnostics import Note

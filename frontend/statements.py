@@ -7,23 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from adc.frontend import arrays, cells, records, sequences, subscripts
-from adc.frontend.closures import make_closure
-from adc.frontend.errors import refuse
-from adc.frontend.exceptions import assert_, raise_
-from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, evaluate_owner, items_of
-from adc.frontend.flow import after_loop, for_items, function_body, loop_body
-from adc.frontend.frame import Frame
-from adc.frontend.heap import Unroll
-from adc.frontend.iteration import known, sequence
-from adc.frontend.libraries.attributes import attribute
-from adc.frontend.libraries.container_methods import extend, pairs
-from adc.frontend.loops import for_range, while_loop
-from adc.frontend.matching import unsupported_pattern
-from adc.frontend.names import lookup
-from adc.frontend.parallel_loops import for_prange
-from adc.frontend.unsupported import refuse_expression, refuse_statement
-from adc.frontend.values import (
+from adc.frontend.control.exceptions import assert_, raise_
+from adc.frontend.control.flow import after_loop, for_items, function_body, loop_body
+from adc.frontend.control.iteration import known, sequence
+from adc.frontend.control.loops import for_range, while_loop
+from adc.frontend.control.parallel_loops import for_prange
+from adc.frontend.data import cells, records, sequences
+from adc.frontend.data.heap import Unroll
+from adc.frontend.data.values import (
     NONE,
     AbstractValue,
     Array,
@@ -34,6 +25,16 @@ from adc.frontend.values import (
     Scalar,
     describe_type,
 )
+from adc.frontend.errors import refuse
+from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, evaluate_owner, items_of
+from adc.frontend.frame import Frame
+from adc.frontend.functions.closures import make_closure
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.container_methods import extend, pairs
+from adc.frontend.names import lookup
+from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.syntax.matching import unsupported_pattern
+from adc.frontend.unsupported import refuse_expression, refuse_statement
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.diagnostics import AdcError

@@ -8,23 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from adc.frontend import abstract, heap
-from adc.frontend.arrays import settled
-from adc.frontend.calls import Callee, call_value, python_function
-from adc.frontend.closures import bind_captured, capture
-from adc.frontend.convert import to_element
-from adc.frontend.errors import refuse
-from adc.frontend.forms import TUPLE, Form
-from adc.frontend.frame import Frame, Guard, NeedsConstant
-from adc.frontend.jumps import NEVER
-from adc.frontend.merge import Clash, arrays, coerce, describe, flatten, rebuild
-from adc.frontend.merge import types as ir_types
-from adc.frontend.recursion import Assumption, Specialisation, Undetermined, assumed, common
-from adc.frontend.roots import Phase, Root, Roots, grounded
-from adc.frontend.rules import static_of
-from adc.frontend.signature import arrays_of, describe_arguments, operands_of, prepare, receive
-from adc.frontend.statements import execute_function
-from adc.frontend.values import (
+from adc.frontend import abstract
+from adc.frontend.control.jumps import NEVER
+from adc.frontend.data import heap
+from adc.frontend.data.forms import TUPLE, Form
+from adc.frontend.data.merge import Clash, arrays, coerce, describe, flatten, rebuild
+from adc.frontend.data.merge import types as ir_types
+from adc.frontend.data.roots import Phase, Root, Roots, grounded
+from adc.frontend.data.values import (
     NONE,
     AbstractValue,
     Array,
@@ -38,6 +29,16 @@ from adc.frontend.values import (
     Static,
     describe_type,
 )
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, Guard, NeedsConstant
+from adc.frontend.functions.calls import Callee, call_value, python_function
+from adc.frontend.functions.closures import bind_captured, capture
+from adc.frontend.functions.recursion import Assumption, Specialisation, Undetermined, assumed, common
+from adc.frontend.functions.signature import arrays_of, describe_arguments, operands_of, prepare, receive
+from adc.frontend.numeric.arrays import settled
+from adc.frontend.numeric.convert import to_element
+from adc.frontend.numeric.rules import static_of
+from adc.frontend.statements import execute_function
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import UNKNOWN, Func, Module

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from adc.frontend import abstract, records, subscripts
-from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
-from adc.frontend.libraries.container_methods import method_of, names_of
-from adc.frontend.libraries.methods import METHODS
-from adc.frontend.names import attribute_of
-from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
-from adc.frontend.values import (
+from adc.frontend import abstract
+from adc.frontend.data import records
+from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Dim,
@@ -23,6 +18,13 @@ from adc.frontend.values import (
     dim_value,
     static_dim,
 )
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.container_methods import method_of, names_of
+from adc.frontend.libraries.methods import METHODS
+from adc.frontend.names import attribute_of
+from adc.frontend.numeric import subscripts
+from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.types import i64

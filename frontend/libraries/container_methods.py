@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 
-from adc.frontend import heap, records, scalars, sequences
+from adc.frontend.data import heap, records, sequences
+from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, describe_type
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import needed_int
-from adc.frontend.rules import no_keywords
-from adc.frontend.values import NONE, AbstractValue, Method, Ref, Static, Tuple, describe_type
+from adc.frontend.numeric import scalars
+from adc.frontend.numeric.rules import no_keywords
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

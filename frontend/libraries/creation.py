@@ -8,12 +8,12 @@ from functools import reduce
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.convert import as_scalar, convert, kind, promote_types, store_scalar, trap_unless
+from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Static, Tuple, describe_type, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.nests import allocate
-from adc.frontend.rules import static_of
-from adc.frontend.values import AbstractValue, Array, Dim, Lazy, Static, Tuple, describe_type, is_numeric
+from adc.frontend.numeric.convert import as_scalar, convert, kind, promote_types, store_scalar, trap_unless
+from adc.frontend.numeric.nests import allocate
+from adc.frontend.numeric.rules import static_of
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc

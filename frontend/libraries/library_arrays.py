@@ -7,16 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import arrays, nests, subscripts
-from adc.frontend.convert import as_scalar, convert, store_scalar, to_element
-from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
-from adc.frontend.libraries.attributes import extent, size
-from adc.frontend.libraries.creation import array_of, dtype_argument, need_array, shape_argument
-from adc.frontend.libraries.methods import astype, copy, cumulative_axes
-from adc.frontend.loops import counted, make_range
-from adc.frontend.rules import Rule, no_keywords, positional, take
-from adc.frontend.values import (
+from adc.frontend.control.loops import counted, make_range
+from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Lazy,
@@ -27,6 +19,14 @@ from adc.frontend.values import (
     dim_value,
     is_array,
 )
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.attributes import extent, size
+from adc.frontend.libraries.creation import array_of, dtype_argument, need_array, shape_argument
+from adc.frontend.libraries.methods import astype, copy, cumulative_axes
+from adc.frontend.numeric import arrays, nests, subscripts
+from adc.frontend.numeric.convert import as_scalar, convert, store_scalar, to_element
+from adc.frontend.numeric.rules import Rule, no_keywords, positional, take
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc

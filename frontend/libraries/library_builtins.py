@@ -7,18 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import arrays, records, scalars, sequences, subscripts
-from adc.frontend.convert import as_scalar, convert, kind
-from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
-from adc.frontend.libraries import reductions
-from adc.frontend.libraries.attributes import extent
-from adc.frontend.loops import make_range
-from adc.frontend.marker import prange
-from adc.frontend.merge import Clash, coerce, describe, join
-from adc.frontend.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of
-from adc.frontend.texts import shown
-from adc.frontend.values import (
+from adc.frontend.control.loops import make_range
+from adc.frontend.data import records, sequences
+from adc.frontend.data.merge import Clash, coerce, describe, join
+from adc.frontend.data.texts import shown
+from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Closure,
@@ -34,6 +27,14 @@ from adc.frontend.values import (
     is_array,
     is_static_number,
 )
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries import reductions
+from adc.frontend.libraries.attributes import extent
+from adc.frontend.marker import prange
+from adc.frontend.numeric import arrays, scalars, subscripts
+from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.types import Type, f32, f64, i1, i64

@@ -7,13 +7,26 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adc.frontend import arrays, heap, iteration, records, scalars, sequences
+from adc.frontend.control import iteration
+from adc.frontend.data import heap, records, sequences
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Array,
+    Compound,
+    Lazy,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    describe_type,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
-from adc.frontend.rules import Rule, positional, static_of, take
-from adc.frontend.values import NONE, AbstractValue, Array, Compound, Lazy, Ref, Scalar, Static, Tuple, describe_type
+from adc.frontend.numeric import arrays, scalars
+from adc.frontend.numeric.rules import Rule, positional, static_of, take
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adc.frontend import scalars
-from adc.frontend.convert import as_scalar, convert, kind
+from adc.frontend.data.values import AbstractValue, Scalar
 from adc.frontend.frame import Frame
-from adc.frontend.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
-from adc.frontend.values import AbstractValue, Scalar
+from adc.frontend.numeric import scalars
+from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value

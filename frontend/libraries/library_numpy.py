@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import scalars
-from adc.frontend.arrays import elementwise
-from adc.frontend.convert import as_scalar, convert, kind, promote
+from adc.frontend.data.values import AbstractValue, Scalar, Static, describe_type, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_builtins import cast_rule
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
-from adc.frontend.rules import (
+from adc.frontend.numeric import scalars
+from adc.frontend.numeric.arrays import elementwise
+from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
+from adc.frontend.numeric.rules import (
     Rule,
     float_dtype,
     float_function,
@@ -26,7 +27,6 @@ from adc.frontend.rules import (
     strong,
     ufunc,
 )
-from adc.frontend.values import AbstractValue, Scalar, Static, describe_type, is_array, is_numeric
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, current_block, current_loc, insert_at

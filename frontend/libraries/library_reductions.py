@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import arrays, subscripts
-from adc.frontend.convert import as_scalar, kind
+from adc.frontend.data.values import NONE, AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions
 from adc.frontend.libraries.creation import array_of, need_array
 from adc.frontend.libraries.matmul import matmul
 from adc.frontend.libraries.methods import astype, axes_of, mean, reduce_with
-from adc.frontend.rules import Rule, positional, take
-from adc.frontend.values import NONE, AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
+from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.numeric.convert import as_scalar, kind
+from adc.frontend.numeric.rules import Rule, positional, take
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from adc.frontend import scalars
-from adc.frontend.convert import convert, kind, promote_types, to_element, trap_unless
+from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Scalar, describe_type, dim_value, same_dim
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.reductions import SUM, nested
-from adc.frontend.nests import allocate, lazy_of, materialise, nest
-from adc.frontend.values import AbstractValue, Array, Dim, Lazy, Scalar, describe_type, dim_value, same_dim
+from adc.frontend.numeric import scalars
+from adc.frontend.numeric.convert import convert, kind, promote_types, to_element, trap_unless
+from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value

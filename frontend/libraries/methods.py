@@ -4,15 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from adc.frontend import arrays, nests, subscripts
-from adc.frontend.convert import as_scalar, convert, kind
-from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
-from adc.frontend.libraries import reductions
-from adc.frontend.libraries.container_methods import call_container_method
-from adc.frontend.libraries.creation import dtype_argument
-from adc.frontend.names import needed_int
-from adc.frontend.values import (
+from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Lazy,
@@ -22,6 +14,14 @@ from adc.frontend.values import (
     Tuple,
     is_array,
 )
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries import reductions
+from adc.frontend.libraries.container_methods import call_container_method
+from adc.frontend.libraries.creation import dtype_argument
+from adc.frontend.names import needed_int
+from adc.frontend.numeric import arrays, nests, subscripts
+from adc.frontend.numeric.convert import as_scalar, convert, kind
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.types import Type, f64

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.frontend.abstract import value_type
-from adc.frontend.convert import INT64, convert, kind, nonzero, to_element, trap_unless
+from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Scalar, dim_value, static_dim
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.nests import allocate, lazy_of, materialise, nest
-from adc.frontend.values import AbstractValue, Array, Dim, Lazy, Scalar, dim_value, static_dim
+from adc.frontend.numeric.convert import INT64, convert, kind, nonzero, to_element, trap_unless
+from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at

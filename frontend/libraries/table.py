@@ -12,7 +12,7 @@ from adc.frontend.libraries import (
     library_numpy,
     library_reductions,
 )
-from adc.frontend.rules import Rule
+from adc.frontend.numeric.rules import Rule
 from adc.frontend.suggestions import SUPPORTED, full_name
 
 LIBRARY: dict[Any, Rule] = {

@@ -9,9 +9,9 @@ import pytest
 
 from adc.frontend.abstract import Array, Scalar, Static, Tuple, abstract_of, memref_type, with_alias
 from adc.frontend.annotations import annotated, parse_signature
-from adc.frontend.liveness import analyse
-from adc.frontend.roots import Phase, Phases, Root, overlap
-from adc.frontend.source import function_source
+from adc.frontend.data.roots import Phase, Phases, Root, overlap
+from adc.frontend.syntax.liveness import analyse
+from adc.frontend.syntax.source import function_source
 from adc.ir.types import f32, f64, i1, i32, i64
 
 

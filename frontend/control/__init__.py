@@ -1,0 +1,1 @@
+"""Control flow: branches, loops, jumps, exceptions, and what they carry."""

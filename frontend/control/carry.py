@@ -1,0 +1,399 @@
+"""The variables that a loop carries from one iteration to the next.
+
+The body is traced under assumptions: the type of each variable at the head of the loop, and which carried arrays never
+overlap. Afterwards ``settle`` compares them with what the body leaves behind; if they were too narrow it widens them
+and the body is traced again. Types only ever widen, so this ends, mostly at the first attempt.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from adc.frontend import abstract
+from adc.frontend.control.carried_objects import carried_arrays, made_in, settle_objects, widened_contents
+from adc.frontend.control.jumps import OUT, hint
+from adc.frontend.data import heap
+from adc.frontend.data.joining import Narrowing, narrow
+from adc.frontend.data.merge import (
+    Clash,
+    Maybe,
+    arrays,
+    coerce,
+    describe,
+    flatten,
+    join,
+    rebuild,
+    types,
+    unset,
+    widen,
+)
+from adc.frontend.data.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
+from adc.frontend.data.values import AbstractValue, Array, Contents, Poison, Ref, Unbound, describe_type
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.ir import kinds
+from adc.ir.arith import constant_of
+from adc.ir.builder import current_loc, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.diagnostics import Note
+from adc.ir.types import Type, f32, f64, i32, i64
+
+
+@dataclass(eq=False)
+class Carry:
+    """``private``: names that the loop itself sets at the head of each iteration (its counter)."""
+
+    frame: Frame
+    stmt: ast.For | ast.While
+    private: frozenset[str] = frozenset()
+    before: dict[str, AbstractValue] = field(init=False)
+    specs: dict[str, abstract.Abstract] = field(default_factory=dict)
+    late: list[str] = field(default_factory=list)  # first assigned in the body, read after the loop only
+    late_specs: dict[str, abstract.Abstract] = field(default_factory=dict)
+    over: dict[str, Roots] = field(default_factory=dict)  # per carried array: outer memory it may refer to
+    apart: set[frozenset[str]] = field(default_factory=set)
+    guessed: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)  # of those that only some iterations assign: no type yet
+    attempts: int = 0
+    order: int = 0
+    head: dict[str, AbstractValue] = field(default_factory=dict)  # the variables at the head of an iteration
+    chosen: dict[str, Ref] = field(default_factory=dict)  # what is one object before the loop and others later
+    initial: dict[str, Ref] = field(default_factory=dict)  # which they are before the loop
+    outset: dict[ast.stmt, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        frame, live = self.frame, self.frame.liveness
+        self.before = dict(frame.env)
+        self.outset = dict(frame.hints)
+        assigns = live.assigns[self.stmt] - self.private
+        at_head = live.reads[self.stmt] | live.captured
+        after = live.after[self.stmt] | live.captured
+        hints = frame.hints.get(self.stmt, {})
+        for name in sorted(assigns):
+            value = self.before.get(name)
+            if value is not None and (name not in at_head | after or isinstance(value, Poison)):
+                del self.before[name]
+                value = None
+            if value is not None:
+                self.specs[name] = _hinted(widen(describe(value)), hints.get(name))
+            elif name in at_head:
+                self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(_guess(self.stmt, name)))
+                if name not in hints:
+                    self.guessed.add(name)
+            elif name in after and name in live.settles[self.stmt]:
+                self.late.append(name)
+            elif name in after and name in hints:
+                self.specs[name] = hints[name]
+            elif name in after:
+                self.unknown.add(name)
+        self._assume_apart()
+
+    def _assume_apart(self) -> None:
+        initial = {
+            leaf: a.roots
+            for name, spec in self.specs.items()
+            for leaf, a in _leaves(name, self.before.get(name), spec).items()
+        }
+        everything = frozenset().union(*initial.values()) if initial else NOWHERE
+        self.over = dict.fromkeys(initial, everything)
+        for x in initial:
+            for y in initial:
+                if x < y and not overlap(initial[x], initial[y]):
+                    self.apart.add(frozenset((x, y)))
+
+    # One attempt ------------------------------------------------------------------------------------------------------
+
+    def types(self) -> list[Type]:
+        return [t for spec in self.specs.values() for t in types(spec)]
+
+    def hints(self) -> list[str]:
+        return [hint(name) for name, spec in self.specs.items() for _ in types(spec)]
+
+    def jumps(self) -> bool:
+        """Whether the body may end the loop."""
+        return any(name in self.late_specs for name in OUT)
+
+    def ended(self, late: Sequence[Value], ran: bool | Value | None) -> list[Value]:
+        """The flags, among the values of the late variables, that say that the body has ended the loop."""
+        flags, position = [], 0
+        for name in self.late_specs:
+            if name in OUT:
+                flags.append(late[position])
+            position += len(types(self._late(name, ran)))
+        return flags
+
+    def attempt(self, trace: Callable[[], None]) -> bool:
+        """Trace the body, or a part of it. False: a literal before the loop has to be a number of NumPy's."""
+        loops, parallel = list(self.frame.loops), list(self.frame.parallel)
+        self.frame.loops.append(self)
+        try:
+            trace()
+        except Narrowing as found:
+            if found.carry is not self:
+                raise
+            self.specs[found.name] = found.spec
+            self._forget()
+            self.frame.abandoned = True
+            self.frame.parallel[:] = parallel
+            return False
+        finally:
+            self.frame.loops[:] = loops
+        return True
+
+    def _forget(self) -> None:
+        """Forget what loops inside concluded from a wrong guess."""
+        self.frame.hints.clear()
+        self.frame.hints.update(self.outset)
+
+    def enter(self, values: Iterator[Value]) -> None:
+        """Set the frame's variables to what they hold at the head of an iteration."""
+        self.order = self.frame.next_order()
+        self.late_specs = {}
+        self.frame.env = self._bound(values)
+        self.head = dict(self.frame.env)
+
+    def check_test(self, stmt: ast.While) -> None:
+        """Refuse a condition that changes objects: it belongs to no iteration."""
+        for key in heap.changed(self.head, self.frame.env):
+            raise refuse(
+                self.frame.loc(stmt.test),
+                f"the condition of this loop changes {heap.shown(self.frame, key)}",
+                "change it in the loop's body, under 'while True' with a break",
+                kind=kinds.UNSUPPORTED_EXPRESSION,
+            )
+
+    def _bound(self, values: Iterator[Value]) -> dict[str, AbstractValue]:
+        env, phases = dict(self.before), Phases(set(self.apart))
+        for name, spec in self.specs.items():
+            env[name] = rebuild(spec, values, self._phase(name, phases))
+        return env
+
+    def _phase(self, name: str, phases: Phases) -> Callable[[int], Roots]:
+        def roots(k: int) -> Roots:
+            leaf = f"{name}#{k}"
+            over = self.over.get(leaf, NOWHERE)
+            return frozenset({Phase(leaf, self.frame.next_order(), "", phases, over)})
+
+        return roots
+
+    def settle(self, body: Block) -> bool:
+        """Whether the assumptions hold for what the body left in the frame; if not, they are widened."""
+        good = settle_objects(self)
+        env = self.frame.env
+        if not good:
+            self._assume_apart()
+        for name, spec in self.specs.items():
+            end = env.get(name)
+            assert end is not None
+            if isinstance(end, Poison):
+                raise refuse(
+                    self.frame.assigned_at.get(name, current_loc()), end.reason, end.help, end.notes, kind=end.kind
+                )
+            wider = self._widened(name, spec, end)
+            if wider != spec:
+                self.specs[name] = wider
+                good = good and _differ_in_weakness(spec, wider) and not _narrow(body)
+        for name in sorted(self.unknown):
+            end = env.get(name)
+            if end is not None and not isinstance(end, Poison):
+                found = widen(describe(end))
+                self.specs[name] = found if isinstance(found, Maybe) else Maybe(found)
+                self.unknown.discard(name)
+                good = False
+        for name in self.late:
+            end = env.get(name)
+            if end is not None and not isinstance(end, Poison):
+                self.late_specs[name] = widen(describe(end))
+                self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, end).items()}
+                for key, held in made_in(self, end):
+                    self.late_specs[key] = widen(describe(held))
+                    self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(key, held).items()}
+        for name in OUT:
+            if name in env:
+                found = widen(describe(env[name]))
+                self.late_specs[name] = found if isinstance(found, Maybe) else Maybe(found)
+                self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(name, env[name]).items()}
+                for key, held in made_in(self, env[name]):
+                    self.late_specs[key] = Maybe(widen(describe(held)))
+                    self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(key, held).items()}
+        good = self._settle_memory(env) and good
+        self.frame.hints[self.stmt] = dict(self.specs)
+        self.attempts += 1
+        return good
+
+    def _widened(self, name: str, spec: abstract.Abstract, end: AbstractValue) -> abstract.Abstract:
+        """The type at the head of the loop, given what the body makes of it."""
+        found = widen(describe(end))
+        if name in self.guessed:
+            self.guessed.discard(name)
+            better = Maybe(found.item if isinstance(found, Maybe) else found)
+            if better != spec:
+                self._forget()
+            return better
+        start = self.before.get(name)
+        if isinstance(start, Contents):
+            return self._widened_contents(name, start, spec, end)
+        try:
+            if self.attempts == 0 and start is not None:
+                # A literal takes the type that it meets in the loop: 0.0 before a sum of float32 is float32.
+                joined = join(describe(start), found)
+                return joined if spec == widen(describe(start)) else join(joined, spec)
+            return join(spec, found)
+        except Clash as clash:
+            narrow(self.frame, name, spec, found)
+            before = "unset" if start is None else describe_type(start)
+            raise refuse(
+                self.frame.assigned_at.get(name, current_loc()),
+                f"{heap.shown(self.frame, name)} changes its type in the loop: {before} before it, "
+                f"{describe_type(end)} here; {clash}",
+                f"give '{name}' its final type before the loop, or use another name here",
+                [Note("this is the loop", self.frame.loc(self.stmt))],
+                kind=kinds.TYPE_CHANGE_IN_LOOP,
+            ) from None
+
+    def _widened_contents(
+        self, name: str, start: Contents, spec: abstract.Abstract, end: AbstractValue
+    ) -> abstract.Abstract:
+        try:
+            return widened_contents(start, spec, end)
+        except Clash as clash:
+            heap.unroll(self.frame, [self])
+            raise refuse(
+                self.frame.assigned_at.get(name, current_loc()),
+                f"{heap.shown(self.frame, name)} does not keep its structure in the loop: "
+                f"{describe_type(start)} before it, {describe_type(end)} here; {clash}",
+                "what a list, dict or object holds must keep its number and types in a loop that is not unrolled",
+                [Note("this is the loop", self.frame.loc(self.stmt))],
+                kind=kinds.TYPE_CHANGE_IN_LOOP,
+            ) from None
+
+    def _settle_memory(self, env: dict[str, AbstractValue]) -> bool:
+        ends = {
+            leaf: a.roots for name, spec in self.specs.items() for leaf, a in _leaves(name, env[name], spec).items()
+        }
+        good = True
+        for leaf, roots in ends.items():
+            outer = self._outer(roots)
+            known = self.over.get(leaf, NOWHERE)
+            if not outer <= known:
+                self.over[leaf] = known | outer
+                good = False
+        for pair in list(self.apart):
+            x, y = pair
+            if overlap(ends.get(x, NOWHERE), ends.get(y, NOWHERE)):
+                self.apart.discard(pair)
+                good = False
+        return good
+
+    def _outer(self, roots: Roots) -> Roots:
+        """Those of ``roots`` that are older than the loop; phases made inside it count as what they stand for."""
+        found: set[Root] = set()
+        for root in roots:
+            if root.order < self.order:
+                found.add(root)
+            elif isinstance(root, Phase):
+                found |= self._outer(root.over)
+        return frozenset(found)
+
+    # The finished loop ------------------------------------------------------------------------------------------------
+
+    def _late(self, name: str, ran: bool | Value | None) -> abstract.Abstract:
+        """How a late variable is handed on: with a flag unless it is set whenever the loop ran at all."""
+        spec = self.late_specs[name]
+        return spec if ran is not None or isinstance(spec, Maybe) else Maybe(spec)
+
+    def late_types(self, ran: bool | Value | None) -> list[Type]:
+        return [t for name in self.late_specs for t in types(self._late(name, ran))]
+
+    def late_hints(self, ran: bool | Value | None) -> list[str]:
+        return [hint(name) for name in self.late_specs for _ in types(self._late(name, ran))]
+
+    def yields(self, block: Block, ran: bool | Value | None) -> list[Value]:
+        """What the body hands on, converted at its end."""
+        env = self.frame.env
+        with insert_at(block):
+            result = [v for name, spec in self.specs.items() for v in flatten(coerce(env[name], spec))]
+            for name in self.late_specs:
+                result += flatten(coerce(env[name], self._late(name, ran)))
+        return result
+
+    def inits(self, ran: bool | Value | None) -> list[Value]:
+        """The carried values before the first iteration, converted at the insertion point.
+
+        ``ran`` says whether there is an iteration, where that can be told before the loop.
+        """
+        result: list[Value] = []
+        for name, spec in self.specs.items():
+            start = self.before.get(name)
+            result += flatten(unset(spec) if start is None else coerce(start, spec))
+        for name in self.late_specs:
+            spec = self._late(name, ran)
+            empty = unset(spec)
+            result += flatten(empty if isinstance(spec, Maybe) else empty.value)
+        return result
+
+    def leave(self, results: Iterator[Value], ran: bool | Value | None) -> None:
+        """Set the frame's variables to what they hold after the loop."""
+        ends, phases = self.frame.env, Phases(set(self.apart))
+        env = self._bound(results)
+        for name in self.late_specs:
+            spec = self._late(name, ran)
+            value = rebuild(spec, results, self._phase(name, phases))
+            if not isinstance(spec, Maybe) and isinstance(ran, Value) and not constant_of(ran):
+                value = Unbound(ran, value)
+            env[name] = value
+        for name in (*self.late, *self.unknown):
+            if isinstance(ends.get(name), Poison):
+                env[name] = ends[name]
+        self.frame.env = env
+
+
+def _guess(loop: ast.stmt, name: str) -> Type:
+    """The type of a variable that is read before the loop has set it: an integer if all that sets it is."""
+    for node in ast.walk(loop):
+        if isinstance(node, ast.For) and _is(node.target, name):
+            known = isinstance(node.iter, ast.Call) and _is(node.iter.func, "range")
+        elif isinstance(node, ast.Assign):
+            known = not any(_is(n, name) for t in node.targets for n in ast.walk(t)) or _is_integer(node.value)
+        elif isinstance(node, ast.AugAssign):
+            known = not _is(node.target, name) or _is_integer(node.value)
+        else:
+            continue
+        if not known:
+            return f64
+    return i64
+
+
+def _is(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_integer(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool)
+
+
+def _hinted(spec: abstract.Abstract, hint: abstract.Abstract | None) -> abstract.Abstract:
+    try:
+        return spec if hint is None else join(spec, hint)
+    except Clash:
+        return spec
+
+
+def _leaves(name: str, value: AbstractValue | None, spec: abstract.Abstract | None = None) -> dict[str, Array]:
+    """The arrays of a variable that are carried: what stays the same value (in ``spec``) is not."""
+    if value is None:
+        return {}
+    found = arrays(value) if spec is None else carried_arrays(value, spec)
+    return {f"{name}#{k}": a for k, a in enumerate(found)}
+
+
+def _differ_in_weakness(a: abstract.Abstract, b: abstract.Abstract) -> bool:
+    return isinstance(a, abstract.Scalar) and isinstance(b, abstract.Scalar) and a.type == b.type
+
+
+def _narrow(body: Block) -> bool:
+    """Whether float32 or int32 occur: only beside these does it matter whether a number is Python's or NumPy's."""
+    return any(r.type in (f32, i32) for op in body.walk() for r in op.results)

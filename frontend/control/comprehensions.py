@@ -1,0 +1,323 @@
+"""Comprehensions and generator expressions.
+
+Over what is known one by one they are unrolled: the result is a list or dict of the tracer's, or what ``sum``, ``min``,
+``max``, ``any`` and ``all`` make of the items. Over a run-time number of items those five become loops, and the list
+that a function of NumPy is given becomes an array. The variables of a comprehension are its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adc.frontend import abstract
+from adc.frontend.control.branches import branch, trace
+from adc.frontend.control.iteration import Indexed, Items, sequence
+from adc.frontend.control.loops import Counted, for_counted
+from adc.frontend.data import sequences
+from adc.frontend.data.merge import widen
+from adc.frontend.data.values import AbstractValue, Array, Scalar, Static, Unbound, describe_type, dim_value, is_numeric
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, discard
+from adc.frontend.numeric import arrays
+from adc.frontend.numeric.convert import as_scalar, store_scalar, trap_unless
+from adc.frontend.numeric.nests import allocate
+from adc.ir import kinds
+from adc.ir.arith import const_index
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+
+Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
+Nodes = (ast.ListComp, ast.GeneratorExp)
+_ARRAYS = frozenset({np.array, np.asarray, np.sum, np.min, np.max, np.prod, np.mean, np.dot})
+
+
+@dataclass(frozen=True)
+class Tools:
+    """How expressions within a comprehension are evaluated; ``source`` for what it goes through."""
+
+    evaluate: Callable[[Frame, ast.expr], AbstractValue]
+    source: Callable[[Frame, ast.expr], AbstractValue]
+    condition: Callable[[Frame, ast.expr], bool | Value]
+    truth: Callable[[Frame, AbstractValue], bool | Value]
+
+
+@dataclass(eq=False)
+class _Walk:
+    """One pass through a comprehension. ``carried``: the variables that a loop over it hands on; None where the number
+    of items must be known."""
+
+    frame: Frame
+    node: Comprehension
+    tools: Tools
+    emit: Callable[[], None]
+    carried: frozenset[str] | None = None
+
+    def run(self) -> None:
+        with _own_scope(self.frame, self.node):
+            self._generator(0, self.items(0))
+
+    def items(self, level: int) -> Items:
+        source = self.node.generators[level].iter
+        value = self.tools.source(self.frame, source)
+        with self.frame.at(source):
+            found = sequence(self.frame, value)
+        if found is None:
+            raise refuse(
+                self.frame.loc(source), f"cannot loop over {describe_type(value)}", kind=kinds.NOT_ITERABLE
+            )
+        return found
+
+    def _generator(self, level: int, items: Items) -> None:
+        known = items.all()
+        if known is not None:
+            for item in known:
+                self._bind(level, item)
+                self._conditions(level, 0)
+            return
+        if self.carried is None or not isinstance(items, Indexed):
+            raise refuse(
+                self.frame.loc(self.node),
+                "the number of items must be known when the function is compiled",
+                "fill an array made with np.zeros() in a loop; sum(), min(), max(), any() and all() of it work as well",
+                kind=kinds.NOT_CONSTANT,
+            )
+        self.loop(level, items, lambda: self._conditions(level, 0))
+
+    def loop(self, level: int, items: Indexed, body: Callable[[], None], counter: list[Value] | None = None) -> None:
+        """A loop in the code over a run-time number of items."""
+        length = dim_value(items.length)
+        numbers = Counted(const_index(0), length, const_index(1), lambda k: k, lambda: length)
+
+        def start(k: Value) -> None:
+            if counter is not None:
+                counter[:] = [k]
+            with self.frame.at(self.node.generators[level].target):
+                self._bind(level, items.item(k))
+
+        stmt = _statement(self.frame, self.node.generators[level], self.carried or frozenset())
+        for_counted(self.frame, stmt, numbers, start, body, "k")
+
+    def _bind(self, level: int, item: AbstractValue) -> None:
+        bind_target(self.frame, self.node.generators[level].target, item)
+
+    def _conditions(self, level: int, k: int) -> None:
+        generator = self.node.generators[level]
+        if k == len(generator.ifs):
+            if level + 1 == len(self.node.generators):
+                self.emit()
+            else:
+                self._generator(level + 1, self.items(level + 1))
+            return
+        known = self.tools.condition(self.frame, generator.ifs[k])
+        if isinstance(known, bool):
+            if known:
+                self._conditions(level, k + 1)
+            return
+        if self.carried is None:
+            raise refuse(
+                self.frame.loc(generator.ifs[k]),
+                "which items belong to it must be known when the function is compiled",
+                "use sum(), min(), max(), any() or all() of a generator expression, or a loop",
+                kind=kinds.NOT_CONSTANT,
+            )
+        branch(self.frame, known, lambda: self._conditions(level, k + 1), lambda: None, self.carried)
+
+
+@contextmanager
+def _own_scope(frame: Frame, node: Comprehension) -> Iterator[None]:
+    """The variables of a comprehension hide those of the function while it runs."""
+    names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    hidden = {name: frame.env.get(name) for name in names}
+    yield
+    for name, value in hidden.items():
+        if value is None:
+            frame.env.pop(name, None)
+        else:
+            frame.env[name] = value
+
+
+def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
+    """Set the variables of a comprehension."""
+    if isinstance(target, ast.Name):
+        frame.env[target.id] = value
+        frame.assigned_at[target.id] = frame.loc(target)
+        return
+    parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
+    items = sequences.known_items(frame, value)
+    if items is None and isinstance(value, Array):
+        items = arrays.unpack(frame, value, len(parts))
+    if items is None or len(items) != len(parts):
+        raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)} here", kind=kinds.WRONG_UNPACKING)
+    for part, item in zip(parts, items, strict=True):
+        bind_target(frame, part, item)
+
+
+def _statement(frame: Frame, generator: ast.comprehension, carried: frozenset[str]) -> ast.For:
+    """The loop that a generator amounts to, with what it assigns and reads, as loops of the source have it."""
+    live = frame.liveness
+    known = live.generators.get(generator)
+    if known is None:
+        known = ast.For(generator.target, generator.iter, [], [])
+        ast.copy_location(known, generator.iter)
+        live.generators[generator] = known
+    for table in (live.assigns, live.body_assigns, live.reads, live.after):
+        table[known] = carried
+    live.settles[known] = frozenset()
+    return known
+
+
+def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp, tools: Tools) -> list[AbstractValue]:
+    """The items of a comprehension, whose number must be known."""
+    found: list[AbstractValue] = []
+    _Walk(frame, node, tools, lambda: found.append(tools.evaluate(frame, node.elt))).run()
+    return found
+
+
+def dict_of(frame: Frame, node: ast.DictComp, tools: Tools) -> AbstractValue:
+    found: dict[object, AbstractValue] = {}
+
+    def emit() -> None:
+        with frame.at(node.key):
+            key = sequences.constant_key(tools.evaluate(frame, node.key))
+        found[key] = tools.evaluate(frame, node.value)
+
+    _Walk(frame, node, tools, emit).run()
+    return sequences.new_dict(frame, found)
+
+
+def reduces(callee: Any) -> bool:
+    """Whether a function may be given a comprehension over a run-time number of items."""
+    return callee in (builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all)
+
+
+def reduced(
+    frame: Frame, callee: Any, node: ast.ListComp | ast.GeneratorExp, start: AbstractValue | None, tools: Tools
+) -> AbstractValue:
+    """``sum``, ``min``, ``max``, ``any`` or ``all`` of a comprehension."""
+    label = f"{node.lineno}:{node.col_offset}"
+    result, found = f"<{callee.__name__} {label}>", f"<found {label}>"
+    emit: Callable[[], None]
+    if callee is builtins.sum:
+        frame.env[result] = Static(0) if start is None else start
+
+        def emit() -> None:
+            item = tools.evaluate(frame, node.elt)
+            frame.env[result] = arrays.settled(frame, arrays.operate(frame, "+", frame.env[result], item))
+
+    elif callee in (builtins.any, builtins.all):
+        stop = callee is builtins.any
+        frame.env[result] = Static(not stop)
+
+        def decide() -> None:
+            known = tools.truth(frame, tools.evaluate(frame, node.elt))
+            frame.env[result] = Static(known) if isinstance(known, bool) else Scalar(known, abstract.DTYPES[_BOOL])
+
+        def emit() -> None:
+            now = tools.truth(frame, frame.env[result])
+            if isinstance(now, bool):
+                if now is not stop:
+                    decide()
+                return
+            branch(frame, now, *((lambda: None, decide) if stop else (decide, lambda: None)), frozenset({result}))
+
+    else:
+        symbol = "<" if callee is builtins.min else ">"
+        frame.env[found] = Static(False)
+
+        def take(item: AbstractValue) -> Callable[[], None]:
+            def act() -> None:
+                frame.env[result], frame.env[found] = item, Static(True)
+
+            return act
+
+        def emit() -> None:
+            item = tools.evaluate(frame, node.elt)
+            if not is_numeric(item):
+                raise refuse(
+                    frame.loc(node.elt), f"{callee.__name__}() of {describe_type(item)}", kind=kinds.WRONG_TYPE
+                )
+            some = tools.truth(frame, frame.env[found])
+            best = frame.env.get(result)
+            if some is False or best is None:
+                take(item)()
+                return
+
+            def compare() -> None:
+                best = frame.env[result]
+                value = best.value if isinstance(best, Unbound) else best
+                better = tools.truth(frame, arrays.operate(frame, symbol, item, value))
+                if isinstance(better, bool):
+                    if better:
+                        take(item)()
+                else:
+                    branch(frame, better, take(item), lambda: None, both)
+
+            if some is True:
+                compare()
+            else:
+                branch(frame, some, compare, take(item), both)
+
+    both = frozenset({result, found}) if callee in (builtins.min, builtins.max) else frozenset({result})
+    _Walk(frame, node, tools, emit, both).run()
+    value = frame.env.pop(result, None)
+    if callee in (builtins.min, builtins.max):
+        some = tools.truth(frame, frame.env.pop(found))
+        if some is False or value is None:
+            raise refuse(current_loc(), f"{callee.__name__}() of nothing", kind=kinds.INVALID_VALUE)
+        if some is not True:
+            trap_unless(some, "ValueError", f"{callee.__name__}() iterable argument is empty")
+    assert value is not None
+    return value.value if isinstance(value, Unbound) else value
+
+
+_BOOL = np.dtype(np.bool_)
+
+
+def array_of(frame: Frame, callee: Any, node: ast.ListComp, tools: Tools) -> Array | None:
+    """The array that NumPy makes of a list of a run-time number of numbers; None if ``node`` is no such list."""
+    if callee not in _ARRAYS or len(node.generators) != 1 or node.generators[0].ifs:
+        return None
+    walk = _Walk(frame, node, tools, lambda: None, frozenset())
+    with _own_scope(frame, node):
+        items = walk.items(0)
+        if not isinstance(items, Indexed) or items.all() is not None:
+            return None
+        dtype = _element_type(frame, walk, items)
+        result = allocate(frame, [items.length], dtype)
+        counter: list[Value] = []
+
+        def store() -> None:
+            store_scalar(tools.evaluate(frame, node.elt), result.memref, counter, dtype)
+
+        walk.loop(0, items, store, counter)
+    return result
+
+
+def _element_type(frame: Frame, walk: _Walk, items: Indexed) -> Any:
+    """The type of the items, found by tracing one and forgetting it."""
+    node = walk.node
+    assert isinstance(node, ast.ListComp)
+
+    def one() -> AbstractValue:
+        bind_target(frame, node.generators[0].target, items.item(const_index(0)))
+        return walk.tools.evaluate(frame, node.elt)
+
+    traced = trace(frame, one)
+    discard(traced.block)
+    value = traced.result
+    if value is None or not is_numeric(value) or traced.mutates:
+        shown = describe_type(value) if value is not None else "nothing"
+        raise refuse(
+            frame.loc(node.elt),
+            f"a list of a run-time number of items holds numbers, not {shown}",
+            kind=kinds.WRONG_TYPE,
+        )
+    spec = widen(abstract.Static(value.value)) if isinstance(value, Static) else None
+    return spec.type if isinstance(spec, abstract.Scalar) else as_scalar(value).dtype

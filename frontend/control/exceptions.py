@@ -1,0 +1,107 @@
+"""``raise`` and ``assert``: exceptions whose class is known when the function is traced, and whose arguments may have
+run-time numbers in them (``adc.ir.raising``)."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+
+from adc.frontend.control.branches import end_with, trace
+from adc.frontend.control.jumps import NEVER
+from adc.frontend.data.texts import template_of
+from adc.frontend.data.values import NONE, AbstractValue, Error, Scalar, Static, describe_type
+from adc.frontend.errors import refuse
+from adc.frontend.expressions import condition, evaluate
+from adc.frontend.frame import Frame
+from adc.ir import kinds, ops
+from adc.ir.arith import const
+from adc.ir.builder import build, current_loc
+from adc.ir.raising import MOST
+from adc.ir.types import i1
+
+
+def raise_(frame: Frame, statement: ast.Raise) -> None:
+    """``raise E``, ``raise E(...)``, ``raise E(...) from None``."""
+    if statement.exc is None:
+        raise refuse(
+            frame.loc(statement),
+            "there is no exception to raise again",
+            "name it: raise ValueError(...), for instance",
+            kind=kinds.UNSUPPORTED_STATEMENT,
+        )
+    value = evaluate(frame, statement.exc)
+    if statement.cause is not None and not _is_none(statement.cause):
+        message = "an exception with a cause is not supported"
+        kind = kinds.UNSUPPORTED_STATEMENT
+        raise refuse(frame.loc(statement.cause), message, "leave 'from ...' out", kind=kind)
+    error = as_error(value)
+    if error is None:
+        raise refuse(
+            frame.loc(statement.exc),
+            f"exceptions must derive from BaseException, not {describe_type(value)}",
+            "raise a built-in exception such as ValueError",
+            kind=kinds.WRONG_TYPE,
+        )
+    emit(frame, error)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def assert_(frame: Frame, statement: ast.Assert) -> None:
+    """``assert test, message``: the message is computed only where the test fails. None under ``python -O``."""
+    if not __debug__:
+        return
+    known = condition(frame, statement.test)
+    if known is True:
+        return
+
+    def fail() -> None:
+        args = () if statement.msg is None else (evaluate(frame, statement.msg),)
+        emit(frame, Error(AssertionError, args))
+
+    if known is False:
+        fail()
+    else:
+        end_with(known, False, trace(frame, fail).block)
+
+
+def is_exception(value: object) -> bool:
+    """Whether ``value`` is a class of exceptions."""
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+def as_error(value: AbstractValue) -> Error | None:
+    """The exception that ``raise`` of a value raises."""
+    if isinstance(value, Error):
+        return value
+    if isinstance(value, Static) and is_exception(value.value):
+        return make_error(value.value, ())
+    return None
+
+
+def make_error(cls: type[BaseException], args: tuple[AbstractValue, ...]) -> Error:
+    """``cls(*args)``."""
+    if getattr(builtins, cls.__name__, None) is not cls or not issubclass(cls, Exception):
+        raise refuse(
+            current_loc(),
+            f"exceptions of class {cls.__name__} cannot be raised in compiled code",
+            "raise a built-in exception such as ValueError or RuntimeError",
+            kind=kinds.UNSUPPORTED_VALUE,
+        )
+    if issubclass(cls, BaseExceptionGroup):
+        raise refuse(current_loc(), "groups of exceptions are not supported", "raise one", kind=kinds.UNSUPPORTED_VALUE)
+    return Error(cls, args)
+
+
+def emit(frame: Frame, error: Error) -> None:
+    """Raise it at the insertion point, where control ends."""
+    values: list[Scalar] = []
+    arguments = tuple(template_of(a, values) for a in error.args)
+    if len(values) > MOST:
+        message = f"a message with more than {MOST} run-time values is not supported"
+        raise refuse(current_loc(), message, "show fewer", kind=kinds.UNSUPPORTED_OPTION)
+    attrs = {"error": error.cls.__name__, "message": arguments}
+    build(ops.assert_, [const(False, i1), *(v.value for v in values)], attrs)
+    frame.env[NEVER] = NONE

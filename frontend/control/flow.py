@@ -1,0 +1,286 @@
+"""Blocks of statements, and the control that leaves them early.
+
+Nothing is traced twice, and code that cannot be left early is as if there were no jumps. Where one branch of an ``if``
+always leaves, the statements after it go with the other branch; else what comes after a statement that may have left
+runs under its flag (``adc.frontend.control.jumps``). A branch that raises needs neither: what comes after runs only
+if it was not taken.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+
+from adc.frontend.control.branches import Path, Traced, either, end_with, trace
+from adc.frontend.control.iteration import Items, Known
+from adc.frontend.control.jumps import BREAK, CONTINUE, RETURN, left, pending
+from adc.frontend.control.loops import Counted, for_counted
+from adc.frontend.data.values import NONE, AbstractValue, Unbound, dim_value
+from adc.frontend.expressions import condition, evaluate_kept
+from adc.frontend.frame import Frame
+from adc.frontend.functions.closures import released
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.core import Value
+
+Execute = Callable[[Frame, ast.stmt], None]
+Step = ast.stmt | Callable[[], None]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a block stands. ``live``: variables that are read after it, however control leaves it; ``tail``: its end
+    is where continue goes; ``execute``: how statements without a rule here are executed."""
+
+    live: frozenset[str]
+    tail: bool
+    execute: Execute
+
+
+def function_body(frame: Frame, statements: Sequence[ast.stmt], execute: Execute) -> AbstractValue:
+    """A function's body; the value that it returns."""
+
+    def end() -> None:
+        frame.env[RETURN] = NONE
+
+    run(frame, [*statements, end], Place(frozenset(), False, execute))
+    result = frame.env.pop(RETURN, NONE)  # nothing if it never returns
+    assert not isinstance(result, Unbound)
+    return result
+
+
+def loop_body(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> None:
+    """One iteration; what is pending afterwards ends the loop."""
+    live = frame.liveness
+    run(frame, loop.body, Place(live.after[loop] | live.reads[loop] | live.captured, True, execute))
+    frame.env.pop(CONTINUE, None)
+
+
+def run(frame: Frame, steps: Sequence[Step], place: Place) -> None:
+    """Statements in order, as far as control gets; how it leaves them is left pending in the frame."""
+    todo = list(reversed(steps))
+    while todo:
+        step = todo.pop()
+        if isinstance(step, ast.Break | ast.Continue | ast.Return):
+            _jump(frame, step, place)
+            return
+        if isinstance(step, ast.If):
+            if _if(frame, step, todo, place):
+                return
+        elif isinstance(step, ast.stmt):
+            place.execute(frame, step)
+        else:
+            step()
+        has_left = left(frame.env)
+        if has_left is True:
+            return
+        if not isinstance(has_left, bool) and todo:
+            with frame.at(step) if isinstance(step, ast.stmt) else nullcontext():
+                guarded(frame, has_left, lambda: run(frame, todo[::-1], place), place)
+            return
+
+
+def _jump(frame: Frame, statement: ast.Break | ast.Continue | ast.Return, place: Place) -> None:
+    if isinstance(statement, ast.Return):
+        name = RETURN
+        frame.env[name] = NONE if statement.value is None else released(evaluate_kept(frame, statement.value))
+    else:
+        name = BREAK if isinstance(statement, ast.Break) else CONTINUE
+        if not (name == CONTINUE and place.tail):
+            frame.env[name] = NONE
+    frame.assigned_at[name] = frame.loc(statement)
+
+
+def guarded(frame: Frame, has_left: Value, rest: Callable[[], None], place: Place) -> None:
+    """``rest`` where control has not left."""
+    ways = pending(frame.env)
+
+    def stay() -> None:
+        value = frame.env[ways[0]]
+        if len(ways) == 1 and isinstance(value, Unbound):
+            frame.env[ways[0]] = value.value
+        if place.tail:
+            frame.env.pop(CONTINUE, None)
+
+    def go_on() -> None:
+        for name in ways:
+            del frame.env[name]
+        rest()
+
+    _either(frame, has_left, stay, go_on, place.live)
+
+
+def _either(frame: Frame, known: Value, then: Path, other: Path, live: Iterable[str]) -> None:
+    """Two paths, and those live variables merged that either of them changes."""
+    paths = trace(frame, then), trace(frame, other)
+    either(frame, known, *paths, [n for n in live if any(_changed(frame, t, n) for t in paths)])
+
+
+def _changed(frame: Frame, path: Traced, name: str) -> bool:
+    return path.env.get(name) is not frame.env.get(name)
+
+
+def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool:
+    """An ``if``, and whether it has dealt with all that was still ``todo`` after it."""
+    with frame.at(statement):
+        known = condition(frame, statement.test)
+    branches = statement.body, statement.orelse
+    if isinstance(known, bool):
+        todo += reversed(branches[not known])
+        return False
+    for holds, branch, other in ((True, *branches), (False, *branches[::-1])):
+        if _raises(branch):
+            path = trace(frame, lambda branch=branch: run(frame, branch, place))  # type: ignore[misc]
+            assert path.never
+            with frame.at(statement):
+                end_with(known, holds, path.block)
+            todo += reversed(other)
+            return False
+    live = frame.liveness
+    after = live.after[statement] | live.captured
+    with frame.at(statement):
+        if not _may_leave(statement):
+            inner = replace(place, live=after)
+            then, other_ = (trace(frame, lambda b=b: run(frame, b, inner)) for b in branches)  # type: ignore[misc]
+            either(frame, known, then, other_, live.assigns[statement] & after)
+            return False
+        falls = [falls_through(branch) for branch in branches]
+        if all(falls):
+            inner = replace(place, live=after, tail=place.tail and not todo)
+            paths: list[list[Step]] = [list(branch) for branch in branches]
+        else:
+            inner, rest = place, todo[::-1]
+            paths = [[*branch, *(rest if goes_on else ())] for branch, goes_on in zip(branches, falls, strict=True)]
+        first, second = paths
+        _either(frame, known, lambda: run(frame, first, inner), lambda: run(frame, second, inner), inner.live)
+        return not all(falls)
+
+
+def _raises(statements: Sequence[ast.stmt]) -> bool:
+    """Whether a branch does nothing but raise in the end."""
+    return bool(statements) and isinstance(statements[-1], ast.Raise) and not any(map(_may_leave, statements[:-1]))
+
+
+def _may_leave(statement: ast.stmt) -> bool:
+    """Whether control may leave a statement other than by its end."""
+    if isinstance(statement, ast.Break | ast.Continue | ast.Return | ast.Raise):
+        return True
+    if isinstance(statement, ast.If):
+        return any(map(_may_leave, [*statement.body, *statement.orelse]))
+    if isinstance(statement, ast.For | ast.While):
+        return any(map(_may_leave, statement.orelse)) or any(map(_may_return, statement.body))
+    return False
+
+
+def _may_return(statement: ast.stmt) -> bool:
+    """Whether a statement in a loop may leave more than the loop."""
+    if isinstance(statement, ast.If | ast.For | ast.While):
+        return any(map(_may_return, [*statement.body, *statement.orelse]))
+    return isinstance(statement, ast.Return | ast.Raise)
+
+
+def falls_through(statements: Sequence[ast.stmt]) -> bool:
+    """Whether control may reach the end, as far as the syntax tells."""
+    for s in statements:
+        if isinstance(s, ast.Break | ast.Continue | ast.Return | ast.Raise):
+            return False
+        if isinstance(s, ast.If) and not falls_through(s.body) and not falls_through(s.orelse):
+            return False
+    return True
+
+
+def after_loop(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> None:
+    """What follows the iterations: the ``else`` if none has left the loop; a break is over."""
+    if loop.orelse:
+        has_left = left(frame.env)
+        place = Place(frame.liveness.after[loop] | frame.liveness.captured, False, execute)
+        if has_left is False:
+            run(frame, loop.orelse, place)
+            return
+        if has_left is not True:
+            with frame.at(loop.orelse[0]):
+                _else(frame, has_left, loop.orelse, place)
+            return
+    frame.env.pop(BREAK, None)
+
+
+def for_items(
+    frame: Frame,
+    loop: ast.For,
+    items: Items,
+    bind: Callable[[AbstractValue], None],
+    body: Callable[[], None],
+) -> None:
+    """A loop over items: unrolled if they are known one by one, a loop over their numbers otherwise."""
+    if isinstance(items, Known):
+        _unrolled(frame, loop, items, bind, body)
+        return
+    length, zero = dim_value(items.length), const_index(0)
+    numbers = Counted(zero, length, const_index(1), lambda k: k, lambda: length)
+
+    def start(counter: Value) -> None:
+        with frame.at(loop.target):
+            bind(items.item(counter))
+
+    for_counted(frame, loop, numbers, start, body, "k")
+
+
+def _unrolled(
+    frame: Frame,
+    loop: ast.For,
+    items: Known,
+    bind: Callable[[AbstractValue], None],
+    body: Callable[[], None],
+) -> None:
+    live = frame.liveness
+    place = Place(live.after[loop] | live.reads[loop] | live.captured, True, _no_statement)
+
+    def iterations(first: int) -> None:
+        k = first - 1
+        while (k := k + 1) < (items.count if items.now is None else items.now()):
+            if items.limits:
+                more = reduce(ops.andi, [ops.cmpi(const_index(k), limit, predicate="slt") for limit in items.limits])
+                _either(frame, more, partial(_iterations_of, k), lambda: None, place.live)
+                return
+            if not iteration(k):
+                return
+
+    def iteration(k: int) -> bool:
+        """One iteration; whether the next is still to be done here."""
+        bind(items.item(k))
+        body()
+        has_left = left(frame.env)
+        if isinstance(has_left, bool):
+            return not has_left
+        if k + 1 < (items.count if items.now is None else items.now()):
+            guarded(frame, has_left, lambda: iterations(k + 1), place)
+        return False
+
+    def _iterations_of(k: int) -> None:
+        if iteration(k):
+            iterations(k + 1)
+
+    iterations(0)
+
+
+def _no_statement(frame: Frame, statement: ast.stmt) -> None:
+    raise AssertionError("the body executes its statements itself")
+
+
+def _else(frame: Frame, has_left: Value, statements: Sequence[ast.stmt], place: Place) -> None:
+    """The ``else`` of a loop; a break in it is one of the loop around."""
+
+    def stay() -> None:
+        value = frame.env.get(RETURN)
+        if frame.env.pop(BREAK, None) is None and isinstance(value, Unbound):
+            frame.env[RETURN] = value.value
+
+    def go_on() -> None:
+        for name in pending(frame.env):
+            del frame.env[name]
+        run(frame, statements, place)
+
+    _either(frame, has_left, stay, go_on, place.live)

@@ -1,0 +1,218 @@
+"""What a ``for`` goes through: one protocol for tuples, arrays, ranges, ``enumerate``, ``zip`` and ``reversed``.
+
+Things whose items differ, such as tuples, are *known*: the loop over them is unrolled. Things whose items are alike are
+*indexed*, and the loop over them is a loop in the code. ``sequence`` gives one of the two for a value, and is the place
+where a new kind of container comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from adc.frontend.control.loops import Counted, counted
+from adc.frontend.data import heap, sequences
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Dim,
+    Lazy,
+    Range,
+    Ref,
+    Scalar,
+    Static,
+    Stream,
+    Tuple,
+    describe_type,
+    dim_value,
+    is_numeric,
+    static_dim,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.numeric import subscripts
+from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar
+from adc.frontend.numeric.nests import materialise
+from adc.frontend.numeric.scalars import binary
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import i64
+
+
+@dataclass(frozen=True)
+class Known:
+    """``count`` items, item ``k`` made at the insertion point by ``item(k)``; none from where ``k`` reaches one of the
+    run-time ``limits``."""
+
+    count: int
+    item: Callable[[int], AbstractValue]
+    limits: tuple[Value, ...] = ()
+    now: Callable[[], int] | None = None  # how many there are at present, of a list, which may change its length
+
+    def all(self) -> list[AbstractValue] | None:
+        """The items, where their number does not depend on the run."""
+        return None if self.limits else [self.item(k) for k in range(self.count)]
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """``length`` items; ``item(k)`` makes one, at the insertion point. ``known``: how many there are at trace time, and
+    each of them, if they can be had so too."""
+
+    length: Dim
+    item: Callable[[Value], AbstractValue]
+    known: Known | None = None
+
+    def all(self) -> list[AbstractValue] | None:
+        """The items, where they are known."""
+        return None if self.known is None else self.known.all()
+
+
+Items = Known | Indexed
+
+
+def known(items: Sequence[AbstractValue]) -> Known:
+    """Items that are all there."""
+    return Known(len(items), lambda k: items[k])
+
+
+def sequence(frame: Frame, v: AbstractValue) -> Items | None:
+    """The items of a value; None for what cannot be looped over."""
+    if isinstance(v, Stream):
+        found = v.items
+        assert isinstance(found, Known | Indexed)
+        return found
+    if isinstance(v, Range):
+        return _range(v)
+    if sequences.is_list(v):
+        assert isinstance(v, Ref)
+        return _list(frame, v)
+    if isinstance(v, Lazy) and v.rank:
+        return sequence(frame, materialise(frame, v))
+    if isinstance(v, Array) and v.rank:
+        return Indexed(v.dims[0], lambda k: element(v, k))
+    items = sequences.known_items(frame, v)
+    return None if items is None else known(items)
+
+
+def _list(frame: Frame, v: Ref) -> Known:
+    """A list, whose items may change while it is gone through, and their number as well."""
+
+    def now() -> int:
+        return len(heap.contents(frame, v).items)
+
+    return Known(now(), lambda k: heap.contents(frame, v).items[k], now=now)
+
+
+def element(a: Array, k: Value) -> AbstractValue:
+    """``a[k]`` for a ``k`` that is in range: an element, or a view of a row."""
+    return load_scalar(a.memref, [k], a.dtype) if a.rank == 1 else subscripts.row(a, k)
+
+
+def _range(r: Range) -> Items:
+    bounds = [b.value for b in (r.start, r.stop, r.step) if isinstance(b, Static)]
+    loop = counted(r)
+
+    def item(k: Value) -> AbstractValue:
+        return Scalar(loop.value(loop.lower + k * loop.step), i64)
+
+    if len(bounds) == 3:
+        found = range(*(int(b) for b in bounds))
+        return Indexed(len(found), item, Known(len(found), lambda k: Static(found[k])))
+    return Indexed(_trips(loop), item)
+
+
+def _trips(loop: Counted) -> Value:
+    span = ops.subi(loop.upper, loop.lower)
+    return ops.maxsi(ops.ceildivsi(span, loop.step), const_index(0))
+
+
+def need(frame: Frame, v: AbstractValue, name: str) -> Items:
+    """The items of an argument of ``name``."""
+    found = sequence(frame, v)
+    if found is None:
+        raise refuse(current_loc(), f"{name}() cannot go through {describe_type(v)}", kind=kinds.NOT_ITERABLE)
+    return found
+
+
+def enumerated(frame: Frame, v: AbstractValue, start: AbstractValue) -> Stream:
+    """``enumerate(v, start)``."""
+    if not is_numeric(start) or kind(as_scalar(start).dtype) == 2:
+        message = f"enumerate() counts from an integer, not {describe_type(start)}"
+        raise refuse(current_loc(), message, kind=kinds.WRONG_TYPE)
+    items = need(frame, v, "enumerate")
+
+    def unrolled(of: Known) -> Known:
+        return Known(of.count, lambda k: Tuple((binary("+", start, Static(k)), of.item(k))), of.limits)
+
+    if isinstance(items, Known):
+        return Stream("enumerate", unrolled(items))
+    first = convert(as_scalar(start), i64)
+
+    def item(k: Value) -> AbstractValue:
+        return Tuple((Scalar(first + k, i64), items.item(k)))
+
+    return Stream("enumerate", Indexed(items.length, item, unrolled(items.known) if items.known else None))
+
+
+def zipped(frame: Frame, values: Sequence[AbstractValue]) -> Stream:
+    """``zip(*values)``: as long as the shortest."""
+    parts = [need(frame, v, "zip") for v in values]
+    if all(isinstance(p, Indexed) for p in parts) and parts:
+        return Stream("zip", _zip_indexed([p for p in parts if isinstance(p, Indexed)]))
+    count = min([_count(p) for p in parts if isinstance(p, Known) or static_dim(p.length) is not None], default=0)
+    limits: list[Value] = []
+    makers: list[Callable[[int], AbstractValue]] = []
+    for p in parts:
+        if isinstance(p, Indexed):
+            if p.known is None and static_dim(p.length) is None:
+                limits.append(dim_value(p.length))
+            makers.append(p.known.item if p.known is not None else _by_constant(p))
+        else:
+            limits += p.limits
+            makers.append(p.item)
+    return Stream("zip", Known(count, lambda k: Tuple(tuple(make(k) for make in makers)), tuple(limits)))
+
+
+def _count(p: Items) -> int:
+    found = p.count if isinstance(p, Known) else static_dim(p.length)
+    assert found is not None
+    return found
+
+
+def _by_constant(p: Indexed) -> Callable[[int], AbstractValue]:
+    return lambda k: p.item(const_index(k))
+
+
+def _zip_indexed(parts: list[Indexed]) -> Items:
+    sizes = [static_dim(p.length) for p in parts]
+    length: Dim
+    if all(size is not None for size in sizes):
+        length = min(size for size in sizes if size is not None)
+    else:
+        length = parts[0].length
+        for p in parts[1:]:
+            length = ops.minsi(dim_value(length), dim_value(p.length))
+    each = [p.known for p in parts if p.known is not None]
+    unrolled = None
+    if len(each) == len(parts):
+        unrolled = Known(min(p.count for p in each), lambda k: Tuple(tuple(p.item(k) for p in each)))
+    return Indexed(length, lambda k: Tuple(tuple(p.item(k) for p in parts)), unrolled)
+
+
+def backwards(frame: Frame, v: AbstractValue) -> Stream:
+    """``reversed(v)``."""
+    if isinstance(v, Stream):
+        raise refuse(current_loc(), f"reversed() cannot go through {v.name}()", kind=kinds.NOT_ITERABLE)
+    items = need(frame, v, "reversed")
+
+    def unrolled(of: Known) -> Known:
+        return Known(of.count, lambda k: of.item(of.count - 1 - k))
+
+    if isinstance(items, Known):
+        return Stream("reversed", unrolled(items))
+    last = ops.subi(dim_value(items.length), const_index(1))
+    known_ = unrolled(items.known) if items.known else None
+    return Stream("reversed", Indexed(items.length, lambda k: items.item(last - k), known_))

@@ -1,0 +1,280 @@
+"""Loops: ``for`` over ranges and tuples, ``while``."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from adc.frontend.control.carry import Carry
+from adc.frontend.control.jumps import unending
+from adc.frontend.data.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
+from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, discard
+from adc.frontend.functions.recursion import Undetermined
+from adc.frontend.names import known_int
+from adc.frontend.numeric.convert import as_scalar, convert, kind, trap_unless
+from adc.frontend.numeric.scalars import logical_not
+from adc.ir import kinds, ops
+from adc.ir.arith import const, const_index, constant_of
+from adc.ir.builder import build, current_loc, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.types import i1, i64, index
+
+Trace = Callable[[], None]  # traces the body of a loop once, at the insertion point
+
+
+def make_range(args: Sequence[AbstractValue], parallel: bool = False) -> Range:
+    """``range(*args)`` or ``prange(*args)``."""
+    if not 1 <= len(args) <= 3:
+        raise refuse(current_loc(), f"range() takes 1 to 3 arguments, got {len(args)}", kind=kinds.WRONG_CALL)
+    for a in args:
+        if not is_numeric(a) or kind(as_scalar(a).dtype) == 2:
+            raise refuse(
+                current_loc(),
+                f"range() takes integers, not {describe_type(a)}",
+                "convert with int(...) first",
+                kind=kinds.WRONG_TYPE,
+            )
+    if len(args) == 1:
+        return Range(Static(0), args[0], Static(1), parallel)
+    return Range(args[0], args[1], args[2] if len(args) == 3 else Static(1), parallel)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A range as a loop with a positive step; ``value(k)`` is Python's loop variable for the counter ``k``."""
+
+    lower: Value
+    upper: Value
+    step: Value
+    value: Callable[[Value], Value]
+    last: Callable[[], Value]  # the loop variable's last value, if there was an iteration
+
+    def known_to_run(self) -> bool | None:
+        """Whether there is an iteration, if that can be told now."""
+        low, high = constant_of(self.lower), constant_of(self.upper)
+        return None if low is None or high is None else low < high
+
+    def ran(self) -> bool | Value:
+        """Whether there is an iteration."""
+        known = self.known_to_run()
+        return known if known is not None else ops.cmpi(self.lower, self.upper, predicate="slt")
+
+
+def counted(r: Range) -> Counted:
+    """Emit the bounds of a range."""
+    start, stop = (convert(as_scalar(v), i64) for v in (r.start, r.stop))
+    step = known_int(r.step)
+    if step is not None and step > 0:
+        stride = const_index(step)
+
+        def last() -> Value:
+            if step == 1:
+                return stop - 1
+            return start + ops.floordivsi(stop - 1 - start, stride) * step
+
+        return Counted(start, stop, stride, lambda k: k, last)
+    if step == 0:
+        raise refuse(current_loc(), "range() arg 3 must not be zero", kind=kinds.INVALID_VALUE)
+    stride = convert(as_scalar(r.step), i64)
+    if step is None:
+        trap_unless(ops.cmpi(stride, const_index(0), predicate="ne"), "ValueError", "range() arg 3 must not be zero")
+    trip = ops.ceildivsi(stop - start, stride)
+    return Counted(
+        const_index(0), trip, const_index(1), lambda k: start + k * stride, lambda: start + (trip - 1) * stride
+    )
+
+
+def for_range(frame: Frame, stmt: ast.For, r: Range, body: Trace) -> None:
+    """A ``for`` over a range."""
+    if not isinstance(stmt.target, ast.Name):
+        raise refuse(
+            frame.loc(stmt.target), "the variable of a loop over a range must be a name", kind=kinds.UNSUPPORTED_TARGET
+        )
+    name = stmt.target.id
+    loop = counted(r)
+
+    def bind(counter: Value) -> None:
+        frame.env[name] = Scalar(loop.value(counter), i64)
+        frame.assigned_at[name] = frame.loc(stmt.target)
+
+    reassigned = name in _assigned_in(frame, stmt)
+    after = frame.liveness.after[stmt] | frame.liveness.captured
+    private = None if reassigned and name in after else name
+    for_counted(frame, stmt, loop, bind, body, name, private)
+
+
+def for_counted(
+    frame: Frame,
+    stmt: ast.For,
+    loop: Counted,
+    bind: Callable[[Value], None],
+    trace_body: Trace,
+    hint: str = "",
+    private: str | None = None,
+) -> None:
+    """A loop over a counter, for which ``bind`` sets the loop's variables: a ``scf.for``, or a ``scf.while`` if the
+    body may end it. The variable ``private`` is a function of the counter alone and is not carried."""
+    if loop.known_to_run() is False:
+        return
+    after = frame.liveness.after[stmt] | frame.liveness.captured
+    carry = Carry(frame, stmt, frozenset() if private is None else frozenset({private}))
+    before = None if private is None else frame.env.get(private)
+    while True:
+        body = Block([index, *carry.types()], [hint, *carry.hints()])
+        with insert_at(body):
+            carry.enter(iter(body.args[1:]))
+            bind(body.args[0])
+            try:
+                traced = carry.attempt(trace_body)
+            except Undetermined:
+                frame.env = dict(carry.before)  # all that is known is what happens without an iteration
+                return
+        if traced and carry.settle(body):
+            break
+        discard(body)
+    ran = loop.ran() if carry.late_specs or private in after else None
+    inits = carry.inits(ran)
+    for t, late in zip(carry.late_types(ran), carry.late_hints(ran), strict=True):
+        body.add_arg(t, late)
+    yields = carry.yields(body, ran)
+    last = loop.last
+    if carry.jumps():
+        results = _while_counted(carry, loop, body, inits, yields, ran)
+        counter, results = results[0], results[1:]
+        last = partial(_last_counter, loop, counter)
+    else:
+        with insert_at(body):
+            build(ops.yield_, yields)
+        bounds = [loop.lower, loop.upper, loop.step]
+        results = build(ops.for_, [*bounds, *inits], result_types=[v.type for v in inits], regions=[body]).results
+    _name_results(results, [*carry.hints(), *carry.late_hints(ran)])
+    carry.leave(iter(results), ran)
+    if private is not None and private in after:
+        assert ran is not None
+        _after_loop(frame, private, before, last, ran)
+
+
+def _while_counted(
+    carry: Carry, loop: Counted, body: Block, inits: list[Value], yields: list[Value], ran: bool | Value | None
+) -> Sequence[Value]:
+    """A loop over a counter that flags among the carried values may end. The first result is where the counter was
+    going."""
+    head = Block([a.type for a in body.args], [a.hint for a in body.args])
+    counter, *values = head.args
+    with insert_at(head):
+        more = ops.cmpi(counter, loop.upper, predicate="slt")
+        build(ops.condition, [_unless_ended(carry.ended(values[len(carry.types()) :], ran), more), *head.args])
+    with insert_at(body):
+        build(ops.yield_, [body.args[0] + loop.step, *yields])
+    start = [loop.lower, *inits]
+    return build(ops.while_, start, result_types=[v.type for v in start], regions=[head, body]).results
+
+
+def _unless_ended(flags: list[Value], more: Value) -> Value:
+    for flag in flags:
+        more = ops.andi(more, logical_not(flag))
+    return more
+
+
+def _last_counter(loop: Counted, counter: Value) -> Value:
+    return loop.value(counter - loop.step)
+
+
+def _assigned_in(frame: Frame, stmt: ast.For) -> frozenset[str]:
+    """Names that the body itself assigns, the loop's own target aside."""
+    found = frame.liveness.body_assigns.get(stmt)
+    return found if found is not None else frozenset()
+
+
+def _name_results(results: Sequence[Value], hints: Sequence[str]) -> None:
+    for value, hint in zip(results, hints, strict=True):
+        value.hint = hint
+
+
+def _after_loop(
+    frame: Frame, name: str, before: AbstractValue | None, last_value: Callable[[], Value], ran: bool | Value
+) -> None:
+    """The loop variable keeps its last value; of an empty loop, what it was before."""
+    last = Scalar(last_value(), i64)
+    if ran is True:
+        frame.env[name] = last
+        return
+    assert isinstance(ran, Value)
+    if before is None or isinstance(before, Poison):
+        frame.env[name] = Unbound(ran, last)
+        return
+    try:
+        spec = join(describe(before), describe(last))
+    except Clash as clash:
+        frame.env[name] = Poison(clash_message(f"'{name}'", before, last, clash), kind=kinds.TYPE_DIFFERS)
+        return
+    values = [flatten(coerce(v, spec)) for v in (last, before)]
+    chosen = [ops.select(ran, x, y) for x, y in zip(*values, strict=True)]
+    frame.env[name] = rebuild(spec, iter(chosen), lambda k: frozenset())
+
+
+def while_loop(frame: Frame, stmt: ast.While, test: Callable[[], bool | Value], trace_body: Trace) -> None:
+    """A ``while`` as a ``scf.while``."""
+    carry = Carry(frame, stmt)
+    while True:
+        head = Block(carry.types(), carry.hints())
+        with insert_at(head):
+            carry.enter(iter(head.args))
+            known = test()
+            carry.check_test(stmt)
+        if known is False:
+            discard(head)
+            frame.env = dict(carry.before)
+            return
+        body = Block(carry.types(), carry.hints())
+        with insert_at(body):
+            carry.enter(iter(body.args))
+            try:
+                traced = carry.attempt(trace_body)
+            except Undetermined:
+                if known is True:
+                    raise
+                frame.env = dict(carry.before)
+                return
+        if traced and carry.settle(body):
+            break
+        discard(head, body)
+    inits = carry.inits(None)
+    for t, late in zip(carry.late_types(None), carry.late_hints(None), strict=True):
+        head.add_arg(t, late)
+        body.add_arg(t, late)
+    yields = carry.yields(body, None)
+    go_on = _tested(head, known, carry.ended(head.args[len(inits) - len(carry.late_types(None)) :], None))
+    with insert_at(head):
+        build(ops.condition, [go_on, *head.args])
+    with insert_at(body):
+        build(ops.yield_, yields)
+    op = build(ops.while_, inits, result_types=[v.type for v in inits], regions=[head, body])
+    _name_results(op.results, [*carry.hints(), *carry.late_hints(None)])
+    carry.leave(iter(op.results), None)
+    if known is True:
+        unending(frame.env)
+
+
+def _tested(head: Block, known: bool | Value, ended: list[Value]) -> Value:
+    """Whether a while loop goes on: not if the body has ended it; then the test, in ``head``, is not evaluated."""
+    if isinstance(known, bool) or all(op.opdef.pure for op in head.ops):
+        with insert_at(head):
+            return _unless_ended(ended, const(known, i1) if isinstance(known, bool) else known)
+    if not ended:
+        return known
+    test, stop, head_ops = Block(), Block(), list(head.ops)
+    head.set_ops([])
+    for op in head_ops:
+        test.append(op)
+    with insert_at(test):
+        build(ops.yield_, [known])
+    with insert_at(stop):
+        build(ops.yield_, [const(False, i1)])
+    with insert_at(head):
+        go_on = _unless_ended(ended, const(True, i1))
+        return build(ops.if_, [go_on], result_types=[i1], regions=[test, stop]).result

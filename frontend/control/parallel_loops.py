@@ -1,0 +1,222 @@
+"""``for`` over ``prange``: iterations that may run in any order, with reductions of numbers.
+
+What the body assigns is private to an iteration, except for a number that every statement assigning it combines with
+itself in one way (``s += x``, ``s = s * x``, ``s = max(s, x)``): that is a reduction.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from adc.frontend import abstract
+from adc.frontend.control.jumps import BREAK, RETURN
+from adc.frontend.control.loops import Trace, counted
+from adc.frontend.data import heap
+from adc.frontend.data.merge import Clash, describe, join, widen
+from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, discard
+from adc.frontend.libraries.reductions import MAX, MIN, PROD, SUM, Reduction
+from adc.frontend.numeric.convert import as_scalar, convert
+from adc.ir import kinds, ops
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block
+from adc.ir.diagnostics import Note
+from adc.ir.types import i1, i64, index
+
+_OPERATORS: dict[type[ast.operator], Reduction] = {ast.Add: SUM, ast.Sub: SUM, ast.Mult: PROD}
+_FUNCTIONS = {"min": MIN, "max": MAX}
+
+
+@dataclass(frozen=True)
+class _Update:
+    """One statement that assigns the variable; ``reduction`` None if it does not combine it with itself."""
+
+    statement: ast.stmt
+    reduction: Reduction | None
+    reads: int  # reads of the variable that belong to the update
+
+
+def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None:
+    """A ``for`` over ``prange`` as a ``scf.parallel``."""
+    if not isinstance(stmt.target, ast.Name):
+        raise refuse(
+            frame.loc(stmt.target), "the variable of a parallel loop must be a name", kind=kinds.UNSUPPORTED_TARGET
+        )
+    name = stmt.target.id
+    reductions = _reductions(frame, stmt, name)
+    loop = counted(r)
+    before = dict(frame.env)
+    types = {n: _type_before(frame, n, stmt) for n in reductions}
+    while True:
+        body = Block([index], [name])
+        frame.env = {n: v for n, v in before.items() if n not in frame.liveness.assigns[stmt]}
+        frame.parallel.append(stmt)
+        with insert_at(body):
+            for n, reduction in reductions.items():
+                frame.env[n] = _identity(reduction, types[n])
+            frame.env[name] = Scalar(loop.value(body.args[0]), i64)
+            trace_body()
+        frame.parallel.pop()
+        _refuse_jumps(frame, stmt)
+        _refuse_mutation(frame, stmt, before)
+        wider = {n: _joined(frame, n, types[n], frame.env[n], before[n]) for n in reductions}
+        if wider == types:
+            break
+        types = wider
+        discard(body)
+    with insert_at(body):
+        values = [convert(as_scalar(frame.env[n]), types[n].type) for n in reductions]
+        build(ops.reduce, values, {"kinds": tuple(k.kind for k in reductions.values())})
+    inits = [convert(as_scalar(before[n]), types[n].type) for n in reductions]
+    bounds = [loop.lower, loop.upper, loop.step, *inits]
+    op = build(ops.parallel, bounds, {"prange": True}, [v.type for v in inits], [body])
+    frame.env = before
+    for n in frame.liveness.assigns[stmt]:
+        if n not in reductions:
+            frame.env[n] = Poison(
+                f"'{n}' is assigned in a parallel loop, where each iteration has its own",
+                (Note("the parallel loop", frame.loc(stmt)),),
+                "store what is needed later in an array",
+                kind=kinds.PRIVATE_VARIABLE,
+            )
+    for (n, _), result in zip(reductions.items(), op.results, strict=True):
+        result.hint = n
+        frame.env[n] = Scalar(result, types[n].type, types[n].weak)
+
+
+def _refuse_jumps(frame: Frame, stmt: ast.For) -> None:
+    """Iterations run in any order, so none can end the loop for the others."""
+    for name, word in ((BREAK, "break"), (RETURN, "return")):
+        if name in frame.env:
+            raise refuse(
+                frame.assigned_at[name],
+                f"{word} out of a parallel loop is not possible: its iterations run in any order",
+                f"use range instead of prange, or note in an array where it would {word}",
+                [Note("the parallel loop", frame.loc(stmt))],
+                kind=kinds.UNSUPPORTED_STATEMENT,
+            )
+
+
+def _refuse_mutation(frame: Frame, stmt: ast.For, before: Mapping[str, AbstractValue]) -> None:
+    """Iterations must not change objects that others see (arrays aside)."""
+    for key in heap.changed(before, frame.env):
+        raise refuse(
+            frame.assigned_at.get(key, frame.loc(stmt)),
+            f"{heap.shown(frame, key)} is changed in a parallel loop, whose iterations may run in any order",
+            "use range instead of prange, or store into an array",
+            [Note("the parallel loop", frame.loc(stmt))],
+            kind=kinds.CARRIED_VARIABLE,
+        )
+
+
+def _identity(reduction: Reduction, of: abstract.Scalar) -> AbstractValue:
+    """What an iteration starts from. A literal where it can be: one takes the type that it meets."""
+    if reduction.kind in ("add", "mul") and of.weak:
+        number = 0 if reduction.kind == "add" else 1
+        return Static(float(number) if of.type.is_float else number)
+    return Scalar(reduction.identity(of.type), of.type, of.weak)
+
+
+def _type_before(frame: Frame, name: str, stmt: ast.For) -> abstract.Scalar:
+    value = frame.env.get(name)
+    if value is None or not is_numeric(value):
+        what = "has no value" if value is None or isinstance(value, Unbound) else f"is {describe_type(value)}"
+        raise refuse(
+            frame.loc(stmt),
+            f"'{name}' is combined over a parallel loop, but {what} before it",
+            f"set '{name}' first",
+            kind=kinds.CARRIED_VARIABLE,
+        )
+    s = as_scalar(value)
+    return abstract.Scalar(i64 if s.dtype == i1 else s.dtype, s.weak)
+
+
+def _joined(frame: Frame, name: str, now: abstract.Scalar, end: AbstractValue, start: AbstractValue) -> abstract.Scalar:
+    try:
+        result = join(join(describe(start), widen(describe(end))), now)
+    except Clash:
+        try:
+            result = join(describe(start), widen(describe(end)))
+        except Clash as clash:
+            raise refuse(
+                frame.assigned_at[name],
+                f"'{name}' changes its type in the loop: {describe_type(start)} before, {describe_type(end)} here",
+                str(clash),
+                kind=kinds.TYPE_CHANGE_IN_LOOP,
+            ) from None
+    assert isinstance(result, abstract.Scalar)
+    return abstract.Scalar(i64, result.weak) if result.type == i1 else result
+
+
+def _reductions(frame: Frame, stmt: ast.For, counter: str) -> dict[str, Reduction]:
+    """The reductions among what the body assigns; anything else that iterations hand on is refused."""
+    found: dict[str, Reduction] = {}
+    live = frame.liveness
+    for name in sorted(live.body_assigns[stmt] - {counter}):
+        carried = name in live.reads[stmt]
+        if not carried:
+            continue  # assigned before it is read in each iteration: private
+        updates = list(_updates(frame, stmt.body, name))
+        kinds = {u.reduction for u in updates}
+        reads = sum(_reads(s, name) for s in stmt.body)
+        only = next(iter(kinds))
+        if len(kinds) == 1 and only is not None and reads == sum(u.reads for u in updates):
+            found[name] = only
+            continue
+        raise _refuse_carried(frame, stmt, name, updates)
+    return found
+
+
+def _refuse_carried(frame: Frame, stmt: ast.For, name: str, updates: list[_Update]) -> Exception:
+    other = [u for u in updates if u.reduction is None or u.reduction is not updates[0].reduction]
+    culprit = other[0] if other else updates[0]
+    help = "use range instead of prange"
+    if any(u.reduction is not None for u in updates):
+        help = f"combine '{name}' in one way only (s += x, s *= x, s = min(s, x)) and read it after the loop"
+    return refuse(
+        frame.loc(culprit.statement),
+        f"'{name}' is carried from one iteration of a parallel loop to the next",
+        help,
+        [Note("the parallel loop", frame.loc(stmt))],
+        kind=kinds.CARRIED_VARIABLE,
+    )
+
+
+def _updates(frame: Frame, statements: Sequence[ast.stmt], name: str) -> Iterator[_Update]:
+    for s in statements:
+        if isinstance(s, ast.If | ast.For | ast.While):
+            if isinstance(s, ast.For) and any(_is(n, name) for n in ast.walk(s.target)):
+                yield _Update(s, None, 0)
+            yield from _updates(frame, [*s.body, *s.orelse], name)
+        elif isinstance(s, ast.AugAssign) and _is(s.target, name):
+            yield _Update(s, _OPERATORS.get(type(s.op)), 0)
+        elif isinstance(s, ast.Assign) and len(s.targets) == 1 and _is(s.targets[0], name):
+            yield _combination(frame, s, name)
+        elif any(_is(n, name) and isinstance(n.ctx, ast.Store) for n in ast.walk(s) if isinstance(n, ast.Name)):
+            yield _Update(s, None, 0)
+
+
+def _combination(frame: Frame, s: ast.Assign, name: str) -> _Update:
+    """``s = s + x``, ``s = x + s``, ``s = s - x``, ``s = s * x``, ``s = min(s, x)``."""
+    value = s.value
+    if isinstance(value, ast.BinOp):
+        left, right = _is(value.left, name), _is(value.right, name)
+        swappable = isinstance(value.op, ast.Add | ast.Mult)
+        if left != right and (left or swappable):
+            return _Update(s, _OPERATORS.get(type(value.op)), 1)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and not value.keywords:
+        builtin = value.func.id not in frame.liveness.local and value.func.id not in frame.module_globals
+        if builtin and len(value.args) == 2 and sum(_is(a, name) for a in value.args) == 1:
+            return _Update(s, _FUNCTIONS.get(value.func.id), 1)
+    return _Update(s, None, 0)
+
+
+def _is(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _reads(s: ast.stmt, name: str) -> int:
+    return sum(_is(n, name) and isinstance(n.ctx, ast.Load) for n in ast.walk(s) if isinstance(n, ast.Name))

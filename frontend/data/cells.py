@@ -1,0 +1,38 @@
+"""Variables that a nested function assigns by ``nonlocal``: they live in an object, which functions share."""
+
+from __future__ import annotations
+
+from types import CellType
+
+from adc.frontend.data import heap
+from adc.frontend.data.forms import Form
+from adc.frontend.data.values import AbstractValue, Ref
+from adc.frontend.frame import Frame
+
+_FORM = Form("object", CellType, ("cell_contents",))
+
+
+def cell_of(frame: Frame, name: str) -> Ref | None:
+    """The cell that a variable lives in, if it does."""
+    value = frame.env.get(name)
+    return value if isinstance(value, Ref) and value.cls is CellType else None
+
+
+def assign(frame: Frame, name: str, value: AbstractValue) -> bool:
+    """Assign a variable that lives in a cell, or that is to; whether it does."""
+    cell = cell_of(frame, name)
+    if cell is not None:
+        heap.assign(frame, cell, [value])
+        return True
+    if name not in frame.liveness.shared:
+        return False
+    frame.env[name] = heap.new(frame, _FORM, [value])
+    return True
+
+
+def enter(frame: Frame) -> None:
+    """Move those parameters of a function into cells that functions inside it assign."""
+    for name in sorted(frame.liveness.shared):
+        value = frame.env.get(name)
+        if value is not None and cell_of(frame, name) is None:
+            frame.env[name] = heap.new(frame, _FORM, [value])

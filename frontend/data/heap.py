@@ -1,0 +1,273 @@
+"""Objects that can be mutated: lists, dicts, instances of classes.
+
+A ``Ref`` is the identity of one; what it holds at the insertion point is the frame's variable ``ref.key``, a
+``Contents``. So branches and loops merge and carry what objects hold as they do variables. Where values travel from
+one function into another, or out of the whole, they are *packed*: the first occurrence of an object becomes its
+``Contents``, numbered; further ones refer to that number.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from adc.frontend.data.forms import Form
+from adc.frontend.data.values import (
+    AbstractValue,
+    Closure,
+    Compound,
+    Contents,
+    Poison,
+    Ref,
+    Static,
+    Tuple,
+    Unbound,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+
+PREFIX = "#"  # of the keys of objects among a frame's variables
+
+
+def is_cell(name: str) -> bool:
+    """Whether this is not a variable of the program but what an object holds."""
+    return name.startswith(PREFIX)
+
+
+def reference(frame: Frame, form: Form, protected: str = "", *, caller: bool = False) -> Ref:
+    """The identity of a new object, which holds nothing yet."""
+    frame.heap.made += 1
+    ref = Ref(f"{PREFIX}{frame.heap.made:06d}", form.kind, form.cls, protected, caller)
+    frame.heap.refs[ref.key] = ref
+    return ref
+
+
+def new(frame: Frame, form: Form, items: Iterable[AbstractValue]) -> Ref:
+    """A new object."""
+    ref = reference(frame, form)
+    frame.env[ref.key] = Contents(tuple(items), form)
+    return ref
+
+
+class Unroll(Exception):
+    """The loop ``stmt`` changes how many items a list, dict or object has: it has to be unrolled, as it may be."""
+
+    def __init__(self, stmt: ast.stmt) -> None:
+        super().__init__()
+        self.stmt = stmt
+
+
+def unroll(frame: Frame, loops: Sequence[Any]) -> None:
+    """Raise ``Unroll`` for the innermost of the loops that can be unrolled, if there is one."""
+    for carry in reversed(loops):
+        if carry.stmt in frame.unrollable:
+            raise Unroll(carry.stmt)
+
+
+def contents(frame: Frame, ref: Ref) -> Contents:
+    """What an object holds at the insertion point."""
+    value = frame.env.get(ref.key)
+    if isinstance(value, Poison):
+        unroll(frame, frame.loops)
+        raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
+    if isinstance(value, Unbound):
+        value = value.value
+    if not isinstance(value, Contents):
+        message = f"this {ref.cls.__name__} was made in a place whose objects are not known here"
+        raise refuse(current_loc(), message, kind=kinds.UNBOUND_VARIABLE)
+    return value
+
+
+def assign(frame: Frame, ref: Ref, items: Iterable[AbstractValue], form: Form | None = None) -> None:
+    """Let an object hold something else. Refused for what must not be mutated."""
+    if ref.protected:
+        raise refuse(
+            current_loc(),
+            f"this {ref.cls.__name__} cannot be changed: {ref.protected}",
+            "pass it as an argument, or work on a copy",
+            kind=kinds.CAPTURED_WRITE,
+        )
+    frame.assigned_at[ref.key] = current_loc()
+    for key in sorted(frame.heap.kin.get(ref.key, ())):
+        other = frame.heap.refs[key]
+        if other.caller or other.protected:
+            raise refuse(
+                current_loc(),
+                f"whether this {ref.cls.__name__} is the caller's is not known when the function is compiled",
+                "give the two objects different names, or change a copy",
+                kind=kinds.NOT_CONSTANT,
+            )
+        frame.env[key] = Poison(
+            f"whether this {ref.cls.__name__} was changed under another name is not known when the function is "
+            "compiled",
+            (),
+            "use the object by one name only after it was chosen in a branch or loop",
+            kinds.NOT_CONSTANT,
+        )
+    frame.env[ref.key] = Contents(tuple(items), form or contents(frame, ref).form)
+
+
+def relate(frame: Frame, a: Ref, b: Ref, apart: Collection[str] = ()) -> bool:
+    """Note that ``a`` may be the object ``b``, or what that may be, those ``apart`` aside; whether this is new."""
+    kin = frame.heap.kin
+    more = ({b.key} | kin.get(b.key, set())) - {a.key, *apart} - kin.setdefault(a.key, set())
+    kin[a.key] |= more
+    for key in more:
+        kin.setdefault(key, set()).add(a.key)
+    return bool(more)
+
+
+def may_be_one(frame: Frame, a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two objects may be one, or may not: it is not known."""
+    if not isinstance(a, Ref) or not isinstance(b, Ref) or a is b:
+        return False
+    return b.key in frame.heap.kin.get(a.key, ()) or bool(a.protected or b.protected)
+
+
+def merged(frame: Frame, a: Ref, b: Ref, apart: Collection[str] = ()) -> Ref:
+    """A name for the object that is either ``a`` or ``b``."""
+    reasons = [r.protected for r in (a, b) if r.protected]
+    ref = reference(frame, Form(a.kind, a.cls), reasons[0] if reasons else "")
+    relate(frame, ref, a, apart)
+    relate(frame, ref, b, apart)
+    return ref
+
+
+def refs_of(v: AbstractValue | None) -> Iterator[Ref]:
+    """The objects that a value refers to directly."""
+    if isinstance(v, Ref):
+        yield v
+    elif isinstance(v, Compound):
+        for item in v.items:
+            yield from refs_of(item)
+    elif isinstance(v, Unbound):
+        yield from refs_of(v.value)
+
+
+def shown(frame: Frame, name: str) -> str:
+    """How messages call a variable, or an object by a variable that refers to it."""
+    if not is_cell(name):
+        return f"'{name}'"
+    for variable, value in frame.env.items():
+        if not is_cell(variable) and any(r.key == name for r in refs_of(value)):
+            return f"'{variable}'"
+    ref = frame.heap.refs.get(name)
+    return f"this {ref.cls.__name__}" if ref is not None else "this object"
+
+
+def changed(before: Mapping[str, AbstractValue], after: Mapping[str, AbstractValue]) -> list[str]:
+    """The objects, by key, that held something else before."""
+    return [name for name, v in before.items() if is_cell(name) and after.get(name) is not v]
+
+
+# Packing --------------------------------------------------------------------------------------------------------------
+
+UNCHANGED = Static(object())  # in what a call leaves behind: as it was before
+
+
+def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int]) -> list[AbstractValue]:
+    """Values with the objects in them taken apart. ``numbers`` has those known already, by key, and gets the others."""
+
+    def packed(v: AbstractValue) -> AbstractValue:
+        if isinstance(v, Ref):
+            if v.key in numbers:
+                return Contents((), Form(v.kind, v.cls, (), numbers[v.key], again=True))
+            number = numbers[v.key] = len(numbers)
+            held = contents(frame, v)
+            return Contents(tuple(map(packed, held.items)), held.form.numbered(number, v.protected))
+        if isinstance(v, Closure):
+            v = frame.tracer.captured(v)
+        if isinstance(v, Compound):
+            return v.of(map(packed, v.items))
+        return v
+
+    return [packed(v) for v in values]
+
+
+def unpack(frame: Frame, v: AbstractValue, refs: dict[int, Ref], *, given: bool = False) -> AbstractValue:
+    """A packed value with its objects. ``refs`` has those known already, by number.
+
+    ``given``: they are the caller's.
+    """
+    if isinstance(v, Contents) and v.form.number >= 0:
+        number = v.form.number
+        if v.form.again:
+            return refs[number]
+        ref = refs[number] = reference(frame, v.form, v.form.protected, caller=given)
+        if given:
+            frame.heap.given.append((ref, v))  # in the order of their numbers
+            place = len(frame.heap.given) - 1
+        held = Contents(tuple(unpack(frame, item, refs, given=given) for item in v.items), v.form.plain())
+        frame.env[ref.key] = held
+        if given:
+            frame.heap.given[place] = (ref, held)
+        return ref
+    if isinstance(v, Compound):
+        return v.of(unpack(frame, item, refs, given=given) for item in v.items)
+    return v
+
+
+def outcome(frame: Frame, result: AbstractValue) -> Tuple:
+    """What a function leaves: its result and, for each of the caller's objects, what that holds now; packed."""
+    given = frame.heap.given
+    numbers = {ref.key: n for n, (ref, _) in enumerate(given)}
+    found = [result]
+    for ref, before in given:
+        now = contents(frame, ref)
+        if now is before:
+            found.append(UNCHANGED)
+        else:
+            items = [UNCHANGED if _item(before, now.form, k) is item else item for k, item in enumerate(now.items)]
+            found.append(now.of(items))
+    return Tuple(tuple(pack(frame, found, numbers)))
+
+
+def check_result(frame: Frame, result: AbstractValue) -> None:
+    """Refuse to return an object from outside the function to Python, which would get another object."""
+    given = {ref.key for ref, _ in frame.heap.given}
+    work, seen = [result], set()
+    while work:
+        for ref in refs_of(work.pop()):
+            if ref.key in seen:
+                continue
+            seen.add(ref.key)
+            if ref.protected and ref.key not in given:
+                raise refuse(
+                    current_loc(),
+                    f"cannot return this {ref.cls.__name__}: {ref.protected}",
+                    "return a copy",
+                    kind=kinds.CANNOT_RETURN,
+                )
+            work.append(contents(frame, ref))
+
+
+def _item(old: Contents, form: Form, position: int) -> AbstractValue | None:
+    """What was at the same place before."""
+    if form.kind == "list":
+        return old.items[position] if position < len(old.items) else None
+    return old.field(form.names[position])
+
+
+def absorb(frame: Frame, left: AbstractValue, refs: Sequence[Ref]) -> AbstractValue:
+    """Take over what a callee left; its result. ``refs`` are the objects that it was given, by number."""
+    assert isinstance(left, Tuple)
+    known = dict(enumerate(refs))
+    result = unpack(frame, left.items[0], known)
+    for ref, now in zip(refs, left.items[1:], strict=True):
+        if not is_unchanged(now):
+            assert isinstance(now, Contents)
+            old = contents(frame, ref)
+            items = []
+            for k, item in enumerate(now.items):
+                kept = _item(old, now.form, k) if is_unchanged(item) else unpack(frame, item, known)
+                assert kept is not None
+                items.append(kept)
+            assign(frame, ref, items, now.form)
+    return result
+
+
+def is_unchanged(v: AbstractValue) -> bool:
+    return isinstance(v, Static) and v.value is UNCHANGED.value

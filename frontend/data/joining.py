@@ -1,0 +1,151 @@
+"""Where paths come together: which objects are the same one, and values joined item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adc.frontend import abstract
+from adc.frontend.data import heap
+from adc.frontend.data.merge import Clash, Same, describe, join
+from adc.frontend.data.values import (
+    GONE,
+    AbstractValue,
+    Array,
+    Compound,
+    Contents,
+    Ref,
+    Scalar,
+    Static,
+    Unbound,
+    describe_type,
+)
+from adc.frontend.frame import Frame
+
+Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
+Env = Mapping[str, AbstractValue]
+
+
+def identical(a: AbstractValue, b: AbstractValue) -> bool:
+    """Whether two values are known to be one."""
+    if a is b:
+        return True
+    if isinstance(a, Scalar) and isinstance(b, Scalar):
+        return a.value is b.value and a.weak == b.weak
+    if isinstance(a, Array) and isinstance(b, Array):
+        return a.memref is b.memref
+    if isinstance(a, Static) and isinstance(b, Static):
+        return abstract.Static(a.value) == abstract.Static(b.value)
+    if isinstance(a, Compound) and isinstance(b, Compound) and a.form == b.form and len(a.items) == len(b.items):
+        return all(identical(x, y) for x, y in zip(a.items, b.items, strict=True))
+    return False
+
+
+def join_values(a: AbstractValue, b: AbstractValue) -> abstract.Abstract:
+    """As ``join`` of their types; items of objects that are one value on both paths stay what they are."""
+    if isinstance(a, Contents) and isinstance(b, Contents) and a.form == b.form and len(a.items) == len(b.items):
+        items: list[abstract.Abstract] = []
+        for k, (x, y) in enumerate(zip(a.items, b.items, strict=True)):
+            try:
+                items.append(Same(x) if identical(x, y) and not isinstance(x, Static) else join_values(x, y))
+            except Clash as clash:
+                shown = f"its {a.form.label(k)} is {describe_type(x)} and {describe_type(y)}"
+                raise Clash(f"{shown}: {clash}") from None
+        return abstract.Tuple(tuple(items), a.form)
+    return join(describe(a), describe(b))
+
+
+class Narrowing(Exception):
+    """A literal before a loop has to be a number of NumPy's: the loop ``carry`` is to start with ``spec``."""
+
+    def __init__(self, carry: Any, name: str, spec: abstract.Abstract) -> None:
+        super().__init__(name)
+        self.carry = carry
+        self.name = name
+        self.spec = spec
+
+
+def narrow(frame: Frame, name: str, a: abstract.Abstract, b: abstract.Abstract) -> None:
+    """Where a variable was a literal before a loop around and meets float32 or int32 deep inside: raise ``Narrowing``.
+
+    ``s = 0.0`` before loops that add float32 numbers to it is float32 from the beginning, as it is in NumPy from the
+    first addition on.
+    """
+    for spec, other in ((a, b), (b, a)):
+        wide = isinstance(spec, abstract.Scalar) and spec.weak and isinstance(other, abstract.Scalar)
+        if not wide or not isinstance(other, abstract.Scalar) or other.weak:
+            continue
+        for carry in reversed(frame.loops):
+            start, now = carry.before.get(name), carry.specs.get(name)
+            if not isinstance(start, Static) or not isinstance(now, abstract.Scalar) or not now.weak:
+                continue
+            try:
+                wanted = join(describe(start), other)
+            except Clash:
+                return
+            if wanted == other:
+                raise Narrowing(carry, name, wanted)
+
+
+def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
+    """Add to ``pairs`` what objects hold on two paths, as far as that differs or the paths made them.
+
+    Where a value is one object here and another there, it becomes a new one that may be either. The frame's variables
+    are still those before the paths.
+    """
+    before = frame.env
+    cells = {n for env in (first, second) for n, v in env.items() if heap.is_cell(n) and before.get(n) is not v}
+    for name in sorted(n for n in cells if n in before):
+        pairs[name] = first.get(name), second.get(name)
+    found: dict[tuple[str, str], Ref] = {}
+    done: set[str] = set()
+
+    def need(ref: Ref) -> None:
+        """The object is known after the paths, though only one of them may have made it."""
+        if ref.key in done or (ref.key in before and ref.key not in pairs):
+            return
+        done.add(ref.key)
+        a, b = (env.get(ref.key, GONE) for env in (first, second))
+        pairs[ref.key] = meet(a, b)
+
+    def meet(
+        a: AbstractValue | None, b: AbstractValue | None
+    ) -> tuple[AbstractValue | None, AbstractValue | None]:
+        if isinstance(a, Ref) and isinstance(b, Ref) and a is not b and a.kind == b.kind and a.cls is b.cls:
+            return (same := either(a, b)), same
+        if isinstance(a, Compound) and isinstance(b, Compound) and a.form == b.form and len(a.items) == len(b.items):
+            met = [meet(x, y) for x, y in zip(a.items, b.items, strict=True)]
+            return _with(a, [x for x, _ in met]), _with(b, [y for _, y in met])
+        for value in (a, b):
+            for ref in heap.refs_of(value):
+                need(ref)
+        return a, b
+
+    def either(a: Ref, b: Ref) -> Ref:
+        known = found.get((a.key, b.key))
+        if known is None:
+            known = found[a.key, b.key] = heap.merged(frame, a, b)
+            done.add(known.key)
+            pairs[known.key] = meet(_held(first, a), _held(second, b))
+        return known
+
+    for name, (a, b) in list(pairs.items()):
+        if isinstance(a, Unbound) and isinstance(b, Unbound):
+            x, y = meet(a.value, b.value)
+            assert x is not None and y is not None
+            pairs[name] = Unbound(a.flag, x), Unbound(b.flag, y)
+        else:
+            pairs[name] = meet(a, b)
+
+
+def _held(env: Env, ref: Ref) -> AbstractValue | None:
+    value = env.get(ref.key, GONE)
+    return value.value if isinstance(value, Unbound) else value
+
+
+def _with(v: Compound, items: list[AbstractValue | None]) -> Compound:
+    if all(new is old for new, old in zip(items, v.items, strict=True)):
+        return v
+    return v.of(item for item in items if item is not None)
+
+

@@ -1,0 +1,271 @@
+"""Values that come together from several paths: the type for both, conversion to it, and trees taken apart into IR
+values and built up again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from adc.frontend import abstract
+from adc.frontend.data.roots import Roots
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Array,
+    Compound,
+    Lazy,
+    Range,
+    Ref,
+    Scalar,
+    Static,
+    Unbound,
+    array,
+    compound,
+    describe_type,
+    is_number,
+    number_dtype,
+)
+from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.core import Value
+from adc.ir.types import MemRefType, Type, f32, i1, i32
+
+
+class Clash(Exception):
+    """Two values have no common type."""
+
+
+@dataclass(frozen=True)
+class Maybe(abstract.Abstract):
+    """A variable that may be unset: a flag, then the value."""
+
+    item: abstract.Abstract
+
+
+@dataclass(frozen=True)
+class Span(abstract.Abstract):
+    """A ``range``: the types of start, stop and step."""
+
+    bounds: abstract.Tuple
+    parallel: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Same(abstract.Abstract):
+    """A value that can only be handed on as it is: the same object on every path."""
+
+    value: AbstractValue
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def describe(v: AbstractValue) -> abstract.Abstract:
+    """The abstract type of a value; literals stay ``Static``."""
+    if isinstance(v, Static):
+        return abstract.Static(v.value)
+    if isinstance(v, Scalar):
+        return abstract.Scalar(v.dtype, v.weak)
+    if isinstance(v, Array):
+        return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type))
+    if isinstance(v, Compound):
+        return abstract.Tuple(tuple(describe(item) for item in v.items), v.form)
+    if isinstance(v, Unbound):
+        return Maybe(describe(v.value))
+    if isinstance(v, Range):
+        return Span(abstract.Tuple(tuple(describe(item) for item in _bounds(v))), v.parallel)
+    assert not isinstance(v, Lazy)
+    return Same(v)
+
+
+def widen(a: abstract.Abstract) -> abstract.Abstract:
+    """``a`` with known numbers as run-time ones."""
+    if isinstance(a, abstract.Static) and is_number(a.value):
+        return abstract.Scalar(*number_dtype(a.value))
+    if isinstance(a, abstract.Tuple):
+        return replace(a, items=tuple(widen(item) for item in a.items))
+    if isinstance(a, Maybe):
+        return Maybe(widen(a.item))
+    return a
+
+
+def _bounds(r: Range) -> tuple[AbstractValue, ...]:
+    return r.start, r.stop, r.step
+
+
+def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
+    """A type to which values of both convert without a change of meaning. Raises ``Clash``."""
+    if a == b:
+        return a
+    if isinstance(a, Maybe) or isinstance(b, Maybe):
+        return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
+    if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
+        if a.form != b.form or len(a.items) != len(b.items):
+            raise Clash(differing(a, b))
+        return replace(a, items=tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    if isinstance(a, Span) and isinstance(b, Span) and a.parallel == b.parallel:
+        bounds = join(a.bounds, b.bounds)
+        assert isinstance(bounds, abstract.Tuple)
+        return Span(bounds, a.parallel)
+    if isinstance(a, abstract.Array) and isinstance(b, abstract.Array):
+        if a.element != b.element:
+            raise Clash("the element types differ")
+        if a.rank != b.rank:
+            raise Clash("the numbers of dimensions differ")
+        layouts = {a.layout, b.layout}
+        return replace(a, layout="any" if "any" in layouts or not a.rank else "inner")
+    x, y = widen(a), widen(b)
+    if isinstance(x, abstract.Scalar) and isinstance(y, abstract.Scalar):
+        return _join_scalars(a, x, b, y)
+    raise Clash("they have no common type")
+
+
+def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
+    """Why two containers do not go together."""
+    if not isinstance(a, abstract.Tuple) or not isinstance(b, abstract.Tuple):
+        return "they have no common type"
+    if a.form.cls is not b.form.cls:
+        return f"they are of the classes {a.form} and {b.form}"
+    if a.form.kind == "function":
+        return "they are different functions, and which one is called must be known when the function is compiled"
+    if a.form.names != b.form.names:
+        return f"they do not have the same {'keys' if a.form.kind == 'dict' else 'attributes'}"
+    return f"they have {len(a.items)} and {len(b.items)} items"
+
+
+def _join_scalars(
+    a: abstract.Abstract, x: abstract.Scalar, b: abstract.Abstract, y: abstract.Scalar
+) -> abstract.Scalar:
+    if x.type == y.type:
+        return abstract.Scalar(x.type, x.weak and y.weak)
+    for narrow, other, wide in ((x, b, y), (y, a, x)):
+        if narrow.type in (f32, i32) and (kind(wide.type) >= kind(narrow.type) or narrow.type == f32):
+            # A literal such as 0.0 before a loop over float32 becomes float32, as it does when the two first meet.
+            if isinstance(other, abstract.Static) and _fits(other.value, narrow.type):
+                return narrow
+            if kind(wide.type) >= 1 and not (narrow.type == i32 and kind(wide.type) == 2):
+                raise Clash("adc does not convert between them by itself")
+    dtype = x.type if kind(x.type) > kind(y.type) else y.type
+    return abstract.Scalar(dtype, x.weak and y.weak)
+
+
+def _fits(value: float, dtype: Type) -> bool:
+    if dtype == f32:
+        with np.errstate(over="ignore"):
+            return float(np.float32(value)) == value
+    return isinstance(value, int | np.integer) and -(2**31) <= value < 2**31
+
+
+def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
+    """``v`` converted, at the insertion point, to a type that ``join`` gave."""
+    if isinstance(to, Same):
+        return v if isinstance(v, Ref) else NONE  # it is not handed on: ``rebuild`` has it
+    if isinstance(to, abstract.Scalar):
+        s = as_scalar(v)
+        return Scalar(convert(s, to.type), to.type, to.weak)
+    if isinstance(to, abstract.Array):
+        assert isinstance(v, Array)
+        wanted = abstract.memref_type(to)
+        return v if v.type == wanted else replace(v, memref=ops.cast(v.memref, type=wanted))
+    if isinstance(to, abstract.Tuple):
+        assert isinstance(v, Compound)
+        return v.of(coerce(item, t) for item, t in zip(v.items, to.items, strict=True))
+    if isinstance(to, Span):
+        assert isinstance(v, Range)
+        start, stop, step = (coerce(item, t) for item, t in zip(_bounds(v), to.bounds.items, strict=True))
+        return Range(start, stop, step, to.parallel)
+    if isinstance(to, Maybe):
+        if isinstance(v, Unbound):
+            return Unbound(v.flag, coerce(v.value, to.item))
+        return Unbound(const(True, i1), coerce(v, to.item))
+    return v
+
+
+def unset(to: abstract.Abstract) -> Unbound:
+    """An unset variable of type ``to``: zeros, which may be converted though nobody reads them, and no memory."""
+    item = to.item if isinstance(to, Maybe) else to
+    empty = [ops.undef(type=t) if isinstance(t, MemRefType) else const(0, t) for t in types(item)]
+    return Unbound(const(False, i1), rebuild(item, iter(empty), lambda k: frozenset()))
+
+
+def types(a: abstract.Abstract) -> list[Type]:
+    """The IR types that values of ``a`` take apart into."""
+    if isinstance(a, abstract.Scalar):
+        return [abstract.value_type(a.type)]
+    if isinstance(a, abstract.Array):
+        return [abstract.memref_type(a)]
+    if isinstance(a, abstract.Tuple):
+        return [t for item in a.items for t in types(item)]
+    if isinstance(a, Span):
+        return types(a.bounds)
+    if isinstance(a, Maybe):
+        return [i1, *types(a.item)]
+    return []
+
+
+def flatten(v: AbstractValue) -> list[Value]:
+    """The IR values of a tree in order."""
+    if isinstance(v, Scalar):
+        return [v.value]
+    if isinstance(v, Array):
+        return [v.memref]
+    if isinstance(v, Compound):
+        return [x for item in v.items for x in flatten(item)]
+    if isinstance(v, Range):
+        return [x for item in _bounds(v) for x in flatten(item)]
+    if isinstance(v, Unbound):
+        return [v.flag, *flatten(v.value)]
+    return []
+
+
+def arrays(v: AbstractValue) -> list[Array]:
+    """The arrays of a tree in order."""
+    if isinstance(v, Array):
+        return [v]
+    if isinstance(v, Compound):
+        return [x for item in v.items for x in arrays(item)]
+    if isinstance(v, Unbound):
+        return arrays(v.value)
+    return []
+
+
+def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int], Roots]) -> AbstractValue:
+    """The tree of type ``a`` from its IR values; ``roots(k)`` are those of its ``k``-th array."""
+    counter = iter(range(10**9))
+
+    def make(a: abstract.Abstract) -> AbstractValue:
+        if isinstance(a, abstract.Scalar):
+            return Scalar(next(values), a.type, a.weak)
+        if isinstance(a, abstract.Array):
+            return array(next(values), roots(next(counter)))
+        if isinstance(a, abstract.Tuple):
+            return compound(a.form, tuple(make(item) for item in a.items))
+        if isinstance(a, Span):
+            start, stop, step = (make(item) for item in a.bounds.items)
+            return Range(start, stop, step, a.parallel)
+        if isinstance(a, Maybe):
+            return Unbound(next(values), make(a.item))
+        if isinstance(a, Same):
+            return a.value
+        assert isinstance(a, abstract.Static)
+        return Static(a.value)
+
+    return make(a)
+
+
+def array_count(a: abstract.Abstract) -> int:
+    if isinstance(a, Maybe):
+        return array_count(a.item)
+    if isinstance(a, Span):
+        return 0
+    return sum(isinstance(leaf, abstract.Array) for leaf in abstract.walk_abstract(a))
+
+
+def clash_message(name: str, a: AbstractValue, b: AbstractValue, reason: Clash) -> str:
+    return f"{name} is {describe_type(a)} on one path and {describe_type(b)} on another: {reason}"

@@ -1,0 +1,413 @@
+"""Instances of classes: attributes, methods, properties, operators, and how they are made."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adc.frontend.data import forms, heap
+from adc.frontend.data.forms import Form
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Compound,
+    Method,
+    Record,
+    Ref,
+    Static,
+    Tuple,
+    bound,
+    describe_type,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, Guard
+from adc.frontend.names import attribute_of, external
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+
+_MISSING = object()
+_NAMEDTUPLE_METHODS = ("_replace", "_asdict", "index", "count")
+
+
+@dataclass(frozen=True, eq=False)
+class Super(AbstractValue):
+    """``super()``: attributes of ``owner`` are looked for in the classes after ``after``."""
+
+    owner: AbstractValue
+    after: type
+
+
+@dataclass(frozen=True)
+class GeneratedInit:
+    """The ``__init__`` that ``dataclass`` made for a class: it has no source, but one meaning."""
+
+    cls: type
+
+    def __call__(self) -> None:
+        """Never called: the tracer knows what it does."""
+
+
+def is_instance(v: AbstractValue) -> bool:
+    """Whether ``v`` is an instance of a class of the user's (namedtuples included)."""
+    if isinstance(v, Ref):
+        return v.kind == "object"
+    return isinstance(v, Compound) and v.form.kind in ("record", "namedtuple") and v.form.cls is not types.MethodType
+
+
+def held_by(frame: Frame, v: AbstractValue) -> Compound:
+    """The fields of an instance as they are now."""
+    if isinstance(v, Ref):
+        return heap.contents(frame, v)
+    assert isinstance(v, Compound)
+    return v
+
+
+def class_of(v: AbstractValue) -> type:
+    return v.cls if isinstance(v, Ref) else v.form.cls  # type: ignore[attr-defined]
+
+
+# Attributes -----------------------------------------------------------------------------------------------------------
+
+
+def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
+    """``owner.name`` of an instance: a field, a property's value, a bound method or a class attribute."""
+    if isinstance(owner, Super):
+        return _of_class(frame, owner.owner, name, *_member(class_of(owner.owner), name, owner.after))
+    cls = class_of(owner)
+    held = held_by(frame, owner)
+    found, where = _member(cls, name)
+    if isinstance(found, property):
+        return _of_class(frame, owner, name, found, where)
+    if name in held.form.names:
+        return held.items[held.form.names.index(name)]
+    if isinstance(owner, Tuple) and name in _NAMEDTUPLE_METHODS:
+        return Method(owner, name)
+    if name == "__class__":
+        return Static(cls)
+    return _of_class(frame, owner, name, found, where)
+
+
+def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
+    found = _member(class_of(owner), name)[0]
+    if name in held_by(frame, owner).form.names:
+        return True
+    return found is not _MISSING and not isinstance(found, types.MemberDescriptorType)
+
+
+def _member(cls: type, name: str, after: type | None = None) -> tuple[Any, type]:
+    order = cls.__mro__
+    for c in order[order.index(after) + 1 :] if after is not None else order:
+        if name in vars(c):
+            return vars(c)[name], c
+    return _MISSING, cls
+
+
+def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: type) -> AbstractValue:
+    cls = class_of(owner)
+    if found is _MISSING or isinstance(found, types.MemberDescriptorType):
+        known = (*held_by(frame, owner).form.names, *(n for n in dir(cls) if not n.startswith("_")))
+        declared = name in forms.field_names(cls) or found is not _MISSING
+        what = f"the field '{name}' of {cls.__name__} is not set" if declared else f"{cls.__name__} has no '{name}'"
+        raise refuse(
+            current_loc(), what, f"it has {', '.join(map(str, known))}" if known else "", kind=kinds.UNKNOWN_ATTRIBUTE
+        )
+    if isinstance(found, property | functools.cached_property):
+        function = found.fget if isinstance(found, property) else found.func
+        if function is None:
+            raise refuse(
+                current_loc(), f"the property '{name}' of {cls.__name__} cannot be read", kind=kinds.UNKNOWN_ATTRIBUTE
+            )
+        return frame.tracer.call(frame, _function(frame, where, name, found, function), [owner], {})
+    if isinstance(found, staticmethod):
+        return _function(frame, where, name, found, found.__func__)
+    if isinstance(found, classmethod):
+        return bound(Static(cls), _function(frame, where, name, found, found.__func__))
+    if name == "__init__" and generated_init(where):
+        return bound(owner, Static(GeneratedInit(where)))
+    if isinstance(found, types.FunctionType) or hasattr(found, "__wrapped__") or inspect.isroutine(found):
+        return bound(owner, _function(frame, where, name, found, found))
+    return external(frame, found, ("class", id(where), name), f"{where.__name__}.{name}", lambda: getattr(where, name))
+
+
+def class_attribute(frame: Frame, cls: type, name: str) -> AbstractValue:
+    """``cls.name``."""
+    found, where = _member(cls, name)
+    if isinstance(found, classmethod):
+        return bound(Static(cls), _function(frame, where, name, found, found.__func__))
+    if isinstance(found, staticmethod):
+        return _function(frame, where, name, found, found.__func__)
+    return attribute_of(frame, cls, name)
+
+
+def _function(frame: Frame, where: type, name: str, found: Any, function: Any) -> Static:
+    if where.__module__ != "builtins":
+        frame.tracer.guard(Guard(f"{where.__name__}.{name}", lambda: vars(where).get(name), found))
+    return Static(function)
+
+
+def method(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue | None:
+    """A special method of an instance, if its class defines it."""
+    if not is_instance(owner):
+        return None
+    found, where = _member(class_of(owner), name)
+    if found is _MISSING or where in (object, tuple) or not isinstance(found, types.FunctionType):
+        return None
+    if found.__code__.co_filename == "<string>":
+        return None  # made by dataclass or namedtuple
+    return bound(owner, _function(frame, where, name, found, found))
+
+
+def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: AbstractValue) -> AbstractValue:
+    """``owner.name = value``."""
+    if not is_instance(owner):
+        raise refuse(
+            current_loc(),
+            f"attributes of {describe_type(owner)} cannot be assigned",
+            "use a local variable",
+            kind=kinds.UNSUPPORTED_TARGET,
+        )
+    cls = class_of(owner)
+    found, where = _member(cls, name)
+    if isinstance(found, property):
+        if found.fset is None:
+            raise refuse(
+                current_loc(), f"the property '{name}' of {cls.__name__} has no setter", kind=kinds.UNKNOWN_ATTRIBUTE
+            )
+        frame.tracer.call(frame, _function(frame, where, name, found, found.fset), [owner, value], {})
+        return NONE
+    if not isinstance(owner, Ref) or forms.is_frozen(cls):
+        what = "a frozen dataclass" if forms.is_frozen(cls) else "a namedtuple"
+        help = "make a new one with dataclasses.replace()" if forms.is_frozen(cls) else "make a new one with _replace()"
+        raise refuse(
+            current_loc(),
+            f"cannot assign to field '{name}' of {cls.__name__}, {what}",
+            help,
+            kind=kinds.UNSUPPORTED_TARGET,
+        )
+    store_field(frame, owner, name, value)
+    return NONE
+
+
+def store_field(frame: Frame, owner: Ref, name: str, value: AbstractValue) -> None:
+    """Set a field, as ``object.__setattr__`` does."""
+    held = heap.contents(frame, owner)
+    names = held.form.names
+    if name in names:
+        at = names.index(name)
+        heap.assign(frame, owner, (*held.items[:at], value, *held.items[at + 1 :]))
+        return
+    if not forms.may_have(owner.cls, name):
+        raise refuse(
+            current_loc(), f"{owner.cls.__name__} has __slots__ and no attribute '{name}'", kind=kinds.UNKNOWN_ATTRIBUTE
+        )
+    heap.assign(frame, owner, (*held.items, value), Form("object", owner.cls, (*names, name)))
+
+
+# Making instances -----------------------------------------------------------------------------------------------------
+
+
+def is_class(value: object) -> bool:
+    """Whether calling ``value`` makes an instance that the tracer can follow."""
+    try:
+        return isinstance(value, type) and forms.kind_of_class(value) in ("namedtuple", "record", "object")
+    except forms.Unsuitable as reason:
+        raise refuse(current_loc(), str(reason), "use a dataclass, a list or a dict", kind=kinds.WRONG_TYPE) from None
+
+
+def construct(
+    frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue:
+    """``cls(*args, **kwargs)``."""
+    made, where = _member(cls, "__new__")
+    if issubclass(cls, tuple):
+        return _named_tuple(frame, cls, args, kwargs)
+    if where is not object and made is not _MISSING and where.__module__ not in ("typing", "abc"):
+        raise refuse(
+            current_loc(), f"{cls.__name__} has a __new__ of its own, which is not supported", kind=kinds.WRONG_TYPE
+        )
+    if inspect.isabstract(cls):
+        raise refuse(current_loc(), f"{cls.__name__} is abstract and cannot be instantiated", kind=kinds.INVALID_VALUE)
+    ref = heap.new(frame, Form("object", cls, ()), ())
+    found, where = _member(cls, "__init__")
+    if where is object:
+        if args or kwargs:
+            raise refuse(current_loc(), f"{cls.__name__}() takes no arguments", kind=kinds.WRONG_CALL)
+    elif generated_init(where):
+        generated(frame, where, [ref, *args], kwargs)
+    else:
+        frame.tracer.call(frame, _function(frame, where, "__init__", found, found), [ref, *args], kwargs)
+    if forms.kind_of_class(cls) == "record":
+        held = heap.contents(frame, ref)
+        return Record(held.items, Form("record", cls, held.form.names))
+    return ref
+
+
+def generated_init(cls: type) -> bool:
+    """Whether the ``__init__`` in a class was made by ``dataclass``."""
+    init = vars(cls).get("__init__")
+    return (
+        "__dataclass_fields__" in vars(cls)
+        and getattr(init, "__code__", None) is not None
+        and (
+            init.__code__.co_filename == "<string>"  # type: ignore[union-attr]
+        )
+    )
+
+
+def generated(frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> Static:
+    """What the generated ``__init__`` of a dataclass does."""
+    ref = args[0]
+    assert isinstance(ref, Ref)
+    every = [f for f in vars(cls)["__dataclass_fields__"].values() if f._field_type is not dataclasses._FIELD_CLASSVAR]  # type: ignore[attr-defined]
+    taken = [f for f in every if f.init]
+    positional = [f.name for f in taken if not f.kw_only]
+    given = _given(cls, positional, [f.name for f in taken], args[1:], kwargs)
+    only_init: list[AbstractValue] = []
+    for f in every:
+        initial_only = f._field_type is dataclasses._FIELD_INITVAR  # type: ignore[attr-defined]
+        if f.name in given:
+            value = given[f.name]
+        elif f.default is not dataclasses.MISSING:
+            value = _default(frame, cls, f)
+        elif f.default_factory is not dataclasses.MISSING:
+            value = frame.tracer.call(frame, Static(f.default_factory), [], {})
+        elif f.init:
+            raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{f.name}'", kind=kinds.WRONG_CALL)
+        else:
+            continue
+        if initial_only:
+            only_init.append(value)
+        else:
+            store_field(frame, ref, f.name, value)
+    found, where = _member(ref.cls, "__post_init__")
+    if found is not _MISSING:
+        frame.tracer.call(frame, _function(frame, where, "__post_init__", found, found), [ref, *only_init], {})
+    return NONE
+
+
+def _default(frame: Frame, cls: type, f: dataclasses.Field[Any]) -> AbstractValue:
+    if f.default is None or isinstance(f.default, bool | int | float | str):
+        return Static(f.default)
+    return external(frame, f.default, ("default", id(cls), f.name), f.name, lambda: f.default)
+
+
+def _given(
+    cls: type,
+    positional: Sequence[str],
+    known: Sequence[str],
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+) -> dict[str, AbstractValue]:
+    name = cls.__name__
+    if len(args) > len(positional):
+        raise refuse(
+            current_loc(),
+            f"{name}() takes {len(positional)} arguments but {len(args)} were given",
+            kind=kinds.WRONG_CALL,
+        )
+    given = dict(zip(positional, args, strict=False))
+    for key, value in kwargs.items():
+        if key not in known:
+            raise refuse(
+                current_loc(),
+                f"{name}() has no parameter '{key}'",
+                f"it takes {', '.join(known)}",
+                kind=kinds.WRONG_CALL,
+            )
+        if key in given:
+            raise refuse(current_loc(), f"{name}() got two values for '{key}'", kind=kinds.WRONG_CALL)
+        given[key] = value
+    return given
+
+
+def _named_tuple(
+    frame: Frame, cls: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue:
+    fields: tuple[str, ...] = cls._fields
+    given = _given(cls, fields, fields, args, kwargs)
+    items = []
+    for name in fields:
+        if name not in given and name not in cls._field_defaults:
+            raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{name}'", kind=kinds.WRONG_CALL)
+        if name in given:
+            items.append(given[name])
+        else:
+            default = cls._field_defaults[name]
+            items.append(external(frame, default, ("default", id(cls), name), name, _constant(default)))
+    return Tuple(tuple(items), Form("namedtuple", cls, fields))
+
+
+def _constant(value: Any) -> Callable[[], Any]:
+    return lambda: value
+
+
+def replaced(frame: Frame, owner: AbstractValue, changes: Mapping[str, AbstractValue]) -> AbstractValue:
+    """``dataclasses.replace(owner, **changes)`` or ``owner._replace(**changes)``."""
+    held, cls = held_by(frame, owner), class_of(owner)
+    own = dict(zip(map(str, held.form.names), held.items, strict=True))
+    if issubclass(cls, tuple):
+        fields = list(own)
+    else:
+        every: tuple[dataclasses.Field[Any], ...] = cls.__dataclass_fields__.values()  # type: ignore[attr-defined]
+        fields = [f.name for f in every if f.init]
+    for name in changes:
+        if name not in fields:
+            raise refuse(
+                current_loc(),
+                f"{cls.__name__} has no field '{name}'",
+                f"it has {', '.join(fields)}",
+                kind=kinds.WRONG_TYPE,
+            )
+    return construct(frame, cls, [], {n: own[n] for n in fields if n in own} | dict(changes))
+
+
+def super_of(frame: Frame, args: Sequence[AbstractValue]) -> Super:
+    """``super()`` within a method."""
+    cell = frame.cells.get("__class__")
+    node = frame.source.node
+    first = [*node.args.posonlyargs, *node.args.args][:1]
+    if args or cell is None or not first:
+        raise refuse(current_loc(), "super() is supported without arguments, within a method", kind=kinds.WRONG_CALL)
+    owner = frame.env.get(first[0].arg)
+    if owner is None or not is_instance(owner):
+        raise refuse(current_loc(), "super() needs the method's object", kind=kinds.WRONG_TYPE)
+    return Super(owner, cell.cell_contents)
+
+
+# Operators ------------------------------------------------------------------------------------------------------------
+
+_SPECIAL = {
+    "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "**": "pow", "@": "matmul",
+    "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift",
+    "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge",
+}  # fmt: skip
+_SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+
+
+def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+    """``a symbol b`` by a special method of either; None if there is none."""
+    own = method(frame, a, f"__{_SPECIAL[symbol]}__")
+    if own is not None:
+        return frame.tracer.call(frame, own, [b], {})
+    if symbol in _SWAPPED:
+        other = method(frame, b, f"__{_SPECIAL[_SWAPPED[symbol]]}__")
+    else:
+        other = method(frame, b, f"__r{_SPECIAL[symbol]}__")
+    return None if other is None else frame.tracer.call(frame, other, [a], {})
+
+
+def operate_in_place(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+    """``a symbol= b`` by the special method for it."""
+    own = method(frame, a, f"__i{_SPECIAL[symbol]}__")
+    return None if own is None else frame.tracer.call(frame, own, [b], {})
+
+
+def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue | None:
+    own = method(frame, a, _UNARY[symbol])
+    return None if own is None else frame.tracer.call(frame, own, [], {})

@@ -1,0 +1,1 @@
+"""Calls, closures and signatures."""

@@ -1,0 +1,264 @@
+"""Calls: what is called, and how its arguments are bound."""
+
+from __future__ import annotations
+
+import ast
+import enum
+import sys
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adc.frontend.control.exceptions import is_exception, make_error
+from adc.frontend.data import records, sequences
+from adc.frontend.data.texts import format_, is_format
+from adc.frontend.data.values import (
+    AbstractValue,
+    Bound,
+    Closure,
+    Method,
+    Partial,
+    Static,
+    Stream,
+    Tuple,
+    describe_type,
+    is_array,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.functions import decorators
+from adc.frontend.functions.closures import SELF, capture
+from adc.frontend.functions.signature import bind
+from adc.frontend.libraries.methods import call_method
+from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
+from adc.frontend.names import external, known_int
+from adc.frontend.numeric import arrays
+from adc.frontend.suggestions import for_function, full_name
+from adc.frontend.syntax.matching import has_length
+from adc.frontend.syntax.source import FunctionSource, NoSource, function_source
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+from adc.ir.core import Loc
+
+
+@dataclass(frozen=True, eq=False)
+class Callee:
+    """A Python function to trace. ``identity`` tells it from others; ``free`` are further arguments: of a function
+    defined in a traced one itself, with what it captured."""
+
+    identity: object
+    source: FunctionSource
+    module_globals: dict[str, Any]
+    cells: dict[str, Any]
+    defaults: Mapping[str, Any]
+    free: Mapping[str, AbstractValue]
+
+    @staticmethod
+    def of(fn: types.FunctionType, loc: Loc) -> Callee:
+        """From a function object; refused at ``loc`` if its source cannot be had."""
+        try:
+            source = function_source(fn)
+        except NoSource as reason:
+            raise refuse(loc, f"no rule and no source for {fn.__name__}: {reason}", kind=kinds.NO_SOURCE) from None
+        if not isinstance(source.node, ast.FunctionDef | ast.Lambda):
+            raise refuse(
+                source.header,
+                "async functions are not supported",
+                "use a plain function",
+                kind=kinds.UNSUPPORTED_FUNCTION,
+            )
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+        a = source.node.args
+        positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+        values = fn.__defaults__ or ()
+        defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
+        defaults |= fn.__kwdefaults__ or {}
+        return Callee(fn, source, fn.__globals__, cells, defaults, {})
+
+    def default(self, frame: Frame, name: str) -> AbstractValue:
+        """The default of a parameter; numbers are known, arrays are captured."""
+        value = self.defaults[name]
+        if isinstance(value, AbstractValue):
+            return value
+        if value is None or isinstance(value, bool | int | float | str):
+            return Static(value)
+        return external(frame, value, ("default", id(self.identity), name), name, lambda: self.defaults[name])
+
+
+CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractValue]
+
+
+def python_function(obj: Any) -> Any:
+    """What a decorator wrapped, or ``obj`` itself."""
+    while not isinstance(obj, types.FunctionType) and hasattr(obj, "__wrapped__"):
+        obj = obj.__wrapped__
+    return obj
+
+
+def call_value(
+    frame: Frame,
+    callee: AbstractValue,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    call_function: CallFunction,
+) -> AbstractValue:
+    """Call a library function, a method, a Python function or a closure."""
+    if _keeps(callee):
+        args = [a if isinstance(a, Stream) and _goes_through(callee) else arrays.settled(frame, a) for a in args]
+        kwargs = {name: arrays.settled(frame, a) for name, a in kwargs.items()}
+    if isinstance(callee, Method):
+        return call_method(frame, callee, args, kwargs)
+    if isinstance(callee, Closure):
+        return _call_closure(frame, callee, args, kwargs, call_function)
+    if isinstance(callee, Bound):
+        return call_value(frame, callee.function, [callee.owner, *args], kwargs, call_function)
+    if isinstance(callee, Partial):
+        function, *first = callee.positional
+        return call_value(frame, function, [*first, *args], {**callee.keywords, **kwargs}, call_function)
+    decorated = decorators.call(frame, callee, args, kwargs)
+    if decorated is not None:
+        return decorated
+    own = records.method(frame, callee, "__call__")
+    if own is not None:
+        return call_value(frame, own, args, kwargs, call_function)
+    if not isinstance(callee, Static) or not callable(callee.value):
+        raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
+    if callee.value is has_length:
+        items = sequences.snapshot(frame, args[0])
+        return Static(isinstance(items, Tuple) and len(items.items) == known_int(args[1]))
+    if is_exception(callee.value):
+        if kwargs:
+            message = "exceptions with keywords are not supported"
+            raise refuse(current_loc(), message, "use positional arguments", kind=kinds.UNSUPPORTED_OPTION)
+        return make_error(callee.value, tuple(args))
+    if is_format(callee.value):
+        return format_(callee.value.__self__, args, kwargs)
+    if is_library(callee.value):
+        if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
+            args = [sequences.snapshot(frame, a) for a in args]
+            kwargs = {name: sequences.snapshot(frame, a) for name, a in kwargs.items()}
+        return LIBRARY[callee.value](frame, args, kwargs)
+    if isinstance(callee.value, records.GeneratedInit):
+        return records.generated(frame, callee.value.cls, args, kwargs)
+    if records.is_class(callee.value):
+        return records.construct(frame, callee.value, args, kwargs)
+    folded = constant_call(callee.value, args, kwargs)
+    if folded is not None:
+        return folded
+    _refuse_own(callee.value)
+    function = python_function(callee.value)
+    foreign = not isinstance(function, types.FunctionType) or _root_package(function) == "numpy"
+    if not foreign and function is not callee.value and not decorators.means_the_same(callee.value):
+        raise refuse(
+            current_loc(),
+            f"what {type(callee.value).__name__} makes of {full_name(function)}() is not known",
+            f"call {full_name(function)} without the decorator",
+            kind=kinds.UNKNOWN_FUNCTION,
+        )
+    if foreign:
+        raise _no_rule(callee.value, args)
+    target = Callee.of(function, current_loc())
+    defaults = {name: _default_of(target, frame, name) for name in target.defaults}
+    bound = bind(frame, _node(target.source), target.source.name, args, kwargs, defaults)
+    return call_function(frame, target, bound)
+
+
+def _keeps(callee: AbstractValue) -> bool:
+    """Whether what is called may keep its arguments in an object, so that no array expression must be pending."""
+    if isinstance(callee, Method):
+        return not is_array(callee.owner)
+    if not isinstance(callee, Static):
+        return False
+    if isinstance(callee.value, records.GeneratedInit):
+        return True
+    return (is_library(callee.value) and callee.value in BY_IDENTITY) or records.is_class(callee.value)
+
+
+def _goes_through(callee: AbstractValue) -> bool:
+    """Whether what is called takes the items of an iterator now, and does not keep it."""
+    if isinstance(callee, Method):
+        return callee.name in ("extend", "update")
+    return isinstance(callee, Static) and is_library(callee.value)
+
+
+def _refuse_own(obj: Any) -> None:
+    """Refuse adc's public functions: they work on functions, outside compiled code."""
+    name = getattr(obj, "__name__", None)
+    if name is not None and obj is getattr(sys.modules.get("adc"), name, None):
+        help = f"call adc.{name}() outside, and pass in what it gives"
+        raise refuse(
+            current_loc(), f"adc.{name}() cannot be called in a compiled function", help, kind=kinds.OUTSIDE_ONLY
+        )
+
+
+def constant_call(
+    function: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue | None:
+    """A method of a string, an enum class called, and the like, of what is known: computed now."""
+    owner = getattr(function, "__self__", None)
+    simple = isinstance(owner, str) and isinstance(function, types.BuiltinMethodType)
+    if not simple and not (isinstance(function, type) and issubclass(function, enum.Enum | str)):
+        return None
+    values = [_known(a) for a in args]
+    named = {name: _known(a) for name, a in kwargs.items()}
+    if any(v is None for v in (*values, *named.values())):
+        return None
+    try:
+        result = function(*(v.value for v in values if v), **{n: v.value for n, v in named.items() if v})
+    except Exception as error:
+        raise refuse(current_loc(), f"{type(error).__name__}: {error}", kind=kinds.INVALID_VALUE) from None
+    return _static(result)
+
+
+def _known(v: AbstractValue) -> Static | None:
+    if isinstance(v, Tuple):
+        items = [_known(item) for item in v.items]
+        return None if None in items else Static(tuple(i.value for i in items if i))
+    return v if isinstance(v, Static) else None
+
+
+def _static(value: Any) -> AbstractValue:
+    return Tuple(tuple(map(_static, value))) if isinstance(value, tuple | list) else Static(value)
+
+
+def _root_package(obj: Any) -> str:
+    return str(getattr(obj, "__module__", None) or "").split(".")[0]
+
+
+def _default_of(target: Callee, frame: Frame, name: str) -> Callable[[], AbstractValue]:
+    return lambda: target.default(frame, name)
+
+
+def _node(source: FunctionSource) -> ast.FunctionDef | ast.Lambda:
+    return source.node
+
+
+def _call_closure(
+    frame: Frame,
+    closure: Closure,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    call_function: CallFunction,
+) -> AbstractValue:
+    c = capture(closure)
+    a = c.source.node.args
+    positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+    defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(c.defaults) :], c.defaults, strict=True))
+    defaults |= c.keyword_defaults
+    code = c.code
+    target = Callee((code.node, code.cell_ids), c.source, code.module_globals, code.cells, defaults, {SELF: c})
+    thunks = {name: _default_of(target, frame, name) for name in defaults}
+    bound = bind(frame, _node(c.source), c.source.name, args, kwargs, thunks)
+    return call_function(frame, target, bound)
+
+
+def _no_rule(obj: Any, args: Sequence[AbstractValue]) -> Exception:
+    shown = full_name(obj)
+    types_ = ", ".join(describe_type(a) for a in args)
+    return refuse(
+        current_loc(),
+        f"no rule and no source for {shown}({types_})",
+        for_function(obj, shown),
+        kind=kinds.UNKNOWN_FUNCTION,
+    )

@@ -1,0 +1,80 @@
+"""Functions that make functions of others: ``functools.partial``, ``wraps``, ``lru_cache``, ``adc.jit_grad``."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from adc.frontend.data.values import AbstractValue, Closure, Static, is_array, partial
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.names import external
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+
+_CACHED = type(functools.lru_cache(lambda: None))
+
+
+def unchanged(function: Any) -> Any:
+    """What a decorator that changes nothing of what matters here stands for."""
+    return function
+
+
+def means_the_same(obj: Any) -> bool:
+    """Whether a callable that wraps a Python function gives what that function gives."""
+    return isinstance(obj, _CACHED) or type(obj).__module__.split(".")[0] == "adc"
+
+
+def call(
+    frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue | None:
+    """A call of one of these; None if ``callee`` is none of them."""
+    if not isinstance(callee, Static):
+        return None
+    function = callee.value
+    if function is unchanged:
+        return args[0]
+    if function is functools.partial:
+        if not args:
+            raise refuse(current_loc(), "partial() is missing the function", kind=kinds.WRONG_CALL)
+        return partial(args, kwargs)
+    if isinstance(function, functools.partial):
+        return frame.tracer.call(frame, _taken_apart(frame, function), args, kwargs)
+    if function is functools.wraps or (_is_known(function) and not args):
+        return Static(unchanged)
+    if function is functools.update_wrapper:
+        return args[0]
+    if _is_known(function) and len(args) == 1 and (isinstance(args[0], Closure) or callable(_value(args[0]))):
+        return args[0]
+    if isinstance(function, _CACHED) and any(is_array(a) for a in (*args, *kwargs.values())):
+        raise refuse(
+            current_loc(),
+            f"{function.__name__}() keeps its results by its arguments, which arrays cannot be",
+            "call it without lru_cache",
+            kind=kinds.WRONG_TYPE,
+        )
+    return None
+
+
+def _is_known(function: Any) -> bool:
+    own = getattr(sys.modules.get("adc"), "jit_grad", None)
+    return function is not None and function in (functools.lru_cache, functools.cache, own)
+
+
+def _value(v: AbstractValue) -> Any:
+    return v.value if isinstance(v, Static) else None
+
+
+def _taken_apart(frame: Frame, made: functools.partial[Any]) -> AbstractValue:
+    """A partial from outside: what it holds is read at each call, as captured values are."""
+    name = getattr(made.func, "__name__", "partial")
+
+    def item(value: Any, key: object, fetch: Callable[[], Any]) -> AbstractValue:
+        return external(frame, value, ("partial", id(made), key), f"{name}.{key}", fetch)
+
+    function = item(made.func, "func", lambda: made.func)
+    args = [item(a, k, functools.partial(made.args.__getitem__, k)) for k, a in enumerate(made.args)]
+    keywords = {n: item(a, n, functools.partial(made.keywords.__getitem__, n)) for n, a in made.keywords.items()}
+    return partial([function, *args], keywords)

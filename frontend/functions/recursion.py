@@ -1,0 +1,126 @@
+"""Functions that call themselves, directly or through others: what a call gives while its function is being traced.
+
+The result type of a signature that is being traced is not yet known. At first nothing is assumed of it: a path that
+calls it is not followed further (``Undetermined``), and those that return without it say what the result is. Then the
+function is traced again by what was found, until that stays: the type, which arguments it may be a view of, what is
+written, and what is captured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adc.frontend import abstract
+from adc.frontend.data.heap import UNCHANGED
+from adc.frontend.data.merge import join
+from adc.frontend.data.roots import Phase, Root, Roots, grounded
+from adc.frontend.frame import Capture
+from adc.ir.types import Type
+
+# An argument by its position among arrays, a captured array by its key, or memory that the call has made.
+Memory = int | tuple[object, ...] | None
+
+
+class Undetermined(Exception):
+    """The path that is being traced depends on a result of which nothing is known yet."""
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Of a function's signature. ``result`` is None as long as nothing is known.
+
+    ``memory``: per array of the result, what it may be memory of. ``captures`` are compared by their keys.
+    """
+
+    result: abstract.Abstract | None = None
+    memory: tuple[frozenset[Memory], ...] = ()
+    written: frozenset[Memory] = frozenset()
+    captures: tuple[Capture, ...] = ()
+    never: bool = False  # it raises in every case
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Assumption) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.result, self.memory, self.written, tuple(c.key for c in self.captures), self.never
+
+    def widened(self, found: Assumption) -> Assumption:
+        """What holds of both. Raises ``Clash`` if their results have no common type."""
+        if self.result is None or found.result is None:
+            return found
+        memory = found.memory
+        if len(memory) == len(self.memory):
+            memory = tuple(a | b for a, b in zip(self.memory, memory, strict=True))
+        written, never = self.written | found.written, self.never and found.never
+        return Assumption(common(self.result, found.result), memory, written, found.captures, never)
+
+
+def common(assumed: abstract.Abstract, found: abstract.Abstract) -> abstract.Abstract:
+    """The type of what a function leaves, given what was assumed. Raises ``Clash``.
+
+    As long as it is assumed that calls leave an object as it was, more objects seem to be left as they were.
+    """
+    if assumed == abstract.Static(UNCHANGED.value):
+        return found
+    if isinstance(assumed, abstract.Tuple) and isinstance(found, abstract.Tuple) and assumed.form == found.form:
+        items = zip(assumed.items, found.items, strict=True) if len(assumed.items) == len(found.items) else ()
+        if items:
+            return replace(found, items=tuple(common(a, f) for a, f in items))
+    return join(assumed, found)
+
+
+@dataclass(eq=False)
+class Specialisation:
+    """A callee for given argument types: all that a call needs to know.
+
+    ``roots`` are those of its array arguments, in order; captured arguments come after those that are passed.
+    """
+
+    name: str
+    argument_types: tuple[Type, ...]
+    result_types: tuple[Type, ...]
+    result: abstract.Abstract
+    captures: tuple[Capture, ...]
+    roots: tuple[Root, ...]
+    captured_roots: dict[Root, Capture]
+    result_roots: tuple[Roots, ...]
+    written: frozenset[Root]
+    never: bool  # it does not return: it raises
+
+    def assumption(self) -> Assumption:
+        """What has been found, in terms that do not depend on this attempt to trace it."""
+        labels: dict[Root, Memory] = {root: c.key for root, c in self.captured_roots.items()}
+        labels |= {root: k for k, root in reversed(list(enumerate(self.roots)))}
+
+        def of(roots: Roots) -> frozenset[Memory]:
+            made = any(isinstance(root, Phase) for root in roots)  # memory that an iteration made
+            return frozenset(labels.get(root) for root in grounded(roots)) | ({None} if made else set())
+
+        written = frozenset(label for label in of(self.written) if label is not None)
+        return Assumption(self.result, tuple(of(r) for r in self.result_roots), written, self.captures, self.never)
+
+
+def assumed(
+    name: str, types: tuple[Type, ...], result_types: tuple[Type, ...], a: Assumption, roots: tuple[Root, ...]
+) -> Specialisation:
+    """The specialisation that calls use while ``a`` is assumed of it. ``roots`` as in ``Specialisation``."""
+    assert a.result is not None
+    captured = {Root(c.name): c for c in a.captures if isinstance(c.abstract, abstract.Array)}
+    places: dict[Memory, Root] = dict(enumerate(roots))
+    places |= {c.key: root for root, c in captured.items()}
+    places[None] = Root("result")
+    return Specialisation(
+        name,
+        types,
+        result_types,
+        a.result,
+        a.captures,
+        roots,
+        captured,
+        tuple(frozenset(places[label] for label in labels) for labels in a.memory),
+        frozenset(places[label] for label in a.written),
+        a.never,
+    )

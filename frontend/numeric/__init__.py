@@ -1,0 +1,1 @@
+"""Numbers and arrays: arithmetic, promotion, broadcasting, loop nests, subscripts."""

@@ -1,0 +1,340 @@
+"""Array expressions: elementwise operations with broadcasting, kept lazy until something needs their elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from adc.frontend.data import records, sequences, texts
+from adc.frontend.data.roots import protection
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Compound,
+    Dim,
+    Lazy,
+    Poison,
+    Read,
+    Scalar,
+    Static,
+    Stream,
+    Tuple,
+    Unbound,
+    describe_type,
+    dim_value,
+    is_array,
+    is_numeric,
+    same_dim,
+    static_dim,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, discard
+from adc.frontend.libraries.matmul import matmul
+from adc.frontend.numeric import nests, scalars, subscripts
+from adc.frontend.numeric.convert import as_scalar, from_element, kind, trap_unless
+from adc.frontend.numeric.nests import lazy_of, materialise
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
+from adc.ir.builder import at_loc, current_loc, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.types import Type
+
+Element = Callable[..., AbstractValue]
+
+
+def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    """``a symbol b`` of numbers and arrays."""
+    own = records.operate(frame, symbol, a, b)
+    if own is not None:
+        return own
+    if symbol == "@":
+        return matmul(frame, a, b)
+    if is_array(a) or is_array(b):
+        _need_operands(symbol, a, b)
+        return elementwise(lambda x, y: scalars.binary(symbol, x, y), a, b)
+    if isinstance(a, Static) and isinstance(b, Static) and isinstance(a.value, str | tuple):
+        try:
+            return Static(scalars.PYTHON[symbol](a.value, b.value))
+        except TypeError:
+            pass
+    made = _text(symbol, a, b)
+    if made is not None:
+        return made
+    found = sequences.operate(frame, symbol, a, b)
+    if found is not None:
+        return found
+    _need_operands(symbol, a, b)
+    return scalars.binary(symbol, a, b)
+
+
+def _text(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+    """Texts with run-time numbers in them: put together, or made by %."""
+    if symbol == "+":
+        return texts.concatenated(a, b)
+    if symbol == "%" and isinstance(a, Static) and isinstance(a.value, str):
+        return texts.percent(a.value, b)
+    return None
+
+
+def _need_operands(symbol: str, a: AbstractValue, b: AbstractValue) -> None:
+    if not all(is_numeric(v) or is_array(v) for v in (a, b)):
+        raise refuse(
+            current_loc(),
+            f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
+
+
+def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
+    """``-a``, ``+a``, ``~a``."""
+    own = records.operate_unary(frame, symbol, a)
+    if own is not None:
+        return own
+    if is_array(a):
+        return elementwise(lambda x: scalars.unary(symbol, x), a)
+    if not is_numeric(a):
+        raise refuse(
+            current_loc(), f"unary {symbol} is not defined for {describe_type(a)}", kind=kinds.UNSUPPORTED_OPERAND
+        )
+    return scalars.unary(symbol, a)
+
+
+def truth(v: AbstractValue) -> bool | Value:
+    """Python's truth of a value: known, or an i1."""
+    if is_array(v):
+        raise refuse(
+            current_loc(),
+            "the truth value of an array is ambiguous",
+            "test one element, or a reduction such as np.max(x) > 0",
+            kind=kinds.AMBIGUOUS_TRUTH,
+        )
+    if isinstance(v, Tuple):
+        return bool(v.items)
+    if isinstance(v, Static | Scalar):
+        return scalars.truth(v)
+    return True
+
+
+def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
+    """``v`` with pending array expressions computed, so that later stores do not change it."""
+    if isinstance(v, Lazy):
+        if v.view:
+            raise refuse(
+                current_loc(),
+                f"a view made by {v.view} cannot be kept",
+                f"use it in an expression, or write {v.view} in place",
+                kind=kinds.UNSUPPORTED_INDEXING,
+            )
+        if not v.dims:
+            return v.element([], False)  # what NumPy's functions make of arrays of rank zero are numbers
+        return materialise(frame, v)
+    if isinstance(v, Compound):
+        return v.of(settled(frame, item) for item in v.items)
+    if isinstance(v, Stream):
+        help = "write it into the for statement"
+        raise refuse(current_loc(), f"what {v.name}() gives cannot be kept", help, kind=kinds.UNSUPPORTED_EXPRESSION)
+    assert not isinstance(v, Unbound | Poison)
+    return v
+
+
+# Elementwise operations with broadcasting -----------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class _Extent:
+    """One dimension of a broadcast result: in general, and if nothing is stretched."""
+
+    general: Dim
+    plain: Dim
+
+
+def elementwise(function: Element, *operands: AbstractValue, deferred: bool = False) -> Lazy:
+    """``function`` applied to the elements of arrays (and to numbers as they are).
+
+    ``deferred``: it gets functions that evaluate its operands where and when it calls them.
+    """
+    parts = [lazy_of(v) if isinstance(v, Array | Lazy) else v for v in operands]
+    arrays = [p for p in parts if isinstance(p, Lazy)]
+    extents, equalities = _broadcast(arrays)
+    dims = tuple(e.general for e in extents)
+    loc = current_loc()
+
+    def apply(thunks: Sequence[Callable[[], AbstractValue]]) -> Scalar:
+        values = thunks if deferred else [t() for t in thunks]
+        s = as_scalar(function(*values))
+        return Scalar(s.value, s.dtype, weak=False)  # elements are NumPy's numbers
+
+    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+        def operand(p: AbstractValue) -> AbstractValue:
+            if not isinstance(p, Lazy):
+                return p
+            return p.element(_operand_subscripts(p, dims, subscripts, general), general)
+
+        with at_loc(loc):
+            return apply([partial(operand, p) for p in parts])
+
+    dtype = dtype_of(lambda: apply([partial(_sample, p) for p in parts]))
+    reads = tuple(
+        Read(r.array, r.pointwise and len(p.dims) == len(dims) and not _stretched(p, dims))
+        for p in arrays
+        for r in p.reads
+    )
+    equal = tuple(dict.fromkeys([e for p in arrays for e in p.equalities] + equalities))
+    return Lazy(dims, tuple(e.plain for e in extents), dtype, element, reads, equal)
+
+
+def _sample(p: AbstractValue) -> AbstractValue:
+    if not isinstance(p, Lazy):
+        return p
+    return Scalar(from_element(ops.undef(type=p.dtype)), p.dtype, weak=False)
+
+
+def dtype_of(make: Callable[[], Scalar]) -> Type:
+    """The dtype that ``make`` would give, without leaving its code behind."""
+    scratch = Block()
+    with insert_at(scratch):
+        dtype = make().dtype
+    discard(scratch)
+    return dtype
+
+
+def _stretched(p: Lazy, dims: tuple[Dim, ...]) -> bool:
+    """Whether an operand of the result's rank is known to be repeated along some dimension."""
+    return any(static_dim(own) == 1 and static_dim(d) != 1 for own, d in zip(p.dims, dims, strict=True))
+
+
+def _operand_subscripts(p: Lazy, dims: tuple[Dim, ...], subscripts: Sequence[Value], general: bool) -> list[Value]:
+    first = len(dims) - len(p.dims)
+    result: list[Value] = []
+    for own, dim, i in zip(p.dims, dims[first:], subscripts[first:], strict=True):
+        if static_dim(own) == 1:
+            result.append(const_index(0))
+        elif general and not same_dim(own, dim):
+            one = ops.cmpi(dim_value(own), const_index(1), predicate="eq")
+            result.append(ops.select(one, const_index(0), i))
+        else:
+            result.append(i)
+    return result
+
+
+def _broadcast(arrays: list[Lazy]) -> tuple[list[_Extent], list[Value]]:
+    rank = max(len(p.dims) for p in arrays)
+    result = [_Extent(1, 1) for _ in range(rank)]
+    equalities: list[Value] = []
+    for position, p in enumerate(arrays):
+        first = rank - len(p.dims)
+        for k, (general, plain) in enumerate(zip(p.dims, p.plain, strict=True)):
+            here = result[first + k]
+            result[first + k] = _meet(here, _Extent(general, plain), equalities, arrays[: position + 1])
+    return result, equalities
+
+
+def _meet(a: _Extent, b: _Extent, equalities: list[Value], shown: list[Lazy]) -> _Extent:
+    if static_dim(a.general) == 1:
+        return b
+    if static_dim(b.general) == 1 or same_dim(a.general, b.general):
+        return a
+    x, y = dim_value(a.general), dim_value(b.general)
+    equal = ops.cmpi(x, y, predicate="eq")
+    fits, general = equal, a.general
+    if static_dim(b.general) is None:
+        fits = ops.ori(fits, ops.cmpi(y, const_index(1), predicate="eq"))
+    if static_dim(a.general) is None:
+        one = ops.cmpi(x, const_index(1), predicate="eq")
+        fits = ops.ori(fits, one)
+        general = ops.select(one, y, x)
+    shape_check(fits, "operands could not be broadcast together with shapes", [p.dims for p in shown])
+    if not same_dim(a.plain, b.plain):
+        equalities.append(equal)
+    return _Extent(general, a.plain)
+
+
+def shape_check(fits: Value, message: str, shapes: Sequence[tuple[Dim, ...]], between: str = " ") -> None:
+    """Raise ``ValueError`` with the shapes unless ``fits``."""
+    texts = between.join(
+        "({})".format(",".join("{}" for _ in dims) + ("," if len(dims) == 1 else "")) for dims in shapes
+    )
+    trap_unless(fits, "ShapeError", f"{message} {texts}", *(dim_value(d) for dims in shapes for d in dims))
+
+
+# Stores ---------------------------------------------------------------------------------------------------------------
+
+
+def store(frame: Frame, target: Array, value: AbstractValue) -> None:
+    """``target[...] = value``, which is stretched to the target's shape."""
+    check_writable(frame, target)
+    if isinstance(value, Array | Lazy):
+        nests.store(frame, target, _fitted(target, lazy_of(value)))
+    elif is_numeric(value):
+        nests.store(frame, target, _fitted(target, nests.constant_array(value)))
+    else:
+        raise refuse(current_loc(), f"cannot store {describe_type(value)} into an array", kind=kinds.WRONG_TYPE)
+
+
+def _fitted(target: Array, value: Lazy) -> Lazy:
+    """``value`` in the shape of ``target``."""
+    if value.rank > target.rank:
+        raise refuse(
+            current_loc(),
+            f"cannot store an array of rank {value.rank} where one of rank {target.rank} is",
+            kind=kinds.RANK_MISMATCH,
+        )
+    dims, first = target.dims, target.rank - value.rank
+    equalities = list(value.equalities)
+    same = value.rank == target.rank
+    for own, plain, dim in zip(value.dims, value.plain, dims[first:], strict=True):
+        if static_dim(own) == 1 and static_dim(dim) != 1:
+            same = False
+        if static_dim(own) == 1 or same_dim(own, dim):
+            continue
+        equal = ops.cmpi(dim_value(own), dim_value(dim), predicate="eq")
+        fits = ops.ori(equal, ops.cmpi(dim_value(own), const_index(1), predicate="eq"))
+        message = "could not broadcast input array from shape"
+        shape_check(fits, message, [value.dims, dims], " into shape ")
+        if not same_dim(plain, dim):
+            equalities.append(equal)
+
+    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+        return value.element(_operand_subscripts(value, dims, subscripts, general), general)
+
+    reads = tuple(Read(r.array, r.pointwise and same) for r in value.reads)
+    return Lazy(dims, dims, value.dtype, element, reads, tuple(dict.fromkeys(equalities)))
+
+
+def check_writable(frame: Frame, target: Array) -> None:
+    """Refuse a store to memory that must not be written."""
+    reason = protection(target.roots)
+    if reason:
+        raise refuse(
+            current_loc(),
+            f"cannot store into this array: {reason}",
+            "pass the array as an argument, or work on a copy",
+            kind=kinds.CAPTURED_WRITE,
+        )
+    frame.written |= target.roots
+
+
+def update(frame: Frame, target: Array, symbol: str, value: AbstractValue) -> None:
+    """``target symbol= value`` in place."""
+    check_writable(frame, target)
+    result = operate(frame, symbol, target, value)
+    assert isinstance(result, Array | Lazy)
+    if kind(result.dtype) > kind(target.dtype):
+        raise refuse(
+            current_loc(),
+            f"cannot store the {describe_type(result)} of this operation into a {describe_type(target)}",
+            "convert the array to float first",
+            kind=kinds.CAST_NOT_SAFE,
+        )
+    store(frame, target, result)
+
+
+def unpack(frame: Frame, value: Array, count: int) -> list[AbstractValue]:
+    """``a, b, c = array``: its elements or rows."""
+    if not value.rank:
+        raise refuse(current_loc(), "cannot unpack an array without dimensions", kind=kinds.NOT_ITERABLE)
+    fits = ops.cmpi(dim_value(value.dims[0]), const_index(count), predicate="eq")
+    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {count} variables", dim_value(value.dims[0]))
+    loc = current_loc()
+    return [subscripts.read(frame, value, [subscripts.Item(loc, Static(k))]) for k in range(count)]

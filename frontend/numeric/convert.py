@@ -1,0 +1,170 @@
+"""Numbers from one dtype to another, and which dtype two of them meet in (NumPy 2: Python's numbers are weak)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from adc.frontend import abstract
+from adc.frontend.data.values import AbstractValue, Scalar, Static, describe_type, is_number, number_dtype
+from adc.frontend.errors import refuse
+from adc.ir import kinds, ops
+from adc.ir.arith import const, constant_of
+from adc.ir.builder import build, current_loc
+from adc.ir.core import Value
+from adc.ir.types import Type, f32, f64, i1, i32, i64, index
+
+INT64 = np.iinfo(np.int64)
+INT32 = np.iinfo(np.int32)
+
+
+def as_scalar(v: AbstractValue) -> Scalar:
+    """A number as a run-time value; a literal becomes a constant."""
+    if isinstance(v, Scalar):
+        return v
+    if isinstance(v, Static) and is_number(v.value):
+        dtype, weak = number_dtype(v.value)
+        if dtype == i64 and not INT64.min <= v.value <= INT64.max:
+            raise refuse(current_loc(), f"the integer {v.value} does not fit into 64 bits", kind=kinds.INVALID_VALUE)
+        return Scalar(const(_item(v.value), abstract.value_type(dtype)), dtype, weak)
+    raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
+
+
+def _item(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def kind(dtype: Type) -> int:
+    """0 for bool, 1 for integers, 2 for floats."""
+    return 0 if dtype == i1 else 2 if dtype.is_float else 1
+
+
+_WEAK_DTYPES = (i1, i64, f64)
+
+
+def promote(a: Scalar, b: Scalar) -> tuple[Type, bool]:
+    """The dtype in which ``a`` and ``b`` meet, and whether it is weak."""
+    if a.weak and b.weak:
+        return _WEAK_DTYPES[max(kind(a.dtype), kind(b.dtype))], True
+    return promote_types(a.dtype, a.weak, b.dtype, b.weak), False
+
+
+def promote_types(a: Type, a_weak: bool, b: Type, b_weak: bool) -> Type:
+    if a_weak and b_weak:
+        return _WEAK_DTYPES[max(kind(a), kind(b))]
+    if a_weak or b_weak:
+        weak, strong = (a, b) if a_weak else (b, a)
+        return strong if kind(weak) <= kind(strong) else _WEAK_DTYPES[kind(weak)]
+    return _meet(a, b)
+
+
+@lru_cache(maxsize=64)
+def _meet(a: Type, b: Type) -> Type:
+    return abstract.DTYPES[np.result_type(abstract.numpy_dtype(a), abstract.numpy_dtype(b))]
+
+
+def convert(s: Scalar, dtype: Type) -> Value:
+    """The value of ``s`` in the type that ``dtype`` is computed in.
+
+    Floats become integers by truncation; NaN and what is out of range raise, as ``int()`` does. A Python int that does
+    not fit into int32 raises OverflowError, as in NumPy; a NumPy integer wraps around.
+    """
+    if s.dtype == dtype:
+        return s.value
+    known = constant_of(s.value)
+    if known is not None and (kind(dtype) == 2 or (dtype == i64 and kind(s.dtype) < 2)):
+        if dtype == f32:
+            with np.errstate(over="ignore"):
+                known = float(np.float32(known))
+        return const(known, abstract.value_type(dtype))
+    if dtype == i1:
+        return nonzero(s)
+    if kind(dtype) == 2:
+        return _to_float(s, dtype)
+    if s.dtype == i1:
+        return ops.index_castui(s.value, type=index)
+    if kind(s.dtype) == 2:
+        return _truncate(s, dtype)
+    if dtype == i32:
+        if s.weak:
+            check_int32(s.value)
+            return s.value
+        return wrap(s.value, i32)
+    return s.value
+
+
+def _to_float(s: Scalar, dtype: Type) -> Value:
+    if s.dtype == i1:
+        return ops.uitofp(s.value, type=dtype)
+    if kind(s.dtype) == 1:
+        return ops.sitofp(s.value, type=dtype)
+    return (ops.extf if dtype == f64 else ops.truncf)(s.value, type=dtype)
+
+
+def _truncate(s: Scalar, dtype: Type) -> Value:
+    x = s.value
+    trap_unless(ops.cmpf(x, x, predicate="oeq"), "ValueError", "cannot convert float NaN to integer")
+    limit = const(2.0**63 if dtype == i64 else 2.0**31, x.type)
+    fits = ops.andi(ops.cmpf(x, limit, predicate="olt"), ops.cmpf(x, ops.negf(limit), predicate="oge"))
+    trap_unless(fits, "OverflowError", "the float {} is too large to convert to an integer", x)
+    return ops.fptosi(x, type=index)
+
+
+def trap_unless(condition: Value, error: str, message: str, *values: Value) -> None:
+    """Raise ``error`` at run time unless ``condition`` holds; says nothing if it is known to."""
+    if not constant_of(condition):
+        build(ops.assert_, [condition, *values], {"error": error, "message": message})
+
+
+def check_int32(value: Value) -> None:
+    known = constant_of(value)
+    if known is not None and INT32.min <= known <= INT32.max:
+        return
+    low = ops.cmpi(value, const(INT32.min, index), predicate="sge")
+    high = ops.cmpi(value, const(INT32.max, index), predicate="sle")
+    trap_unless(ops.andi(low, high), "OverflowError", "Python integer {} out of bounds for int32", value)
+
+
+def wrap(value: Value, dtype: Type) -> Value:
+    """An integer result of dtype int32 wrapped around to its 32 bits."""
+    if dtype != i32:
+        return value
+    return ops.index_cast(ops.index_cast(value, type=i32), type=index)
+
+
+def nonzero(s: Scalar) -> Value:
+    """Truth of a number: i1."""
+    if s.dtype == i1:
+        return s.value
+    if kind(s.dtype) == 2:
+        return ops.cmpf(s.value, const(0.0, s.dtype), predicate="une")
+    return ops.cmpi(s.value, const(0, index), predicate="ne")
+
+
+def cast(v: AbstractValue, dtype: Type, weak: bool) -> Scalar:
+    """``v`` as a number of ``dtype``."""
+    return Scalar(convert(as_scalar(v), dtype), dtype, weak)
+
+
+def load_scalar(memref: Value, subscripts: list[Value] | tuple[Value, ...], dtype: Type) -> Scalar:
+    """The element of an array, as a NumPy number."""
+    value = ops.load(memref, *subscripts)
+    return Scalar(from_element(value), dtype, weak=False)
+
+
+def from_element(value: Value) -> Value:
+    """An array element or argument as a value to compute with."""
+    return ops.index_cast(value, type=index) if value.type in (i64, i32) else value
+
+
+def to_element(value: Value, element: Type) -> Value:
+    """A computed value as an array element or result of type ``element``."""
+    return ops.index_cast(value, type=element) if element in (i64, i32) else value
+
+
+def store_scalar(v: AbstractValue, memref: Value, subscripts: list[Value], element: Type) -> None:
+    """Store a number into an array, converted as NumPy does on assignment."""
+    value = to_element(convert(as_scalar(v), element), element)
+    build(ops.store, [value, memref, *subscripts])

@@ -1,0 +1,143 @@
+"""Loop nests over the elements of array expressions: computed into new arrays, or stored into existing ones.
+
+A nest is one ``scf.parallel`` per dimension, the last innermost: its iterations are independent by construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adc.frontend.data.roots import overlap
+from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Read, Scalar, dim_value, same_value
+from adc.frontend.frame import Frame
+from adc.frontend.numeric.convert import as_scalar, convert, from_element, store_scalar, to_element
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.types import Type, index, memref
+
+Body = Callable[[list[Value]], None]
+
+
+def lazy_of(v: Array | Lazy) -> Lazy:
+    """An array in memory as an expression that reads it."""
+    if isinstance(v, Lazy):
+        return v
+    memory = v.memref
+
+    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+        return Scalar(from_element(ops.load(memory, *subscripts)), v.dtype, weak=False)
+
+    return Lazy(v.dims, v.dims, v.dtype, element, (Read(v, pointwise=True),))
+
+
+def constant_array(v: AbstractValue) -> Lazy:
+    """A number as an expression of rank zero."""
+    s = as_scalar(v)
+    return Lazy((), (), s.dtype, lambda subscripts, general: s, ())
+
+
+def nest(dims: Sequence[Dim], body: Body) -> None:
+    """``body`` for all subscripts below ``dims``, in no particular order."""
+    _parallel(list(dims), [], body)
+
+
+def _parallel(dims: list[Dim], outer: list[Value], body: Body) -> None:
+    if not dims:
+        body(outer)
+        return
+    block = Block([index], [f"i{len(outer)}"])
+    with insert_at(block):
+        _parallel(dims[1:], [*outer, block.args[0]], body)
+        build(ops.reduce, [])
+    bounds = [const_index(0), dim_value(dims[0]), const_index(1)]
+    build(ops.parallel, bounds, result_types=[], regions=[block])
+
+
+def serial(dims: Sequence[Dim], body: Body) -> None:
+    """As ``nest``, one after the other: for what is seldom run and not worth more code."""
+    _serial(list(dims), [], body)
+
+
+def _serial(dims: list[Dim], outer: list[Value], body: Body) -> None:
+    if not dims:
+        body(outer)
+        return
+    block = Block([index], [f"i{len(outer)}"])
+    with insert_at(block):
+        _serial(dims[1:], [*outer, block.args[0]], body)
+        build(ops.yield_, [])
+    bounds = [const_index(0), dim_value(dims[0]), const_index(1)]
+    build(ops.for_, bounds, result_types=[], regions=[block])
+
+
+def versioned(value: Lazy, plain: Callable[[], None], general: Callable[[], None]) -> None:
+    """``plain`` if no operand is stretched by an extent of one that is known at run time only, else ``general``."""
+    if not value.equalities:
+        plain()
+        return
+    condition = value.equalities[0]
+    for other in value.equalities[1:]:
+        condition = ops.andi(condition, other)
+    blocks = Block(), Block()
+    for block, path in zip(blocks, (plain, general), strict=True):
+        with insert_at(block):
+            path()
+            build(ops.yield_, [])
+    build(ops.if_, [condition], result_types=[], regions=blocks)
+
+
+def store(frame: Frame, target: Array, value: Lazy) -> None:
+    """``target[...] = value``, of equal shape; through a temporary if the target overlaps what is read elsewhere."""
+    if _conflicts(target, value):
+        value = lazy_of(materialise(frame, value))
+    memory, element_type = target.memref, target.dtype
+
+    def body(general: bool) -> Body:
+        return lambda i: store_scalar(value.element(i, general), memory, i, element_type)
+
+    versioned(value, lambda: nest(target.dims, body(False)), lambda: serial(target.dims, body(True)))
+
+
+def _conflicts(target: Array, value: Lazy) -> bool:
+    """Whether storing an element may change one that is read for another."""
+    return any(
+        overlap(r.array.roots, target.roots) and not (r.pointwise and _same_or_apart(r.array.memref, target.memref))
+        for r in value.reads
+    )
+
+
+def _same_or_apart(a: Value, b: Value) -> bool:
+    """Whether two arrays are one, or rows of one that are either the same row or apart (``u[0]`` and ``u[-1]``)."""
+    if same_value(a, b):
+        return True
+    x, y = a.op, b.op
+    if x is None or y is None or not (x.opdef is y.opdef is ops.subview) or x.attrs != y.attrs:
+        return False
+    rank = len(x.attrs["static_steps"])
+    kept = [p for p in range(3 * rank) if p % rank not in x.attrs["dropped"]]
+    return all(same_value(x.operands[p], y.operands[p]) for p in (0, *(1 + p for p in kept)))
+
+
+def materialise(frame: Frame, value: Lazy) -> Array:
+    """The array expression computed into memory of its own."""
+    result = allocate(frame, value.dims, value.dtype)
+    memory = result.memref
+
+    def body(general: bool) -> Body:
+        def assign(i: list[Value]) -> None:
+            s = value.element(i, general)
+            build(ops.store, [to_element(convert(s, value.dtype), value.dtype), memory, *i])
+
+        return assign
+
+    versioned(value, lambda: nest(value.plain, body(False)), lambda: serial(value.dims, body(True)))
+    return result
+
+
+def allocate(frame: Frame, dims: Sequence[Dim], dtype: Type, name: str = "local") -> Array:
+    """Uninitialised memory."""
+    extents = [dim_value(d) for d in dims]
+    memory = ops.alloc(*extents, type=memref(dtype, len(extents)))
+    return Array(memory, tuple(dims), frozenset({frame.new_root(name)}))

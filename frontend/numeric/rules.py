@@ -1,0 +1,238 @@
+"""What the tables of library functions are made of: rules from a scalar function, applied elementwise to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.data.values import (
+    AbstractValue,
+    Scalar,
+    Static,
+    describe_type,
+    is_array,
+    is_number,
+    is_numeric,
+    is_static_number,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.numeric import arrays
+from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
+from adc.frontend.suggestions import for_option
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import Type, f64, i1, i64
+
+Rule = Callable[[Frame, Sequence[AbstractValue], Mapping[str, AbstractValue]], AbstractValue]
+OnScalars = Callable[..., AbstractValue]
+
+
+def positional(name: str, count: int | range, rule: Callable[..., AbstractValue]) -> Rule:
+    """A rule for positional arguments only; checks how many there are."""
+    counts = range(count, count + 1) if isinstance(count, int) else count
+
+    def call(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        no_keywords(name, kwargs)
+        if len(args) not in counts:
+            wanted = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+            raise refuse(
+                current_loc(), f"{name}() takes {wanted} arguments here, got {len(args)}", kind=kinds.WRONG_CALL
+            )
+        return rule(frame, *args)
+
+    return call
+
+
+def no_keywords(name: str, kwargs: Mapping[str, AbstractValue]) -> None:
+    for key in kwargs:
+        raise refuse(
+            current_loc(),
+            f"{name}() with the keyword '{key}' is not supported",
+            for_option(key, ()),
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
+
+
+def take(
+    name: str,
+    parameters: Sequence[str],
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    required: int = 1,
+) -> list[AbstractValue | None]:
+    """Arguments in the order of ``parameters``, None where left out."""
+    if len(args) > len(parameters):
+        raise refuse(
+            current_loc(), f"{name}() with {len(args)} arguments is not supported", kind=kinds.UNSUPPORTED_OPTION
+        )
+    found: list[AbstractValue | None] = [*args, *[None] * (len(parameters) - len(args))]
+    for key, value in kwargs.items():
+        if key not in parameters:
+            raise refuse(
+                current_loc(),
+                f"{name}() with the keyword '{key}' is not supported",
+                for_option(key, parameters),
+                kind=kinds.UNSUPPORTED_OPTION,
+            )
+        position = parameters.index(key)
+        if found[position] is not None:
+            raise refuse(current_loc(), f"{name}() got two values for '{key}'", kind=kinds.WRONG_CALL)
+        found[position] = value
+    for parameter, given in zip(parameters[:required], found, strict=False):
+        if given is None:
+            raise refuse(current_loc(), f"{name}() is missing the argument '{parameter}'", kind=kinds.WRONG_CALL)
+    return found
+
+
+def fold(function: Callable[..., Any], args: Sequence[AbstractValue]) -> Static | None:
+    """The result for numbers that are known, computed now; None where it cannot be."""
+    if not all(is_static_number(a) for a in args):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            result = function(*(a.value for a in args))  # type: ignore[attr-defined]
+    except (ValueError, OverflowError, ZeroDivisionError, TypeError):
+        return None
+    return Static(result) if is_number(result) else None
+
+
+def on_python_floats(name: str, function: Callable[..., Any], emit: Callable[..., Value], count: int = 1) -> Rule:
+    """A function of ``math``: Python floats in, a Python float out."""
+
+    def rule(frame: Frame, *args: AbstractValue) -> AbstractValue:
+        need_numbers(name, args, f"use np.{name} on arrays")
+        return fold(function, args) or Scalar(emit(*(convert(as_scalar(a), f64) for a in args)), f64)
+
+    return positional(f"math.{name}", count, rule)
+
+
+def need_numbers(name: str, args: Sequence[AbstractValue], help: str = "") -> None:
+    for a in args:
+        if not is_numeric(a):
+            raise refuse(current_loc(), f"{name}() takes numbers, not {describe_type(a)}", help, kind=kinds.WRONG_TYPE)
+
+
+def ufunc(name: str, scalar: OnScalars, count: int = 1) -> Rule:
+    """A universal function of NumPy: on numbers, and elementwise on arrays."""
+
+    def rule(frame: Frame, *args: AbstractValue) -> AbstractValue:
+        return apply(name, scalar, *args)
+
+    return positional(f"np.{name}", count, rule)
+
+
+def apply(name: str, scalar: OnScalars, *args: AbstractValue) -> AbstractValue:
+    """``scalar`` on numbers, or elementwise if there is an array."""
+    for a in args:
+        if not (is_numeric(a) or is_array(a)):
+            raise refuse(
+                current_loc(), f"{name}() takes numbers and arrays, not {describe_type(a)}", kind=kinds.WRONG_TYPE
+            )
+    if any(is_array(a) for a in args):
+        return arrays.elementwise(scalar, *args)
+    return scalar(*args)
+
+
+def strong(v: AbstractValue) -> AbstractValue:
+    """A number as NumPy returns it."""
+    if isinstance(v, Scalar) and v.weak:
+        return Scalar(v.value, v.dtype, weak=False)
+    return v
+
+
+def float_function(name: str, function: Callable[..., Any], emit: Callable[..., Value], count: int = 1) -> Rule:
+    """A universal function on floats: float32 stays float32, integers become float64."""
+
+    def scalar(*args: AbstractValue) -> AbstractValue:
+        known = fold(function, args)
+        if known is not None:
+            return known
+        dtype = float_dtype(name, args)
+        return Scalar(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype, weak=False)
+
+    return ufunc(name, scalar, count)
+
+
+def float_dtype(name: str, args: Sequence[AbstractValue]) -> Type:
+    """The float type in which numbers meet."""
+    dtype = common_dtype(args)[0]
+    if dtype == i1:
+        raise refuse(
+            current_loc(),
+            f"{name}() of bool is half precision in NumPy",
+            "convert to float first",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
+    return dtype if kind(dtype) == 2 else f64
+
+
+def common_dtype(args: Sequence[AbstractValue]) -> tuple[Type, bool]:
+    """The dtype in which numbers meet, and whether it is weak."""
+    first = as_scalar(args[0])
+    dtype, weak = first.dtype, first.weak
+    for a in args[1:]:
+        dtype, weak = promote(Scalar(first.value, dtype, weak), as_scalar(a))
+    return dtype, weak
+
+
+def number_function(
+    name: str,
+    function: Callable[..., Any],
+    on_floats: Callable[..., Value],
+    on_integers: Callable[..., Value],
+    count: int = 1,
+) -> Rule:
+    """A universal function that keeps integers integers (np.abs, np.maximum, ...)."""
+
+    def scalar(*args: AbstractValue) -> AbstractValue:
+        known = fold(function, args)
+        if known is not None:
+            return known
+        dtype, _ = common_dtype(args)
+        if dtype == i1:
+            raise refuse(
+                current_loc(),
+                f"{name}() of bool is not supported",
+                "convert to int first",
+                kind=kinds.UNSUPPORTED_OPTION,
+            )
+        emit = on_floats if kind(dtype) == 2 else on_integers
+        return Scalar(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype, weak=False)
+
+    return ufunc(name, scalar, count)
+
+
+def predicate(name: str, function: Callable[..., Any], emit: Callable[..., Value], weak: bool = False) -> Rule:
+    """A test of floats with an i1 result; integers are converted."""
+
+    def scalar(x: AbstractValue) -> AbstractValue:
+        known = fold(function, [x])
+        if known is not None:
+            return known
+        s = as_scalar(x)
+        return Scalar(emit(convert(s, s.dtype if kind(s.dtype) == 2 else f64)), i1, weak)
+
+    return ufunc(name, scalar)
+
+
+def static_of(v: AbstractValue | None, what: str) -> Any:
+    """The Python value of an argument that must be known at trace time."""
+    if v is None:
+        return None
+    if isinstance(v, Static):
+        return v.value
+    if isinstance(v, Scalar) and v.pin is not None:
+        return v.pin()
+    raise refuse(
+        current_loc(),
+        f"{what} must be known when the function is compiled",
+        "write it as a constant",
+        kind=kinds.NOT_CONSTANT,
+    )
+
+
+INTEGER = i64

@@ -1,0 +1,333 @@
+"""Operators on numbers, as Python and NumPy define them: promotion, signs of ``//`` and ``%``, errors, truth.
+
+Two numbers known at trace time are computed at once. Floats follow IEEE (division by zero gives an infinity, as in
+NumPy); integers have 64 bits (32 for NumPy's int32) and raise ZeroDivisionError.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.data.values import AbstractValue, Scalar, Static, describe_type, is_number, is_static_number
+from adc.frontend.errors import refuse
+from adc.frontend.numeric.convert import as_scalar, convert, kind, nonzero, promote, trap_unless, wrap
+from adc.ir import kinds, ops
+from adc.ir.arith import const, constant_of
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import Type, f64, i1, i64, index
+
+PYTHON: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_FLOAT_PREDICATES = {"==": "oeq", "!=": "une", "<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}
+_INT_PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
+COMPARISONS = frozenset(_FLOAT_PREDICATES)
+
+
+def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    """``a symbol b`` of two numbers, comparisons included."""
+    if is_static_number(a) and is_static_number(b):
+        known = _fold(symbol, a.value, b.value)  # type: ignore[attr-defined]
+        if known is not None:
+            return known
+    x, y = as_scalar(a), as_scalar(b)
+    if symbol in COMPARISONS:
+        return _compare(symbol, x, y)
+    if symbol == "**":
+        return _power(x, y, b.value if is_static_number(b) else None)  # type: ignore[attr-defined]
+    return _ARITHMETIC[symbol](x, y)
+
+
+def _fold(symbol: str, a: Any, b: Any) -> Static | None:
+    try:
+        with np.errstate(all="ignore"):
+            result = PYTHON[symbol](a, b)
+    except (ZeroDivisionError, OverflowError, ValueError):
+        return None
+    except TypeError:
+        raise _unsupported(symbol, Static(a), Static(b)) from None
+    return Static(result) if is_number(result) else None
+
+
+def _unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
+    return refuse(
+        current_loc(),
+        f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
+        kind=kinds.UNSUPPORTED_OPERAND,
+    )
+
+
+def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
+    dtype, weak = promote(x, y)
+    p, q = convert(x, dtype), convert(y, dtype)
+    if kind(dtype) == 2:
+        return Scalar(ops.cmpf(p, q, predicate=_FLOAT_PREDICATES[symbol]), i1, weak)
+    if dtype == i1:  # i1 has no sign to compare with
+        p, q = ops.index_castui(p, type=index), ops.index_castui(q, type=index)
+    return Scalar(ops.cmpi(p, q, predicate=_INT_PREDICATES[symbol]), i1, weak)
+
+
+def _meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type, bool]:
+    """Both operands in their common dtype; Python's bools count as integers."""
+    dtype, weak = promote(x, y)
+    if dtype == i1 and (weak or at_least != i1):
+        dtype = i64
+    if kind(dtype) < kind(at_least):
+        dtype = at_least
+    return convert(x, dtype), convert(y, dtype), dtype, weak
+
+
+def _arithmetic(on_floats: Any, on_integers: Any, on_bools: Any, symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
+    def apply(x: Scalar, y: Scalar) -> Scalar:
+        p, q, dtype, weak = _meet(x, y)
+        if kind(dtype) == 2:
+            return Scalar(on_floats(p, q), dtype, weak)
+        if dtype == i1:
+            if on_bools is None:
+                raise _unsupported(symbol, x, y)
+            return Scalar(on_bools(p, q), dtype, weak)
+        return Scalar(wrap(on_integers(p, q), dtype), dtype, weak)
+
+    return apply
+
+
+def _divide(x: Scalar, y: Scalar) -> Scalar:
+    dtype, weak = promote(x, y)
+    if kind(dtype) < 2:
+        if weak:
+            _check_divisor(convert(y, i64), "division by zero")
+        dtype = f64
+    return Scalar(ops.divf(convert(x, dtype), convert(y, dtype)), dtype, weak)
+
+
+def _check_divisor(divisor: Value, message: str) -> None:
+    known = constant_of(divisor)
+    if known is None or known == 0:
+        trap_unless(ops.cmpi(divisor, const(0, index), predicate="ne"), "ZeroDivisionError", message)
+
+
+def _floor_divide(x: Scalar, y: Scalar) -> Scalar:
+    p, q, dtype, weak = _meet(x, y, i64)
+    if kind(dtype) == 2:
+        return Scalar(_float_floor_divide(p, q), dtype, weak)
+    _check_divisor(q, "integer division or modulo by zero")
+    return Scalar(wrap(ops.floordivsi(p, q), dtype), dtype, weak)
+
+
+def _modulo(x: Scalar, y: Scalar) -> Scalar:
+    p, q, dtype, weak = _meet(x, y, i64)
+    if kind(dtype) == 2:
+        return Scalar(float_modulo(p, q), dtype, weak)
+    _check_divisor(q, "integer division or modulo by zero")
+    return Scalar(_int_modulo(p, q), dtype, weak)
+
+
+def _int_modulo(p: Value, q: Value) -> Value:
+    r = ops.remsi(p, q)
+    zero = const(0, index)
+    known = constant_of(q)
+    if known is not None:
+        differs = ops.cmpi(r, zero, predicate="slt" if known > 0 else "sgt")
+    else:
+        differs = ops.andi(ops.cmpi(r, zero, predicate="ne"), ops.cmpi(ops.xori(r, q), zero, predicate="slt"))
+    return ops.select(differs, ops.addi(r, q), r)
+
+
+def float_modulo(p: Value, q: Value) -> Value:
+    """Python's ``%`` on floats: the sign of the divisor, on zeros too."""
+    r = ops.remf(p, q)
+    zero = const(0.0, r.type)
+    known = constant_of(q)
+    if known is not None and known > 0:
+        return ops.select(ops.cmpf(r, zero, predicate="olt"), ops.addf(r, q), ops.addf(r, zero))
+    negative = ops.cmpf(q, zero, predicate="olt")
+    # Adding zero gives a zero remainder the divisor's sign, and leaves its derivative alone.
+    signed = ops.select(negative, ops.negf(ops.addf(ops.negf(r), zero)), ops.addf(r, zero))
+    differs = ops.xori(ops.cmpf(r, zero, predicate="olt"), negative)
+    differs = ops.andi(differs, ops.cmpf(r, zero, predicate="one"))
+    return ops.select(differs, ops.addf(r, q), signed)
+
+
+def _float_floor_divide(p: Value, q: Value) -> Value:
+    zero = const(0.0, p.type)
+    quotient = ops.divf(p, q)
+    whole = ops.divf(ops.subf(p, float_modulo(p, q)), q)  # an integer up to rounding
+    floor = ops.floor(whole)
+    up = ops.cmpf(ops.subf(whole, floor), const(0.5, p.type), predicate="ogt")
+    floor = ops.select(up, ops.addf(floor, const(1.0, p.type)), floor)
+    signed_zero = ops.copysign(zero, quotient)
+    result = ops.select(ops.cmpf(whole, zero, predicate="oeq"), signed_zero, floor)
+    known = constant_of(q)
+    if known is not None and known != 0 and math.isfinite(known):
+        return result
+    # A finite number goes into an infinite one not at all: 0 if the signs are equal, else -1.
+    endless = ops.cmpf(ops.absf(q), const(math.inf, p.type), predicate="oeq")
+    finite = ops.cmpf(ops.absf(p), const(math.inf, p.type), predicate="olt")
+    below = ops.select(ops.cmpf(quotient, zero, predicate="oeq"), ops.floor(_sign_of_zero(p, quotient)), quotient)
+    result = ops.select(ops.andi(endless, finite), below, result)
+    return ops.select(ops.cmpf(q, zero, predicate="oeq"), quotient, result)
+
+
+def _sign_of_zero(p: Value, quotient: Value) -> Value:
+    """-1/2 where ``p`` is not zero and the zero ``quotient`` is negative, else the zero itself."""
+    half = ops.copysign(const(0.5, p.type), quotient)
+    zero = const(0.0, p.type)
+    negative = ops.andi(ops.cmpf(half, zero, predicate="olt"), ops.cmpf(p, zero, predicate="une"))
+    return ops.select(negative, half, quotient)
+
+
+_EXACT_POWERS = 16  # beyond this, pow() is more accurate than repeated multiplication
+
+
+def _power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
+    dtype, weak = promote(x, y)
+    if dtype == i1:
+        dtype = i64
+    if kind(dtype) == 1:
+        if exponent is not None and exponent < 0:
+            if not weak:
+                raise refuse(
+                    current_loc(),
+                    "integers to negative integer powers are not allowed",
+                    "use a float base",
+                    kind=kinds.INVALID_VALUE,
+                )
+            return _power(Scalar(convert(x, f64), f64, True), y, exponent)
+        return _int_power(x, y, dtype, weak, exponent)
+    whole = exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS
+    if whole and kind(x.dtype) == 2:
+        return Scalar(_small_power(convert(x, dtype), int(exponent)), dtype, weak)
+    return Scalar(ops.powf(convert(x, dtype), convert(y, dtype)), dtype, weak)
+
+
+def _small_power(x: Value, n: int) -> Value:
+    if n == 0:
+        return const(1.0, x.type)
+    if n == 1:
+        return x
+    if n == 2:
+        return ops.mulf(x, x)
+    return ops.fpowi(x, const(n, index))
+
+
+def _int_power(x: Scalar, y: Scalar, dtype: Type, weak: bool, exponent: Any) -> Scalar:
+    p, q = convert(x, dtype), convert(y, dtype)
+    if exponent is None:
+        trap_unless(
+            ops.cmpi(q, const(0, index), predicate="sge"),
+            "ValueError",
+            "an integer to the negative integer power {} would be a float; make the base a float",
+            q,
+        )
+    elif exponent == 2:
+        return Scalar(wrap(ops.muli(p, p), dtype), dtype, weak)
+    return Scalar(wrap(ops.ipowi(p, q), dtype), dtype, weak)
+
+
+def _bits(on_integers: Any, symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
+    def apply(x: Scalar, y: Scalar) -> Scalar:
+        dtype, weak = promote(x, y)
+        if kind(dtype) == 2:
+            raise _unsupported(symbol, x, y)
+        return Scalar(on_integers(convert(x, dtype), convert(y, dtype)), dtype, weak)
+
+    return apply
+
+
+def _shift(left: bool) -> Callable[[Scalar, Scalar], Scalar]:
+    def apply(x: Scalar, y: Scalar) -> Scalar:
+        p, q, dtype, weak = _meet(x, y, i64)
+        if kind(dtype) == 2:
+            raise _unsupported("<<" if left else ">>", x, y)
+        zero, most = const(0, index), const(63, index)
+        if (known := constant_of(q)) is None or known < 0:
+            trap_unless(ops.cmpi(q, zero, predicate="sge"), "ValueError", "negative shift count")
+        amount = ops.minsi(q, most)
+        if not left:
+            return Scalar(ops.shrsi(p, amount), dtype, weak)
+        shifted = ops.select(ops.cmpi(q, most, predicate="sgt"), zero, ops.shli(p, amount))
+        return Scalar(wrap(shifted, dtype), dtype, weak)
+
+    return apply
+
+
+_ARITHMETIC: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
+    "+": _arithmetic(ops.addf, ops.addi, ops.ori, "+"),
+    "-": _arithmetic(ops.subf, ops.subi, None, "-"),
+    "*": _arithmetic(ops.mulf, ops.muli, ops.andi, "*"),
+    "/": _divide,
+    "//": _floor_divide,
+    "%": _modulo,
+    "&": _bits(ops.andi, "&"),
+    "|": _bits(ops.ori, "|"),
+    "^": _bits(ops.xori, "^"),
+    "<<": _shift(left=True),
+    ">>": _shift(left=False),
+}
+
+
+def unary(symbol: str, v: AbstractValue) -> AbstractValue:
+    """``-v``, ``+v``, ``~v`` of a number."""
+    if is_static_number(v):
+        x = v.value  # type: ignore[attr-defined]
+        return Static(-x if symbol == "-" else +x if symbol == "+" else ~x)
+    s = as_scalar(v)
+    if s.dtype == i1:
+        if not s.weak and symbol == "~":
+            return Scalar(logical_not(s.value), i1, False)
+        if not s.weak:
+            raise refuse(current_loc(), f"{symbol} is not defined for NumPy's bool", kind=kinds.UNSUPPORTED_OPERAND)
+        s = Scalar(convert(s, i64), i64, True)
+    if symbol == "+":
+        return s
+    if symbol == "~":
+        if kind(s.dtype) == 2:
+            raise refuse(current_loc(), "~ is not defined for floats", kind=kinds.UNSUPPORTED_OPERAND)
+        return Scalar(ops.xori(s.value, const(-1, index)), s.dtype, s.weak)
+    if kind(s.dtype) == 2:
+        return Scalar(ops.negf(s.value), s.dtype, s.weak)
+    return Scalar(wrap(ops.subi(const(0, index), s.value), s.dtype), s.dtype, s.weak)
+
+
+def logical_not(condition: Value) -> Value:
+    return ops.xori(condition, const(True, i1))
+
+
+def truth(v: AbstractValue) -> bool | Value:
+    """Python's ``bool(v)`` of a number: known, or an i1."""
+    if isinstance(v, Static):
+        return bool(v.value)
+    value = nonzero(as_scalar(v))
+    known = constant_of(value)
+    return value if known is None else bool(known)
+
+
+def join_scalars(a: Scalar, b: Scalar) -> tuple[Type, bool]:
+    """The dtype for a variable that is ``a`` on one path and ``b`` on another."""
+    if a.dtype == b.dtype:
+        return a.dtype, a.weak and b.weak
+    dtype, weak = promote(a, b)
+    return dtype, weak

@@ -1,0 +1,423 @@
+"""Subscripts: elements, and basic slices as views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adc.frontend.data import records, sequences
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Dim,
+    Lazy,
+    Read,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    describe_type,
+    dim_value,
+    is_array,
+    is_numeric,
+    static_dim,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.names import external, known_int, needed_int
+from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar, store_scalar, trap_unless
+from adc.frontend.numeric.nests import lazy_of, materialise
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
+from adc.ir.builder import at_loc, build, current_loc
+from adc.ir.core import Loc, Value
+from adc.ir.types import i64
+
+
+@dataclass(frozen=True)
+class Slice:
+    """``lower:upper:step``, parts left out being None."""
+
+    lower: AbstractValue | None = None
+    upper: AbstractValue | None = None
+    step: AbstractValue | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """One subscript and where it stands: an integer, a slice, None or an ellipsis."""
+
+    loc: Loc
+    value: AbstractValue | Slice
+
+
+def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
+    """``owner[items]`` as an expression."""
+    if isinstance(owner, Array):
+        if any(_is_newaxis(item) for item in items):
+            return with_new_axes(owner, items)
+        place = locate(owner, items)
+        return place.load() if isinstance(place, Element) else place
+    if isinstance(owner, Lazy):
+        return read(frame, materialise(frame, owner), items)
+    if isinstance(owner, Tuple | Ref):
+        return _read_container(frame, owner, items)
+    if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
+        return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
+    raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
+
+
+_IMMUTABLE = (str, bytes, tuple, range, type)  # whose items never change
+
+
+def _read_static(frame: Frame, owner: Any, key: Any, loc: Loc) -> AbstractValue:
+    """An item of an object that is known when tracing. That of one that may change is read again at each call."""
+    try:
+        value = owner[key]
+    except (TypeError, LookupError) as error:
+        raise refuse(loc, str(error), kind=kinds.NOT_SUBSCRIPTABLE) from None
+    if isinstance(owner, _IMMUTABLE):
+        return Static(value)
+    name = f"{type(owner).__name__}[{key!r}]"
+    return external(frame, value, ("item", id(owner), key), name, lambda: owner[key])
+
+
+def _read_container(frame: Frame, owner: Tuple | Ref, items: list[Item]) -> AbstractValue:
+    getter = records.method(frame, owner, "__getitem__")
+    if getter is not None:
+        return frame.tracer.call(frame, getter, [key_of(items)], {})
+    if isinstance(owner, Ref) and owner.kind == "object":
+        raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
+    with at_loc(items[0].loc if len(items) == 1 else current_loc()):
+        part = known_slice(items)
+        if part is not None:
+            return sequences.slice_of(frame, owner, part)
+        return sequences.read(frame, owner, key_of(items))
+
+
+def key_of(items: list[Item]) -> AbstractValue:
+    """The subscript of a container."""
+    values = [item.value for item in items]
+    found = [v for v in values if not isinstance(v, Slice)]
+    if len(found) != len(values):
+        raise refuse(items[0].loc, "a slice cannot be used here", kind=kinds.UNSUPPORTED_INDEXING)
+    return found[0] if len(found) == 1 else Tuple(tuple(found))
+
+
+def known_slice(items: list[Item]) -> slice | None:
+    """The slice between the brackets, None if it is none; its bounds must be known."""
+    value = items[0].value
+    if len(items) != 1 or not isinstance(value, Slice):
+        return None
+    parts = [value.lower, value.upper, value.step]
+    numbers = [None if p is None or _is_none(p) else needed_int(p) for p in parts]
+    if any(n is None and p is not None and not _is_none(p) for n, p in zip(numbers, parts, strict=True)):
+        raise refuse(
+            items[0].loc,
+            "the slice of a tuple or list must be known when the function is compiled",
+            "use constants, or an array in its place",
+            kind=kinds.NOT_CONSTANT,
+        )
+    if numbers[2] == 0:
+        raise refuse(items[0].loc, "slice step cannot be zero", kind=kinds.INVALID_VALUE)
+    return slice(*numbers)
+
+
+def _is_none(v: AbstractValue) -> bool:
+    return isinstance(v, Static) and v.value is None
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of an array, with its subscripts checked."""
+
+    array: Array
+    subscripts: tuple[Value, ...]
+
+    def load(self) -> Scalar:
+        return load_scalar(self.array.memref, self.subscripts, self.array.dtype)
+
+    def store(self, value: AbstractValue) -> None:
+        if is_array(value) or not is_numeric(value):
+            raise refuse(
+                current_loc(), f"cannot store {describe_type(value)} into an array element", kind=kinds.WRONG_TYPE
+            )
+        store_scalar(value, self.array.memref, list(self.subscripts), self.array.dtype)
+
+
+def locate(owner: Array, items: list[Item]) -> Element | Array:
+    """The element or the view that ``owner[items]`` names."""
+    items = _expand(owner.rank, items)
+    if any(_is_newaxis(item) for item in items):
+        raise refuse(
+            next(item.loc for item in items if _is_newaxis(item)),
+            "a view with a new axis cannot be stored to or kept",
+            "index the array as it is; a new axis works within an expression",
+            kind=kinds.UNSUPPORTED_INDEXING,
+        )
+    if all(not isinstance(item.value, Slice) for item in items):
+        return Element(owner, tuple(_bound(item, d) for item, d in zip(items, owner.dims, strict=True)))
+    return _view(owner, items)
+
+
+def _is_newaxis(item: Item) -> bool:
+    return not isinstance(item.value, Slice) and _is_none(item.value)
+
+
+def _expand(rank: int, items: list[Item]) -> list[Item]:
+    """``items`` with an ellipsis, or what is missing at the end, as full slices."""
+    ellipses = [k for k, item in enumerate(items) if isinstance(item.value, Static) and item.value.value is ...]
+    count = sum(not _is_newaxis(item) for item in items) - len(ellipses)
+    if len(ellipses) > 1:
+        raise refuse(
+            items[ellipses[1]].loc, "an index can only have a single ellipsis ('...')", kind=kinds.INVALID_SUBSCRIPT
+        )
+    if count > rank:
+        raise refuse(
+            current_loc(),
+            f"too many indices: the array has {rank} dimension{'s' * (rank != 1)}, but {count} were given",
+            kind=kinds.INVALID_SUBSCRIPT,
+        )
+    loc = items[-1].loc if items else current_loc()
+    fill = [Item(loc, Slice())] * (rank - count)
+    at = ellipses[0] if ellipses else len(items)
+    return [*items[:at], *fill, *items[at + 1 :]]
+
+
+def _bound(item: Item, dim: Dim) -> Value:
+    """A checked subscript; its source range is that of the subscript alone."""
+    assert not isinstance(item.value, Slice)
+    value = _integer(item.value, item.loc)
+    with at_loc(item.loc):
+        return ops.bound(value, dim_value(dim))
+
+
+def _integer(v: AbstractValue, loc: Loc) -> Value:
+    if is_array(v):
+        raise refuse(
+            loc,
+            "indexing with an array is not supported",
+            "loop over the elements, or use np.where to choose between values",
+            kind=kinds.UNSUPPORTED_INDEXING,
+        )
+    if not is_numeric(v):
+        raise refuse(loc, f"a subscript must be an integer, not {describe_type(v)}", kind=kinds.INVALID_SUBSCRIPT)
+    with at_loc(loc):
+        s = as_scalar(v)
+        if kind(s.dtype) == 2:
+            raise refuse(
+                loc,
+                "a subscript must be an integer, not a float",
+                "convert it with int(...)",
+                kind=kinds.INVALID_SUBSCRIPT,
+            )
+        if kind(s.dtype) == 0:
+            raise refuse(
+                loc,
+                "indexing with a bool is not supported",
+                "use int(...) or np.where",
+                kind=kinds.UNSUPPORTED_INDEXING,
+            )
+        return convert(s, i64)
+
+
+def _view(owner: Array, items: list[Item]) -> Array:
+    if all(isinstance(item.value, Slice) and _is_full(item.value) for item in items):
+        return owner
+    windows = [_window(item, dim) for item, dim in zip(items, owner.dims, strict=True)]
+    operands = [
+        owner.memref,
+        *(w.offset for w in windows),
+        *(dim_value(w.size) for w in windows),
+        *(w.step if isinstance(w.step, Value) else const_index(w.step) for w in windows),
+    ]
+    steps = tuple(w.step if isinstance(w.step, int) else None for w in windows)
+    dropped = tuple(k for k, w in enumerate(windows) if w.dropped)
+    view = build(ops.subview, operands, {"static_steps": steps, "dropped": dropped}).result
+    return Array(view, tuple(w.size for w in windows if not w.dropped), owner.roots)
+
+
+def row(owner: Array, k: Value) -> Array:
+    """The view ``owner[k]``, for a ``k`` that is in range."""
+    rank, zero, one = owner.rank, const_index(0), const_index(1)
+    operands = [owner.memref, k, *[zero] * (rank - 1), one, *(dim_value(d) for d in owner.dims[1:]), *[one] * rank]
+    view = build(ops.subview, operands, {"static_steps": (1,) * rank, "dropped": (0,)}).result
+    return Array(view, owner.dims[1:], owner.roots)
+
+
+def _is_full(s: Slice) -> bool:
+    return all(p is None or _is_none(p) for p in (s.lower, s.upper)) and (
+        s.step is None or _is_none(s.step) or (isinstance(s.step, Static) and s.step.value == 1)
+    )
+
+
+@dataclass(frozen=True)
+class _Window:
+    """One dimension of a view."""
+
+    offset: Value
+    size: Dim
+    step: int | Value
+    dropped: bool = False
+
+
+def _window(item: Item, dim: Dim) -> _Window:
+    if not isinstance(item.value, Slice):
+        return _Window(_bound(item, dim), 1, 1, dropped=True)
+    with at_loc(item.loc):
+        lower, upper, step = (
+            None if p is None or _is_none(p) else p for p in (item.value.lower, item.value.upper, item.value.step)
+        )
+        stride = 1 if step is None else known_int(step)
+        if stride is None:
+            assert step is not None
+            return _run_time_step(_part(lower, item.loc), _part(upper, item.loc), _integer(step, item.loc), dim)
+        if stride == 0:
+            raise refuse(item.loc, "slice step cannot be zero", kind=kinds.INVALID_VALUE)
+        start, stop = _part(lower, item.loc), _part(upper, item.loc)
+        if stride < 0:
+            return _backward(start, stop, stride, dim)
+        return _forward(start, stop, stride, dim)
+
+
+Part = int | Value | None
+
+
+def _part(v: AbstractValue | None, loc: Loc) -> Part:
+    if v is None:
+        return None
+    known = v.value if isinstance(v, Static) else None
+    if isinstance(known, int) and not isinstance(known, bool):
+        return known
+    return _integer(v, loc)
+
+
+def _forward(start: Part, stop: Part, stride: int, dim: Dim) -> _Window:
+    """Where ``start`` is a constant from the front the offset stays that constant: past the end the size is zero."""
+    n = static_dim(dim)
+    if n is not None and not isinstance(start, Value) and not isinstance(stop, Value):
+        first, last, _ = slice(start, stop, stride).indices(n)
+        return _Window(const_index(first), len(range(first, last, stride)), stride)
+    low: Dim = start if isinstance(start, int) and start >= 0 else 0 if start is None else _clamp(start, dim)
+    end: Dim
+    if stop is None:
+        end = dim
+    elif isinstance(stop, int) and stop < 0:
+        end = _add(dim, stop)
+    elif isinstance(stop, int):
+        end = ops.minsi(const_index(stop), dim_value(dim))
+    else:
+        end = _clamp(stop, dim)
+    if low == 0 and not isinstance(low, Value):
+        # From the front, what is left is never negative unless it was counted from the end.
+        span: Dim = _at_least_zero(end) if isinstance(stop, int) and stop < 0 else end
+    else:
+        span = _at_least_zero(_add(end, -low) if isinstance(low, int) else dim_value(end) - low)
+    size = span if stride == 1 else ops.ceildivsi(dim_value(span), const_index(stride))
+    return _Window(dim_value(low), size, stride)
+
+
+def _add(d: Dim, constant: int) -> Value:
+    """``d + constant``, sums of constants being folded: slices of one array then have extents of one form."""
+    value = dim_value(d)
+    op = value.op
+    if op is not None and op.opdef is ops.addi and (more := static_dim(op.operands[1])) is not None:
+        value, constant = op.operands[0], constant + more
+    return ops.addi(value, const_index(constant)) if constant else value
+
+
+def _at_least_zero(d: Dim) -> Value:
+    return ops.maxsi(dim_value(d), const_index(0))
+
+
+def _clamp(part: int | Value, dim: Dim) -> Value:
+    """A run-time or negative bound of a slice as Python reads it: counted from the end if negative, within 0..n."""
+    n, zero = dim_value(dim), const_index(0)
+    if isinstance(part, int):
+        return ops.maxsi(n + part, zero) if part < 0 else ops.minsi(const_index(part), n)
+    negative = ops.cmpi(part, zero, predicate="slt")
+    return ops.select(negative, ops.maxsi(part + n, zero), ops.minsi(part, n))
+
+
+def _backward(start: Part, stop: Part, stride: int, dim: Dim) -> _Window:
+    n = static_dim(dim)
+    if n is not None and not isinstance(start, Value) and not isinstance(stop, Value):
+        first, last, _ = slice(start, stop, stride).indices(n)
+        return _Window(const_index(first), len(range(first, last, stride)), stride)
+    extent = dim_value(dim)
+    first_value = extent - 1 if start is None else _clamp_backward(start, extent)
+    last_value = const_index(-1) if stop is None else _clamp_backward(stop, extent)
+    span = _at_least_zero(first_value - last_value)
+    size = span if stride == -1 else ops.ceildivsi(span, const_index(-stride))
+    return _Window(first_value, size, stride)
+
+
+def _clamp_backward(part: int | Value, n: Value) -> Value:
+    if isinstance(part, int):
+        return ops.maxsi(n + part, const_index(-1)) if part < 0 else ops.minsi(const_index(part), n - 1)
+    negative = ops.cmpi(part, const_index(0), predicate="slt")
+    return ops.select(negative, ops.maxsi(part + n, const_index(-1)), ops.minsi(part, n - 1))
+
+
+def _run_time_step(start: Part, stop: Part, step: Value, dim: Dim) -> _Window:
+    zero = const_index(0)
+    trap_unless(ops.cmpi(step, zero, predicate="ne"), "ValueError", "slice step cannot be zero")
+    up = ops.cmpi(step, zero, predicate="sgt")
+    n = dim_value(dim)
+    low = ops.select(up, zero, const_index(-1))
+    high = ops.select(up, n, n - 1)
+
+    def clamp(part: Part, default: Value) -> Value:
+        if part is None:
+            return default
+        value = const_index(part) if isinstance(part, int) else part
+        value = ops.select(ops.cmpi(value, zero, predicate="slt"), value + n, value)
+        return ops.minsi(ops.maxsi(value, low), high)
+
+    first, last = clamp(start, ops.select(up, zero, n - 1)), clamp(stop, ops.select(up, n, const_index(-1)))
+    return _Window(first, _at_least_zero(ops.ceildivsi(last - first, step)), step)
+
+
+def with_new_axes(owner: Array, items: list[Item]) -> Lazy:
+    """A view with new axes, to be read within an expression."""
+    items = _expand(owner.rank, items)
+    kept = [item for item in items if not _is_newaxis(item)]
+    place = locate(owner, kept)
+    base = lazy_of(place) if isinstance(place, Array) else None
+    source: list[int | None] = []  # per result dimension: the dimension of the base, None for a new axis
+    k = 0
+    for item in items:
+        if _is_newaxis(item):
+            source.append(None)
+        elif isinstance(item.value, Slice):
+            source.append(k)
+            k += 1
+    element_of = place
+
+    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+        if base is None:
+            assert isinstance(element_of, Element)
+            return element_of.load()
+        return base.element([i for i, s in zip(subscripts, source, strict=True) if s is not None], general)
+
+    dims: tuple[Dim, ...] = tuple(1 if s is None else place.dims[s] for s in source)  # type: ignore[union-attr]
+    array = place if isinstance(place, Array) else place.array
+    return Lazy(dims, dims, array.dtype, element, (Read(array, pointwise=False),), view="a new axis")
+
+
+def transpose(owner: Array | Lazy, permutation: tuple[int, ...]) -> Array | Lazy:
+    """The view with its dimensions in another order."""
+    if permutation == tuple(range(owner.rank)):
+        return owner
+    dims = tuple(owner.dims[p] for p in permutation)
+    if isinstance(owner, Array):
+        return Array(ops.transpose(owner.memref, permutation=permutation), dims, owner.roots)
+    inverse = [permutation.index(k) for k in range(owner.rank)]
+
+    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+        return owner.element([subscripts[k] for k in inverse], general)
+
+    plain = tuple(owner.plain[p] for p in permutation)
+    reads = tuple(Read(r.array, pointwise=False) for r in owner.reads)
+    return Lazy(dims, plain, owner.dtype, element, reads, owner.equalities)

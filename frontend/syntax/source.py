@@ -1,0 +1,202 @@
+"""The syntax tree of a Python function or lambda, and source ranges of its nodes."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import threading
+import tokenize
+import types
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from adc.frontend.syntax.liveness import Liveness, analyse
+from adc.frontend.syntax.matching import without_match
+from adc.ir.core import Loc
+
+Node = ast.FunctionDef | ast.Lambda
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFile:
+    """A parsed file. ``functions`` lists its function definitions and lambdas by the line that CPython records."""
+
+    name: str
+    lines: tuple[str, ...]
+    functions: dict[int, list[Node]]
+    sources: dict[Node, FunctionSource] = field(default_factory=dict)
+
+    def loc(self, node: ast.AST) -> Loc:
+        """The range of ``node``; of a statement that others are nested in, that of what introduces it.
+
+        Columns count characters, where the syntax tree counts bytes.
+        """
+        last = _head(node)
+        line, end_line = node.lineno, last.end_lineno  # type: ignore[attr-defined]
+        column = self._column(line, node.col_offset)  # type: ignore[attr-defined]
+        if last is node and isinstance(node, _NESTING):  # the first word, or the first line
+            text = self.lines[line - 1] if line <= len(self.lines) else ""
+            end = column + len("try") if isinstance(node, ast.Try | ast.TryStar) else _header_end(text)
+            return Loc(self.name, line, column, line, max(end, column + 1))
+        return Loc(
+            self.name,
+            line,
+            column,
+            end_line,
+            self._column(end_line, last.end_col_offset),  # type: ignore[attr-defined]
+        )
+
+    def _column(self, line: int, offset: int) -> int:
+        if not 0 < line <= len(self.lines):
+            return offset
+        text = self.lines[line - 1]
+        return offset if text.isascii() else len(text.encode()[:offset].decode(errors="replace"))
+
+
+_NESTING = ast.Try | ast.TryStar | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def _head(node: ast.AST) -> ast.AST:
+    """The last part of what introduces a statement with a body; ``node`` itself if it has none."""
+    match node:
+        case ast.For() | ast.AsyncFor():
+            return node.iter
+        case ast.If() | ast.While():
+            return node.test
+        case ast.With() | ast.AsyncWith():
+            return node.items[-1].optional_vars or node.items[-1].context_expr
+        case ast.Match():
+            return node.subject
+    return node
+
+
+def _header_end(text: str) -> int:
+    """Where what introduces a block ends on the line ``text``: with the colon, or before a comment."""
+    depth = end = 0
+    try:
+        for token in tokenize.generate_tokens(iter([text]).__next__):
+            if token.type in (tokenize.COMMENT, tokenize.NEWLINE, tokenize.NL):
+                break
+            depth += (token.string in "([{") - (token.string in ")]}") if token.type == tokenize.OP else 0
+            end = token.end[1]
+            if token.string == ":" and depth == 0:
+                break
+    except tokenize.TokenError:
+        pass  # the brackets close on another line
+    return end
+
+
+@dataclass(eq=False)
+class FunctionSource:
+    """A function's syntax tree within its file. Compared by identity; one object for each node."""
+
+    file: SourceFile
+    node: Node
+    name: str
+    _locs: dict[ast.AST, Loc] = field(default_factory=dict)
+
+    @cached_property
+    def liveness(self) -> Liveness:
+        return analyse(self.node)
+
+    def loc(self, node: ast.AST) -> Loc:
+        found = self._locs.get(node)
+        if found is None:
+            found = self._locs[node] = self.file.loc(node)
+        return found
+
+    @property
+    def body(self) -> list[ast.stmt]:
+        """The statements; a lambda's expression counts as a return."""
+        if isinstance(self.node, ast.Lambda):
+            return [self._lambda_return]
+        return self.node.body
+
+    @cached_property
+    def _lambda_return(self) -> ast.stmt:
+        value = self.node.body
+        assert isinstance(value, ast.expr)
+        return ast.copy_location(ast.Return(value), value)
+
+    @property
+    def header(self) -> Loc:
+        """The range of the line that introduces the function."""
+        return self.loc(self.node)
+
+
+class NoSource(Exception):
+    """The source of a function cannot be had, and why."""
+
+
+_lock = threading.Lock()
+_files: dict[str, tuple[tuple[str, ...], SourceFile]] = {}
+_KEPT = 64
+
+
+def _load(filename: str, module_globals: dict[str, object]) -> SourceFile:
+    lines = tuple(linecache.getlines(filename, module_globals))
+    if not lines:
+        raise NoSource(f"its source file {filename} cannot be read")
+    with _lock:
+        known = _files.get(filename)
+        if known is not None and known[0] == lines:
+            return known[1]
+    tree = without_match(ast.parse("".join(lines)))
+    functions: dict[int, list[Node]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda):
+            functions.setdefault(node.lineno, []).append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            functions.setdefault(first, []).append(node)  # type: ignore[arg-type]
+    file = SourceFile(filename, lines, functions)
+    with _lock:
+        if len(_files) >= _KEPT:
+            _files.pop(next(iter(_files)))
+        _files[filename] = (lines, file)
+    return file
+
+
+def function_source(fn: types.FunctionType) -> FunctionSource:
+    """The syntax tree of ``fn``. Raises ``NoSource`` where there is none, or where the file has changed since."""
+    code = fn.__code__
+    linecache.checkcache(code.co_filename)
+    file = _load(code.co_filename, fn.__globals__)
+    name = code.co_name
+    candidates = [
+        node
+        for node in file.functions.get(code.co_firstlineno, [])
+        if (isinstance(node, ast.Lambda) and name == "<lambda>") or getattr(node, "name", None) == name
+    ]
+    matching = [node for node in candidates if _arguments(node) == code.co_varnames[: len(_arguments(node))]]
+    if len(matching) > 1:
+        matching = [node for node in matching if _spans(node, code)] or matching
+    if not matching:
+        raise NoSource(f"{file.name}:{code.co_firstlineno} no longer defines it; the file was changed after import")
+    if len({ast.dump(node) for node in matching}) > 1:
+        raise NoSource(
+            f"several lambdas at {file.name}:{code.co_firstlineno} look alike; put them on lines of their own"
+        )
+    return file.sources.setdefault(matching[0], FunctionSource(file, matching[0], name))
+
+
+def _arguments(node: Node) -> tuple[str, ...]:
+    a = node.args
+    extra = [x for x in (a.vararg, a.kwarg) if x is not None]
+    return tuple(x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs, *extra))
+
+
+def _spans(node: Node, code: types.CodeType) -> bool:
+    """Whether the instructions of ``code`` lie within ``node``, by the columns that CPython records."""
+    start, end = (node.lineno, node.col_offset), (node.end_lineno or sys.maxsize, node.end_col_offset or sys.maxsize)
+    body = node.body if isinstance(node, ast.Lambda) else node
+    start = (body.lineno, body.col_offset)
+    for line, end_line, column, end_column in code.co_positions():
+        if line is None or end_line is None or column is None or end_column is None:
+            continue
+        if line == code.co_firstlineno and column == 0 == end_column:
+            continue  # the RESUME instruction
+        if (line, column) < start or (end_line, end_column) > end:
+            return False
+    return True
