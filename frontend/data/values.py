@@ -292,7 +292,7 @@ class Method(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Stream(AbstractValue):
-    """What ``enumerate``, ``zip`` or ``reversed`` gives: ``items`` as in ``control.iteration``, to be gone through once."""
+    """What ``enumerate``, ``zip`` or ``reversed`` gives: ``items`` as in ``control.iteration``, gone through once."""
 
     name: str
     items: Any
