@@ -14,6 +14,7 @@ from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.control.carried_objects import carried_arrays, made_in, settle_objects, widened_contents
+from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
 from adc.frontend.data import heap
 from adc.frontend.data.joining import Narrowing, narrow
@@ -38,8 +39,8 @@ from adc.ir import kinds
 from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.diagnostics import Note
-from adc.ir.types import Type, f32, f64, i32, i64
+from adc.ir.diagnostics import CompileError, Note
+from adc.ir.types import Type, f32, i32
 
 
 @dataclass(eq=False)
@@ -56,6 +57,7 @@ class Carry:
     over: dict[str, Roots] = field(default_factory=dict)  # per carried array: outer memory it may refer to
     apart: set[frozenset[str]] = field(default_factory=set)
     guessed: set[str] = field(default_factory=set)
+    guesses: Guesses = field(default_factory=Guesses)
     unknown: set[str] = field(default_factory=set)  # of those that only some iterations assign: no type yet
     attempts: int = 0
     order: int = 0
@@ -80,7 +82,7 @@ class Carry:
             if value is not None:
                 self.specs[name] = _hinted(widen(describe(value)), hints.get(name))
             elif name in at_head:
-                self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(_guess(self.stmt, name)))
+                self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(guess(self.stmt, name)))
                 if name not in hints:
                     self.guessed.add(name)
             elif name in after and name in live.settles[self.stmt]:
@@ -126,7 +128,10 @@ class Carry:
         return flags
 
     def attempt(self, trace: Callable[[], None]) -> bool:
-        """Trace the body, or a part of it. False: a literal before the loop has to be a number of NumPy's."""
+        """Trace the body, or a part of it. False: what was assumed of a variable was wrong, so it is traced again.
+
+        Such are literals before the loop that have to be numbers of NumPy's, and guesses.
+        """
         loops, parallel = list(self.frame.loops), list(self.frame.parallel)
         self.frame.loops.append(self)
         try:
@@ -135,13 +140,17 @@ class Carry:
             if found.carry is not self:
                 raise
             self.specs[found.name] = found.spec
-            self._forget()
-            self.frame.abandoned = True
-            self.frame.parallel[:] = parallel
-            return False
+        except CompileError as refusal:
+            if not self.guesses.another(self, refusal):
+                raise
+        else:
+            return True
         finally:
             self.frame.loops[:] = loops
-        return True
+        self._forget()
+        self.frame.abandoned = True
+        self.frame.parallel[:] = parallel
+        return False
 
     def _forget(self) -> None:
         """Forget what loops inside concluded from a wrong guess."""
@@ -349,30 +358,6 @@ class Carry:
             if isinstance(ends.get(name), Poison):
                 env[name] = ends[name]
         self.frame.env = env
-
-
-def _guess(loop: ast.stmt, name: str) -> Type:
-    """The type of a variable that is read before the loop has set it: an integer if all that sets it is."""
-    for node in ast.walk(loop):
-        if isinstance(node, ast.For) and _is(node.target, name):
-            known = isinstance(node.iter, ast.Call) and _is(node.iter.func, "range")
-        elif isinstance(node, ast.Assign):
-            known = not any(_is(n, name) for t in node.targets for n in ast.walk(t)) or _is_integer(node.value)
-        elif isinstance(node, ast.AugAssign):
-            known = not _is(node.target, name) or _is_integer(node.value)
-        else:
-            continue
-        if not known:
-            return f64
-    return i64
-
-
-def _is(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def _is_integer(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int) and not isinstance(node.value, bool)
 
 
 def _hinted(spec: abstract.Abstract, hint: abstract.Abstract | None) -> abstract.Abstract:
