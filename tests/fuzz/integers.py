@@ -84,7 +84,8 @@ class Integers(Expressions):
             return number.name, number.low, number.high
         if kind == 6 and scope.floats:
             test = f"{self.rng.choice(scope.floats)} {self.rng.choice('<>')} {self.constant()}"
-            return (f"bool({test})", 0, 1) if self.chance(0.5) else (f"int({test})", 0, 1)
+            # A bool by itself would be a mask where it is a subscript.
+            return (f"(bool({test}) + 0)", 0, 1) if self.chance(0.5) else (f"int({test})", 0, 1)
         arrays = [a for a in scope.arrays if a.shape]
         if kind == 7 and arrays:
             array = self.rng.choice(arrays)

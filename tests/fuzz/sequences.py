@@ -90,7 +90,8 @@ class Sequences(Classes):
         name = self.fresh("l")
         if "comprehensions" in self.features and self.chance(0.6):
             # A list over an array would have a length that is known at run time.
-            text, length = self.comprehension(scope, arrays="growing_lists" in self.features)
+            every = "growing_lists" in self.features
+            text, length = self.comprehension(scope, arrays=every, filtered=every)
             self.emit(indent, f"{name} = [{text}]")
         elif self.chance(0.2):
             length = self.rng.randint(1, 3)
@@ -112,7 +113,7 @@ class Sequences(Classes):
         scope.sequences.append(Seq(name, length))
         scope.things.append(Local(name, length, length))
 
-    def comprehension(self, scope: Scope, *, arrays: bool) -> tuple[str, int]:
+    def comprehension(self, scope: Scope, *, arrays: bool, filtered: bool) -> tuple[str, int]:
         """What stands in the brackets: floats over an array, a range or a sequence; how many at most."""
         inner = scope.child()
         vectors = [a for a in scope.arrays if len(a.shape) == 1 and not a.ints and not a.single]
@@ -129,15 +130,22 @@ class Sequences(Classes):
             name, length = self.fresh("i"), self.rng.randint(1, 4)
             source = f"range({length})"
             inner.ints.append(Int(name, 0, length - 1))
-        test = f" if {self.condition(inner)}" if arrays and self.chance(0.2) else ""
+        test = f" if {self.condition(inner)}" if filtered and self.chance(0.2) else ""
         return f"{self.tame(*self.float_expr(inner, 2))} for {name} in {source}{test}", length
 
     def generator_sum(self, scope: Scope, indent: int, depth: int) -> None:
-        """A sum, an extreme or a test over a generator expression."""
+        """A sum, an extreme or a test over a generator expression; an array or a sum made of a list, of any length."""
         target = self.target(scope)
-        kind = self.rng.randint(0, 3)
-        text, length = self.comprehension(scope, arrays=kind == 0)
-        if kind == 0:
+        kind = self.rng.randint(0, 5)
+        text, length = self.comprehension(scope, arrays=kind in (0, 4, 5), filtered=kind == 0)
+        if kind == 5:
+            name = self.fresh("u")
+            self.emit(indent, f"{name} = np.array([{text}])")
+            scope.arrays.append(Arr(name, (length,), local=True))
+            return
+        if kind == 4:
+            self.emit(indent, f"{target} = {self.tame(f'np.sum([{text}])', BOUND * length)}")
+        elif kind == 0:
             self.emit(indent, f"{target} = {self.tame(f'sum({text})', BOUND * length)}")
         elif kind == 1:
             self.emit(indent, f"{target} = 0.8 * {self.rng.choice(['max', 'min'])}({text})")
