@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.abstract import Abstract, Tuple
+from adc.frontend.abstract import Abstract, Row, Tuple
 from adc.frontend.data.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
 from adc.frontend.data.heap import UNCHANGED
 from adc.frontend.tracer import Result, ResultStatic, ResultTuple
@@ -172,6 +172,8 @@ def cotangent_parts(value: Any, form: Form, count: int, where: str) -> list[Any]
 
     For an object or dict it may be a dict of fields; fields that it leaves out have the cotangent zero.
     """
+    if form.kind == "list" and form.names:
+        return _row_parts(value, form, where)
     if form.kind in ("tuple", "list"):
         if not isinstance(value, tuple | list) or len(value) != count:
             raise kinds.WRONG_COTANGENT(f"{where} must be a {form} of {count}, as the result is, not {value!r}")
@@ -192,6 +194,18 @@ def cotangent_parts(value: Any, form: Form, count: int, where: str) -> list[Any]
             known = ", ".join(map(str, form.names))
             raise kinds.WRONG_COTANGENT(f"{where} has the {what} {name!r}, which {form} has not; it has {known}")
     return [given.get(name) for name in form.names]
+
+
+def _row_parts(value: Any, form: Form, where: str) -> list[Any]:
+    """The same of a list whose length was known at run time only."""
+    (row,) = form.names
+    assert isinstance(row, Row)
+    if isinstance(value, list | tuple | np.ndarray):
+        try:
+            return row.columns(list(value))
+        except (ValueError, TypeError, AttributeError):
+            pass
+    raise kinds.WRONG_COTANGENT(f"{where} must be a list of one cotangent for each item ({row}), not {value!r}")
 
 
 def plain_form(form: Form) -> Form:

@@ -6,13 +6,13 @@ A specialisation key is a tuple of these. They are immutable and hashable, and s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
-from adc.frontend.data.forms import TUPLE, Form, form_of, items_of
+from adc.frontend.data.forms import TUPLE, Form, build, form_of, items_of
 from adc.ir.types import IntType, MemRefType, Type, f32, f64, i1, i32, i64, index
 
 Layout = Literal["C", "inner", "any"]
@@ -69,6 +69,59 @@ class Tuple(Abstract):
             return f"{self.form}({', '.join(map(str, self.items))})"
         names = (f"{n!r}: " if self.form.kind == "dict" else f"{n}=" for n in self.form.names)
         return f"{self.form}({', '.join(n + str(i) for n, i in zip(names, self.items, strict=True))})"
+
+
+@dataclass(frozen=True)
+class Row:
+    """The name that the form of a list of run-time length has: what its items are.
+
+    Such a list is taken apart into its length and one array for each number in an item, its columns.
+    """
+
+    item: Abstract
+
+    def listed(self, parts: Sequence[Any]) -> list[Any]:
+        """The list of the length and the columns."""
+        return _listed(self.item, int(parts[0]), iter(parts[1:]))
+
+    def columns(self, cotangents: Sequence[Any]) -> list[Any]:
+        """Cotangents of the length and the columns, from those of the items. Raises ``ValueError`` if they do not
+        look like the items."""
+        return [None, *_columns(self.item, cotangents)]
+
+    def __str__(self) -> str:
+        return str(self.item)
+
+
+def _listed(item: Abstract, count: int, columns: Iterator[Any]) -> list[Any]:
+    if isinstance(item, Scalar):
+        column = next(columns)
+        return column.tolist() if item.weak else list(column)
+    if isinstance(item, Tuple):
+        parts = [_listed(part, count, columns) for part in item.items]
+        return [build(item.form, [part[k] for part in parts]) for k in range(count)]
+    assert isinstance(item, Static)
+    return [item.value] * count
+
+
+def _columns(item: Abstract, given: Sequence[Any]) -> list[Any]:
+    if isinstance(item, Scalar):
+        return [np.array([0.0 if one is None else one for one in given]) if item.type.is_float else None]
+    if not isinstance(item, Tuple):
+        return []
+    found: list[Any] = []
+    for k, part in enumerate(item.items):
+        found += _columns(part, [_part(item.form, one, k, len(item.items)) for one in given])
+    return found
+
+
+def _part(form: Form, one: Any, k: int, count: int) -> Any:
+    if one is None:
+        return None
+    parts = [one.get(n) for n in form.names] if isinstance(one, dict) else items_of(one, form)
+    if len(parts) != count:
+        raise ValueError
+    return parts[k]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 from adc.frontend.control import comprehensions
 from adc.frontend.control.branches import Traced, branch, merge, trace
-from adc.frontend.data import heap, records, sequences
+from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.texts import joined
 from adc.frontend.data.values import (
     AbstractValue,
@@ -36,6 +36,7 @@ from adc.frontend.numeric import arrays, scalars, subscripts
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops
+from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.types import i1
@@ -316,6 +317,9 @@ def condition(frame: Frame, node: ast.expr) -> bool | Value:
 
 def as_condition(frame: Frame, value: AbstractValue) -> bool | Value:
     """Truth of a value."""
+    if growing.grows(frame, value):
+        assert isinstance(value, Ref)
+        return ops.cmpi(growing.length(heap.contents(frame, value)), const_index(0), predicate="sgt")
     if isinstance(value, Ref) and value.kind in ("list", "dict"):
         return bool(heap.contents(frame, value).items)
     for name in ("__bool__", "__len__"):
@@ -463,11 +467,11 @@ def _of_comprehension(
 
 
 def _comprehension(frame: Frame, node: ast.ListComp) -> AbstractValue:
-    return sequences.new_list(frame, comprehensions.list_of(frame, node, _TOOLS))
+    return comprehensions.list_of(frame, node, _TOOLS)
 
 
 def _generator(frame: Frame, node: ast.GeneratorExp) -> AbstractValue:
-    return Tuple(tuple(comprehensions.list_of(frame, node, _TOOLS)))
+    return Tuple(tuple(comprehensions.items_of(frame, node, _TOOLS)))
 
 
 def _dict_comprehension(frame: Frame, node: ast.DictComp) -> AbstractValue:
@@ -516,6 +520,10 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
                 raise refuse(frame.loc(keyword), f"the call has {what}", kind=kinds.WRONG_CALL)
             kwargs[name] = value
     if not several:
+        if isinstance(callee, Static) and args and not kwargs and growing.grows(frame, args[0]):
+            found = comprehensions.reduced_list(frame, callee.value, node, args, _TOOLS)
+            if found is not None:
+                return found
         return frame.tracer.call(frame, callee, args, kwargs)
     assert owner is not None and isinstance(node.func, ast.Attribute)
     name = node.func.attr

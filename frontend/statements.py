@@ -12,7 +12,7 @@ from adc.frontend.control.flow import after_loop, for_items, function_body, loop
 from adc.frontend.control.iteration import known, sequence
 from adc.frontend.control.loops import for_range, while_loop
 from adc.frontend.control.parallel_loops import for_prange
-from adc.frontend.data import cells, records, sequences
+from adc.frontend.data import cells, growing, heap, records, sequences
 from adc.frontend.data.heap import Unroll
 from adc.frontend.data.values import (
     NONE,
@@ -124,6 +124,9 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
         return known
     if isinstance(value, Array):
         return arrays.unpack(frame, value, wanted)
+    if growing.grows(frame, value):
+        assert isinstance(value, Ref)
+        return growing.unpack(heap.contents(frame, value), wanted)
     raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)}", kind=kinds.NOT_ITERABLE)
 
 

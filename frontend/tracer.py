@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from adc.frontend import abstract
 from adc.frontend.control.jumps import NEVER
-from adc.frontend.data import heap
+from adc.frontend.data import growing, heap
 from adc.frontend.data.forms import TUPLE, Form
 from adc.frontend.data.merge import Clash, arrays, coerce, describe, flatten, rebuild
 from adc.frontend.data.merge import types as ir_types
@@ -466,7 +466,7 @@ def _traced(
         result = tracer._run(callee, frame)
     with insert_at(func.body, func.loc):
         heap.check_result(frame, result)
-        left = heap.outcome(frame, result)
+        left = growing.exact(frame, heap.outcome(frame, result))
         tree, values = _result_tree(left)
         assert isinstance(tree, ResultTuple)
         build(ops.return_, values)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
+from adc.frontend.control.lengths import meet
 from adc.frontend.data import heap
 from adc.frontend.data.joining import identical, join_values, narrow, same_objects
 from adc.frontend.data.merge import (
@@ -172,6 +173,8 @@ def _merge(
 ) -> dict[str, AbstractValue]:
     done: dict[str, AbstractValue] = {}
     specs: dict[str, abstract.Abstract] = {}
+    for name, (a, b) in pairs.items():
+        pairs[name] = meet(frame, name, blocks, a, b)
     for name, (a, b) in pairs.items():
         if a is None and b is None:
             continue

@@ -16,7 +16,9 @@ from adc.frontend import abstract
 from adc.frontend.control.carried_objects import carried_arrays, made_in, settle_objects, widened_contents
 from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
+from adc.frontend.control.lengths import Appends, settled_list
 from adc.frontend.data import heap
+from adc.frontend.data.growing import is_growing
 from adc.frontend.data.joining import Narrowing, narrow
 from adc.frontend.data.merge import (
     Clash,
@@ -65,6 +67,7 @@ class Carry:
     chosen: dict[str, Ref] = field(default_factory=dict)  # what is one object before the loop and others later
     initial: dict[str, Ref] = field(default_factory=dict)  # which they are before the loop
     outset: dict[ast.stmt, Any] = field(init=False)
+    appends: Appends = field(default_factory=Appends)
 
     def __post_init__(self) -> None:
         frame, live = self.frame, self.frame.liveness
@@ -163,6 +166,7 @@ class Carry:
         self.late_specs = {}
         self.frame.env = self._bound(values)
         self.head = dict(self.frame.env)
+        self.appends.enter(self.head)
 
     def check_test(self, stmt: ast.While) -> None:
         """Refuse a condition that changes objects: it belongs to no iteration."""
@@ -190,7 +194,7 @@ class Carry:
 
     def settle(self, body: Block) -> bool:
         """Whether the assumptions hold for what the body left in the frame; if not, they are widened."""
-        good = settle_objects(self)
+        good, start = settle_objects(self), dict(self.before)
         env = self.frame.env
         if not good:
             self._assume_apart()
@@ -205,6 +209,9 @@ class Carry:
             if wider != spec:
                 self.specs[name] = wider
                 good = good and _differ_in_weakness(spec, wider) and not _narrow(body)
+        good = self.appends.settle(self) and good
+        if any(is_growing(self.before.get(name)) and self.before[name] is not v for name, v in start.items()):
+            self._assume_apart()
         for name in sorted(self.unknown):
             end = env.get(name)
             if end is not None and not isinstance(end, Poison):
@@ -269,6 +276,10 @@ class Carry:
         try:
             return widened_contents(start, spec, end)
         except Clash as clash:
+            growing = settled_list(self, start, end)
+            if growing is not None:
+                self.before[name] = growing
+                return widen(describe(growing))
             heap.unroll(self.frame, [self])
             raise refuse(
                 self.frame.assigned_at.get(name, current_loc()),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ from adc.frontend import abstract
 from adc.frontend.control.branches import branch, trace
 from adc.frontend.control.iteration import Indexed, Items, sequence
 from adc.frontend.control.loops import Counted, for_counted
-from adc.frontend.data import sequences
+from adc.frontend.data import growing, sequences
 from adc.frontend.data.merge import widen
 from adc.frontend.data.values import AbstractValue, Array, Scalar, Static, Unbound, describe_type, dim_value, is_numeric
 from adc.frontend.errors import refuse
@@ -173,7 +173,23 @@ def _statement(frame: Frame, generator: ast.comprehension, carried: frozenset[st
     return known
 
 
-def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp, tools: Tools) -> list[AbstractValue]:
+def list_of(frame: Frame, node: ast.ListComp, tools: Tools) -> AbstractValue:
+    """The list of a comprehension, whose number of items may be known at run time only."""
+    made = sequences.new_list(frame, [])
+    name = f"<list {node.lineno}:{node.col_offset}>"
+    frame.env[name] = made
+
+    def emit() -> None:
+        item = tools.evaluate(frame, node.elt)
+        with frame.at(node.elt):
+            growing.append(frame, made, item)
+
+    _Walk(frame, node, tools, emit, frozenset()).run()
+    frame.env.pop(name, None)
+    return made
+
+
+def items_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp, tools: Tools) -> list[AbstractValue]:
     """The items of a comprehension, whose number must be known."""
     found: list[AbstractValue] = []
     _Walk(frame, node, tools, lambda: found.append(tools.evaluate(frame, node.elt))).run()
@@ -275,6 +291,24 @@ def reduced(
             trap_unless(some, "ValueError", f"{callee.__name__}() iterable argument is empty")
     assert value is not None
     return value.value if isinstance(value, Unbound) else value
+
+
+def reduced_list(
+    frame: Frame, callee: Any, node: ast.Call, args: Sequence[AbstractValue], tools: Tools
+) -> AbstractValue | None:
+    """``sum``, ``min``, ``max``, ``any`` or ``all`` of a list of run-time length; None for another function."""
+    if not reduces(callee) or len(args) > 1 + (callee is builtins.sum):
+        return None
+    source, item = f"<items {node.lineno}:{node.col_offset}>", "<item>"
+    target = ast.comprehension(ast.Name(item, ast.Store()), ast.Name(source, ast.Load()), [], 0)
+    made = ast.copy_location(ast.GeneratorExp(ast.Name(item, ast.Load()), [target]), node)
+    for part in (made.elt, target.target, target.iter):
+        ast.copy_location(part, node.args[0])
+    frame.env[source] = args[0]
+    try:
+        return reduced(frame, callee, made, args[1] if len(args) > 1 else None, tools)
+    finally:
+        frame.env.pop(source, None)
 
 
 _BOOL = np.dtype(np.bool_)

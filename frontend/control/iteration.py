@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from adc.frontend.control.loops import Counted, counted
-from adc.frontend.data import heap, sequences
+from adc.frontend.control.loops import counted
+from adc.frontend.data import growing, heap, sequences
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -97,8 +97,24 @@ def sequence(frame: Frame, v: AbstractValue) -> Items | None:
     return None if items is None else known(items)
 
 
-def _list(frame: Frame, v: Ref) -> Known:
+def _list(frame: Frame, v: Ref) -> Items:
     """A list, whose items may change while it is gone through, and their number as well."""
+    held = heap.contents(frame, v)
+    if growing.is_growing(held):
+        count = growing.length(held)
+
+        def item(k: Value) -> AbstractValue:
+            found = heap.contents(frame, v)
+            if growing.length(found) is not count:
+                raise refuse(
+                    current_loc(),
+                    "this list changes its length while a loop goes through it",
+                    "go through a copy: for item in items.copy()",
+                    kind=kinds.UNSUPPORTED_EXPRESSION,
+                )
+            return growing.load(found, k)
+
+        return Indexed(count, item)
 
     def now() -> int:
         return len(heap.contents(frame, v).items)
@@ -121,12 +137,7 @@ def _range(r: Range) -> Items:
     if len(bounds) == 3:
         found = range(*(int(b) for b in bounds))
         return Indexed(len(found), item, Known(len(found), lambda k: Static(found[k])))
-    return Indexed(_trips(loop), item)
-
-
-def _trips(loop: Counted) -> Value:
-    span = ops.subi(loop.upper, loop.lower)
-    return ops.maxsi(ops.ceildivsi(span, loop.step), const_index(0))
+    return Indexed(loop.trips(), item)
 
 
 def need(frame: Frame, v: AbstractValue, name: str) -> Items:

@@ -9,6 +9,7 @@ from functools import partial
 
 from adc.frontend.control.carry import Carry
 from adc.frontend.control.jumps import unending
+from adc.frontend.control.lengths import FEW
 from adc.frontend.data.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
 from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.frontend.errors import refuse
@@ -57,6 +58,15 @@ class Counted:
         """Whether there is an iteration, if that can be told now."""
         low, high = constant_of(self.lower), constant_of(self.upper)
         return None if low is None or high is None else low < high
+
+    def trips(self) -> Value:
+        """How many iterations there are."""
+        return ops.maxsi(ops.ceildivsi(ops.subi(self.upper, self.lower), self.step), const_index(0))
+
+    def known_trips(self, most: int) -> bool:
+        """Whether the number of iterations is known and not above ``most``."""
+        low, high, step = constant_of(self.lower), constant_of(self.upper), constant_of(self.step)
+        return low is not None and high is not None and step is not None and high - low <= most * step
 
     def ran(self) -> bool | Value:
         """Whether there is an iteration."""
@@ -123,8 +133,11 @@ def for_counted(
     after = frame.liveness.after[stmt] | frame.liveness.captured
     carry = Carry(frame, stmt, frozenset() if private is None else frozenset({private}))
     before = None if private is None else frame.env.get(private)
+    if not any(isinstance(node, ast.Break | ast.Return) for node in ast.walk(stmt)):
+        carry.appends.trips = loop.trips
+    carry.appends.few = loop.known_trips(FEW)
     while True:
-        body = Block([index, *carry.types()], [hint, *carry.hints()])
+        body = carry.appends.body = Block([index, *carry.types()], [hint, *carry.hints()])
         with insert_at(body):
             carry.enter(iter(body.args[1:]))
             bind(body.args[0])

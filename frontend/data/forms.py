@@ -23,7 +23,8 @@ MUTABLE = frozenset({"object", "list", "dict"})
 
 @dataclass(frozen=True)
 class Form:
-    """A container without its items. ``names`` are fields or keys; tuples and lists have none.
+    """A container without its items. ``names`` are fields or keys; tuples and lists have none, except lists whose
+    length is known at run time only: an ``abstract.Row``, and their items are the length and columns.
 
     ``record`` is an instance of a frozen dataclass, ``object`` one of any other class. Where several values travel
     together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items.
@@ -197,7 +198,7 @@ def build(form: Form, items: Sequence[Any]) -> Any:
     if form.kind == "tuple":
         return tuple(items)
     if form.kind == "list":
-        return list(items)
+        return _listed(form, items)
     if form.kind == "dict":
         return dict(zip(form.names, items, strict=True))
     if form.kind == "namedtuple":
@@ -210,10 +211,14 @@ def build(form: Form, items: Sequence[Any]) -> Any:
     return made
 
 
+def _listed(form: Form, items: Sequence[Any]) -> list[Any]:
+    return form.names[0].listed(items) if form.names else list(items)  # type: ignore[attr-defined]
+
+
 def fill(value: Any, form: Form, items: Sequence[Any]) -> None:
     """Give an object that exists the contents of a form. What has not changed is not assigned again."""
     if form.kind == "list":
-        value[:] = items
+        value[:] = _listed(form, items)
     elif form.kind == "dict":
         wanted = dict(zip(form.names, items, strict=True))
         if list(value) != list(wanted):

@@ -134,7 +134,7 @@ def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
         return f"they are of the classes {a.form} and {b.form}"
     if a.form.kind == "function":
         return "they are different functions, and which one is called must be known when the function is compiled"
-    if a.form.names != b.form.names:
+    if a.form.names != b.form.names and a.form.kind != "list":
         return f"they do not have the same {'keys' if a.form.kind == 'dict' else 'attributes'}"
     return f"they have {len(a.items)} and {len(b.items)} items"
 

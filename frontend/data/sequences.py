@@ -6,7 +6,7 @@ import enum
 from collections.abc import Callable, Sequence
 
 from adc.frontend.control.branches import branch
-from adc.frontend.data import heap, records
+from adc.frontend.data import growing, heap, records
 from adc.frontend.data.forms import LIST, Form
 from adc.frontend.data.merge import Clash, describe, join
 from adc.frontend.data.values import (
@@ -14,6 +14,7 @@ from adc.frontend.data.values import (
     Array,
     Choice,
     Compound,
+    Contents,
     Range,
     Ref,
     Scalar,
@@ -29,6 +30,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.names import known_int, needed_int
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.nests import lazy_of
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
@@ -52,7 +54,8 @@ def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
         found: list[AbstractValue] | None = v.items.all()
         return found
     if isinstance(v, Ref) and v.kind == "list":
-        return list(heap.contents(frame, v).items)
+        held = heap.contents(frame, v)
+        return None if growing.is_growing(held) else list(held.items)
     if isinstance(v, Ref) and v.kind == "dict":
         return [Static(name) for name in heap.contents(frame, v).form.names]
     if isinstance(v, Range):
@@ -70,6 +73,10 @@ def _is_enum(value: object) -> bool:
 
 def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
     """Lists as tuples of what they hold, at every depth: for library functions, which only look."""
+    if growing.grows(frame, v):
+        assert isinstance(v, Ref)
+        numbers = growing.as_array(heap.contents(frame, v))
+        return v if numbers is None else lazy_of(numbers)
     if isinstance(v, Ref) and v.kind == "list":
         return Tuple(tuple(snapshot(frame, item) for item in heap.contents(frame, v).items), LIST)
     if isinstance(v, Tuple):
@@ -128,6 +135,8 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
             )
         return items[key]
     held = owner if isinstance(owner, Tuple) else heap.contents(frame, owner)  # type: ignore[arg-type]
+    if isinstance(held, Contents) and growing.is_growing(held):
+        return growing.load(held, growing.position(held, subscript(index)))
     position = _position(held, index)
     if isinstance(position, int):
         return held.items[position]
@@ -157,13 +166,18 @@ def _position(held: Compound, index: AbstractValue) -> int | Value:
                 current_loc(), f"{what} index {known} is out of range for {n} items", kind=kinds.CONSTANT_OUT_OF_RANGE
             )
         return known % n
+    return ops.bound(subscript(index), const_index(n))
+
+
+def subscript(index: AbstractValue) -> Value:
+    """An integer between brackets."""
     if not is_numeric(index) or kind(as_scalar(index).dtype) == 2:
         raise refuse(
             current_loc(),
             f"a subscript must be an integer, not {describe_type(index)}",
             kind=kinds.INVALID_SUBSCRIPT,
         )
-    return ops.bound(convert(as_scalar(index), i64), const_index(n))
+    return convert(as_scalar(index), i64)
 
 
 def _alike(items: Sequence[AbstractValue]) -> bool:
@@ -241,6 +255,9 @@ def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue) 
         assign_dict(frame, owner, items)
         return
     held = heap.contents(frame, owner)
+    if growing.is_growing(held):
+        growing.store(frame, owner, subscript(index), value)
+        return
     position = _position(held, index)
     if isinstance(position, int):
         heap.assign(frame, owner, (*held.items[:position], value, *held.items[position + 1 :]))
@@ -261,7 +278,7 @@ def _returning(value: AbstractValue) -> Callable[[], AbstractValue]:
 def store_slice(frame: Frame, owner: Ref, part: slice, value: AbstractValue) -> None:
     """``owner[a:b] = items`` of a list."""
     items = known_items(frame, value)
-    if items is None or owner.kind != "list":
+    if items is None or owner.kind != "list" or growing.grows(frame, owner):
         raise refuse(
             current_loc(),
             f"cannot assign {describe_type(value)} to a slice of {describe_type(owner)}",
@@ -280,7 +297,7 @@ def store_slice(frame: Frame, owner: Ref, part: slice, value: AbstractValue) -> 
 
 def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """``+`` and ``*`` of lists and tuples; None for others."""
-    if symbol == "+" and is_list(a) and is_list(b):
+    if symbol == "+" and is_list(a) and is_list(b) and not (growing.grows(frame, a) or growing.grows(frame, b)):
         return new_list(frame, [*_items(frame, a), *_items(frame, b)])
     if symbol == "+" and isinstance(a, Tuple) and isinstance(b, Tuple):
         return Tuple(a.items + b.items)
@@ -289,7 +306,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
         return new_dict(frame, dict_items(frame, a) | dict_items(frame, b))
     if symbol == "*":
         for v, n in ((a, b), (b, a)):
-            if (is_list(v) or isinstance(v, Tuple)) and is_numeric(n):
+            if (is_list(v) or isinstance(v, Tuple)) and is_numeric(n) and not growing.grows(frame, v):
                 times = needed_int(n)
                 if times is None:
                     raise refuse(
@@ -342,6 +359,13 @@ def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[Abstra
     """What containers must have in common to be equal, their items, and the keys of a dict."""
     if isinstance(v, Ref) and v.kind != "object":
         held = heap.contents(frame, v)
+        if growing.is_growing(held):
+            raise refuse(
+                current_loc(),
+                "a list whose length is known at run time only cannot be compared",
+                "compare the lengths, and the items in a loop",
+                kind=kinds.UNSUPPORTED_OPERAND,
+            )
         return (v.cls,), held.items, held.form.names
     if isinstance(v, Tuple):
         return (tuple,), v.items, ()

@@ -438,6 +438,8 @@ def describe_type(v: AbstractValue) -> str:
         return str(v.form)
     if isinstance(v, Tuple) and v.form.kind == "tuple":
         return f"tuple({', '.join(map(describe_type, v.items))})"
+    if isinstance(v, Contents) and v.form.kind == "list" and v.form.names:
+        return f"list of {v.form.names[0]} of run-time length"
     if isinstance(v, Contents) and v.form.kind == "list":
         return f"list({', '.join(map(describe_type, v.items))})"
     if isinstance(v, Contents) and v.form.kind == "dict":

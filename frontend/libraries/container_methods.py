@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 
-from adc.frontend.data import heap, records, sequences
-from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, describe_type
+from adc.frontend.control import iteration
+from adc.frontend.data import growing, heap, records, sequences
+from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, describe_type, dim_value
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import needed_int
@@ -36,7 +37,7 @@ def _index(owner: Ref, v: AbstractValue) -> int:
 
 
 def _append(frame: Frame, owner: Ref, item: AbstractValue) -> AbstractValue:
-    heap.assign(frame, owner, [*_held(frame, owner), item])
+    growing.append(frame, owner, item)
     return NONE
 
 
@@ -48,12 +49,22 @@ def _extend(frame: Frame, owner: Ref, more: AbstractValue) -> AbstractValue:
 def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
     """``owner += more``, in place."""
     items = sequences.known_items(frame, more)
+    if items is not None and growing.grows(frame, owner):
+        for item in items:
+            growing.append(frame, owner, item)
+        return
+    found = iteration.sequence(frame, more) if items is None else None
+    if isinstance(found, iteration.Indexed):
+        growing.extend(frame, owner, dim_value(found.length), found.item)
+        return
     if items is None:
         raise refuse(current_loc(), f"a list cannot be extended by {describe_type(more)} here", kind=kinds.NOT_ITERABLE)
     heap.assign(frame, owner, [*_held(frame, owner), *items])
 
 
 def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> AbstractValue:
+    if growing.grows(frame, owner):
+        return growing.pop(frame, owner, None if position is None else sequences.subscript(position))
     items, k = _held(frame, owner), -1 if position is None else _index(owner, position)
     if not -len(items) <= k < len(items):
         what = "pop from empty list" if not items else f"pop index {k} is out of range for {len(items)} items"
@@ -64,6 +75,9 @@ def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> Abs
 
 
 def _insert(frame: Frame, owner: Ref, position: AbstractValue, item: AbstractValue) -> AbstractValue:
+    if growing.grows(frame, owner):
+        growing.insert(frame, owner, sequences.subscript(position), item)
+        return NONE
     items = _held(frame, owner)
     items.insert(_index(owner, position), item)
     heap.assign(frame, owner, items)
@@ -71,21 +85,32 @@ def _insert(frame: Frame, owner: Ref, position: AbstractValue, item: AbstractVal
 
 
 def _clear(frame: Frame, owner: Ref) -> AbstractValue:
+    if growing.grows(frame, owner):
+        growing.clear(frame, owner)
+        return NONE
     heap.assign(frame, owner, [])
     return NONE
 
 
 def _reverse(frame: Frame, owner: Ref) -> AbstractValue:
+    _refuse_growing(frame, owner, "reverse", "go through it with reversed(), or copy it with [::-1]")
     heap.assign(frame, owner, _held(frame, owner)[::-1])
     return NONE
 
 
 def _copy(frame: Frame, owner: Ref) -> AbstractValue:
-    held = heap.contents(frame, owner)
+    held = growing.copy(frame, heap.contents(frame, owner))
     return heap.new(frame, held.form, held.items)
 
 
+def _refuse_growing(frame: Frame, owner: AbstractValue, name: str, help: str) -> None:
+    if growing.grows(frame, owner):
+        message = f"{name}() of a list whose length is known at run time only is not supported"
+        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_CALL)
+
+
 def _find(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
+    _refuse_growing(frame, owner, "index", "write a loop over its subscripts")
     for k, item in enumerate(sequences.known_items(frame, owner) or ()):
         known = scalars.truth(sequences.item_equal(frame, item, value))
         if not isinstance(known, bool):
@@ -100,6 +125,7 @@ def _find(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractV
 
 
 def _count(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
+    _refuse_growing(frame, owner, "count", "use sum() of a generator expression: sum(x == y for y in items)")
     total: AbstractValue = Static(0)
     for item in sequences.known_items(frame, owner) or ():
         total = scalars.binary("+", total, sequences.item_equal(frame, item, value))

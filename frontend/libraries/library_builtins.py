@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.control.loops import make_range
-from adc.frontend.data import records, sequences
+from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.merge import Clash, coerce, describe, join
 from adc.frontend.data.texts import shown
 from adc.frontend.data.values import (
@@ -157,6 +157,9 @@ def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
     items = sequences.known_items(frame, x)
     if items is not None:
         return Static(len(items))
+    if growing.grows(frame, x):
+        assert isinstance(x, Ref)
+        return Scalar(growing.length(heap.contents(frame, x)), i64)
     if isinstance(x, Static) and isinstance(x.value, str | tuple):
         return Static(len(x.value))
     raise refuse(current_loc(), f"{describe_type(x)} has no len()", kind=kinds.WRONG_TYPE)

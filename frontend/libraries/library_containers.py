@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend.control import iteration
-from adc.frontend.data import heap, records, sequences
+from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.values import (
     NONE,
     AbstractValue,
@@ -24,7 +24,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
-from adc.frontend.libraries.container_methods import pairs
+from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.numeric import arrays, scalars
 from adc.frontend.numeric.rules import Rule, positional, static_of, take
 from adc.ir import kinds, ops
@@ -47,7 +47,10 @@ def items_or_refuse(frame: Frame, name: str, v: AbstractValue) -> list[AbstractV
 
 
 def _list(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
-    return sequences.new_list(frame, [] if x is None else items_or_refuse(frame, "list", x))
+    made = sequences.new_list(frame, [])
+    if x is not None:
+        extend(frame, made, x)
+    return made
 
 
 def _dict(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
@@ -122,7 +125,7 @@ def _asdict(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 def _copy(frame: Frame, x: AbstractValue) -> AbstractValue:
     if isinstance(x, Ref):
-        held = heap.contents(frame, x)
+        held = growing.copy(frame, heap.contents(frame, x))
         return heap.new(frame, held.form, held.items)
     return _copied_array(frame, x)
 
@@ -133,9 +136,10 @@ def _deepcopy(frame: Frame, x: AbstractValue) -> AbstractValue:
     def deep(v: AbstractValue) -> AbstractValue:
         if isinstance(v, Ref):
             if v.key not in done:
-                held = heap.contents(frame, v)
+                held = growing.copy(frame, heap.contents(frame, v))
                 done[v.key] = heap.reference(frame, held.form)
-                frame.env[done[v.key].key] = held.of(deep(item) for item in held.items)
+                plain = growing.is_growing(held)
+                frame.env[done[v.key].key] = held if plain else held.of(deep(item) for item in held.items)
             return done[v.key]
         if isinstance(v, Compound):
             return v.of(deep(item) for item in v.items)

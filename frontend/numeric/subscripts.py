@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adc.frontend.data import records, sequences
+from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -90,6 +90,10 @@ def _read_container(frame: Frame, owner: Tuple | Ref, items: list[Item]) -> Abst
     if isinstance(owner, Ref) and owner.kind == "object":
         raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
     with at_loc(items[0].loc if len(items) == 1 else current_loc()):
+        if growing.grows(frame, owner) and len(items) == 1 and isinstance(items[0].value, Slice):
+            assert isinstance(owner, Ref)
+            held = heap.contents(frame, owner)
+            return growing.of_windows(frame, held, [_view(w, items) for w in growing.windows(held)])
         part = known_slice(items)
         if part is not None:
             return sequences.slice_of(frame, owner, part)

@@ -1,0 +1,126 @@
+"""Lists that loops and branches change in length, so that it is known at run time only.
+
+Their ``Contents`` then become those of ``adc.frontend.data.growing``, before the loop or at the ends of the branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from adc.frontend.data import heap
+from adc.frontend.data.growing import common_type, converted, is_growing, uneven, with_room
+from adc.frontend.data.joining import identical
+from adc.frontend.data.merge import Clash, describe, widen
+from adc.frontend.data.values import AbstractValue, Contents, Unbound
+from adc.frontend.frame import Frame
+from adc.ir.builder import insert_at
+from adc.ir.core import Block, Value
+
+if TYPE_CHECKING:
+    from adc.frontend.control.carry import Carry
+
+FEW = 32  # iterations at most of a loop that is unrolled so that the length of a list stays known
+
+
+
+class Appends:
+    """What every iteration of a loop appends to lists; ``trips`` is how many there are, if that is known before it.
+
+    A list to which each iteration appends the same number of items, and which is not changed in length otherwise, gets
+    room for all of them in front of the loop.
+    """
+
+    def __init__(self) -> None:
+        self.body: Block | None = None
+        self.trips: Callable[[], Value] | None = None
+        self.few = False
+        self._room: dict[str, int] = {}  # per list: how many items there is room for in each iteration
+        self._refused: set[str] = set()
+        self._seen: dict[str, tuple[int, Contents]] = {}
+        self._head: dict[str, AbstractValue] = {}
+
+    def enter(self, head: dict[str, AbstractValue]) -> None:
+        self._seen, self._head = {}, head
+
+    def place(self, key: str, held: Contents) -> int | None:
+        """The number of this append in the iteration, unless the list was changed otherwise."""
+        first = self._head.get(key)
+        count, last = self._seen.get(key, (0, first))
+        return count if last is not None and identical(held, last) else None
+
+    def note(self, key: str, place: int, now: Contents) -> None:
+        self._seen[key] = place + 1, now
+
+    def has_room(self, key: str, place: int) -> bool:
+        return place < self._room.get(key, 0)
+
+    def settle(self, carry: Carry) -> bool:
+        """Make room in front of the loop, after its body was traced; whether it was already there."""
+        good, end = True, carry.frame.env
+        if self.trips is None:
+            return True
+        for key in (*self._seen, *self._room):
+            if key in self._refused or key not in carry.before:
+                continue
+            count, last = self._seen.get(key, (0, None))
+            now = end.get(key)
+            even = last is not None and now is not None and identical(now, last)
+            if not even:
+                self._refused.add(key)
+                good = self._room.pop(key, None) is None and good
+                continue
+            before = carry.before[key]
+            if key in self._room or not isinstance(before, Contents) or not is_growing(before):
+                continue
+            self._room[key] = count
+            made = with_room(carry.frame, before, self.trips() * count)
+            carry.before[key] = made
+            carry.specs[key] = widen(describe(made))
+            good = False
+        return good
+
+
+def unroll_few(frame: Frame, name: str) -> None:
+    """Have a short loop unrolled, if there is one around that may be: then the length of the list stays known."""
+    heap.unroll(frame, [c for c in frame.loops if c.appends.few and name in c.before])
+
+
+def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents | None:
+    """What a list that a loop changes in length holds before the loop, as one of run-time length. None if it cannot."""
+    if not isinstance(end, Contents) or not uneven(start, end):
+        return None
+    try:
+        item = common_type(start, end)
+    except Clash:
+        return None
+    if item is None:
+        return None
+    if carry.appends.few and not is_growing(end):
+        heap.unroll(carry.frame, [carry])
+    return converted(carry.frame, start, item)
+
+
+def meet(
+    frame: Frame, name: str, blocks: tuple[Block, Block], a: AbstractValue | None, b: AbstractValue | None
+) -> tuple[AbstractValue | None, AbstractValue | None]:
+    """A list of two lengths at the ends of two branches, as one of run-time length."""
+    if isinstance(a, Unbound) and isinstance(b, Unbound):
+        x, y = meet(frame, name, blocks, a.value, b.value)
+        assert x is not None and y is not None
+        return Unbound(a.flag, x), Unbound(b.flag, y)
+    if not uneven(a, b):
+        return a, b
+    assert isinstance(a, Contents) and isinstance(b, Contents)
+    try:
+        item = common_type(a, b)
+    except Clash:
+        return a, b
+    if item is None:
+        return a, b
+    unroll_few(frame, name)
+    ends = []
+    for block, held in zip(blocks, (a, b), strict=True):
+        with insert_at(block):
+            ends.append(converted(frame, held, item))
+    return ends[0], ends[1]
