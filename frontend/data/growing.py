@@ -314,6 +314,24 @@ def clear(frame: Frame, ref: Ref) -> None:
     assign(frame, ref, _held(row_of(held), const_index(0), buffers(held)))
 
 
+def joined(frame: Frame, a: Ref, b: Ref) -> Ref:
+    """``a + b``."""
+    first, second = heap.contents(frame, a), heap.contents(frame, b)
+    try:
+        item = common_type(first, second)
+    except Clash as clash:
+        raise refuse(
+            current_loc(), f"these lists cannot be joined: {clash}", _PREALLOCATE, kind=kinds.TYPE_DIFFERS
+        ) from None
+    assert item is not None
+    first, second = converted(frame, first, item), converted(frame, second, item)
+    count = length(first) + length(second)
+    result = _allocated(frame, item, count, count)
+    _copy(frame, first, result)
+    _copy(frame, second, result, length(first))
+    return heap.new(frame, result.form, result.items)
+
+
 def unpack(held: Contents, wanted: int) -> list[AbstractValue]:
     """``a, b, c = items``."""
     fits = ops.cmpi(length(held), const_index(wanted), predicate="eq")
@@ -338,9 +356,7 @@ def of_windows(frame: Frame, held: Contents, views: Sequence[Array]) -> Ref:
     result = _allocated(frame, item, count, count)
     for view, target in zip(views, buffers(result), strict=True):
         nest([count], partial(_copy_element, view.memref, target.memref))
-    ref = heap.reference(frame, result.form)
-    frame.env[ref.key] = result
-    return ref
+    return heap.new(frame, result.form, result.items)
 
 
 def _copy_element(source: Value, target: Value, place: list[Value]) -> None:

@@ -152,7 +152,7 @@ def shown(frame: Frame, name: str) -> str:
     if not is_cell(name):
         return f"'{name}'"
     for variable, value in frame.env.items():
-        if not is_cell(variable) and any(r.key == name for r in refs_of(value)):
+        if not is_cell(variable) and not variable.startswith("<") and any(r.key == name for r in refs_of(value)):
             return f"'{variable}'"
     ref = frame.heap.refs.get(name)
     return f"this {ref.cls.__name__}" if ref is not None else "this object"

@@ -297,7 +297,10 @@ def store_slice(frame: Frame, owner: Ref, part: slice, value: AbstractValue) -> 
 
 def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """``+`` and ``*`` of lists and tuples; None for others."""
-    if symbol == "+" and is_list(a) and is_list(b) and not (growing.grows(frame, a) or growing.grows(frame, b)):
+    if symbol == "+" and is_list(a) and is_list(b):
+        if growing.grows(frame, a) or growing.grows(frame, b):
+            assert isinstance(a, Ref) and isinstance(b, Ref)
+            return growing.joined(frame, a, b)
         return new_list(frame, [*_items(frame, a), *_items(frame, b)])
     if symbol == "+" and isinstance(a, Tuple) and isinstance(b, Tuple):
         return Tuple(a.items + b.items)

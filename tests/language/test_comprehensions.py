@@ -100,11 +100,11 @@ def test_extremum_of_nothing():
 
 def test_run_time_number():
     def f(x, n):
-        xs = [x * k for k in range(n)]
+        xs = tuple(x * k for k in range(n))
         return xs[0]
 
     def g(v):
-        xs = [a for a in (v[0], v[1]) if a > 0]
+        xs = tuple(a for a in (v[0], v[1]) if a > 0)
         return len(xs)
 
     with pytest.raises(CompileError, match="the number of items must be known"):

@@ -1,0 +1,535 @@
+"""Lists whose length is known at run time only."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+import adc
+from adc.errors import CompileError
+from tests.programs.harness import check
+
+V = np.linspace(-1.0, 1.5, 7)
+
+
+# Functions of x and n, held against plain Python, with gradients ------------------------------------------------------
+
+
+def appended(x, n):
+    ys = []
+    for i in range(n):
+        ys.append(x * i)
+    return sum(ys) + len(ys)
+
+
+def appended_sometimes(x, n):
+    ys = []
+    for i in range(n):
+        if i % 3 != 1:
+            ys.append(x * x * i)
+    s = 0.0
+    for y in ys:
+        s += y * y
+    return s
+
+
+def appended_by_its_value(x, n):
+    ys = []
+    for i in range(n):
+        v = math.sin(0.2 * x * i)
+        if v > 0:
+            ys.append(v)
+        elif v < -0.95:
+            continue
+        else:
+            ys.append(v * v)
+            ys.append(x)
+    return sum(ys)
+
+
+def while_short(x, n):
+    ys = [1.0]
+    while len(ys) < n:
+        ys.append(ys[-1] * x)
+    return ys[-1] + ys[0] * x
+
+
+def until_it_breaks(x, n):
+    ys = [x]
+    while True:
+        ys.append(math.sin(ys[-1]))
+        if len(ys) > n:
+            break
+    return ys[-1] * ys[0]
+
+
+def break_out(x, n):
+    ys = []
+    for i in range(n):
+        if i > 4:
+            break
+        ys.append(x**i)
+    return sum(ys)
+
+
+def comprehended(x, n):
+    ys = [math.sin(x * i) for i in range(n)]
+    return sum(ys) * len(ys)
+
+
+def comprehended_where(x, n):
+    ys = [x * i * j for i in range(n) for j in range(i) if (i + j) % 2]
+    return sum([y * y for y in ys])
+
+
+def stack(x, n):
+    ys = [x * i for i in range(n + 2)]
+    while len(ys) > 1:
+        a = ys.pop()
+        b = ys.pop()
+        ys.append(a * b * 0.1 + 1.0)
+    return ys[0]
+
+
+def branch(x, n):
+    ys = []
+    if x * n > 1.0:
+        ys.append(x)
+    else:
+        ys.append(2 * x)
+        ys.append(x * x)
+    return sum(ys) * len(ys)
+
+
+def chosen(x, n):
+    if n > 3:
+        ys = [x, 2 * x]
+    else:
+        ys = [x * x]
+    ys.append(x)
+    return sum(ys) + ys[-1] * len(ys)
+
+
+def grown_in_nest(x, n):
+    ys = []
+    for i in range(n):
+        for j in range(i):
+            if j % 2:
+                ys.append(x * j)
+            ys.append(x * x * i)
+    return sum([y * y for y in ys]) if ys else 0.0
+
+
+def rows(x, n):
+    total = 0.0
+    for i in range(n):
+        row = []
+        for j in range(i + 1):
+            row.append(x * j + i)
+        total += row[-1] * row[0] * x
+    return total
+
+
+def elements_assigned(x, n):
+    ys = [0.0]
+    for i in range(n):
+        ys.append(math.sin(ys[-1] + x))
+        ys[i] = ys[i] * ys[-1]
+        ys[-1] += x
+    return sum(ys)
+
+
+def add_to(ys, x):
+    ys.append(x * len(ys))
+    ys[0] = ys[0] * 1.5
+
+
+def grown_by_callee(x, n):
+    ys = [x]
+    for _ in range(n):
+        add_to(ys, x)
+    return sum(ys)
+
+
+def made(n, x):
+    r = []
+    for i in range(n):
+        r.append(x * i)
+    return r
+
+
+def made_by_callee(x, n):
+    ys, zs = made(n, x), made(n + 1, x * x)
+    ys += zs
+    ys.extend([1.0, x])
+    return sum([y * y for y in ys]) + ys[-1]
+
+
+def lists_in_a_loop(x, n):
+    total = 0.0
+    for i in range(n):
+        ys = made(i, x)
+        ys.append(x)
+        total += sum(ys) * ys[0]
+    return total
+
+
+def two_names(x, n):
+    ys = [x]
+    zs = ys
+    for _ in range(n):
+        zs.append(zs[-1] * 0.5)
+    return sum(ys)
+
+
+def in_a_dict(x, n):
+    d = {"a": [], "b": [x]}
+    for i in range(n):
+        d["a"].append(x * i)
+        d["b"].append(d["a"][-1] * x)
+    return sum(d["a"]) * sum(d["b"])
+
+
+def pairs(x, n):
+    ys = [(x * i, i) for i in range(n)]
+    s = 0.0
+    for u, k in ys:
+        s += u * u * k
+    return s
+
+
+def slices(x, n):
+    ys = [x**i for i in range(n)]
+    m = n // 2
+    return sum(ys[1:]) + 2 * sum(ys[::-2]) + 3 * sum(ys[m:]) - sum(ys[:-1])
+
+
+def joined(x, n):
+    ys = [x * i for i in range(n)]
+    zs = ys + [x] + ys  # noqa: RUF005
+    return sum([z * k for k, z in enumerate(zs)])
+
+
+def inserted(x, n):
+    ys = [x * i for i in range(n)]
+    ys.insert(1, x * x)
+    ys.insert(-1, 3 * x)
+    ys.insert(100, x**3)
+    first = ys.pop(0) + ys.pop(1)
+    return sum([y * k for k, y in enumerate(ys)]) + first
+
+
+def zipped(x, n):
+    ys = [x * i for i in range(n)]
+    zs = [x + i for i in range(n + 2)]
+    s = 0.0
+    for a, b in zip(ys, zs):
+        s += a * b
+    for k, z in enumerate(reversed(zs)):
+        s += k * z * x
+    return s
+
+
+def copied(x, n):
+    ys = [x * i for i in range(n)]
+    zs, ws = ys.copy(), list(ys)
+    for i in range(len(zs)):
+        zs[i] *= x
+    ws.append(x)
+    us = copy.copy(zs)
+    us.clear()
+    return sum(ys) + 2 * sum(zs) + 3 * sum(ws) + len(us)
+
+
+def int_becomes_float(x, n):
+    ys = [0]
+    for i in range(n):
+        ys.append(i * x)
+    zs = [i for i in range(n)]
+    zs[0] = x
+    return sum(ys) + sum(zs)
+
+
+def as_arrays(x, n):
+    ys = [x * i for i in range(n)]
+    a = np.array(ys)
+    ys[0] = 7.0
+    return np.sum(a * a) + np.sum(ys) + np.max(ys) * x + np.dot(a, np.asarray(ys))
+
+
+def extrema(x, n):
+    ys = [math.sin(0.3 * x * i) for i in range(n)]
+    return max(ys) * 2.0 + min(ys)
+
+
+def swapped(x, n):
+    ys, zs = [x], [x, x]
+    for _ in range(n):
+        ys.append(zs[-1] * 0.5)
+        ys, zs = zs, ys
+    return sum(ys) + 3 * sum(zs)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        appended,
+        appended_sometimes,
+        appended_by_its_value,
+        while_short,
+        until_it_breaks,
+        break_out,
+        comprehended,
+        comprehended_where,
+        stack,
+        branch,
+        chosen,
+        grown_in_nest,
+        rows,
+        elements_assigned,
+        grown_by_callee,
+        made_by_callee,
+        lists_in_a_loop,
+        two_names,
+        in_a_dict,
+        pairs,
+        slices,
+        joined,
+        inserted,
+        zipped,
+        copied,
+        int_becomes_float,
+        as_arrays,
+        extrema,
+        swapped,
+    ],
+    ids=lambda fn: fn.__name__,
+)
+def test_values_and_gradients(fn):
+    check(fn, (0.7, 5), (0.9, 23), (0.4, 2))
+
+
+# Results --------------------------------------------------------------------------------------------------------------
+
+
+def same(fn, *args):
+    """The result and the arguments afterwards are what plain Python has, types of items included."""
+    mine, theirs = copy.deepcopy(args), copy.deepcopy(args)
+    expected = fn(*theirs)
+    result = adc.jit_grad(fn)(*mine)
+    assert repr(result) == repr(expected)
+    assert repr(mine) == repr(theirs)
+
+
+def ints(n):
+    return [i * i for i in range(n)]
+
+
+def flags(n):
+    return [i > 1 for i in range(n)]
+
+
+def of_array(a):
+    return [v * v for v in a]
+
+
+def picked(a, x):
+    found = []
+    for v in a:
+        if v > x:
+            found.append(v)
+        elif v < -x:
+            break
+    return found
+
+
+def records(x, n):
+    return [(x * i, i, None, (i, "a")) for i in range(n)]
+
+
+def looked_at(n):
+    ys = [i for i in range(n)]
+    zs = ys[::2] + list(range(n))
+    zs.insert(1, 5)
+    zs.pop(0)
+    return zs, len(zs), max(zs), min(zs), sum(zs), any(zs), all(zs), not ys, not zs[:0]
+
+
+def changed(xs, n):
+    for _ in range(n):
+        xs.append(xs[-1] * 0.5)
+    return xs[1]
+
+
+def nested_result(x, n):
+    return {"a": [x] * 2, "b": ([x * i for i in range(n)], n)}
+
+
+def popped(n):
+    ys = [i for i in range(n)]
+    ys.pop()
+    ys.pop()
+    return ys
+
+
+def unpacked(x, n):
+    a, b, c = [x * i for i in range(n)]
+    return a + b * c
+
+
+def test_results():
+    for n in (0, 1, 5):
+        same(ints, n)
+        same(flags, n)
+        same(of_array, np.arange(float(n)))
+        same(records, 1.5, n)
+        same(nested_result, 1.5, n)
+        same(changed, [1.0, 3.0], n)
+    same(of_array, np.arange(3))
+    same(of_array, np.arange(3, dtype=np.float32))
+    same(picked, V, 0.5)
+    same(picked, V[::-1].copy(), 0.5)
+    same(looked_at, 4)
+    same(popped, 2)
+    same(unpacked, 2.0, 3)
+
+
+def test_a_long_list():
+    same(ints, 100_000)
+    assert adc.grad(while_short)(1.0, 50_000) == pytest.approx(50_000.0)
+
+
+def test_pullback_of_a_list():
+    def f(xs, n):
+        return [xs[i % len(xs)] ** 2 * i for i in range(n)]
+
+    y, back = adc.pullback(f, [3.0, 2.0], 5)
+    assert y == [0.0, 4.0, 18.0, 12.0, 36.0]
+    seed = [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert back(seed) == ([6.0 * (2 * 3.0 + 4 * 5.0), 4.0 * (1 * 2.0 + 3 * 4.0)], None)
+    with pytest.raises(adc.AdcError):
+        back(seed[:3])
+
+    _, back = adc.pullback(records, 2.0, 3)
+    assert back([(1.0, None, None, None), None, (10.0, None, None, None)]) == (20.0, None)
+    with pytest.raises(adc.AdcError):
+        back(3.0)
+
+
+def test_the_callers_list():
+    def f(xs, n):
+        for i in range(n):
+            xs.append(xs[i] * xs[-1])
+        s = 0.0
+        for v in xs:
+            s += v * v
+        return s
+
+    xs = [1.1, 0.9]
+    gradient = adc.grad(f)(xs, 4)
+    assert xs == [1.1, 0.9]
+    for k in range(2):
+        ends = []
+        for h in (1e-6, -1e-6):
+            moved = [*xs]
+            moved[k] += h
+            ends.append(f(moved, 4))
+        assert gradient[k] == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-6)
+
+    _, back = adc.pullback(f, xs, 2)
+    assert xs == [1.1, 0.9, 1.1 * 0.9, 0.9 * (1.1 * 0.9)]
+    assert len(back(1.0)[0]) == 2
+
+
+def test_second_derivatives():
+    def powers(x, n):
+        ys = [x]
+        for _ in range(n - 1):
+            ys.append(ys[-1] * x)
+        return sum(ys)
+
+    x = 1.1
+    assert adc.grad(adc.grad(powers))(x, 5) == pytest.approx(2 + 6 * x + 12 * x**2 + 20 * x**3)
+
+    def filtered(x, n):
+        ys = [x * x * i for i in range(n)]
+        zs = []
+        for y in ys:
+            if y > 1:
+                zs.append(y * y)
+        return sum(zs)
+
+    assert adc.grad(adc.grad(filtered))(x, 5) == pytest.approx(12 * x**2 * 30)
+
+
+# Errors ---------------------------------------------------------------------------------------------------------------
+
+
+def item(n, k):
+    ys = [i for i in range(n)]
+    return ys[k]
+
+
+def put(n, k):
+    ys = [i for i in range(n)]
+    ys[k] = 3
+    return ys
+
+
+def test_out_of_range():
+    got, stored = adc.jit_grad(item), adc.jit_grad(put)
+    assert got(4, -4) == 0 and got(4, 3) == 3
+    assert stored(2, -1) == [0, 3]
+    for n, k in ((4, 4), (4, -5), (0, 0), (0, -1)):
+        with pytest.raises(IndexError):
+            got(n, k)
+        with pytest.raises(IndexError):
+            stored(n, k)
+    with pytest.raises(IndexError, match="pop from empty list"):
+        adc.jit_grad(popped)(1)
+    for n in (2, 4):
+        with pytest.raises(ValueError, match="cannot be unpacked into 3"):
+            adc.jit_grad(unpacked)(1.0, n)
+    with pytest.raises(ValueError, match="iterable argument is empty"):
+        adc.jit_grad(extrema)(1.0, 0)
+
+
+def lists_of_lists(n):
+    ys = []
+    for i in range(n):
+        ys.append([i])
+    return ys
+
+
+def strings_differ(n):
+    ys = []
+    for i in range(n):
+        ys.append("a" if n == 3 else i)
+    return ys
+
+
+def changed_while_gone_through(n):
+    ys = [i for i in range(n)]
+    for y in ys:
+        if y == 2:
+            ys.append(7)
+    return ys
+
+
+def compared(n):
+    ys = [i for i in range(n)]
+    return ys == [0, 1]
+
+
+def found(n):
+    ys = [i for i in range(n)]
+    return ys.index(2)
+
+
+@pytest.mark.parametrize("fn", [lists_of_lists, strings_differ, changed_while_gone_through, compared, found])
+def test_refused(fn):
+    with pytest.raises(CompileError):
+        adc.jit_grad(fn)(4)
