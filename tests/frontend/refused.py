@@ -17,7 +17,7 @@ G = np.ones(3)
 
 
 def comprehension(n):
-    y = [i for i in range(n)]  # error: the number of items must be known | [i for i in range(n)]
+    y = {i: 0 for i in range(n)}  # error: the number of items must be known | {i: 0 for i in range(n)}
     return y
 
 
