@@ -174,7 +174,7 @@ class _Splitting:
         for op in loop.regions[0].walk():
             if op.opdef is ops.call and any(isinstance(v.type, MemRefType) for v in op.operands):
                 return False
-            if op.opdef is ops.copy and _is_outside(strip_views(op.operands[1]), loop):
+            if op.opdef in (ops.copy, ops.fill) and _is_outside(strip_views(op.operands[1]), loop):
                 return False
             written = op.opdef in (ops.store, ops.accumulate) and _is_outside(strip_views(op.operands[1]), loop)
             if written and not any(counter in self._follows(v) for v in op.operands[2:]):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from adc.ir import ops
 from adc.ir.core import Block, Op
+from adc.ir.types import MemRefType
 from adc.passes.parallel.cold import COLD
 
 
@@ -29,7 +30,8 @@ def sink_stores(branch: Op) -> list[Op]:
 
 def _last(region: Block) -> Op | None:
     op = region.ops[-2] if len(region.ops) > 1 else None
-    return op if op is not None and op.opdef is ops.store else None
+    is_store = op is not None and op.opdef is ops.store and not isinstance(op.operands[0].type, MemRefType)
+    return op if is_store else None
 
 
 def _same_element(a: Op, b: Op, then: Block, other: Block) -> bool:
