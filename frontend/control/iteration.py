@@ -38,6 +38,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
+from adc.ir.diagnostics import CompileError
 from adc.ir.types import i64
 
 
@@ -106,20 +107,27 @@ def _list(frame: Frame, v: Ref) -> Items:
         def item(k: Value) -> AbstractValue:
             found = heap.contents(frame, v)
             if growing.length(found) is not count:
-                raise refuse(
-                    current_loc(),
-                    "this list changes its length while a loop goes through it",
-                    "go through a copy: for item in items.copy()",
-                    kind=kinds.UNSUPPORTED_EXPRESSION,
-                )
+                raise _changing()
             return growing.load(found, k)
 
         return Indexed(count, item)
 
-    def now() -> int:
-        return len(heap.contents(frame, v).items)
+    def items() -> tuple[AbstractValue, ...]:
+        found = heap.contents(frame, v)
+        if growing.is_growing(found):
+            raise _changing()
+        return found.items
 
-    return Known(now(), lambda k: heap.contents(frame, v).items[k], now=now)
+    return Known(len(items()), lambda k: items()[k], now=lambda: len(items()))
+
+
+def _changing() -> CompileError:
+    return refuse(
+        current_loc(),
+        "this list changes its length while a loop goes through it, in a way that is known at run time only",
+        "go through a copy: for item in items.copy()",
+        kind=kinds.UNSUPPORTED_EXPRESSION,
+    )
 
 
 def element(a: Array, k: Value) -> AbstractValue:
