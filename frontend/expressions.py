@@ -29,7 +29,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.functions.closures import make_closure
 from adc.frontend.libraries.attributes import attribute
-from adc.frontend.libraries.container_methods import pairs
+from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.libraries.table import is_library
 from adc.frontend.names import lookup
 from adc.frontend.numeric import arrays, scalars, subscripts
@@ -98,7 +98,19 @@ def _tuple(frame: Frame, node: ast.Tuple) -> AbstractValue:
 
 
 def _list(frame: Frame, node: ast.List) -> AbstractValue:
-    return sequences.new_list(frame, displayed(frame, node.elts))
+    if not any(isinstance(item, ast.Starred) for item in node.elts):
+        return sequences.new_list(frame, displayed(frame, node.elts))
+    made = sequences.new_list(frame, [])
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            given = evaluate_kept(frame, item.value)
+            with frame.at(item):
+                extend(frame, made, given)
+        else:
+            value = evaluate_kept(frame, item)
+            with frame.at(item):
+                growing.append(frame, made, value)
+    return made
 
 
 def displayed(frame: Frame, nodes: list[ast.expr]) -> list[AbstractValue]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
-from adc.frontend.control.lengths import meet
+from adc.frontend.control.lengths import meet, way_out
 from adc.frontend.data import heap
 from adc.frontend.data.joining import identical, join_values, narrow, same_objects
 from adc.frontend.data.merge import (
@@ -226,7 +226,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
         return Poison(
             clash_message(shown, a, b, clash),
             tuple(notes),
-            "use two names, or convert one of the two",
+            way_out(a, b, "use two names, or convert one of the two"),
             kind=kinds.TYPE_DIFFERS,
         )
 

@@ -16,7 +16,7 @@ from adc.frontend import abstract
 from adc.frontend.control.carried_objects import carried_arrays, made_in, settle_objects, widened_contents
 from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
-from adc.frontend.control.lengths import Appends, settled_list
+from adc.frontend.control.lengths import Appends, settled_list, way_out
 from adc.frontend.data import heap
 from adc.frontend.data.growing import is_growing
 from adc.frontend.data.joining import Narrowing, narrow
@@ -285,7 +285,7 @@ class Carry:
                 self.frame.assigned_at.get(name, current_loc()),
                 f"{heap.shown(self.frame, name)} does not keep its structure in the loop: "
                 f"{describe_type(start)} before it, {describe_type(end)} here; {clash}",
-                "what a list, dict or object holds must keep its number and types in a loop that is not unrolled",
+                way_out(start, end, "what an object holds keeps its number and types in a loop that is not unrolled"),
                 [Note("this is the loop", self.frame.loc(self.stmt))],
                 kind=kinds.TYPE_CHANGE_IN_LOOP,
             ) from None

@@ -38,7 +38,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.diagnostics import CompileError
+from adc.ir.diagnostics import AdcError
 from adc.ir.types import i64
 
 
@@ -121,7 +121,7 @@ def _list(frame: Frame, v: Ref) -> Items:
     return Known(len(items()), lambda k: items()[k], now=lambda: len(items()))
 
 
-def _changing() -> CompileError:
+def _changing() -> AdcError:
     return refuse(
         current_loc(),
         "this list changes its length while a loop goes through it, in a way that is known at run time only",

@@ -101,6 +101,16 @@ def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents 
     return converted(carry.frame, start, item)
 
 
+def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:
+    """What the refusal of two lists advises."""
+    if not uneven(a, b):
+        return otherwise
+    return (
+        "a list whose length depends on the run holds numbers, or tuples of numbers; for other items, make an array "
+        "for all of them before (np.zeros) and store into its rows"
+    )
+
+
 def meet(
     frame: Frame, name: str, blocks: tuple[Block, Block], a: AbstractValue | None, b: AbstractValue | None
 ) -> tuple[AbstractValue | None, AbstractValue | None]:

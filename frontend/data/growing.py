@@ -332,6 +332,16 @@ def joined(frame: Frame, a: Ref, b: Ref) -> Ref:
     return heap.new(frame, result.form, result.items)
 
 
+def repeated(frame: Frame, held: Contents, item: abstract.Abstract, times: Value) -> Ref:
+    """``held * times``, of which there is at least one item."""
+    once = converted(frame, held, item)
+    count = length(once) * times
+    result = _allocated(frame, item, count, count)
+    size = length(once)
+    nest([times, size], lambda i: _write(frame, result, i[0] * size + i[1], load(once, i[1])))
+    return heap.new(frame, result.form, result.items)
+
+
 def unpack(held: Contents, wanted: int) -> list[AbstractValue]:
     """``a, b, c = items``."""
     fits = ops.cmpi(length(held), const_index(wanted), predicate="eq")

@@ -309,7 +309,11 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
         return new_dict(frame, dict_items(frame, a) | dict_items(frame, b))
     if symbol == "*":
         for v, n in ((a, b), (b, a)):
-            if (is_list(v) or isinstance(v, Tuple)) and is_numeric(n) and not growing.grows(frame, v):
+            if (is_list(v) or isinstance(v, Tuple)) and is_numeric(n) and kind(as_scalar(n).dtype) < 2:
+                many = is_list(v) and (known_int(n) is None or growing.grows(frame, v))
+                repeated = _repeated(frame, v, n) if many else None
+                if repeated is not None:
+                    return repeated
                 times = needed_int(n)
                 if times is None:
                     raise refuse(
@@ -321,6 +325,19 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
                 items = _items(frame, v) * times
                 return new_list(frame, items) if is_list(v) else Tuple(tuple(items))
     return None
+
+
+def _repeated(frame: Frame, v: AbstractValue, n: AbstractValue) -> AbstractValue | None:
+    """A list repeated a run-time number of times; None if its items must be known one by one."""
+    assert isinstance(v, Ref)
+    held = heap.contents(frame, v)
+    try:
+        item = growing.type_of_items(held)
+    except Clash:
+        return None
+    if item is None:
+        return None
+    return growing.repeated(frame, held, item, ops.maxsi(subscript(n), const_index(0)))
 
 
 def _items(frame: Frame, v: AbstractValue) -> list[AbstractValue]:

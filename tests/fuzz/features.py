@@ -33,7 +33,7 @@ TABLE: dict[str, tuple[bool, int]] = {
     "mutable": (True, 20),
     "lists": (True, 20),
     "comprehensions": (True, 12),
-    "growing_lists": (False, 12),  # of a length that is known at run time
+    "growing_lists": (True, 12),  # of a length that is known at run time
     "dicts": (True, 15),
     "container_arguments": (True, 25),
     "options": (True, 15),  # None, str, bool and enum arguments

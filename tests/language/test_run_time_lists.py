@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import adc
+from adc import prange
 from adc.errors import CompileError
 from tests.programs.harness import check
 
@@ -265,6 +266,105 @@ def extrema(x, n):
     return max(ys) * 2.0 + min(ys)
 
 
+def repeated(x, n):
+    ys = [x, 2 * x] * n
+    ys[3] = x * x
+    zs = 2 * ys
+    return sum(zs) * len([*zs, *ys, x])
+
+
+def nested_function(x, n):
+    ys = []
+
+    def add(v):
+        ys.append(v * x)
+
+    for i in range(n):
+        add(i)
+    return sum(ys)
+
+
+def descend(ys, n, x):
+    if n > 0:
+        ys.append(x * n)
+        descend(ys, n - 1, x)
+
+
+def recursive(x, n):
+    ys = [x * i for i in range(n)]
+    descend(ys, n, x)
+    return sum(ys) * len(ys)
+
+
+def on_threads(x, n):
+    a = np.zeros(n)
+    for i in prange(n):
+        ys = []
+        for j in range(i):
+            if j % 2:
+                ys.append(x * j)
+            else:
+                ys.append(x * x)
+        a[i] = sum(ys) * x
+    return np.sum(a)
+
+
+def set_by_the_last(x, n):
+    for i in range(n):
+        ys = []
+        for j in range(i):
+            ys.append(j * x)
+    return sum(ys) + len(ys)
+
+
+def returns_early(x, n):
+    ys = []
+    for i in range(n):
+        ys.append(x)
+        if i * x > 3:
+            return sum(ys)
+    return 2 * sum(ys)
+
+
+def several_each_time(x, n):
+    ys = [0.5]
+    for i in range(n):
+        ys.append(x)
+        if i > 3:
+            ys.append(x * 2)
+        ys.append(x * ys[i])
+        ys.append(ys[-1] + ys[-2])
+    return sum(ys)
+
+
+def longest(x, n):
+    best = []
+    for i in range(n):
+        cur = []
+        for j in range(i):
+            cur.append(x * j)
+        if len(cur) > len(best):
+            best = cur
+    return sum(best)
+
+
+def many_known(x, n):
+    ys = []
+    for i in range(500):
+        if i % 7 < 3:
+            ys.append(math.sin(0.01 * i * x) / n)
+    return sum(ys)
+
+
+def few_known(x, n):
+    ys = [x] * 3
+    for i in range(4):
+        if i % 2:
+            ys.append(x * i)
+    a, b, c, d, e = ys
+    return a + b * c * d * e + n
+
+
 def swapped(x, n):
     ys, zs = [x], [x, x]
     for _ in range(n):
@@ -304,6 +404,16 @@ def swapped(x, n):
         int_becomes_float,
         as_arrays,
         extrema,
+        repeated,
+        nested_function,
+        recursive,
+        on_threads,
+        set_by_the_last,
+        returns_early,
+        several_each_time,
+        longest,
+        many_known,
+        few_known,
         swapped,
     ],
     ids=lambda fn: fn.__name__,
@@ -519,6 +629,14 @@ def changed_while_gone_through(n):
     return ys
 
 
+def known_list_changed_while_gone_through(n):
+    ys = [1, 2, 3]
+    for y in ys:
+        if y == n:
+            ys.append(y)
+    return ys
+
+
 def compared(n):
     ys = [i for i in range(n)]
     return ys == [0, 1]
@@ -529,7 +647,30 @@ def found(n):
     return ys.index(2)
 
 
-@pytest.mark.parametrize("fn", [lists_of_lists, strings_differ, changed_while_gone_through, compared, found])
+def arrays(n):
+    u, ys = np.zeros(3), []
+    for _ in range(n):
+        ys.append(u.copy())
+    return ys[0]
+
+
+def test_the_way_out():
+    with pytest.raises(CompileError) as caught:
+        adc.jit_grad(arrays)(4)
+    assert "np.zeros" in caught.value.help
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lists_of_lists,
+        strings_differ,
+        changed_while_gone_through,
+        known_list_changed_while_gone_through,
+        compared,
+        found,
+    ],
+)
 def test_refused(fn):
     with pytest.raises(CompileError):
         adc.jit_grad(fn)(4)
