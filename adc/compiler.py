@@ -226,9 +226,12 @@ def result_type(traced: Traced, position: int) -> Type:
 def with_float_result(subject: Subject, traced: Traced) -> Traced:
     """The function with one float as its result in the IR. Raises ``DifferentiationError`` if it returns another thing.
 
-    A float that is known when the function is traced becomes a constant of the IR, whose gradient is zero.
+    A float that is known when the function is traced becomes a constant of the IR, whose gradient is zero. So does what
+    is never returned, where all paths end with an error.
     """
     result = traced.result
+    if traced.never and isinstance(result, ResultStatic):
+        result = ResultStatic(0.0)
     if isinstance(result, ResultStatic) and isinstance(result.value, float):
         func = traced.module.funcs[traced.entry]
         end = func.body.terminator

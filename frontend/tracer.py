@@ -92,7 +92,8 @@ class Traced:
     ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
     arrays are stored to. ``guards`` must hold before each call, or the code no longer is what Python would run.
     ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
-    ``outer`` are those that are read from outside the function: their names, and how to get at them.
+    ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never`` says that
+    the function ends with an error on all paths.
     """
 
     module: Module
@@ -104,6 +105,7 @@ class Traced:
     parameters: inspect.Signature
     changed: Mapping[int, ResultTuple] = field(default_factory=dict)
     outer: tuple[tuple[str, Callable[[], Any]], ...] = ()
+    never: bool = False
 
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
@@ -484,6 +486,7 @@ def _traced(
         parameters,
         {n: t for n, t in enumerate(tree.items[1:]) if isinstance(t, ResultTuple)},
         tuple(tracer.outer.values()),
+        never=NEVER in frame.env,
     )
 
 

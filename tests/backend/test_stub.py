@@ -578,26 +578,26 @@ done:
 def test_other_threads_run_meanwhile(release: bool) -> None:
     signature = Signature("spin", (None,), (ScalarParam(at(0), i64),), (i64,), Out(0), release_gil=release)
     f = stub_for(SPIN, signature)
-    start = time.perf_counter()
-    f(1_000_000)
-    count = int(0.3 / (time.perf_counter() - start) * 1_000_000)  # about 0.3 s
-    ticks: list[float] = []
-    finished = threading.Event()
+    count, seen = 1_000_000, 0
+    while count < 2 * 10**8 and seen < 5:  # long enough for the other thread to have its turn, on a busy machine too
+        count *= 8
+        ticks: list[float] = []
+        finished = threading.Event()
 
-    def watch() -> None:
-        while not finished.is_set():
-            ticks.append(time.perf_counter())
-            time.sleep(0.005)
+        def watch(ticks: list[float] = ticks, finished: threading.Event = finished) -> None:
+            while not finished.is_set():
+                ticks.append(time.perf_counter())
+                time.sleep(0.005)
 
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    begin = time.perf_counter()
-    assert f(count) == count
-    end = time.perf_counter()
-    finished.set()
-    watcher.join()
-    during = [t for t in ticks if begin + 0.02 < t < end - 0.02]
-    assert (len(during) >= 5) == release
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        begin = time.perf_counter()
+        assert f(count) == count
+        end = time.perf_counter()
+        finished.set()
+        watcher.join()
+        seen = sum(begin + 0.02 < t < end - 0.02 for t in ticks)
+    assert (seen >= 5) == release
 
 
 def test_many_threads_inside_at_once() -> None:

@@ -338,7 +338,7 @@ def test_traps_name_their_line() -> None:
         "%p: i1, %x: f64, %n: index",
     )
     assert call(text, True, 1.0, 1) == []
-    with pytest.raises(ValueError, match=r"x is 2.5, n -3 \(prog.py:12:5\)"):
+    with pytest.raises(ValueError, match=r"x is 2.5, n -3 \[computed-value\]\n  --> prog.py:12:5"):
         call(text, False, 2.5, -3)
 
 

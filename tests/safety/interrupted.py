@@ -165,6 +165,8 @@ def interrupt(call: Callable[[], Any], name: str, error: type[BaseException] = K
 
 
 def main() -> None:
+    # A shell that starts this in the background has interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     runtime.set_threads(2)
     u = np.linspace(0.1, 1.0, 8)
     programs = [
