@@ -92,8 +92,8 @@ class Traced:
     ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
     arrays are stored to. ``guards`` must hold before each call, or the code no longer is what Python would run.
     ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
-    ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never`` says that
-    the function ends with an error on all paths.
+    ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
+    ends with an error on all paths.
     """
 
     module: Module
