@@ -17,6 +17,7 @@ from adc.frontend.data.values import (
     Choice,
     Compound,
     Lazy,
+    Method,
     Ref,
     Scalar,
     Static,
@@ -490,6 +491,13 @@ def _dict_comprehension(frame: Frame, node: ast.DictComp) -> AbstractValue:
     return comprehensions.dict_of(frame, node, _TOOLS)
 
 
+def _makes_list(callee: AbstractValue) -> bool:
+    """Whether a function takes any number of items into a list."""
+    if isinstance(callee, Static):
+        return callee.value is list
+    return isinstance(callee, Method) and sequences.is_list(callee.owner) and callee.name == "extend"
+
+
 def _call(frame: Frame, node: ast.Call) -> AbstractValue:
     owner = evaluate_owner(frame, node.func.value) if isinstance(node.func, ast.Attribute) else None
     several = isinstance(owner, Choice)
@@ -514,6 +522,8 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
                 help = "write the arguments out, or pass a tuple"
                 raise refuse(frame.loc(item), message, help, kind=kinds.UNSUPPORTED_CALL)
             args += items
+        elif isinstance(item, ast.GeneratorExp) and not several and _makes_list(callee):
+            args.append(comprehensions.list_of(frame, item, _TOOLS))
         else:
             args.append(before_calls(frame, evaluate(frame, item), *inputs[k + 1 :]))
     kwargs: dict[str, AbstractValue] = {}

@@ -173,7 +173,7 @@ def _statement(frame: Frame, generator: ast.comprehension, carried: frozenset[st
     return known
 
 
-def list_of(frame: Frame, node: ast.ListComp, tools: Tools) -> AbstractValue:
+def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp, tools: Tools) -> AbstractValue:
     """The list of a comprehension, whose number of items may be known at run time only."""
     made = sequences.new_list(frame, [])
     name = f"<list {node.lineno}:{node.col_offset}>"

@@ -93,7 +93,8 @@ def _elements(item: abstract.Abstract) -> list[Type]:
 
 
 def item_type(v: AbstractValue) -> abstract.Abstract:
-    """The type of an item. Raises ``Clash`` for what cannot be one."""
+    """The type of an item. Raises ``Clash`` for what cannot be one, and literals are no float32: NumPy makes a float64
+    array of both."""
     found = widen(describe(v))
     _check(found, v)
     return found
@@ -189,6 +190,10 @@ def with_room(frame: Frame, held: Contents, more: Value, least: int = 0) -> Cont
     if not old:
         return held
     count, item = length(held), row_of(held)
+    if constant_of(count) is not None and not least:
+        result = _allocated(frame, item, count + more, count)
+        _copy(frame, held, result)
+        return result
     needed, have = count + more, ops.dim(old[0].memref, dim=0)
     larger, same = Block(), Block()
     with insert_at(larger):

@@ -89,9 +89,9 @@ class Sequences(Classes):
     def new_list(self, scope: Scope, indent: int, depth: int) -> None:
         name = self.fresh("l")
         if "comprehensions" in self.features and self.chance(0.6):
-            # A list over an array would have a length that is known at run time.
-            every = "growing_lists" in self.features
-            text, length = self.comprehension(scope, arrays=every, filtered=every)
+            # A list over an array has a length that is known at run time. One with a condition may be too short for
+            # the subscripts below.
+            text, length = self.comprehension(scope, arrays="growing_lists" in self.features, filtered=False)
             self.emit(indent, f"{name} = [{text}]")
         elif self.chance(0.2):
             length = self.rng.randint(1, 3)
@@ -182,7 +182,13 @@ class Sequences(Classes):
     def growing_list(self, scope: Scope, indent: int, depth: int) -> None:
         """A list whose length is known at run time only."""
         name, item = self.fresh("l"), self.fresh("e")
-        self.emit(indent, f"{name} = [{self.tame(*self.float_expr(scope, 1))}]" if self.chance(0.6) else f"{name} = []")
+        if self.chance(0.3):
+            made, _ = self.comprehension(scope, arrays=True, filtered=True)
+            self.emit(indent, f"{name} = [{made}]")
+        elif self.chance(0.6):
+            self.emit(indent, f"{name} = [{self.tame(*self.float_expr(scope, 1))}]")
+        else:
+            self.emit(indent, f"{name} = []")
         text, low, high, trips = self.range(scope)
         counter = self.fresh("i")
         self.emit(indent, f"for {counter} in {text}:")
@@ -193,6 +199,10 @@ class Sequences(Classes):
             self.emit(at, f"if {self.condition(inner)}:")
             at += 1
         self.emit(at, f"{name}.append({self.tame(*self.float_expr(inner, 2))})")
+        if self.chance(0.3):
+            self.emit(at, f"{name}[{self.rng.choice(['0', '-1', f'{counter} % len({name})'])}] *= 0.7")
+        if self.chance(0.3):
+            self.emit(indent, f"{name} += [{self.tame(*self.float_expr(scope, 1))}] + {name}[1::2]")
         target = self.target(scope)
         kind = self.rng.randint(0, 3)
         if kind == 0:

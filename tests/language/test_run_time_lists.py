@@ -365,6 +365,40 @@ def few_known(x, n):
     return a + b * c * d * e + n
 
 
+def monotone_stack(x, n):
+    ys = [math.sin(2.0 * i) + 0.01 * x * i for i in range(n)]
+    zs = []
+    for y in ys:
+        while zs and zs[-1] < y:
+            zs.pop()
+        zs.append(y)
+    k = zs.pop() if n > 4 else 0.5
+    return sum(zs) + k * len(zs)
+
+
+def halves(x, n):
+    work = [(0, n, x)]
+    s = 0.0
+    while work:
+        low, high, y = work.pop()
+        if high - low < 2:
+            s += y * low
+            continue
+        middle = (low + high) // 2
+        work.append((low, middle, y * x))
+        work.append((middle, high, y + x))
+    return s
+
+
+def extended(x, n):
+    ys = []
+    ys.extend([x, 2 * x])
+    ys.extend(x * i for i in range(n))
+    ys += range(n)
+    zs = list(y * y for y in ys)
+    return sum(zs) * len(zs)
+
+
 def swapped(x, n):
     ys, zs = [x], [x, x]
     for _ in range(n):
@@ -414,6 +448,9 @@ def swapped(x, n):
         longest,
         many_known,
         few_known,
+        monotone_stack,
+        halves,
+        extended,
         swapped,
     ],
     ids=lambda fn: fn.__name__,
@@ -460,6 +497,25 @@ def records(x, n):
     return [(x * i, i, None, (i, "a")) for i in range(n)]
 
 
+def primes(n):
+    found = []
+    for k in range(2, n):
+        for p in found:
+            if k % p == 0:
+                break
+        else:
+            found.append(k)
+    return found
+
+
+def literals_around(a):
+    ys = [0.0]
+    for v in a:
+        ys.append(v * v)
+    ys.append(1.0)
+    return np.sum(np.array(ys)) + ys[-2]
+
+
 def looked_at(n):
     ys = [i for i in range(n)]
     zs = ys[::2] + list(range(n))
@@ -500,6 +556,10 @@ def test_results():
         same(changed, [1.0, 3.0], n)
     same(of_array, np.arange(3))
     same(of_array, np.arange(3, dtype=np.float32))
+    same(literals_around, np.arange(5.0))
+    with pytest.raises(CompileError):  # NumPy makes float64 of Python's floats among float32
+        adc.jit_grad(literals_around)(np.arange(5, dtype=np.float32))
+    same(primes, 60)
     same(picked, V, 0.5)
     same(picked, V[::-1].copy(), 0.5)
     same(looked_at, 4)
