@@ -697,6 +697,20 @@ def known_list_changed_while_gone_through(n):
     return ys
 
 
+def appended_in_parallel(n):
+    ys = []
+    for i in prange(n):
+        ys.append(i)
+    return ys
+
+
+def stored_in_parallel(n):
+    ys = [i for i in range(n)]
+    for i in prange(n):
+        ys[i] = 2
+    return ys
+
+
 def compared(n):
     ys = [i for i in range(n)]
     return ys == [0, 1]
@@ -727,6 +741,8 @@ def test_the_way_out():
         strings_differ,
         changed_while_gone_through,
         known_list_changed_while_gone_through,
+        appended_in_parallel,
+        stored_in_parallel,
         compared,
         found,
     ],
