@@ -47,6 +47,7 @@ def run(program: str, folder: Path) -> float:
     file = folder / "first_gradient_program.py"
     file.write_text(program)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what pip installs has its bytecode beside it
     start = time.perf_counter()
     subprocess.run([sys.executable, str(file)], check=True, env=environment, cwd=folder)
     return time.perf_counter() - start
