@@ -154,19 +154,11 @@ done:
 
 define LINKAGE void @adc_raise(ptr %ctx, i32 %site, i64 %a, i64 %b) cold {
 entry:
-  %error.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 1
-  %old = atomicrmw xchg ptr %error.p, i32 1 acq_rel, align 4
-  %late = icmp ne i32 %old, 0
-  br i1 %late, label %done, label %first
-first:
-  %site.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 2
-  store i32 %site, ptr %site.p
-  %a.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 4
-  store i64 %a, ptr %a.p
-  %b.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 5
-  store i64 %b, ptr %b.p
-  br label %done
-done:
+  %values = alloca [2 x i64], align 8
+  store i64 %a, ptr %values
+  %second = getelementptr i64, ptr %values, i64 1
+  store i64 %b, ptr %second
+  call void @adc_raise_values(ptr %ctx, i32 %site, ptr %values, i64 2)
   ret void
 }
 
