@@ -79,6 +79,16 @@ class Aliasing:
             new = {inner for root in new for inner in self._contents.get(root, NONE)} - found
         return found
 
+    def apart_pairs(self, values: Sequence[Value]) -> tuple[tuple[int, int], ...]:
+        """Positions of pairs of memrefs among ``values`` that never overlap, although they have roots in common."""
+        memrefs = [(k, v) for k, v in enumerate(values) if isinstance(v.type, MemRefType)]
+        return tuple(
+            (m, n)
+            for at, (n, v) in enumerate(memrefs)
+            for m, u in memrefs[:at]
+            if self.roots(u) & self.roots(v) and not self.may_overlap(u, v)
+        )
+
     def may_overlap(self, a: Value, b: Value) -> bool:
         """Whether the two can share memory at a moment when both are in scope."""
         return self._moments.may_overlap(a, b)

@@ -328,13 +328,7 @@ class _Differentiator:
         return {
             "roots": tuple(numbers(aliasing.roots(v)) if v is not None else () for v in memrefs),
             "contents": tuple(numbers(roots) for roots in held),
-            "apart": tuple(
-                (m, n)
-                for n, v in enumerate(memrefs)
-                for m, u in enumerate(memrefs[:n])
-                if u is not None and v is not None
-                if aliasing.roots(u) & aliasing.roots(v) and not aliasing.may_overlap(u, v)
-            ),
+            "apart": aliasing.apart_pairs(residuals),
         }
 
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:

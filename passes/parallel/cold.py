@@ -19,6 +19,12 @@ def warm_regions(op: Op) -> tuple[Block, ...]:
     return op.regions if cold is None else op.regions[1:] if cold == "then" else op.regions[:1]
 
 
+def cold_region(op: Op) -> Block | None:
+    """The region of ``op`` that is cold, if one is."""
+    warm = warm_regions(op)
+    return next((region for region in op.regions if region not in warm), None)
+
+
 def walk_warm(block: Block) -> Iterator[Op]:
     """Every operation outside cold regions, outer before inner, in order."""
     for op in block.ops:

@@ -7,7 +7,6 @@ proportion to the function around it).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,9 +15,9 @@ from adc.ir.alias import APART, Aliasing
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.rewrite import Mapping, inline_block
+from adc.ir.rewrite import Mapping, clone_op, inline_block
 from adc.ir.types import MemRefType
-from adc.passes.parallel.cold import COLD, warm_regions
+from adc.passes.parallel.cold import COLD, cold_region, walk_warm
 
 _LOOPS = (ops.for_, ops.while_, ops.parallel)
 
@@ -35,34 +34,19 @@ class OutlineCold:
 
     def run(self, module: Module) -> Module:
         for func in list(module.funcs.values()):
-            found = [op for op in _outermost(func.body) if _worthwhile(op)]
+            regions = ((op, cold_region(op)) for op in walk_warm(func.body))
+            found = [(op, region) for op, region in regions if region is not None and _worthwhile(region)]
             if found:
                 aliasing = Aliasing(func, module)
-                for op in found:
-                    _outline(module, func, op, aliasing)
+                for op, region in found:
+                    _outline(module, func, op, region, aliasing)
         return module
 
 
-def _outermost(block: Block) -> list[Op]:
-    """The operations with a cold region that lie in none themselves."""
-    found = []
-    for op in block.ops:
-        if op.opdef is ops.if_ and COLD in op.attrs:
-            found.append(op)
-        for region in warm_regions(op):
-            found += _outermost(region)
-    return found
-
-
-def _cold_region(op: Op) -> Block:
-    return op.regions[0] if op.attrs[COLD] == "then" else op.regions[1]
-
-
-def _worthwhile(op: Op) -> bool:
-    region = _cold_region(op)
+def _worthwhile(region: Block) -> bool:
     if not any(inner.opdef in _LOOPS for inner in region.walk()):
         return False
-    return not any(isinstance(v.type, MemRefType) and _fixed(v) for v in _captured(region))
+    return not any(isinstance(v.type, MemRefType) and _fixed(v) for v in _used_from_outside(region))
 
 
 def _fixed(memref: Value) -> bool:
@@ -72,17 +56,15 @@ def _fixed(memref: Value) -> bool:
     return allocated and all(extent is not None for extent in base.type.shape)
 
 
-def _captured(region: Block) -> list[Value]:
-    """The values from outside that ``region`` uses, constants apart, in the order of their first use."""
+def _used_from_outside(region: Block) -> list[Value]:
+    """The values from outside that ``region`` uses, in the order of their first use."""
     inside: set[Value] = set()
     found: dict[Value, None] = {}
 
     def visit(block: Block) -> None:
         inside.update(block.args)
         for op in block.ops:
-            for v in op.operands:
-                if v not in inside and not _is_constant(v):
-                    found[v] = None
+            found.update((v, None) for v in op.operands if v not in inside)
             for nested in op.regions:
                 visit(nested)
             inside.update(op.results)
@@ -91,55 +73,29 @@ def _captured(region: Block) -> list[Value]:
     return list(found)
 
 
-def _is_constant(value: Value) -> bool:
-    return value.op is not None and value.op.opdef is ops.constant
-
-
-def _outline(module: Module, func: Func, op: Op, aliasing: Aliasing) -> None:
-    region = _cold_region(op)
-    captured = _captured(region)
+def _outline(module: Module, func: Func, op: Op, region: Block, aliasing: Aliasing) -> None:
+    used = _used_from_outside(region)
+    constants = [v.op for v in used if v.op is not None and v.op.opdef is ops.constant]
+    captured = [v for v in used if v.op not in constants]
     name = module.unique_name(f"{func.name}.cold")
     types = [v.type for v in captured]
     made = Func(name, types, [r.type for r in op.results], [v.hint for v in captured], op.loc)
     made.attrs[COLD] = True
     for k, number in _alias_numbers(captured, aliasing).items():
         made.arg_attrs[k]["adc.alias"] = number
-    apart = _apart(region.terminator.operands, aliasing)
+    apart = aliasing.apart_pairs(region.terminator.operands)
     mapping: Mapping = dict(zip(captured, made.args, strict=True))
     with insert_at(made.body, op.loc):
-        for constant in _constants(region):
-            mapping[constant] = build(ops.constant, (), dict(constant.op.attrs)).result  # type: ignore[union-attr]
+        for constant in constants:
+            clone_op(constant, mapping)
         build(ops.return_, inline_block(region, (), mapping))
     module.add(made)
-    replacement = Block([])
-    with insert_at(replacement, op.loc):
-        attrs = {"callee": name, "types": made.result_types, **({APART: apart} if apart else {})}
-        call = build(ops.call, captured, attrs)
-        build(ops.yield_, call.results)
     for inner in reversed(region.ops):
         inner.drop()
     region.set_ops([])
-    moved = replacement.ops
-    replacement.set_ops([])
-    region.set_ops(moved)
-
-
-def _apart(values: Sequence[Value], aliasing: Aliasing) -> tuple[tuple[int, int], ...]:
-    """Pairs of memrefs that do not overlap when the region ends, although they may be of the same memory."""
-    memrefs = [(k, v) for k, v in enumerate(values) if isinstance(v.type, MemRefType)]
-    return tuple(
-        (m, n)
-        for at, (n, v) in enumerate(memrefs)
-        for m, u in memrefs[:at]
-        if aliasing.roots(u) & aliasing.roots(v) and not aliasing.may_overlap(u, v)
-    )
-
-
-def _constants(region: Block) -> list[Value]:
-    """The constants from outside that ``region`` uses."""
-    inside = {r for op in region.walk() for r in op.results}
-    used = {v: None for op in region.walk() for v in op.operands if _is_constant(v)}
-    return [v for v in used if v not in inside]
+    with insert_at(region, op.loc):
+        attrs = {"callee": name, "types": made.result_types, **({APART: apart} if apart else {})}
+        build(ops.yield_, build(ops.call, captured, attrs).results)
 
 
 def _alias_numbers(captured: list[Value], aliasing: Aliasing) -> dict[int, int]:

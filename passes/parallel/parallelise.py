@@ -16,14 +16,12 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType
 from adc.passes.effects import Summaries
-from adc.passes.integers import Integers
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.dependence import Access, Accesses, Analysis
 from adc.passes.parallel.parallel_plan import LoopPlan, ParallelPlan, lines_of
-from adc.passes.parallel.races import PROMISED, check_races
+from adc.passes.parallel.races import PROMISED, check_races, most_trips
 from adc.passes.rewrite import keep_args
 
 FEW_TRIPS = 8  # too few iterations to share out, if there is a parallel loop inside
@@ -150,24 +148,6 @@ def _warm_loops(block: Block) -> list[Op]:
     return found
 
 
-def _most_trips(loop: Op) -> int | None:
-    """How many iterations there are at most, if that is known."""
-    lower, upper, step = loop.operands[:3]
-    size = constant_of(step)
-    if size is None:
-        return None
-    integers = Integers()
-    uppers, lowers = _alternatives(upper, ops.minsi), _alternatives(lower, ops.maxsi)
-    found = (integers.linear(u, exact=True).plus(integers.linear(v, exact=True), -1) for u in uppers for v in lowers)
-    known = [max(0, form.constant) for form in found if not form.terms]
-    return -(-min(known) // int(size)) if known else None
-
-
-def _alternatives(bound: Value, extreme: OpDef) -> tuple[Value, ...]:
-    """What a bound is the least, or the greatest, of."""
-    return bound.op.operands if bound.op is not None and bound.op.opdef is extreme else (bound,)
-
-
 # Reductions -----------------------------------------------------------------------------------------------------------
 
 
@@ -269,7 +249,7 @@ def mark_threads(block: Block) -> None:
 
 
 def _worth_sharing(loop: Op) -> bool:
-    trips = _most_trips(loop)
+    trips = most_trips(loop)
     if trips is None or trips >= FEW_TRIPS:
         return True
     return trips > 1 and not any(o.opdef is ops.parallel for o in loop.regions[0].walk())

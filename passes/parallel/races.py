@@ -17,8 +17,10 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import Note
+from adc.ir.opdef import OpDef
 from adc.ir.rewrite import clone_func, inline_block
 from adc.passes.effects import Summaries
+from adc.passes.integers import Integers
 from adc.passes.parallel.affine import LOOPS, enclosing
 from adc.passes.parallel.cold import is_cold
 from adc.passes.parallel.dependence import Access, Analysis
@@ -133,7 +135,7 @@ def _settle_subscripts(loop: Op, analysis: Analysis) -> None:
 
 def keeps_promise(loop: Op, analysis: Analysis) -> bool:
     """Whether it is known that iterations do not meet. ``CompileError`` if it is known that they do."""
-    trips = trips_of(loop)
+    trips = most_trips(loop)
     if trips is not None and trips < 2:
         return True
     accesses = analysis.accesses(loop)
@@ -153,7 +155,7 @@ def _lasting(obstacles: list[tuple[Op, str]]) -> list[tuple[Op, str]]:
 
 def check_races(loop: Op, analysis: Analysis) -> None:
     """Raise ``CompileError`` if two iterations certainly write, or write and read, one element."""
-    trips = trips_of(loop)
+    trips = most_trips(loop)
     if trips is not None and trips < 2:
         return
     found = [a for a in analysis.accesses(loop).found if a.is_point and a.kind != "accumulate"]
@@ -176,12 +178,22 @@ def _race(loop: Op, write: Access, other: Access) -> Exception:
     )
 
 
-def trips_of(loop: Op) -> int | None:
-    """How many iterations a loop has, if that is known."""
-    lower, upper, step = (constant_of(v) for v in loop.operands[:3])
-    if lower is None or upper is None or step is None:
+def most_trips(loop: Op) -> int | None:
+    """How many iterations there are at most, if that is known."""
+    lower, upper, step = loop.operands[:3]
+    size = constant_of(step)
+    if size is None:
         return None
-    return len(range(int(lower), int(upper), int(step)))
+    integers = Integers()
+    uppers, lowers = _alternatives(upper, ops.minsi), _alternatives(lower, ops.maxsi)
+    found = (integers.linear(u, exact=True).plus(integers.linear(v, exact=True), -1) for u in uppers for v in lowers)
+    known = [max(0, form.constant) for form in found if not form.terms]
+    return -(-min(known) // int(size)) if known else None
+
+
+def _alternatives(bound: Value, extreme: OpDef) -> tuple[Value, ...]:
+    """What a bound is the least, or the greatest, of."""
+    return bound.op.operands if bound.op is not None and bound.op.opdef is extreme else (bound,)
 
 
 # One after the other --------------------------------------------------------------------------------------------------

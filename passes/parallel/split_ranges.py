@@ -23,20 +23,22 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.core import Block, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, clone_block
 from adc.ir.types import MemRefType, i1, index
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.integers import Integers, Linear
+from adc.passes.parallel.affine import inside
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.rewrite import replace_op
+from adc.passes.simplify.patterns import MIRRORED
 
 MAX_INNER_CUTS = 2  # cuts that are near neither end
 MAX_GROWTH = 400  # operations that the copies may add to a function for each loop that is cut
 NEAR = 64  # iterations that still count as near the end
 LARGEST = (1 << 63) - 1
-_MIRRORED = {"slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle", "eq": "eq", "ne": "ne"}
+_WRITES = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class SplitRanges:
     def run(self, module: Module) -> Module:
         changed = False
         for func in module.funcs.values():
-            splitting = _Splitting(func)
+            splitting = _Splitting()
             splitting.block(func.body)
             changed |= splitting.changed
         return run_pipeline(module, self.then) if changed else module
@@ -79,8 +81,7 @@ class _Cuts:
 
 
 class _Splitting:
-    def __init__(self, func: Func) -> None:
-        self._func = func
+    def __init__(self) -> None:
         self._integers = Integers()
         self.changed = False
 
@@ -132,14 +133,14 @@ class _Splitting:
 
     def _test(self, loop: Op, op: Op) -> _Test | None:
         counter = loop.regions[0].args[0]
-        if op.opdef is ops.cmpi and op.operands[0].type == index and op.attrs["predicate"] in _MIRRORED:
+        if op.opdef is ops.cmpi and op.operands[0].type == index:
             a, b = (self._integers.linear(v, exact=True) for v in op.operands)
             form = a.plus(b, -1)
             sign = form.terms.get(counter)
             if sign not in (1, -1):
                 return None
             rest = Linear({v: c for v, c in form.terms.items() if v is not counter}, form.constant)
-            predicate = op.attrs["predicate"] if sign == 1 else _MIRRORED[op.attrs["predicate"]]
+            predicate = op.attrs["predicate"] if sign == 1 else MIRRORED[op.attrs["predicate"]]
             at = rest.times(-sign)
             after = at.plus(Linear({}, 1))
             found = {
@@ -158,8 +159,8 @@ class _Splitting:
             found = _Test(op, (offset.times(-1), n.plus(offset, -1)))
         else:
             return None
-        outside = all(_is_outside(value, loop) for t in found.thresholds for value in t.terms)
-        return found if outside else None
+        varies = any(inside(value, loop) for t in found.thresholds for value in t.terms)
+        return None if varies else found
 
     def _computable(self, threshold: Linear) -> bool:
         """Whether a threshold is an integer of 64 bits, for certain or as ``_materialise`` makes it."""
@@ -174,10 +175,9 @@ class _Splitting:
         for op in loop.regions[0].walk():
             if op.opdef is ops.call and any(isinstance(v.type, MemRefType) for v in op.operands):
                 return False
-            if op.opdef in (ops.copy, ops.fill) and _is_outside(strip_views(op.operands[1]), loop):
-                return False
-            written = op.opdef in (ops.store, ops.accumulate) and _is_outside(strip_views(op.operands[1]), loop)
-            if written and not any(counter in self._follows(v) for v in op.operands[2:]):
+            if op.opdef not in _WRITES or inside(strip_views(op.operands[1]), loop):
+                continue
+            if not any(counter in self._follows(v) for v in op.operands[2:]):
                 return False
         return True
 
@@ -242,16 +242,6 @@ def _known(form: Linear) -> int | None:
 def _at_most(a: Linear, b: Linear) -> bool:
     known = _known(b.plus(a, -1))
     return known is not None and known >= 0
-
-
-def _is_outside(value: Value, loop: Op) -> bool:
-    """Whether ``value`` is defined outside the body of ``loop``."""
-    block = value.block
-    while block is not None:
-        if block is loop.regions[0]:
-            return False
-        block = block.parent_op.parent if block.parent_op is not None else None
-    return True
 
 
 def _is_value_or_next(form: Linear) -> bool:

@@ -8,7 +8,7 @@ element must exist in every iteration: subscripts are shown to be in range witho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const
@@ -17,7 +17,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.types import MemRefType
 from adc.passes.extents import Extents
 from adc.passes.parallel.affine import LOOPS, enclosing
-from adc.passes.parallel.dependence import Analysis
+from adc.passes.parallel.dependence import Access, Analysis
 from adc.passes.parallel.ranges import TRUE, Ranges, running
 
 _MOVABLE = frozenset({ops.constant, ops.addi, ops.subi, ops.muli, ops.minsi, ops.maxsi, ops.index_cast, ops.dim})
@@ -28,9 +28,10 @@ def make_unconditional(analysis: Analysis, loop: Op, group: Sequence[Op]) -> boo
     branches = {op: _branches(op, loop) for op in group}
     if not any(branches.values()) or any(b is None for b in branches.values()):
         return False
+    accesses = {a.op: a for a in analysis.accesses(loop).found}
     for op in group:
         around = branches[op] or []
-        if around and not (_in_range(analysis, op) and _can_move(analysis, op, around, loop, set(group))):
+        if around and not (_in_range(analysis, op) and _can_move(analysis, op, around, loop, accesses, set(group))):
             return False
     for depth in range(max(len(b or ()) for b in branches.values()), 0, -1):
         moved: dict[object, Op] = {}
@@ -69,7 +70,9 @@ def _in_range(analysis: Analysis, op: Op) -> bool:
     return True
 
 
-def _can_move(analysis: Analysis, op: Op, around: Sequence[Op], loop: Op, group: set[Op]) -> bool:
+def _can_move(
+    analysis: Analysis, op: Op, around: Sequence[Op], loop: Op, accesses: Mapping[Op, Access], group: set[Op]
+) -> bool:
     """Whether subscripts can be computed outside, and nothing that follows in the branches touches the array."""
     inside = {block for branch in around for block in branch.regions}
     work = list(op.operands[1:])
@@ -79,7 +82,6 @@ def _can_move(analysis: Analysis, op: Op, around: Sequence[Op], loop: Op, group:
             if value.op is None or value.op.opdef not in _MOVABLE:
                 return False
             work += value.op.operands
-    accesses = {a.op: a for a in analysis.accesses(loop).found}
     mine = accesses.get(op)
     if mine is None:
         return False
