@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import enum
 import functools
@@ -213,7 +212,3 @@ def needed_int(v: AbstractValue) -> int | None:
     if isinstance(v, Scalar) and v.pin is not None:
         return int(v.pin())
     return None
-
-
-def is_name(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name

@@ -99,8 +99,3 @@ def check() -> None:
     )
     if not all(facts):
         raise RuntimeError(f"adc does not know the object layout of this Python ({sys.version})")
-
-
-def abi_key() -> str:
-    """What compiled stubs depend on beside the machine: part of the key of a cached object."""
-    return f"cpython-{sys.version_info[0]}.{sys.version_info[1]}-{sys.abiflags}"

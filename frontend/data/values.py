@@ -334,7 +334,6 @@ class Poison(AbstractValue):
 
 NONE = Static(None)
 GONE = Poison("a path that has returned")  # in place of what a variable holds on such a path
-Number = bool | int | float | np.generic
 
 
 def is_number(value: object) -> bool:
@@ -461,7 +460,3 @@ def describe_type(v: AbstractValue) -> str:
     if isinstance(v, Error):
         return v.cls.__name__
     return type(v).__name__.lower()
-
-
-def function_node(v: Closure) -> ast.AST:
-    return v.source.node

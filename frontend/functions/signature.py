@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend import abstract
 from adc.frontend.data import sequences
-from adc.frontend.data.roots import Roots, overlap, protection
+from adc.frontend.data.roots import overlap, protection
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -163,13 +162,3 @@ def receive(a: abstract.Abstract, name: str, leaf: Callable[[abstract.Abstract, 
             return Range(items[1], items[2], items[3])
         return compound(a.form, tuple(items))
     return leaf(a, name)
-
-
-def roots_of(v: AbstractValue) -> list[Roots]:
-    return [a.roots for a in arrays_of(v)]
-
-
-def parameter_names(node: Function) -> list[str]:
-    """Names of the parameters, positional and keyword."""
-    a: ast.arguments = node.args
-    return [p.arg for p in (*a.posonlyargs, *a.args, *a.kwonlyargs)]

@@ -25,7 +25,7 @@ from adc.frontend.suggestions import for_option
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f64, i1, i64
+from adc.ir.types import Type, f64, i1
 
 Rule = Callable[[Frame, Sequence[AbstractValue], Mapping[str, AbstractValue]], AbstractValue]
 OnScalars = Callable[..., AbstractValue]
@@ -233,6 +233,3 @@ def static_of(v: AbstractValue | None, what: str) -> Any:
         "write it as a constant",
         kind=kinds.NOT_CONSTANT,
     )
-
-
-INTEGER = i64

@@ -323,11 +323,3 @@ def truth(v: AbstractValue) -> bool | Value:
     value = nonzero(as_scalar(v))
     known = constant_of(value)
     return value if known is None else bool(known)
-
-
-def join_scalars(a: Scalar, b: Scalar) -> tuple[Type, bool]:
-    """The dtype for a variable that is ``a`` on one path and ``b`` on another."""
-    if a.dtype == b.dtype:
-        return a.dtype, a.weak and b.weak
-    dtype, weak = promote(a, b)
-    return dtype, weak

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adc.ir import ops
@@ -144,4 +144,3 @@ class Augmented:
 
 
 Recipe = tuple[list[Value], float]  # what a value is computed from, and at what cost
-RecipeOf = Callable[[Value], Recipe | None]
