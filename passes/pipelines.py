@@ -5,6 +5,7 @@ from __future__ import annotations
 from adc.passes.base import Pipeline
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.outline_cold import OutlineCold
+from adc.passes.parallel.outline_nests import OutlineNests
 from adc.passes.parallel.parallelise import Parallelise
 from adc.passes.parallel.races import KeepPromises
 from adc.passes.parallel.split_ranges import SplitRanges
@@ -48,5 +49,5 @@ FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
 FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
-LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), *TIDY, IfConvert(), *FREE, OutlineCold())
+LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), *TIDY, IfConvert(), *FREE, OutlineCold(), OutlineNests())
 """From the primal, or differentiated code, to code that is lowered to LLVM."""

@@ -145,7 +145,8 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
         check(e, depth.room(func.name))
         e.poll()
     terminator = e.lower_ops(func.body)
-    rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if circular else ""
+    stays = circular or "adc.noinline" in func.attrs
+    rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if stays else ""
     inline = "alwaysinline " if func.name in module.effects.inlined and not rare else ""
     attributes = module.attributes(f"nounwind {inline}{rare}{module.function_attributes}")
     place = f" !dbg {scope}" if scope else ""

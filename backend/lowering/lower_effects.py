@@ -65,6 +65,12 @@ class Effects:
             return op.attrs["callee"] in self.looping
         return op.opdef in _LOOPS
 
+    def op_lasts(self, op: Op) -> bool:
+        """Whether ``op`` has loops that somebody may want to interrupt. A callee with such loops polls, and so may fail."""
+        if op.opdef is ops.call:
+            return op.attrs["callee"] in self.looping and op.attrs["callee"] in self.fallible
+        return op.opdef in _LOOPS and not is_brief(op)
+
 
 def _closure(module: Module, holds: Callable[[Op], bool]) -> frozenset[str]:
     """The functions with an operation for which ``holds``, and those that call them."""
@@ -173,7 +179,7 @@ class Facts:
 
     accumulating: frozenset[Op]
     nesting: frozenset[Op]
-    outer: frozenset[Op]  # loops around others, or calls that loop, where those are not brief
+    outer: frozenset[Op]  # loops around operations that last
 
     @staticmethod
     def none() -> Facts:
@@ -198,7 +204,7 @@ class Facts:
                     outer.add(op)
                 accumulates = accumulates or inner_accumulates or effects.op_accumulates(op)
                 loops = loops or inner_loops or effects.op_loops(op)
-                lasts = lasts or inner_lasts or (effects.op_loops(op) and not (op.regions and is_brief(op)))
+                lasts = lasts or inner_lasts or effects.op_lasts(op)
             return accumulates, loops, lasts
 
         visit(func.body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -61,6 +62,25 @@ def test_loops_of_few_iterations_do_not_poll() -> None:
     text = lower_module(module, polls=True).text()
     assert text.count("call i32 @adc_poll") == 1  # in the time loop: not in a row, nor in the loop over three
     assert "adc_poll" not in lower_module(module).text()
+
+
+def thrice(x):
+    for _ in range(3):
+        x = math.sin(x)
+    return x
+
+
+def nine_times(x):
+    for _ in range(3):
+        x = thrice(x)
+    return x
+
+
+def test_brief_loops_around_calls_with_brief_loops_do_not_poll_nor_fail() -> None:
+    module, _ = module_of(nine_times, "f64")
+    text = lower_module(module, polls=True).text()
+    assert "call i32 @adc_poll" not in text and "%out0" not in text.split("thrice")[1].split("\n")[0]
+    assert adc.jit_grad(nine_times)(0.5) == nine_times(0.5)
 
 
 def counting(x, n):

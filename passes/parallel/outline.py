@@ -1,0 +1,113 @@
+"""Operations move to a function of their own, and a call takes their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.alias import APART, Aliasing
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Func, Module, Op, Value
+from adc.ir.moments import strip_views
+from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.types import MemRefType
+
+
+LOOPS = (ops.for_, ops.while_, ops.parallel)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Operations that follow each other in a block, and those of their values that others use."""
+
+    moved: Sequence[Op]
+    results: Sequence[Value]
+
+
+def outline(module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasing) -> list[Func]:
+    """Move each piece to a function of its own, called something like ``name``. ``aliasing`` is outdated after that."""
+    calls = [_copy_out(module, piece, name, aliasing) for piece in pieces]
+    instead: dict[Op, Op | None] = {}
+    for piece, call in zip(pieces, calls, strict=True):
+        for old, new in zip(piece.results, call.results, strict=True):
+            new.hint = old.hint
+            old.replace_uses(new)
+        for op in reversed(piece.moved):
+            op.drop()
+        instead.update(dict.fromkeys(piece.moved))
+        instead[piece.moved[0]] = call
+    for block in dict.fromkeys(piece.moved[0].parent for piece in pieces):
+        assert block is not None
+        block.set_ops([new for op in block.ops if (new := instead.get(op, op)) is not None])
+    return [module.funcs[call.attrs["callee"]] for call in calls]
+
+
+def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op:
+    """A function that does the same, and a call of it that is in no block yet."""
+    used = _used_from_outside(piece.moved)
+    constants = [v.op for v in used if v.op is not None and v.op.opdef is ops.constant]
+    captured = [v for v in used if v.op not in constants]
+    types, hints = [v.type for v in captured], [v.hint for v in captured]
+    loc = piece.moved[0].loc
+    made = module.add(Func(module.unique_name(name), types, [r.type for r in piece.results], hints, loc))
+    for k, number in _alias_numbers(captured, aliasing).items():
+        made.arg_attrs[k]["adc.alias"] = number
+    mapping: Mapping = dict(zip(captured, made.args, strict=True))
+    with insert_at(made.body, loc):
+        for op in (*constants, *piece.moved):
+            clone_op(op, mapping)
+        build(ops.return_, [mapping[r] for r in piece.results])
+    apart = aliasing.apart_pairs(piece.results)
+    attrs = {"callee": made.name, "types": made.result_types, **({APART: apart} if apart else {})}
+    return Op(ops.call, captured, made.result_types, attrs, (), loc)
+
+
+def shows_frame(moved: Sequence[Op]) -> bool:
+    """Whether ``moved`` use a buffer of fixed size from outside.
+
+    Such buffers live in the frame, or in registers, as long as nobody else sees them.
+    """
+    return any(isinstance(v.type, MemRefType) and _fixed(v) for v in _used_from_outside(moved))
+
+
+def _fixed(memref: Value) -> bool:
+    base = strip_views(memref)
+    assert isinstance(base.type, MemRefType)
+    allocated = base.op is not None and base.op.opdef is ops.alloc
+    return allocated and all(extent is not None for extent in base.type.shape)
+
+
+def _used_from_outside(moved: Sequence[Op]) -> list[Value]:
+    """The values from outside that ``moved`` use, in the order of their first use."""
+    inside: set[Value] = set()
+    found: dict[Value, None] = {}
+
+    def visit(operations: Sequence[Op]) -> None:
+        for op in operations:
+            found.update((v, None) for v in op.operands if v not in inside)
+            for region in op.regions:
+                inside.update(region.args)
+                visit(region.ops)
+            inside.update(op.results)
+
+    visit(moved)
+    return list(found)
+
+
+def _alias_numbers(captured: list[Value], aliasing: Aliasing) -> dict[int, int]:
+    """A number for each memref that may share memory with another, by position; those that may share have the same."""
+    groups: list[list[int]] = []
+    for k, value in enumerate(captured):
+        if isinstance(value.type, MemRefType):
+            touching = [g for g in groups if any(_may_share(value, captured[n], aliasing) for n in g)]
+            groups = [g for g in groups if g not in touching]
+            groups.append([k, *(n for g in touching for n in g)])
+    return {k: number for number, members in enumerate(groups) if len(members) > 1 for k in members}
+
+
+def _may_share(a: Value, b: Value, aliasing: Aliasing) -> bool:
+    if any(isinstance(t, MemRefType) and isinstance(t.element, MemRefType) for t in (a.type, b.type)):
+        reached, others = aliasing.reach(a), aliasing.reach(b)
+        return not reached or not others or not reached.isdisjoint(others)
+    return aliasing.may_overlap(a, b)
