@@ -49,5 +49,8 @@ FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
 FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 
-LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), *TIDY, IfConvert(), *FREE, OutlineCold(), OutlineNests())
+OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
+"""What is rare, and what makes functions long, moves to functions of its own."""
+
+LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), *TIDY, IfConvert(), *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""

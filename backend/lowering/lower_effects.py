@@ -66,7 +66,7 @@ class Effects:
         return op.opdef in _LOOPS
 
     def op_lasts(self, op: Op) -> bool:
-        """Whether ``op`` has loops that somebody may want to interrupt. A callee with such loops polls, and so may fail."""
+        """Whether ``op`` has loops that somebody may want to interrupt. Such callees poll, and so may fail."""
         if op.opdef is ops.call:
             return op.attrs["callee"] in self.looping and op.attrs["callee"] in self.fallible
         return op.opdef in _LOOPS and not is_brief(op)

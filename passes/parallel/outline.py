@@ -13,7 +13,6 @@ from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 
-
 LOOPS = (ops.for_, ops.while_, ops.parallel)
 
 
@@ -30,9 +29,9 @@ def outline(module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasi
     calls = [_copy_out(module, piece, name, aliasing) for piece in pieces]
     instead: dict[Op, Op | None] = {}
     for piece, call in zip(pieces, calls, strict=True):
-        for old, new in zip(piece.results, call.results, strict=True):
-            new.hint = old.hint
-            old.replace_uses(new)
+        for old, result in zip(piece.results, call.results, strict=True):
+            result.hint = old.hint
+            old.replace_uses(result)
         for op in reversed(piece.moved):
             op.drop()
         instead.update(dict.fromkeys(piece.moved))

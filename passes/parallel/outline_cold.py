@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Module
 from adc.passes.parallel.cold import COLD, cold_region, walk_warm

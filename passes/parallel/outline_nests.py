@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Module, Op
 from adc.passes.parallel.outline import LOOPS, Piece, outline, shows_frame

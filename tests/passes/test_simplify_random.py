@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from adc.ir.interpreter import InterpreterError
 from adc.ir.verifier import verify
 from adc.passes.base import Pass, run_pipeline
+from adc.passes.parallel.outline_nests import OutlineNests
 from adc.passes.pipelines import FINISH, SIMPLIFY
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
@@ -41,6 +42,7 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     "licm": (LICM(),),
     "dead-stores": (DeadStores(),),
     "if-convert": (IfConvert(),),
+    "outline-nests": (OutlineNests(most=3),),
     "all": (*SIMPLIFY, *FINISH),
 }
 

@@ -1,0 +1,182 @@
+"""outline-nests: long functions are cut at their loop nests, and do the same as before."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from adc.ir import interpreter, ops
+from adc.ir.core import Module
+from adc.ir.parser import parse_module
+from adc.ir.verifier import verify
+from adc.passes import pipelines
+from adc.passes.parallel.outline_nests import OutlineNests
+
+V = "memref<?xf64>"
+HEAD = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %half = arith.constant 0.5 : f64\n"
+
+
+def scale(array: str, by: str = "%half") -> str:
+    """A loop that multiplies the elements of an array by a number; its values have names of their own."""
+    scale.count += 1  # type: ignore[attr-defined]
+    k = scale.count  # type: ignore[attr-defined]
+    return f"""  %n{k} = memref.dim {array}, 0 : {V}
+  scf.for %i{k} = %c0 to %n{k} step %c1 {{
+    %x{k} = memref.load {array}[%i{k}] : {V}
+    %y{k} = arith.mulf %x{k}, {by} : f64
+    memref.store %y{k}, {array}[%i{k}] : {V}
+  }}
+"""
+
+
+scale.count = 0  # type: ignore[attr-defined]
+
+
+def cut(text: str, most: int) -> Module:
+    module = parse_module(text)
+    verify(module)
+    module = OutlineNests(most).run(module)
+    verify(module)
+    return module
+
+
+def loops(module: Module, name: str) -> int:
+    return sum(op.opdef in (ops.for_, ops.while_) for op in module.funcs[name].walk())
+
+
+def calls(module: Module, name: str) -> list[str]:
+    return [op.attrs["callee"] for op in module.funcs[name].walk() if op.opdef is ops.call]
+
+
+def test_short_functions_stay_whole() -> None:
+    module = cut(f"func.func @f(%a: {V}) {{\n{HEAD}{scale('%a')}{scale('%a')}  func.return\n}}", most=2)
+    assert list(module.funcs) == ["f"]
+
+
+def test_each_nest_becomes_a_function_with_its_constants() -> None:
+    module = cut(f"func.func @f(%a: {V}) {{\n{HEAD}{''.join(scale('%a') for _ in range(4))}  func.return\n}}", most=3)
+    assert loops(module, "f") == 0 and len(calls(module, "f")) == 4
+    assert all(loops(module, name) == 1 and module.funcs[name].attrs["adc.noinline"] for name in calls(module, "f"))
+    assert all(len(module.funcs[name].args) == 2 for name in calls(module, "f"))  # the array and its length
+    a = np.array([16.0, -32.0])
+    interpreter.run(module, "f", [a])
+    assert np.array_equal(a, [1.0, -2.0])
+
+
+def test_nests_inside_a_long_loop_are_cut_out_of_it() -> None:
+    body = "".join(scale("%a") for _ in range(4))
+    module = cut(
+        f"""func.func @f(%a: {V}, %m: index) {{
+{HEAD}  scf.for %t = %c0 to %m step %c1 {{
+{body}  }}
+  func.return
+}}""",
+        most=3,
+    )
+    assert loops(module, "f") == 1 and len(calls(module, "f")) == 4
+    a = np.array([256.0])
+    interpreter.run(module, "f", [a, 2])
+    assert a[0] == 1.0
+
+
+def swapped(overlap: str) -> Module:
+    """A time loop that swaps two buffers, with four loops in it that use both."""
+    loop = """    scf.for %i{k} = %c0 to %n step %c1 {{
+      %x{k} = memref.load %u[%i{k}] : V
+      %y{k} = arith.mulf %x{k}, %half : f64
+      memref.store %y{k}, %v[%i{k}] : V
+    }}
+"""
+    body = "".join(loop.format(k=k) for k in range(4)).replace("V\n", f"{V}\n")
+    return cut(
+        f"""func.func @f(%a: {V}{overlap}, %b: {V}{overlap}, %n: index) {{
+{HEAD}  %q, %r = scf.for %t = %c0 to %n step %c1 iter_args(%u = %a, %v = %b) -> ({V}, {V}) {{
+{body}    scf.yield %v, %u : {V}, {V}
+  }}
+  func.return
+}}""",
+        most=3,
+    )
+
+
+def test_swapped_buffers_are_known_to_be_apart() -> None:
+    """At any moment they are, although each is, at some, memory of either argument."""
+    module = swapped("")
+    made = [module.funcs[name] for name in calls(module, "f")]
+    assert len(made) == 4 and all("adc.alias" not in attrs for func in made for attrs in func.arg_attrs)
+
+
+def test_arguments_that_may_overlap_still_may() -> None:
+    module = swapped(" {adc.alias = 0}")
+    for name in calls(module, "f"):
+        func = module.funcs[name]
+        numbers = [
+            attrs.get("adc.alias") for a, attrs in zip(func.args, func.arg_attrs, strict=True) if str(a.type) == V
+        ]
+        assert len(numbers) == 2 and len(set(numbers)) == 1 and numbers[0] is not None
+
+
+def test_memrefs_that_come_out_of_a_nest_keep_their_memory() -> None:
+    """What a nest returns is memory of the argument, so the next nest's arguments may overlap."""
+    module = cut(
+        f"""func.func @f(%a: {V}, %n: index) {{
+{HEAD}{scale("%a")}  %q = scf.for %t = %c0 to %n step %c1 iter_args(%u = %a) -> ({V}) {{
+    memref.store %half, %u[%t] : {V}
+    scf.yield %u : {V}
+  }}
+  scf.for %i = %c0 to %n step %c1 {{
+    %x = memref.load %q[%i] : {V}
+    %y = arith.addf %x, %half : f64
+    memref.store %y, %a[%i] : {V}
+  }}
+{scale("%q")}  func.return
+}}""",
+        most=3,
+    )
+    third = module.funcs[calls(module, "f")[2]]
+    numbers = [attrs.get("adc.alias") for attrs in third.arg_attrs]
+    assert len([n for n in numbers if n is not None]) == 2
+    a = np.array([8.0, 8.0])
+    interpreter.run(module, "f", [a, 2])
+    assert np.array_equal(a, [0.5, 0.5])
+
+
+def many(x, y, n):
+    s = 0.5
+    for t in range(n):
+        if s > 0.1:
+            for i in range(1, len(x) - 1):
+                y[i] += 0.1 * (x[i + 1] - 2.0 * x[i] + x[i - 1]) * s
+        for i in range(len(x)):
+            s += 0.01 * math.sin(x[i]) * y[i]
+        x, y = y, x
+        for i in range(len(x)):
+            if y[i] > 100.0:
+                raise ValueError(f"too large in step {t}")
+            x[i] = x[i] * s
+    return s + np.sum(x * y)
+
+
+@pytest.fixture
+def cutting(monkeypatch: pytest.MonkeyPatch) -> None:
+    lower = tuple(OutlineNests(3) if p.name == "outline-nests" else p for p in pipelines.LOWER)
+    monkeypatch.setattr(pipelines, "LOWER", lower)
+
+
+@pytest.mark.usefixtures("cutting")
+def test_values_gradients_and_exceptions_of_functions_that_are_cut() -> None:
+    x, y = np.linspace(0.1, 0.9, 7), np.linspace(1.0, 0.5, 7)
+    function = jit_grad(many)
+    assert function(x.copy(), y.copy(), 3) == pytest.approx(many(x.copy(), y.copy(), 3), rel=1e-13)
+    assert re.search(r"call .*@many\.nest", function.dump_ir("lowered", "f64[::1], f64[::1], i64"))
+    gradient = function.grad(x, y, 3)
+    step = 1e-6
+    numeric = [(many(x + step * e, y.copy(), 3) - many(x - step * e, y.copy(), 3)) / (2 * step) for e in np.eye(len(x))]
+    np.testing.assert_allclose(gradient, numeric, rtol=1e-7)
+    for call in (many, function):
+        with pytest.raises(ValueError, match="too large in step 1"):
+            call(x.copy(), 1000.0 * y, 3)
