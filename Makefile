@@ -1,7 +1,7 @@
 # make test   everything that must hold, on a fresh machine with python3, make and a C compiler
 # make demo   the plate problem, from a decorated function to an object file
 # make valgrind   malformed calls under valgrind, if it is installed
-# make fuzz   20,000 random programs       make bench   the benchmarks, beside NumPy and Numba
+# make fuzz   20,000 random programs       make bench   the benchmark suite, beside its peers
 
 PYTHON ?= python3
 VENV := .venv
@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 FUZZ_PROGRAMS ?= 20000
 FUZZ_FIRST ?= 0
 
-.PHONY: test wheel lint types unit demo fuzz valgrind bench clean
+.PHONY: test wheel lint types unit demo fuzz valgrind bench bench-more clean
 
 test: wheel lint types unit
 
@@ -62,7 +62,12 @@ valgrind: $(VENV)/test
 	$(BIN)/python tests/safety/under_valgrind.py
 
 bench: $(VENV)/bench
-	for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	$(BIN)/python -m benchmarks.suite --scaling
+
+# What the suite does not ask: machine code, calls, bounds checks, the time to compile and to the first gradient.
+bench-more: $(VENV)/bench
+	for name in stencil heat bounds call_overhead compile_time first_gradient; do \
+	  echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-wheel build dist demo-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-wheel build dist demo-output bench-output .pytest_cache .mypy_cache .ruff_cache

@@ -3,7 +3,7 @@
 Bar: at most 3 % on stencils and triangular loops, 10 % on indirect gathers, for values and gradients. The ratio is of
 the minima; that of the medians is shown beside it. One thread.
 
-    python benchmarks/bounds.py [REPEATS]
+    python -m benchmarks.bounds [REPEATS]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from adc import jit_grad
-from timing import ratio
+from benchmarks.timing import ratio
 
 
 def stencil_1d(u, v, steps):  # type: ignore[no-untyped-def]

@@ -1,6 +1,6 @@
 """What a call costs: adc beside Numba's dispatcher, one process, one thread, the least of many repeats.
 
-Run ``python benchmarks/call_overhead.py`` (needs the extra ``bench``). Prints nanoseconds and ratios for a function of
+Run ``python -m benchmarks.call_overhead`` (needs the extra ``bench``). Prints nanoseconds and ratios for a function of
 one float and a function of three small arrays, and for their gradients. Exits with 1 if a call costs more than Numba's,
 or a gradient more than twice that.
 """

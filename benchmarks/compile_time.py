@@ -1,6 +1,6 @@
 """How long a generated function of 1,000 lines takes to compile, and one of 2,000: primal and gradient.
 
-    python benchmarks/compile_time.py [--lines N]
+    python -m benchmarks.compile_time [--lines N]
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 import adc
 from adc import jit_grad
-from timing import ratio
+from benchmarks.timing import ratio
 
 
 def source(lines: int, seed: int = 0) -> str:

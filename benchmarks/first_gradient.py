@@ -1,6 +1,6 @@
 """From a fresh process to the first gradient of the stencil, import included, beside Numba compiling the function.
 
-    python benchmarks/first_gradient.py [--repeats N]
+    python -m benchmarks.first_gradient [--repeats N]
 
 Each is a process of its own, started in turn; the least time counts. The time of starting Python is in both.
 """
@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from timing import ratio, times
+from benchmarks.timing import ratio, times
 
 STENCIL = """
 import math

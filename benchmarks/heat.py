@@ -6,7 +6,7 @@
 3. One thread and two give the same bits.
 4. The machine code: innermost loops on vector registers, with no checks of bounds in them.
 
-    python benchmarks/heat.py [--size N] [--steps N]
+    python -m benchmarks.heat [--size N] [--steps N]
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import sys
 from typing import Any
 
 import numpy as np
-from machine_code import hot_loops
 
 import adc
 from adc import jit_grad
 from adc.backend import runtime
-from timing import least, ratio, times
+from benchmarks.machine_code import hot_loops
+from benchmarks.timing import least, ratio, times
 
 
 def cooled(u0, r, target, steps):  # type: ignore[no-untyped-def]

@@ -5,7 +5,7 @@
    the function itself.
 3. The machine code of both: vector registers, vector sine and cosine, and no checks of bounds in the loops.
 
-    python benchmarks/stencil.py [--points N]
+    python -m benchmarks.stencil [--points N]
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import sys
 from typing import Any
 
 import numpy as np
-from machine_code import hot_loops
 
 from adc import jit_grad, prange
-from timing import least, ratio, times
+from benchmarks.machine_code import hot_loops
+from benchmarks.timing import least, ratio, times
 
 
 @jit_grad(threads=1)

@@ -1,0 +1,119 @@
+"""Times of the problems: adc and its peers in turns, the least of many."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.suite import machine, peers
+from benchmarks.suite.checking import Result, differences
+from benchmarks.suite.machine import Limit
+from benchmarks.suite.problem import Problem, Runner
+
+THREAD_COUNTS = (1, 2, 3, 4, 8)  # on which adc has to give the same bits
+
+
+@dataclass
+class Measured:
+    """What is known of one problem at one size after a run.
+
+    ``seconds`` has keys (peer, "primal" or "gradient", threads). ``wrong`` says what did not agree, ``skipped`` why
+    peers were not run. ``limits`` has keys ("primal" or "gradient", threads). ``working_set`` is in bytes.
+    """
+
+    problem: Problem
+    size: Mapping[str, int]
+    seconds: dict[tuple[str, str, int], float] = field(default_factory=dict)
+    limits: dict[tuple[str, int], Limit] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    working_set: int = 0
+
+    def ratio(self, over: tuple[str, str, int], under: tuple[str, str, int]) -> float | None:
+        if over not in self.seconds or under not in self.seconds:
+            return None
+        return self.seconds[over] / self.seconds[under]
+
+    def share(self, what: str, threads: int, peer: str = "adc") -> float | None:
+        """What part of the limit adc, or a peer, reaches."""
+        if (what, threads) not in self.limits or (peer, what, threads) not in self.seconds:
+            return None
+        return self.limits[what, threads].seconds / self.seconds[peer, what, threads]
+
+
+def measure(
+    problem: Problem,
+    size: Mapping[str, int],
+    counts: tuple[int, ...],
+    *,
+    budget: float,
+    only: tuple[str, ...] = (),
+    timed: bool = True,
+) -> Measured:
+    """Check and then time adc and its peers on each of ``counts`` threads.
+
+    ``budget``: seconds of timing per peer, roughly. ``only``: the peers that are run; none means all.
+    """
+    args = problem.arguments(size)
+    work = problem.work(args)
+    measured = Measured(problem, size, working_set=machine.rounded(work.working_set))
+    runners: dict[tuple[str, int], Runner] = {("adc", n): peers.by_adc(problem, args, n) for n in counts}
+    ours = Result.of(runners["adc", counts[0]])
+    for n in sorted({*THREAD_COUNTS, *counts} - {counts[0]}):
+        runner = runners.get(("adc", n)) or peers.by_adc(problem, args, n)
+        if Result.of(runner).bits() != ours.bits():
+            measured.wrong.append(f"adc on {n} threads: not the bits of {counts[0]}")
+    for name, make in problem.peers.items():
+        if only and name not in only:
+            continue
+        if not peers.available(name):
+            measured.skipped[name] = "not installed"
+            continue
+        # NumPy runs on one thread however many there are.
+        for n in counts if name != "NumPy" else (1,):
+            runner = make(args, n)
+            found = list(differences(problem, ours, Result.of(runner)))
+            measured.wrong += [f"{name}, {n} threads: {text}" for text in found]
+            if not found:
+                runners[name, n] = runner
+    if timed:
+        calls: dict[tuple[str, str, int], Callable[[], Any]] = {}
+        for (name, n), runner in runners.items():
+            if runner.primal is not None:
+                calls[name, "primal", n] = runner.primal
+            if runner.gradient is not None:
+                calls[name, "gradient", n] = runner.gradient
+        measured.seconds = least(calls, budget)
+        if peers.available("C"):
+            for n in counts:
+                measured.limits["primal", n] = machine.limit(work.primal, measured.working_set, n)
+                measured.limits["gradient", n] = machine.limit(work.gradient, measured.working_set, n)
+    return measured
+
+
+def least(
+    calls: Mapping[tuple[str, str, int], Callable[[], Any]], budget: float, rounds: int = 5
+) -> dict[tuple[str, str, int], float]:
+    """Seconds that each call takes at best.
+
+    They take turns, so that a busy moment meets all. A turn is several calls in a row, the first of which finds the
+    caches cold; short calls have more of them. After two rounds a call that has used up its budget stands back.
+    """
+    best = dict.fromkeys(calls, float("inf"))
+    used = dict.fromkeys(calls, 0.0)
+    for round_number in range(rounds):
+        for key, call in calls.items():
+            if round_number >= 2 and used[key] > budget:
+                continue
+            begin = time.perf_counter()
+            for _ in range(1000):
+                start = time.perf_counter()
+                call()
+                end = time.perf_counter()
+                best[key] = min(best[key], end - start)
+                if end - begin > budget / rounds:
+                    break
+            used[key] += time.perf_counter() - begin
+    return best

@@ -1,0 +1,128 @@
+"""adc, JAX and PyTorch as makers of runners, and which peers there are on this machine."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adc import jit_grad
+from benchmarks.suite.problem import Args, Problem, Runner
+
+MODULES = {"Numba": "numba", "JAX": "jax", "PyTorch": "torch"}
+
+
+def available(peer: str) -> bool:
+    """Whether a peer can be run here. Names are those of ``Problem.peers``; "C, tangent" and the like are C too."""
+    if peer == "C" or peer.startswith("C,"):
+        return shutil.which("cc") is not None
+    module = MODULES.get(peer.split(",")[0])
+    return module is None or importlib.util.find_spec(module) is not None
+
+
+def by_adc(problem: Problem, args: Args, threads: int | None) -> Runner:
+    """adc's value and gradient. ``threads``: None for ``ADC_NUM_THREADS``, or all cores."""
+    function: Any = jit_grad(argnums=problem.argnums, threads=threads)(problem.function)
+    if problem.cotangent is None:
+        return Runner(lambda: function(*args), lambda: function.value_and_grad(*args))
+    seed = problem.cotangent(args)
+
+    def pulled() -> tuple[Any, tuple[Any, ...]]:
+        value, back = function.pullback(*args)
+        cotangents = back(seed)
+        return value, tuple(cotangents[k] for k in problem.argnums)
+
+    return Runner(lambda: function(*args), pulled)
+
+
+def by_jax(make: Callable[..., Callable[..., Any]], argnums: tuple[int, ...], args: Args, threads: int) -> Runner:
+    """``make(jax)`` is a function of the problem's arguments. Integers are static, as loop bounds are.
+
+    XLA decides how many threads it uses when it starts; ``threads`` cannot tell it.
+    """
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    function = make(jax)
+    static = tuple(k for k, a in enumerate(args) if isinstance(a, int))
+    placed = tuple(jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in args)
+    primal = jax.jit(function, static_argnums=static)
+    both = jax.jit(jax.value_and_grad(function, argnums), static_argnums=static)
+    return Runner(lambda: jax.block_until_ready(primal(*placed)), lambda: jax.block_until_ready(both(*placed)))
+
+
+def by_jax_pullback(
+    make: Callable[..., Callable[..., Any]],
+    argnums: tuple[int, ...],
+    cotangent: Callable[[Args], Any],
+    args: Args,
+    threads: int,
+) -> Runner:
+    """As ``by_jax``, for a function that returns an array; all arguments are arrays."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    function = make(jax)
+    placed, seed = tuple(jax.numpy.asarray(a) for a in args), jax.numpy.asarray(cotangent(args))
+
+    def pulled(seed: Any, *arguments: Any) -> tuple[Any, tuple[Any, ...]]:
+        value, back = jax.vjp(function, *arguments)
+        cotangents = back(seed)
+        return value, tuple(cotangents[k] for k in argnums)
+
+    primal, both = jax.jit(function), jax.jit(pulled)
+    return Runner(lambda: jax.block_until_ready(primal(*placed)), lambda: jax.block_until_ready(both(seed, *placed)))
+
+
+def by_torch(
+    make: Callable[..., Callable[..., Any]],
+    argnums: tuple[int, ...],
+    args: Args,
+    threads: int,
+    cotangent: Callable[[Args], Any] | None = None,
+) -> Runner:
+    """``make(torch)`` is a function of the problem's arguments; floats that are differentiated come as tensors."""
+    import torch
+
+    torch.set_num_threads(threads)
+    function = make(torch)
+    placed = [torch.from_numpy(a) if isinstance(a, np.ndarray) else a for a in args]
+    for k in argnums:
+        leaf = placed[k] if isinstance(placed[k], torch.Tensor) else torch.tensor(placed[k], dtype=torch.float64)
+        placed[k] = leaf.clone().requires_grad_()
+    leaves = [placed[k] for k in argnums]
+    seed = None if cotangent is None else torch.from_numpy(cotangent(args))
+
+    def limited(run: Callable[[], Any]) -> Any:
+        torch.set_num_threads(threads)
+        return run()
+
+    def primal() -> Any:
+        with torch.no_grad():
+            return function(*placed)
+
+    def both() -> tuple[Any, tuple[Any, ...]]:
+        value = function(*placed)
+        gradients = torch.autograd.grad(value, leaves, seed)
+        return value.detach(), tuple(gradients)
+
+    return Runner(partial(limited, primal), partial(limited, both))
+
+
+def numba_runner(
+    primal: Callable[..., Any] | None, gradient: Callable[..., Any] | None, args: Args, threads: int
+) -> Runner:
+    """Functions that Numba compiled, run on so many of its threads. ``gradient`` returns (value, gradients)."""
+    import numba
+
+    def limited(function: Callable[..., Any]) -> Any:
+        numba.set_num_threads(threads)
+        return function(*args)
+
+    return Runner(
+        None if primal is None else partial(limited, primal), None if gradient is None else partial(limited, gradient)
+    )

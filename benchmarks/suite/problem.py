@@ -1,0 +1,79 @@
+"""What a problem of the suite is: a function as a user writes it, data for it, and the same by its peers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Args = tuple[Any, ...]
+
+
+class Runner(NamedTuple):
+    """One implementation, bound to its data and to a number of threads.
+
+    ``primal()`` is the function's value, ``gradient()`` a pair of the value and the tuple of gradients, in the order
+    of the problem's ``argnums``. Either may be missing. What they return may be overwritten by the next call.
+    """
+
+    primal: Callable[[], Any] | None
+    gradient: Callable[[], tuple[Any, tuple[Any, ...]]] | None = None
+
+
+Maker = Callable[[Args, int], Runner]  # from arguments and a number of threads
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one call has to do at least, whoever does it.
+
+    ``bytes`` pass between the core and the memory that holds the working set, ``flops`` are additions,
+    multiplications and divisions, ``special`` elementary functions (sine, exponential, logarithm), ``chain``
+    operations of which each needs the result of the one before.
+    """
+
+    bytes: float = 0.0
+    flops: float = 0.0
+    special: float = 0.0
+    chain: float = 0.0
+
+
+@dataclass(frozen=True)
+class Work:
+    """The costs of a problem at one size. ``working_set``: bytes that are gone through again and again."""
+
+    primal: Cost
+    gradient: Cost
+    working_set: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One line of the table.
+
+    ``function`` is what adc compiles, in plain Python. It returns a float, or else an array whose pullback is taken:
+    then ``cotangent`` makes the array that is pulled back, of the arguments. ``data`` makes arguments from a random
+    generator and the sizes of ``full`` or ``quick``. ``most`` is the most that a gradient may cost, in primals, on one
+    thread. ``tolerance`` is that of values and gradients, relative to the largest element. ``scaling`` are further
+    sizes, for the plot over problem size. ``scales`` is false where nothing can run on several threads.
+    """
+
+    name: str
+    title: str
+    function: Callable[..., Any]
+    argnums: tuple[int, ...]
+    data: Callable[..., Args]
+    full: Mapping[str, int]
+    quick: Mapping[str, int]
+    work: Callable[[Args], Work]
+    peers: Mapping[str, Maker]
+    most: float | None = None
+    tolerance: float = 1e-9
+    cotangent: Callable[[Args], Any] | None = None
+    scaling: tuple[Mapping[str, int], ...] = field(default=())
+    scales: bool = True
+
+    def arguments(self, size: Mapping[str, int]) -> Args:
+        return self.data(np.random.default_rng(20), **size)
