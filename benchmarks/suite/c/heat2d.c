@@ -1,8 +1,7 @@
 /* An explicit step of the heat equation, n x m, `steps` times; half the squared distance from a target.
 
-   The rim of the plate stays as it was. In the adjoint it is zero in the arrays, and what reaches it is summed beside:
-   each of its points has one neighbour inside. */
-#include "common.h"
+   The rim of the plate stays as it was; each of its points has one neighbour inside. */
+#include "rim.h"
 
 static inline void step_row(const double *R u, double *R v, int64_t i, int64_t m, double r)
 {
@@ -11,14 +10,6 @@ static inline void step_row(const double *R u, double *R v, int64_t i, int64_t m
 #pragma omp simd
     for (int64_t j = 1; j < m - 1; j++)
         out[j] = c[j] + r * (up[j] + down[j] + c[j - 1] + c[j + 1] - 4.0 * c[j]);
-}
-
-static void copy_rim(const double *R u, double *R v, int64_t n, int64_t m)
-{
-    memcpy(v, u, m * sizeof(double));
-    memcpy(v + (n - 1) * m, u + (n - 1) * m, m * sizeof(double));
-    for (int64_t i = 1; i < n - 1; i++)
-        v[i * m] = u[i * m], v[i * m + m - 1] = u[i * m + m - 1];
 }
 
 /* The last state, in one of two buffers. */
@@ -62,27 +53,6 @@ static double misfit(const double *R u, const double *R target, double *R bar, i
 double primal(const double *u0, double r, const double *target, int64_t steps, int64_t n, int64_t m)
 {
     return misfit(run(u0, r, steps, n, m), target, NULL, n * m);
-}
-
-/* The rim of the residual goes from `p` to `edge` (top row, bottom row, first column, last column). */
-static void take_rim(double *R p, double *R edge, int64_t n, int64_t m)
-{
-    memcpy(edge, p, m * sizeof(double));
-    memcpy(edge + m, p + (n - 1) * m, m * sizeof(double));
-    clear(p, m);
-    clear(p + (n - 1) * m, m);
-    for (int64_t i = 1; i < n - 1; i++) {
-        edge[2 * m + i] = p[i * m], edge[2 * m + n + i] = p[i * m + m - 1];
-        p[i * m] = p[i * m + m - 1] = 0;
-    }
-}
-
-static void put_rim(double *R p, const double *R edge, int64_t n, int64_t m)
-{
-    memcpy(p, edge, m * sizeof(double));
-    memcpy(p + (n - 1) * m, edge + m, m * sizeof(double));
-    for (int64_t i = 1; i < n - 1; i++)
-        p[i * m] = edge[2 * m + i], p[i * m + m - 1] = edge[2 * m + n + i];
 }
 
 /* What one row of the adjoint gives to the rim. */

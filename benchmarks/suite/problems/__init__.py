@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from benchmarks.suite.problem import Problem
-from benchmarks.suite.problems import adjoint1d, heat2d, pointwise
-
-PROBLEMS: tuple[Problem, ...] = tuple(
-    problem for module in (pointwise, adjoint1d, heat2d) for problem in module.PROBLEMS
+from benchmarks.suite.problems import (
+    adjoint1d,
+    black_scholes,
+    burgers,
+    heat2d,
+    heat3d,
+    lorenz,
+    pointwise,
+    wave,
 )
+
+_MODULES = (
+    pointwise,
+    adjoint1d,
+    heat2d,
+    burgers,
+    heat3d,
+    wave,
+    lorenz,
+    black_scholes,
+)
+PROBLEMS: tuple[Problem, ...] = tuple(problem for module in _MODULES for problem in module.PROBLEMS)
