@@ -139,7 +139,8 @@ def in_torch(torch):
 def work(args: Args) -> Work:
     amount = args[0].size * args[3]
     # Forward, again between snapshots, and back, where the state is read as well.
-    return Work(Cost(16 * amount, 9 * amount), Cost((16 + 16 + 24) * amount, (9 + 9 + 19) * amount), 18 * args[0].nbytes)
+    gradient = Cost((16 + 16 + 24) * amount, (9 + 9 + 19) * amount)
+    return Work(Cost(16 * amount, 9 * amount), gradient, 18 * args[0].nbytes)
 
 
 PROBLEMS = (

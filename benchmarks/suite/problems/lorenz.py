@@ -68,7 +68,7 @@ def by_recurrence(args: Args, threads: int) -> Runner:
         tangent[0, 3] += s[1] - s[0]
         tangent[1, 4] += s[0]
         tangent[2, 5] -= s[2]
-        return np.array(rates(*s, sigma, rho, beta)), tangent
+        return np.array(rates(s[0], s[1], s[2], sigma, rho, beta)), tangent
 
     def gradient() -> tuple[Any, tuple[Any, ...]]:
         s, t = np.array([x, y, z]), np.eye(3, 6)
@@ -121,7 +121,12 @@ PROBLEMS = (
         {"steps": 200_000},
         {"steps": 300},
         work,
-        {"C": by_c, "Numba": by_numba, "NumPy": by_recurrence, "JAX": partial(peers.by_jax, in_jax, (0, 1, 2, 3, 4, 5))},
+        {
+            "NumPy": by_recurrence,
+            "Numba": by_numba,
+            "C": by_c,
+            "JAX": partial(peers.by_jax, in_jax, (0, 1, 2, 3, 4, 5)),
+        },
         most=3.0,
         tolerance=1e-8,
         scales=False,
