@@ -89,4 +89,10 @@ def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     options.loop_interleaving = options.loop_unrolling = level >= 2
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+    if level >= 2 and "vector-function-abi-variant\"=\"_ZGV_LLVM" in text:
+        # Calls of vector functions that have a body here were made just now.
+        late = llvm.create_new_module_pass_manager()
+        late.add_always_inliner_pass()
+        late.add_instruction_combine_pass()
+        late.run(module, builder)
     return module

@@ -69,9 +69,9 @@ class Target:
             return False
         if f"+{feature}" in self.features.split(","):
             return True
-        if feature in ("avx2", "avx") and _AVX2_CPUS.fullmatch(self.cpu):
+        if feature in ("avx2", "fma", "avx") and _AVX2_CPUS.fullmatch(self.cpu):
             return True
-        return feature in ("avx512f", "avx2", "avx") and bool(_AVX512_CPUS.fullmatch(self.cpu))
+        return feature in ("avx512f", "avx2", "fma", "avx") and bool(_AVX512_CPUS.fullmatch(self.cpu))
 
     @property
     def is_x86(self) -> bool:
@@ -97,6 +97,17 @@ class Target:
         if self.has("avx512f"):
             classes.append(("e", 512))
         return tuple(classes)
+
+    @property
+    def fused(self) -> bool:
+        """Whether a multiply-add with one rounding is one instruction."""
+        return self.has("fma") if self.is_x86 else self.triple.startswith(("aarch64", "arm64"))
+
+    @property
+    def double_lanes(self) -> tuple[int, ...]:
+        """How many doubles the vectors may have that loops are made of."""
+        widths = {"avx512f": 8, "avx2": 4}
+        return tuple(lanes for feature, lanes in widths.items() if self.is_x86 and self.has(feature)) or (2,)
 
     def machine(self, level: int = 3) -> llvm.TargetMachine:
         """LLVM's target machine: position-independent code, so that one object serves JIT, cache and linker."""

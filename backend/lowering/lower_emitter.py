@@ -133,6 +133,7 @@ class FunctionEmitter:
         self.outlined = False
         self.stack_limit = ""  # where the stack ends, if that is known here
         self.rare = 0  # how many regions around the current place need not be fast
+        self.together: dict[Op, str] = {}  # results that came with those of an earlier operation
         self.library_calls = 0  # how many calls of the mathematics library were written
         self._count = 0
         self._fail_label = ""

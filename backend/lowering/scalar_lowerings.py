@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adc.backend.lowering import vectormath
+from adc.backend.lowering import sincos, vectormath
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_helpers import integer_power, polygamma_function
 from adc.backend.lowering.lower_types import literal, register_type
 from adc.ir import ops
 from adc.ir.core import Op
 from adc.ir.opdef import OpDef
-from adc.ir.types import FloatType, IntType, Type
+from adc.ir.types import FloatType, IntType, Type, f64
 
 Lowering = Callable[..., str]
 
@@ -210,6 +210,28 @@ def _polygamma(e: FunctionEmitter, op: Op, x: str) -> str:
     return result if _kind(op) == "double" else e.let(f"fptrunc double {result} to float")
 
 
+def _sine(e: FunctionEmitter, op: Op, x: str) -> str:
+    return _circular(e, op, x, "sin", ops.cos)
+
+
+def _cosine(e: FunctionEmitter, op: Op, x: str) -> str:
+    return _circular(e, op, x, "cos", ops.sin)
+
+
+def _circular(e: FunctionEmitter, op: Op, x: str, name: str, other: OpDef) -> str:
+    """Sine or cosine: both at once, if the other one of the same number is in the block."""
+    known = e.together.pop(op, None)
+    if known is not None:
+        return known
+    uses = op.operands[0].uses
+    partner = next((user for user, _ in uses if user.opdef is other and user.parent is op.parent), None)
+    if partner is None or op.result.type != f64 or not e.module.target.fused:
+        return vectormath.call(e, name, op.result.type, [x])
+    sine, cosine = sincos.call(e, x)
+    e.together[partner] = cosine if other is ops.cos else sine
+    return sine if other is ops.cos else cosine
+
+
 SCALARS: dict[OpDef, Lowering] = {
     # arith: constants, float arithmetic
     ops.constant: _constant,
@@ -253,8 +275,8 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.index_cast: _index_cast("sext"),
     ops.index_castui: _index_cast("zext"),
     # math
-    ops.sin: _library("sin"),
-    ops.cos: _library("cos"),
+    ops.sin: _sine,
+    ops.cos: _cosine,
     ops.tan: _library("tan"),
     ops.asin: _library("asin"),
     ops.acos: _library("acos"),

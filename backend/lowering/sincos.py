@@ -1,0 +1,190 @@
+"""Sine and cosine of one number, together: gradients need both, and most of the work is common to them.
+
+The argument is reduced by multiples of pi/2, taken as the sum of three doubles, with fused multiply-adds (W. J. Cody
+and W. Waite, Software Manual for the Elementary Functions, 1980); on what is left, at most pi/4, both functions are
+minimax polynomials (Remez, relative error 4e-18). Results are within 1.5 ulp. Numbers that are too large for that
+reduction, infinities and NaN go to the library.
+
+There is a scalar function, and one for each width of vectors, all of the same operations: what the loop vectoriser
+does not reach has the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adc.backend.lowering.lower_types import literal
+from adc.ir.types import f64
+
+if TYPE_CHECKING:
+    from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
+
+SYMBOL = "adc$sincos"
+_PURE = "nounwind willreturn memory(none)"
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+_TWO_OVER_PI = 0.6366197723675814
+_ROUND = 1.5 * 2.0**52  # added to a small number, leaves the nearest integer in the low bits
+_LARGEST = 2.0**24
+# sin(r) = r + r z P(z) and cos(r) = 1 - z/2 + z^2 Q(z) with z = r^2.
+_SINE = (
+    -0.1666666666666663,
+    0.008333333333322108,
+    -0.00019841269829580329,
+    2.7557313618060165e-06,
+    -2.5050747223405002e-08,
+    1.589619787353913e-10,
+)
+_COSINE = (
+    1.0,
+    -0.5,
+    0.041666666666666595,
+    -0.001388888888887304,
+    2.4801587288841367e-05,
+    -2.7557314176233885e-07,
+    2.087570041558386e-09,
+    -1.13585139385981e-11,
+)
+
+
+def call(e: FunctionEmitter, x: str) -> tuple[str, str]:
+    """Sine and cosine of the double ``x``."""
+    _define(e.module)
+    e.library_calls += 1
+    pair = e.let(f"call {{ double, double }} @{SYMBOL}(double {x})")
+    sine, cosine = (e.let(f"extractvalue {{ double, double }} {pair}, {k}") for k in range(2))
+    return sine, cosine
+
+
+def _define(module: ModuleEmitter) -> None:
+    if SYMBOL in module.helpers:
+        return
+    module.helpers[SYMBOL] = SYMBOL
+    for function in ("sin", "cos"):
+        module.declare(function, f"declare double @{function}(double) {_PURE}")
+    names = {lanes: f"{SYMBOL}.{lanes}" for lanes in module.target.double_lanes}
+    listed = ",".join(f"_ZGV_LLVM_N{lanes}v_{SYMBOL}({name})" for lanes, name in names.items())
+    variants = f' "vector-function-abi-variant"="{listed}"' if names else ""
+    # Not inlined before loops are made SIMD: a loop with a call is, one with what it does is not.
+    module.bodies.append(_function(module, SYMBOL, 1, f"{_PURE} noinline{variants}"))
+    for lanes, name in names.items():
+        module.bodies.append(_function(module, name, lanes, f"{_PURE} alwaysinline"))
+        module.used[name] = None
+
+
+def _function(module: ModuleEmitter, name: str, lanes: int, attributes: str) -> str:
+    code = _Code(module, lanes)
+    v, pair = code.kind, f"{{ {code.kind}, {code.kind} }}"
+    number = module.attributes(f"{attributes} {module.function_attributes}".rstrip())
+    code.lines.append(f"define internal {pair} @{name}({v} %x) {number} {{\nentry:")
+    fast = code.both(*code.reduced("%x"))
+    size = code.let(f"call {v} {code.intrinsic('fabs', 1)}({v} %x)")
+    lane_large = large = code.let(f"fcmp ugt {v} {size}, {code.constant(_LARGEST)}")  # or not a number
+    if lanes > 1:
+        reduce = f"llvm.vector.reduce.or.v{lanes}i1"
+        module.declare(reduce, f"declare i1 @{reduce}(<{lanes} x i1>)")
+        large = code.let(f"call i1 @{reduce}(<{lanes} x i1> {large})")
+    unlikely = module.metadata('!{!"branch_weights", i32 1, i32 1048575}')
+    code.lines.append(f"  br i1 {large}, label %library, label %done, !prof {unlikely}\nlibrary:")
+    slow = code.let(f"call {pair} @{name}.library({v} %x)")
+    if lanes > 1:
+        chosen = []
+        for k in range(2):
+            exact, other = (code.let(f"extractvalue {pair} {p}, {k}") for p in (slow, fast))
+            chosen.append(code.let(f"select <{lanes} x i1> {lane_large}, {v} {exact}, {v} {other}"))
+        slow = code.both(*chosen)
+    code.lines.append("  br label %done\ndone:")
+    code.lines.append(f"  %result = phi {pair} [ {fast}, %entry ], [ {slow}, %library ]\n  ret {pair} %result\n}}\n")
+    return "\n".join(code.lines) + _library(module, f"{name}.library", lanes)
+
+
+def _library(module: ModuleEmitter, name: str, lanes: int) -> str:
+    """The library's results, lane by lane."""
+    code = _Code(module, lanes)
+    v, pair = code.kind, f"{{ {code.kind}, {code.kind} }}"
+    number = module.attributes(f"{_PURE} noinline cold optsize")
+    code.lines.append(f"define internal {pair} @{name}({v} %x) {number} {{\nentry:")
+    sine, cosine = "poison", "poison"
+    for k in range(lanes):
+        one = "%x" if lanes == 1 else code.let(f"extractelement {v} %x, i64 {k}")
+        found = [code.let(f"call double @{function}(double {one})") for function in ("sin", "cos")]
+        if lanes == 1:
+            sine, cosine = found
+        else:
+            sine, cosine = (
+                code.let(f"insertelement {v} {vector}, double {value}, i64 {k}")
+                for vector, value in zip((sine, cosine), found, strict=True)
+            )
+    code.lines.append(f"  ret {pair} {code.both(sine, cosine)}\n}}\n")
+    return "\n".join(code.lines)
+
+
+class _Code:
+    """Instructions on doubles, or on vectors of as many as there are lanes."""
+
+    def __init__(self, module: ModuleEmitter, lanes: int) -> None:
+        self.module = module
+        self.lanes = lanes
+        self.lines: list[str] = []
+        self.kind, self.integers = ("double", "i64") if lanes == 1 else (f"<{lanes} x double>", f"<{lanes} x i64>")
+        self._count = 0
+
+    def let(self, text: str) -> str:
+        self._count += 1
+        self.lines.append(f"  %v{self._count} = {text}")
+        return f"%v{self._count}"
+
+    def intrinsic(self, name: str, arity: int) -> str:
+        symbol = f"llvm.{name}.f64" if self.lanes == 1 else f"llvm.{name}.v{self.lanes}f64"
+        self.module.declare(symbol, f"declare {self.kind} @{symbol}({', '.join([self.kind] * arity)})")
+        return f"@{symbol}"
+
+    def constant(self, value: float) -> str:
+        return literal(value, f64) if self.lanes == 1 else f"splat (double {literal(value, f64)})"
+
+    def integer(self, value: int) -> str:
+        return str(value) if self.lanes == 1 else f"splat (i64 {value})"
+
+    def both(self, sine: str, cosine: str) -> str:
+        pair = f"{{ {self.kind}, {self.kind} }}"
+        half = self.let(f"insertvalue {pair} poison, {self.kind} {sine}, 0")
+        return self.let(f"insertvalue {pair} {half}, {self.kind} {cosine}, 1")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        v = self.kind
+        return self.let(f"call {v} {self.intrinsic('fma', 3)}({v} {a}, {v} {b}, {v} {c})")
+
+    def polynomial(self, z: str, coefficients: tuple[float, ...]) -> str:
+        *rest, value = map(self.constant, coefficients)
+        for coefficient in reversed(rest):
+            value = self.fma(value, z, coefficient)
+        return value
+
+    def reduced(self, x: str) -> tuple[str, str]:
+        """Sine and cosine of arguments that are not large."""
+        v, i = self.kind, self.integers
+        rounded = self.fma(x, self.constant(_TWO_OVER_PI), self.constant(_ROUND))
+        quarters = self.let(f"fsub {v} {rounded}, {self.constant(_ROUND)}")
+        minus = self.let(f"fneg {v} {quarters}")
+        r = x
+        for part in _HALF_PI:
+            r = self.fma(minus, self.constant(part), r)
+        z = self.let(f"fmul {v} {r}, {r}")
+        cubic = self.let(f"fmul {v} {z}, {self.polynomial(z, _SINE)}")
+        sine, cosine = self.fma(cubic, r, r), self.polynomial(z, _COSINE)
+        # The quarter of the circle, modulo 4, says which is which, and the signs.
+        quarter = self.let(f"bitcast {v} {rounded} to {i}")
+        odd = self.let(f"trunc {i} {quarter} to {i.replace('i64', 'i1')}")
+        after = self.let(f"add {i} {quarter}, {self.integer(1)}")
+        choose = f"select {i.replace('i64', 'i1')} {odd}, {v}"
+        sine, cosine = self.let(f"{choose} {cosine}, {v} {sine}"), self.let(f"{choose} {sine}, {v} {cosine}")
+        sine, cosine = self._signed(sine, quarter), self._signed(cosine, after)
+        zero = self.let(f"fcmp oeq {v} {x}, {self.constant(0.0)}")  # the sine of minus zero is minus zero
+        return self.let(f"select {i.replace('i64', 'i1')} {zero}, {v} {x}, {v} {sine}"), cosine
+
+    def _signed(self, value: str, quarter: str) -> str:
+        """``value``, or its negative where bit 1 of ``quarter`` is set."""
+        v, i = self.kind, self.integers
+        bit = self.let(f"and {i} {quarter}, {self.integer(2)}")
+        sign = self.let(f"shl {i} {bit}, {self.integer(62)}")
+        bits = self.let(f"bitcast {v} {value} to {i}")
+        return self.let(f"bitcast {i} {self.let(f'xor {i} {bits}, {sign}')} to {v}")

@@ -1,0 +1,126 @@
+"""Sine and cosine of one number come together: accurate, SIMD, with the same bits in vectors and outside."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from mpmath import mp
+
+from adc import jit_grad
+from adc.backend import target
+from adc.backend.lowering import lower
+from adc.backend.optimize import optimize
+from adc.ir.parser import parse_module
+from tests.backend.lowering_harness import Native
+
+HOST = target.host()
+fused = pytest.mark.skipif(not HOST.fused, reason="no fused multiply-add here")
+M = "memref<?xf64>"
+_BOTH = f"""
+func.func @main(%x: {M}, %s: {M}, %c: {M}) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, 0 : {M}
+  scf.for %i = %c0 to %n step %c1 {{
+    %v = memref.load %x[%i] : {M}
+    %a = math.sin %v : f64
+    %b = math.cos %v : f64
+    memref.store %a, %s[%i] : {M}
+    memref.store %b, %c[%i] : {M}
+    scf.yield
+  }}
+  func.return
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def both() -> Native:
+    return Native(parse_module(_BOTH))
+
+
+def computed(native: Native, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    sines, cosines = np.empty_like(x), np.empty_like(x)
+    native("main", x, sines, cosines)
+    return sines, cosines
+
+
+def sample(rng: np.random.Generator, count: int) -> np.ndarray:
+    """Ordinary numbers, tiny ones, multiples of pi/2 and their neighbours, large ones."""
+    multiples = np.round(rng.uniform(-1e7, 1e7, count)) * (np.pi / 2)
+    return np.concatenate(
+        [
+            rng.uniform(-8.0, 8.0, count),
+            np.copysign(10.0 ** rng.uniform(-320, 7, count), rng.uniform(-1, 1, count)),
+            multiples,
+            np.nextafter(multiples, 0.0),
+            rng.uniform(-(2.0**26), 2.0**26, count),
+            np.copysign(10.0 ** rng.uniform(7, 300, count), rng.uniform(-1, 1, count)),
+        ]
+    )
+
+
+def test_within_two_units_in_the_last_place(both: Native) -> None:
+    x = sample(np.random.default_rng(1), 150)
+    with mp.workdps(400):
+        exact = [(mp.sin(mp.mpf(float(v))), mp.cos(mp.mpf(float(v)))) for v in x]
+        for found, k in zip(computed(both, x), range(2), strict=True):
+            for v, value, truth in zip(x, found, exact, strict=True):
+                unit = np.spacing(abs(float(truth[k])))
+                assert abs(mp.mpf(float(value)) - truth[k]) <= 2 * mp.mpf(float(unit)), (v, value)
+
+
+def test_special_values(both: Native) -> None:
+    x = np.array([0.0, -0.0, 5e-324, -5e-324, np.inf, -np.inf, np.nan])
+    sines, cosines = computed(both, x)
+    assert np.array_equal(sines[:4], x[:4]) and np.array_equal(np.signbit(sines[:4]), np.signbit(x[:4]))
+    assert np.array_equal(cosines[:4], np.ones(4))
+    assert np.isnan(sines[4:]).all() and np.isnan(cosines[4:]).all()
+
+
+def test_the_same_bits_wherever_in_the_array(both: Native) -> None:
+    """Vectors, the rest of a loop, and vectors in which another lane needs the library."""
+    rng = np.random.default_rng(2)
+    x = rng.permutation(np.concatenate([sample(rng, 40), [np.nan, np.inf, 1e300]]))
+    whole = np.stack(computed(both, x))
+    for size in (1, 3, 7, 100):
+        for start in range(0, 90, size + 7):
+            part = np.stack(computed(both, x[start : start + size].copy()))
+            assert np.array_equal(part, whole[:, start : start + size], equal_nan=True)
+
+
+@fused
+def test_the_loop_is_simd_and_calls_nothing_but_for_large_numbers(both: Native) -> None:
+    assembly = both.optimized.assembly()
+    main = assembly[assembly.index("adc.main") :]
+    assert re.search(r"vfn?madd|fmla", main)
+    called = set(re.findall(r"\b(?:callq?|bl)\s+\"?([\w$.]+)", main.split(".cfi_endproc")[0]))
+    assert {name.split("@")[0] for name in called} <= {f"adc$sincos.{n}.library" for n in (2, 4, 8)} | {"adc$sincos"}
+    assert any(name.endswith(".library") for name in called)
+
+
+def test_without_fused_multiply_adds_they_are_apart() -> None:
+    if not HOST.is_x86:
+        pytest.skip("all processors of this kind have them")
+    old = target.for_cpu("x86-64")
+    text = str(lower.lower_module(parse_module(_BOTH), old))
+    assert "sincos" not in text
+    assert "sin" in optimize(text, old).assembly()
+
+
+def test_gradients_share_them() -> None:
+    def f(x):  # type: ignore[no-untyped-def]
+        total = 0.0
+        for i in range(len(x)):
+            total += math.sin(x[i]) ** 2 * math.cos(2.0 * x[i])
+        return total
+
+    x = np.linspace(-3.0, 3.0, 37)
+    expected = 2 * np.sin(x) * np.cos(x) * np.cos(2 * x) - 2 * np.sin(x) ** 2 * np.sin(2 * x)
+    function = jit_grad(f)
+    np.testing.assert_allclose(function.grad(x), expected, rtol=0, atol=4e-15)
+    if HOST.fused:
+        assert "adc$sincos" in function.dump_ir("llvm")
