@@ -122,9 +122,12 @@ class Reader:
 
     def _repeat(self, op: Op, mapping: dict[Value, Value]) -> Op:
         """Run a primal operation again; what it checks was checked before."""
+        if op in self.augmented.original_callee:
+            # The function as it was: what the augmented one returns as well comes last, and is not repeated.
+            callee = self.augmented.original_callee[op]
+            types = self.augmented.module.funcs[callee].result_types
+            return build(ops.call, [mapping[v] for v in op.operands], {"callee": callee, "types": types})
         copy = clone_op(op, mapping)
-        if op.opdef is ops.call and op in self.augmented.original_callee:
-            copy.attrs["callee"] = self.augmented.original_callee[op]
         for inner in (copy, *(o for region in copy.regions for o in region.walk())):
             if inner.opdef is ops.bound:
                 inner.attrs["check"] = False

@@ -22,7 +22,7 @@ from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.permutations import Orbit, Permutations
-from adc.ir.types import MemRefType, scalar_bytes
+from adc.ir.types import MemRefType, RecordType, scalar_bytes
 from adc.passes.costs import cost_of, cost_of_block, cost_of_func, executions, storage_cost, trips
 from adc.passes.differentiation.demand import Augmented, Recipe
 from adc.passes.differentiation.legality import Legality
@@ -144,6 +144,8 @@ class Recipes:
             grown = self.grown(value)
             if grown is not None:
                 return [grown], 0.0
+        if isinstance(value.type, RecordType):
+            return None
         return self._argument(value) if value.op is None else self._result(value.op)
 
     def is_constant(self, value: Value) -> bool:
@@ -253,9 +255,10 @@ class Recipes:
         if any(isinstance(v.type, MemRefType) for v in values):
             return None
         name: str = self.augmented.original_callee.get(op) or op.attrs["callee"]
-        if name in self._recursive:
-            return None  # each level would repeat all those below
-        return list(op.operands), cost_of_func(self.augmented.module.funcs[name])
+        callee = self.augmented.module.funcs[name]
+        if name in self._recursive or any(isinstance(t, RecordType) for t in callee.result_types):
+            return None  # each level of a recursion would repeat all those below
+        return list(op.operands), cost_of_func(callee)
 
     def _repeatable(self, op: Op) -> bool:
         kind = op.opdef

@@ -184,11 +184,25 @@ class Classes(Failures):
             inner = scope.child()
             inner.fixed |= {name for name in inner.floats if not name.startswith(f"{thing.path}.")}
             self.store_field(inner, indent)
-        elif thing.path.isidentifier() and thing.path not in scope.fixed:
+        elif self.may_bind(scope, thing, indent):
             self.emit(indent, f"{thing.path} = {self._another(scope, thing)}")
         else:
             self.new_object(scope, indent, depth)
         return None
+
+    def may_bind(self, scope: Scope, thing: Thing, indent: int) -> bool:
+        """Whether the variable may hold another object from now on.
+
+        Not under a condition if the object may hold, or be held by, one that has another name and may be changed: that
+        would leave open which object a change reaches, which adc refuses.
+        """
+        if not thing.path.isidentifier() or thing.path in scope.fixed:
+            return False
+        return indent == 1 or not any(
+            isinstance(item, Cls) and item.kind == "mutable" and thing.cls in (outer, item)
+            for outer in self.classes
+            for _, item in outer.items
+        )
 
     def store_array(self, scope: Scope, thing: Thing) -> str | None:
         """Another array for a field of an object of this function's own."""

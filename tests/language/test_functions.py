@@ -562,3 +562,26 @@ def test_nonlocal_of_a_variable_outside_is_refused() -> None:
     with pytest.raises(adc.errors.CompileError, match="'state' is no variable of a compiled function"):
         jit_grad(f)(1.0)
     assert state == 0.0
+
+
+def smaller(z, n, y):
+    return min(0.25 * n, y) if y - 0.3 < 0.9 else 1.1 + 0.0 * z
+
+
+def test_calls_that_are_repeated_do_not_repeat_their_record() -> None:
+    """The value is cheap, so the reverse sweep calls the function again; what that recorded is another matter."""
+
+    def outer(z, n, y):
+        return math.tanh(smaller(math.sin(z), n, y) + y / (1.25 + y * y))
+
+    def f(x, n, y):
+        return x + outer(x, n, y)
+
+    def derivative(y):
+        inner = min(0.75, y) if y - 0.3 < 0.9 else 1.1
+        slope = (1.0 if y < 0.75 else 0.0) + (1.25 - y * y) / (1.25 + y * y) ** 2
+        return slope / math.cosh(inner + y / (1.25 + y * y)) ** 2
+
+    for y in (0.4, 1.0, 1.4):
+        assert jit_grad(f)(0.3, 3, y) == pytest.approx(f(0.3, 3, y), rel=1e-14)
+        assert jit_grad(f, argnums=(0, 2)).grad(0.3, 3, y) == pytest.approx((1.0, derivative(y)), rel=1e-12)
