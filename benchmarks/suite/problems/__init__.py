@@ -9,8 +9,12 @@ from benchmarks.suite.problems import (
     burgers,
     heat2d,
     heat3d,
+    kmeans,
     lorenz,
+    lstm,
+    mixture,
     pointwise,
+    spmv,
     wave,
 )
 
@@ -23,5 +27,9 @@ _MODULES = (
     wave,
     lorenz,
     black_scholes,
+    mixture,
+    spmv,
+    lstm,
+    kmeans,
 )
 PROBLEMS: tuple[Problem, ...] = tuple(problem for module in _MODULES for problem in module.PROBLEMS)
