@@ -6,6 +6,7 @@ from benchmarks.suite.problem import Problem
 from benchmarks.suite.problems import (
     adjoint1d,
     black_scholes,
+    boltzmann,
     burgers,
     heat2d,
     heat3d,
@@ -29,6 +30,7 @@ _MODULES = (
     black_scholes,
     mixture,
     spmv,
+    boltzmann,
     lstm,
     kmeans,
 )
