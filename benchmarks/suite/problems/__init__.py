@@ -15,6 +15,7 @@ from benchmarks.suite.problems import (
     lstm,
     mixture,
     pointwise,
+    shallow,
     spmv,
     wave,
 )
@@ -30,6 +31,7 @@ _MODULES = (
     black_scholes,
     mixture,
     spmv,
+    shallow,
     boltzmann,
     lstm,
     kmeans,
