@@ -7,6 +7,7 @@ from benchmarks.suite.problems import (
     adjoint1d,
     black_scholes,
     boltzmann,
+    bundle,
     burgers,
     heat2d,
     heat3d,
@@ -33,6 +34,7 @@ _MODULES = (
     spmv,
     shallow,
     boltzmann,
+    bundle,
     lstm,
     kmeans,
 )
