@@ -27,7 +27,8 @@ from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
-from adc.ir.core import Func, Module
+from adc.ir.alias import Aliasing
+from adc.ir.core import Module, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
 from adc.seeding import seeded
@@ -50,7 +51,7 @@ class PullbackCode(Specialisation):
         module = staged.prepared(module)
         self.shadows = list(self.plan.shadows)
         self.fresh = self._fresh_shadows(module)
-        self.read_in_reverse = frozenset(_read(module.funcs[reverse], self.plan.kept))
+        self.read_in_reverse = frozenset(_read(module, reverse, self.plan.kept))
         leaf_params = binding.leaf_params(self.names, traced, read_only=False)
         guards = binding.guard_params(self.abstracts, traced)
         shadow_types = [module.funcs[forward].args[len(traced.leaves) + n].type for n in range(len(self.shadows))]
@@ -139,21 +140,23 @@ class PullbackCode(Specialisation):
         return {k for k, leaf in enumerate(self.traced.leaves) if leaf.kind == "capture"}
 
 
-def _read(reverse: Func, kept: Sequence[int]) -> list[int]:
-    """Those of the arguments ``kept`` whose contents the reverse function may look at."""
-
-    def looks(position: int) -> bool:
-        work = [reverse.args[position]]
-        while work:
-            value = work.pop()
-            for op, _ in value.uses:
-                if Trait.VIEW in op.opdef.traits:
-                    work += op.results
-                elif op.opdef is not ops.dim:
-                    return True
-        return False
-
-    return [k for n, k in enumerate(kept) if isinstance(reverse.args[n].type, MemRefType) and looks(n)]
+def _read(module: Module, reverse: str, kept: Sequence[int]) -> list[int]:
+    """Those of the arguments ``kept`` whose contents the reverse function may look at, be it through its record."""
+    func = module.funcs[reverse]
+    aliasing = Aliasing(func, module)
+    looked: set[Value] = set()
+    for op in func.walk():
+        if op.opdef is ops.call:
+            read = op.operands
+        elif op.opdef is ops.accumulate or Trait.READS not in op.opdef.traits:
+            read = ()
+        else:
+            read = op.operands[:1] if op.opdef is ops.copy else op.operands
+        for value in read:
+            if isinstance(value.type, MemRefType):
+                looked |= aliasing.reach(value)
+    memrefs = [(k, a) for k, a in zip(kept, func.args, strict=False) if isinstance(a.type, MemRefType)]
+    return [k for k, a in memrefs if not looked.isdisjoint(aliasing.roots(a))]
 
 
 class Pullback:

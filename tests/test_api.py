@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import enum
 import functools
+import gc
 import math
 import threading
+import weakref
 from typing import Any
 
 import numpy as np
@@ -331,6 +333,34 @@ def test_pullback_notices_changed_arrays(engine: str) -> None:
         back(1.0)
     v[[17, 18]] = v[[18, 17]]
     np.testing.assert_array_equal(back(1.0)[0], 2 * v)
+
+
+def swapping(u, v, steps):
+    for _ in range(steps):
+        u *= 0.5
+        u, v = v, u
+    return np.sum(u * u)
+
+
+def test_pullback_notices_changes_behind_swapped_names(engine: str) -> None:
+    """Which of the two the reverse sweep reads depends on the run."""
+    u, v = np.arange(6.0), np.ones(6)
+    _, back = jit(engine)(swapping).pullback(u, v, 3)
+    back(1.0)
+    v[2] += 1.0
+    with pytest.raises(adc.errors.DifferentiationError, match="v was changed after the forward sweep"):
+        back(1.0)
+
+
+def test_pullback_keeps_the_arrays_that_its_record_refers_to(engine: str) -> None:
+    def pulled():
+        u, v = np.arange(6.0), np.ones(6)
+        return [weakref.ref(u), weakref.ref(v)], jit(engine)(swapping).pullback(u, v, 3)[1]
+
+    held, back = pulled()
+    gc.collect()
+    assert all(a() is not None for a in held)
+    np.testing.assert_array_equal(back(1.0)[1], 0.5 * np.ones(6))
 
 
 def test_pullback_may_ignore_changes_it_does_not_need() -> None:

@@ -155,8 +155,18 @@ class _Differentiator:
         useful = (k for k in interface.useful_results if activity.active(returned[k]))
         cotangents_in = _union(assumed.cotangents_in, useful)
         floats_out = _union(assumed.cotangents_out, (k for k in interface.varied if activity.active(originals[k])))
-        kept = _union(assumed.kept, (k for k, a in enumerate(originals) if a in plan.wanted))
         residuals = list(dict.fromkeys(tape.residuals))
+        aliasing = self._aliasing(func)
+        held = _reached(aliasing, residuals)
+        # Who keeps a record that refers to an argument's memory is to know that it does.
+        kept = _union(
+            assumed.kept,
+            (
+                k
+                for k, a in enumerate(originals)
+                if a in plan.wanted or (isinstance(a.type, MemRefType) and not held.isdisjoint(aliasing.roots(a)))
+            ),
+        )
         record = bool(residuals) or assumed.record
         rev = self._reverse_function(primal, assumed.reverse, augmented, kept, positions, cotangents_in, record)
         root = Frame(func.body, rev.body, func.loc)
@@ -172,7 +182,7 @@ class _Differentiator:
             for k in cotangents_in:
                 sweep.add(cotangents, returned[k], next(inputs))
             if record:
-                memory = self._residual_memory(func, residuals, originals, kept, positions, augmented)
+                memory = self._residual_memory(aliasing, residuals, originals, kept, positions, augmented)
                 types = tuple(v.type for v in residuals)
                 unpacked = build(ops.unpack, [next(inputs)], {"types": types, **memory})
                 root.values.update(zip(residuals, unpacked.results, strict=True))
@@ -294,9 +304,16 @@ class _Differentiator:
                 rev.arg_attrs[new]["adc.alias"] = primal.arg_attrs[k]["adc.alias"] + SHADOW_ALIAS
         return rev
 
+    def _aliasing(self, func: Func) -> Aliasing:
+        """Of a function whose return was taken off."""
+        func.body.append(Op(ops.return_, (), ()))
+        aliasing = Aliasing(func, self.module)
+        func.body.ops.pop()
+        return aliasing
+
     def _residual_memory(
         self,
-        func: Func,
+        aliasing: Aliasing,
         residuals: list[Value],
         originals: list[Value],
         kept: tuple[int, ...],
@@ -308,10 +325,6 @@ class _Differentiator:
         These are the attributes ``roots``, ``contents`` and ``apart`` of ``adc.unpack``; the last are pairs that share
         roots and yet never overlap.
         """
-        build_return = Op(ops.return_, (), ())
-        func.body.append(build_return)
-        aliasing = Aliasing(func, self.module)
-        func.body.ops.pop()
         place: dict[Value, int] = {}
         for new, k in enumerate(kept):
             for root in aliasing.roots(originals[k]):
@@ -338,6 +351,11 @@ class _Differentiator:
         lines = [str(augmented.activity), str(plan)]
         lines += [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
         return Adjoint(name, reverse, augmented.activity, plan, "\n".join(lines), callees)
+
+
+def _reached(aliasing: Aliasing, values: Iterable[Value]) -> set[Value]:
+    """The roots of what can be reached through the memrefs among ``values``."""
+    return {root for v in values if isinstance(v.type, MemRefType) for root in aliasing.reach(v)}
 
 
 def _union(assumed: Iterable[int], found: Iterable[int]) -> tuple[int, ...]:
