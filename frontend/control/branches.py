@@ -9,7 +9,7 @@ from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
 from adc.frontend.control.lengths import meet, way_out
 from adc.frontend.data import heap
-from adc.frontend.data.joining import identical, join_values, narrow, same_objects
+from adc.frontend.data.joining import identical, join_values, narrow, narrow_values, same_objects
 from adc.frontend.data.merge import (
     Clash,
     Maybe,
@@ -221,6 +221,7 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
         return join_values(a, b)
     except Clash as clash:
         narrow(frame, name, describe(a), describe(b))
+        narrow_values(frame, a, b)
         shown = "the value" if name in (RESULT, RETURN) else heap.shown(frame, name)
         notes = [Note("assigned here", frame.assigned_at[name])] if name in frame.assigned_at else []
         return Poison(

@@ -7,6 +7,7 @@ itself in one way (``s += x``, ``s = s * x``, ``s = max(s, x)``): that is a redu
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from adc.frontend import abstract
 from adc.frontend.control.jumps import BREAK, RETURN
 from adc.frontend.control.loops import Trace, counted
 from adc.frontend.data import heap
+from adc.frontend.data.joining import narrow
 from adc.frontend.data.merge import Clash, describe, join, widen
 from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
 from adc.frontend.errors import refuse
@@ -114,9 +116,12 @@ def _refuse_mutation(frame: Frame, stmt: ast.For, before: Mapping[str, AbstractV
 
 def _identity(reduction: Reduction, of: abstract.Scalar) -> AbstractValue:
     """What an iteration starts from. A literal where it can be: one takes the type that it meets."""
-    if reduction.kind in ("add", "mul") and of.weak:
-        number = 0 if reduction.kind == "add" else 1
-        return Static(float(number) if of.type.is_float else number)
+    neutral = {"add": 0, "mul": 1}.get(reduction.kind)
+    if of.weak and of.type.is_float:
+        least = -math.inf if reduction.kind == "max" else math.inf
+        return Static(least if neutral is None else float(neutral))
+    if of.weak and neutral is not None:
+        return Static(neutral)
     return Scalar(reduction.identity(of.type), of.type, of.weak)
 
 
@@ -141,6 +146,7 @@ def _joined(frame: Frame, name: str, now: abstract.Scalar, end: AbstractValue, s
         try:
             result = join(describe(start), widen(describe(end)))
         except Clash as clash:
+            narrow(frame, name, describe(start), widen(describe(end)))
             raise refuse(
                 frame.assigned_at[name],
                 f"'{name}' changes its type in the loop: {describe_type(start)} before, {describe_type(end)} here",

@@ -87,6 +87,12 @@ def narrow(frame: Frame, name: str, a: abstract.Abstract, b: abstract.Abstract) 
                 raise Narrowing(carry, name, wanted)
 
 
+def narrow_values(frame: Frame, a: AbstractValue, b: AbstractValue) -> None:
+    """As ``narrow``, for each variable that one of the values is that of: ``max(s, x)`` meets float32 like ``s + x``."""
+    for name in [n for n, v in frame.env.items() if identical(v, a) or identical(v, b)]:
+        narrow(frame, name, describe(a), describe(b))
+
+
 def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
     """Add to ``pairs`` what objects hold on two paths, as far as that differs or the paths made them.
 

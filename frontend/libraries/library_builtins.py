@@ -9,6 +9,7 @@ import numpy as np
 
 from adc.frontend.control.loops import make_range
 from adc.frontend.data import growing, heap, records, sequences
+from adc.frontend.data.joining import narrow_values
 from adc.frontend.data.merge import Clash, coerce, describe, join
 from adc.frontend.data.texts import shown
 from adc.frontend.data.values import (
@@ -78,19 +79,20 @@ def _extremum(name: str, symbol: str) -> Rule:
         need_numbers(name, items, f"use np.{name}imum on arrays")
         best = items[0]
         for item in items[1:]:
-            best = _choose(scalars.binary(symbol, item, best), item, best)
+            best = _choose(frame, scalars.binary(symbol, item, best), item, best)
         return best
 
     return rule
 
 
-def _choose(condition: AbstractValue, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+def _choose(frame: Frame, condition: AbstractValue, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     known = scalars.truth(condition)
     if isinstance(known, bool):
         return a if known else b
     try:
         spec = join(describe(a), describe(b))
     except Clash as clash:
+        narrow_values(frame, a, b)
         message = f"{describe_type(a)} and {describe_type(b)} cannot be chosen between: {clash}"
         raise refuse(current_loc(), message, "convert one of the two", kind=kinds.WRONG_TYPE) from None
     x, y = coerce(as_scalar(a), spec), coerce(as_scalar(b), spec)

@@ -124,6 +124,30 @@ def in_while(v, n):
     return s
 
 
+def extremes(v, n):
+    """Python's ``max`` and ``min``, and a choice by hand, where literals meet numbers of NumPy's."""
+    total = 0.0
+    for _ in range(n):
+        high, low, last = 0.0, 5.0, 0.0
+        for x in v:
+            high = max(high, abs(x))
+            low = min(x, low)
+            last = x if x > last else last
+        total += high * high - low * last
+    return total
+
+
+def extremes_in_parallel(v, n):
+    high = 0.25
+    for _ in range(n):
+        low = 5.0
+        for i in adc.prange(len(v)):
+            high = max(high, v[i])
+            low = min(low, v[i] * v[i])
+        high = 0.9 * high + low
+    return high
+
+
 def integers32(v, n):
     s = 0
     for k in range(n):
@@ -138,7 +162,7 @@ def test_numbers(fn):
     check(fn, (0.7, 3))
 
 
-@pytest.mark.parametrize("fn", [nested, nested_in_branch, in_while], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("fn", [nested, nested_in_branch, in_while, extremes, extremes_in_parallel], ids=lambda f: f.__name__)
 def test_float32_accumulators(fn):
     found = adc.jit_grad(fn)(V32, 3)
     assert type(found) is np.float32 and found == fn(V32, 3)
