@@ -98,6 +98,10 @@ class Tracer(Protocol):
         """The alias group of a captured array."""
 
 
+class PathEnds(Exception):
+    """The statement that is being traced surely raises: what follows on this path is not reached."""
+
+
 @dataclass(eq=False)
 class Frame:
     """``env`` maps local variables to what they hold at the insertion point. ``prologue`` goes before the body."""
@@ -117,6 +121,8 @@ class Frame:
     parallel: list[ast.For] = field(default_factory=list)
     hints: dict[ast.stmt, Any] = field(default_factory=dict)
     nested: dict[ast.AST, FunctionSource] = field(default_factory=dict)
+    lent: set[ast.AST] = field(default_factory=set)  # functions of this frame that calls were given
+    around: set[str] = field(default_factory=set)  # the variables that those read which came back from calls
     groups: dict[int, Root] = field(default_factory=dict)
     written: set[Root] = field(default_factory=set)
     argument_roots: dict[int, Root] = field(default_factory=dict)
@@ -124,7 +130,13 @@ class Frame:
     pins: bool = True  # whether parameters that have to be known raise ``NeedsConstant``
     abandoned: bool = False  # whether code was left behind that nothing will contain
     unrollable: set[ast.stmt] = field(default_factory=set)  # loops that may be unrolled if need be
+    statement_block: Block | None = None  # where the statement that is being traced began
     loops: list[Any] = field(default_factory=list)  # the ``Carry`` of each loop whose body is being traced
+
+    @property
+    def captured(self) -> frozenset[str]:
+        """The variables that functions read which get around: they are live everywhere."""
+        return self.liveness.captured | self.around
 
     def loc(self, node: ast.AST) -> Loc:
         return self.source.loc(node)

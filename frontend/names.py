@@ -16,12 +16,14 @@ from adc.frontend.data import forms, heap
 from adc.frontend.data.forms import Form
 from adc.frontend.data.values import AbstractValue, Contents, Poison, Ref, Scalar, Static, Unbound, compound
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Capture, Frame, Guard
+from adc.frontend.frame import Capture, Frame, Guard, PathEnds
 from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.suggestions import for_attribute, for_name
 from adc.ir import kinds
-from adc.ir.builder import current_loc
+from adc.ir.arith import const
+from adc.ir.builder import current_block, current_loc
 from adc.ir.diagnostics import Note
+from adc.ir.types import i1
 
 
 class GlobalVariable:
@@ -49,6 +51,9 @@ class CellVariable:
         return self.cell.cell_contents
 
 
+_NO_VALUE = "cannot access local variable '{}' where it is not associated with a value"
+
+
 def lookup(frame: Frame, name: str) -> AbstractValue:
     """The value of the variable ``name`` at the insertion point."""
     value = frame.env.get(name)
@@ -63,6 +68,10 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
                 notes=[Note("the parallel loop", frame.loc(loop))],
                 kind=kinds.PRIVATE_VARIABLE,
             )
+        if current_block() is frame.statement_block is not frame.func.body:
+            # On this path, which may not be taken, as in Python.
+            trap_unless(const(False, i1), "UnboundLocalError", _NO_VALUE.format(name))
+            raise PathEnds
         raise refuse(
             current_loc(),
             f"'{name}' is read before it is assigned",
@@ -91,8 +100,7 @@ def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
     if isinstance(value, Poison):
         raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):
-        message = f"cannot access local variable '{name}' where it is not associated with a value"
-        trap_unless(value.flag, "UnboundLocalError", message)
+        trap_unless(value.flag, "UnboundLocalError", _NO_VALUE.format(name))
         value = frame.env[name] = value.value
     if isinstance(value, Ref) and value.cls is types.CellType:
         (value,) = heap.contents(frame, value).items

@@ -32,15 +32,17 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Guard, NeedsConstant
 from adc.frontend.functions.calls import Callee, call_value, python_function
-from adc.frontend.functions.closures import bind_captured, capture
+from adc.frontend.functions.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.functions.recursion import Assumption, Specialisation, Undetermined, assumed, common
 from adc.frontend.functions.signature import arrays_of, describe_arguments, operands_of, prepare, receive
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.convert import to_element
 from adc.frontend.numeric.rules import static_of
 from adc.frontend.statements import execute_function
+from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at
+from adc.ir.callgraph import reachable
 from adc.ir.core import UNKNOWN, Func, Module
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
@@ -138,6 +140,7 @@ class Tracer:
     constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
     _tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
     _attempts: dict[Key, _Attempt] = field(default_factory=dict)
+    _sources: dict[str, FunctionSource] = field(default_factory=dict)  # of the functions in IR, by their names
     _solve: Builder[Key, Assumption] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -158,7 +161,9 @@ class Tracer:
     def call(
         self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
     ) -> AbstractValue:
-        return call_value(frame, callee, args, kwargs, self._call_function)
+        result = call_value(frame, callee, args, kwargs, self._call_function)
+        keep_variables(frame, result)
+        return result
 
     def _call_function(self, frame: Frame, callee: Callee, bound: Mapping[str, AbstractValue]) -> AbstractValue:
         """A call of a Python function: the callee is traced once per signature and called."""
@@ -197,7 +202,15 @@ class Tracer:
                         kind=kinds.ENDLESS_RECURSION,
                     )
                 raise Undetermined
-            return heap.absorb(frame, self._emit_call(frame, self._callable(key, known), values), refs)
+            called = self._callable(key, known)
+            left = self._emit_call(frame, called, values)
+            if frame.lent and not self._comes_back(called.name, frame):
+                left = brought_home(frame, left)
+            return heap.absorb(frame, left, refs)
+
+    def _comes_back(self, name: str, frame: Frame) -> bool:
+        """Whether a call may run the function of ``frame`` once more, whose functions have the same code."""
+        return any(self._sources.get(called) is frame.source for called in reachable(self.module, [name]))
 
     def _refuse_endless(self, callee: Callee, size: int) -> None:
         """Refuse a function that calls itself with other types each time; ``size``: of its arguments, in numbers."""
@@ -230,6 +243,7 @@ class Tracer:
         self._forget(key)
         name = self.module.unique_name(_symbol(callee.source.name))
         func = self.module.add(Func(name, [], loc=callee.source.header))
+        self._sources[name] = callee.source
         frame = Frame(
             self, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=False
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adc.passes.base import Pipeline
+from adc.passes.parallel.fuse import FuseLoops
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.outline_nests import OutlineNests
@@ -52,5 +53,5 @@ FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
-LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), *TIDY, IfConvert(), *FREE, *OUTLINE)
+LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), FuseLoops(), *TIDY, IfConvert(), *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""

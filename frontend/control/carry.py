@@ -74,8 +74,8 @@ class Carry:
         self.before = dict(frame.env)
         self.outset = dict(frame.hints)
         assigns = live.assigns[self.stmt] - self.private
-        at_head = live.reads[self.stmt] | live.captured
-        after = live.after[self.stmt] | live.captured
+        at_head = live.reads[self.stmt] | frame.captured
+        after = live.after[self.stmt] | frame.captured
         hints = frame.hints.get(self.stmt, {})
         for name in sorted(assigns):
             value = self.before.get(name)

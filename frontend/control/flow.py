@@ -16,14 +16,15 @@ from functools import partial, reduce
 
 from adc.frontend.control.branches import Path, Traced, either, end_with, trace
 from adc.frontend.control.iteration import Items, Known
-from adc.frontend.control.jumps import BREAK, CONTINUE, RETURN, left, pending
+from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RETURN, left, pending
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.values import NONE, AbstractValue, Unbound, dim_value
 from adc.frontend.expressions import condition, evaluate_kept
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.functions.closures import released
 from adc.ir import ops
 from adc.ir.arith import const_index
+from adc.ir.builder import current_block
 from adc.ir.core import Value
 
 Execute = Callable[[Frame, ast.stmt], None]
@@ -55,7 +56,7 @@ def function_body(frame: Frame, statements: Sequence[ast.stmt], execute: Execute
 def loop_body(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> None:
     """One iteration; what is pending afterwards ends the loop."""
     live = frame.liveness
-    run(frame, loop.body, Place(live.after[loop] | live.reads[loop] | live.captured, True, execute))
+    run(frame, loop.body, Place(live.after[loop] | live.reads[loop] | frame.captured, True, execute))
     frame.env.pop(CONTINUE, None)
 
 
@@ -64,16 +65,20 @@ def run(frame: Frame, steps: Sequence[Step], place: Place) -> None:
     todo = list(reversed(steps))
     while todo:
         step = todo.pop()
-        if isinstance(step, ast.Break | ast.Continue | ast.Return):
-            _jump(frame, step, place)
-            return
-        if isinstance(step, ast.If):
-            if _if(frame, step, todo, place):
+        frame.statement_block = current_block()
+        try:
+            if isinstance(step, ast.Break | ast.Continue | ast.Return):
+                _jump(frame, step, place)
                 return
-        elif isinstance(step, ast.stmt):
-            place.execute(frame, step)
-        else:
-            step()
+            if isinstance(step, ast.If):
+                if _if(frame, step, todo, place):
+                    return
+            elif isinstance(step, ast.stmt):
+                place.execute(frame, step)
+            else:
+                step()
+        except PathEnds:
+            frame.env[NEVER] = NONE
         has_left = left(frame.env)
         if has_left is True:
             return
@@ -140,7 +145,7 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
             todo += reversed(other)
             return False
     live = frame.liveness
-    after = live.after[statement] | live.captured
+    after = live.after[statement] | frame.captured
     with frame.at(statement):
         if not _may_leave(statement):
             inner = replace(place, live=after)
@@ -196,7 +201,7 @@ def after_loop(frame: Frame, loop: ast.For | ast.While, execute: Execute) -> Non
     """What follows the iterations: the ``else`` if none has left the loop; a break is over."""
     if loop.orelse:
         has_left = left(frame.env)
-        place = Place(frame.liveness.after[loop] | frame.liveness.captured, False, execute)
+        place = Place(frame.liveness.after[loop] | frame.captured, False, execute)
         if has_left is False:
             run(frame, loop.orelse, place)
             return
@@ -236,7 +241,7 @@ def _unrolled(
     body: Callable[[], None],
 ) -> None:
     live = frame.liveness
-    place = Place(live.after[loop] | live.reads[loop] | live.captured, True, _no_statement)
+    place = Place(live.after[loop] | live.reads[loop] | frame.captured, True, _no_statement)
 
     def iterations(first: int) -> None:
         k = first - 1

@@ -23,6 +23,7 @@ from adc.frontend.data.values import (
     Static,
     Stream,
     Tuple,
+    View,
     describe_type,
     dim_value,
     is_numeric,
@@ -87,6 +88,8 @@ def sequence(frame: Frame, v: AbstractValue) -> Items | None:
         return found
     if isinstance(v, Range):
         return _range(v)
+    if isinstance(v, View):
+        return _view(v)
     if sequences.is_list(v):
         assert isinstance(v, Ref)
         return _list(frame, v)
@@ -119,6 +122,24 @@ def _list(frame: Frame, v: Ref) -> Items:
         return found.items
 
     return Known(len(items()), lambda k: items()[k], now=lambda: len(items()))
+
+
+def _view(v: View) -> Known:
+    """The values or items of a dict, which may change while they are gone through, but not their number."""
+    count = len(v.now())
+
+    def items() -> tuple[AbstractValue, ...]:
+        found = v.now()
+        if len(found) != count:
+            raise refuse(
+                current_loc(),
+                "RuntimeError: this dict gets or loses keys while a loop goes through it",
+                "go through a copy: for value in list(d.values())",
+                kind=kinds.UNSUPPORTED_EXPRESSION,
+            )
+        return found
+
+    return Known(count, lambda k: items()[k])
 
 
 def _changing() -> AdcError:

@@ -112,7 +112,7 @@ def for_range(frame: Frame, stmt: ast.For, r: Range, body: Trace) -> None:
         frame.assigned_at[name] = frame.loc(stmt.target)
 
     reassigned = name in _assigned_in(frame, stmt)
-    after = frame.liveness.after[stmt] | frame.liveness.captured
+    after = frame.liveness.after[stmt] | frame.captured
     private = None if reassigned and name in after else name
     for_counted(frame, stmt, loop, bind, body, name, private)
 
@@ -130,7 +130,7 @@ def for_counted(
     body may end it. The variable ``private`` is a function of the counter alone and is not carried."""
     if loop.known_to_run() is False:
         return
-    after = frame.liveness.after[stmt] | frame.liveness.captured
+    after = frame.liveness.after[stmt] | frame.captured
     carry = Carry(frame, stmt, frozenset() if private is None else frozenset({private}))
     before = None if private is None else frame.env.get(private)
     if not any(isinstance(node, ast.Break | ast.Return) for node in ast.walk(stmt)):

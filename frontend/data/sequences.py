@@ -21,6 +21,7 @@ from adc.frontend.data.values import (
     Static,
     Stream,
     Tuple,
+    View,
     describe_type,
     is_numeric,
     is_static_number,
@@ -48,6 +49,8 @@ def is_dict(v: AbstractValue) -> bool:
 
 def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:
     """What iterating over ``v`` gives, where the number of items is known when tracing; else None."""
+    if isinstance(v, View):
+        return list(v.now())
     if isinstance(v, Tuple):
         return list(v.items)
     if isinstance(v, Stream):
@@ -73,6 +76,8 @@ def _is_enum(value: object) -> bool:
 
 def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
     """Lists as tuples of what they hold, at every depth: for library functions, which only look."""
+    if isinstance(v, View):
+        v = Tuple(v.now())
     if growing.grows(frame, v):
         assert isinstance(v, Ref)
         numbers = growing.as_array(heap.contents(frame, v))

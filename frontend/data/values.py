@@ -127,6 +127,19 @@ class Tuple(Compound):
     """A tuple, a namedtuple, or what a list holds at this moment."""
 
 
+@dataclass(frozen=True, eq=False)
+class View(Tuple):
+    """What ``values`` and ``items`` of a dict give: ``now()`` is what the dict holds at the insertion point. Handed to
+    another function, or on by a loop, it is the tuple of what the dict held."""
+
+    now: Callable[[], tuple[AbstractValue, ...]] = field(kw_only=True)
+
+    def of(self, items: Iterable[AbstractValue]) -> Tuple:
+        found = tuple(items)
+        same = len(found) == len(self.items) and all(a is b for a, b in zip(found, self.items, strict=True))
+        return self if same else Tuple(found)
+
+
 class Record(Compound):
     """An instance of a frozen dataclass."""
 

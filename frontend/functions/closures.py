@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from adc.frontend.data.cells import cell_of
-from adc.frontend.data.values import AbstractValue, Closure, Code, Compound, closure
+from adc.frontend.data.values import AbstractValue, Closure, Code, Compound, Contents, Ref, closure
 from adc.frontend.frame import Frame
 from adc.frontend.names import lookup
 from adc.frontend.syntax.liveness import free_names
@@ -73,6 +73,7 @@ def capture(c: Closure) -> Closure:
     frame = c.code.frame
     if frame is None:
         return c
+    frame.lent.add(c.code.node)
     names = _reached(c.code.free, frame.env.get, frame)
     return _with_captured(c, {name: _present(frame, name) for name in names})
 
@@ -118,3 +119,28 @@ def bind_captured(frame: Frame) -> None:
             names = _reached(value.code.free, held.get, None)
             value = _with_captured(value, {n: held[n] for n in names})
         frame.env[name] = value
+
+
+def brought_home(frame: Frame, v: AbstractValue) -> AbstractValue:
+    """What a call left, with the functions of this frame that it was given reading this frame's variables again."""
+    if isinstance(v, Closure) and v.code.frame is None and v.code.node in frame.lent:
+        code = replace(v.code, frame=frame, captured=())
+        return closure(code, v.items[: code.defaults + len(code.keywords)])
+    if isinstance(v, Compound):
+        return v.of(brought_home(frame, item) for item in v.items)
+    return v
+
+
+def keep_variables(frame: Frame, v: AbstractValue) -> None:
+    """Let the variables stay that functions in ``v`` read, which may be anywhere from now on."""
+    work, seen = [v], set()
+    while work:
+        value = work.pop()
+        if isinstance(value, Closure) and value.code.frame is frame:
+            frame.around.update(_reached(value.code.free, frame.env.get, frame))
+        if isinstance(value, Compound):
+            work += value.items
+        elif isinstance(value, Ref) and value.key not in seen:
+            seen.add(value.key)
+            held = frame.env.get(value.key)
+            work += held.items if isinstance(held, Contents) else ()

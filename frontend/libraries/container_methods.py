@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend.control import iteration
 from adc.frontend.data import growing, heap, records, sequences
-from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, describe_type, dim_value
+from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View, describe_type, dim_value
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import needed_int
@@ -154,11 +154,15 @@ def _keys(frame: Frame, owner: Ref) -> AbstractValue:
 
 
 def _values(frame: Frame, owner: Ref) -> AbstractValue:
-    return Tuple(heap.contents(frame, owner).items)
+    return _view(lambda: heap.contents(frame, owner).items)
 
 
 def _items(frame: Frame, owner: Ref) -> AbstractValue:
-    return Tuple(tuple(Tuple((Static(k), v)) for k, v in sequences.dict_items(frame, owner).items()))
+    return _view(lambda: tuple(Tuple((Static(k), v)) for k, v in sequences.dict_items(frame, owner).items()))
+
+
+def _view(now: Callable[[], tuple[AbstractValue, ...]]) -> AbstractValue:
+    return View(now(), now=now)
 
 
 def _update(frame: Frame, owner: Ref, other: AbstractValue | None = None, **more: AbstractValue) -> AbstractValue:

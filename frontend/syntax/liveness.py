@@ -153,34 +153,64 @@ def _of_comprehension(node: ast.ListComp | ast.GeneratorExp | ast.DictComp | ast
 
 
 def _closures(body: Sequence[ast.AST]) -> tuple[dict[str, Names], Names]:
-    """Per name of a nested function what calling it reads; and what is read by those that do not stay with a name."""
+    """Per variable what calling the functions that it may hold reads; and what is read by those that get around.
+
+    Functions stay with the variables that they are assigned to, alone or in tuples and lists, or that a loop gives them
+    to; where they are called or handed to a call they go no further.
+    """
     named: dict[str, Names] = {}
-    staying: set[ast.AST] = set()  # lambdas and names of functions in places from where they do not get around
+    flows: dict[str, set[str]] = {}  # variables whose functions a variable may hold
+    staying: set[ast.AST] = set()
+
+    def flow(targets: Sequence[ast.expr], value: ast.expr) -> None:
+        for holder in _holders(value):
+            staying.add(holder)
+            for target in targets:
+                assert isinstance(target, ast.Name)
+                if isinstance(holder, ast.Lambda):
+                    named[target.id] = named.get(target.id, EMPTY) | free_names(holder)
+                else:
+                    flows.setdefault(target.id, set()).add(holder.id)
+
     for node in _own_nodes(body):
         if isinstance(node, ast.FunctionDef):
             named[node.name] = named.get(node.name, EMPTY) | free_names(node)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
-            if all(isinstance(t, ast.Name) for t in node.targets):
-                staying.add(node.value)
-                for target in node.targets:
-                    assert isinstance(target, ast.Name)
-                    named[target.id] = named.get(target.id, EMPTY) | free_names(node.value)
+        elif isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) for t in node.targets):
+            flow(node.targets, node.value)
+        elif isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            flow([node.target], node.iter)
         elif isinstance(node, ast.Call):
-            staying |= {node.func, *node.args, *(k.value for k in node.keywords)}
+            for part in (node.func, *node.args, *(k.value for k in node.keywords)):
+                staying.update(_holders(part))
     changed = True
-    while changed:  # what a nested function calls in turn
+    while changed:  # what a nested function calls in turn, and what a variable got from others
         changed = False
-        for name, free in named.items():
-            more = free.union(*(named[n] for n in free if n in named))
+        for name in {*named, *flows}:
+            free = named.get(name, EMPTY)
+            more = free.union(*(named.get(n, EMPTY) for n in (*free, *flows.get(name, ()))))
             changed |= more != free
             named[name] = more
     escaped: set[str] = set()
     for node in _own_nodes(body):
         if isinstance(node, ast.Lambda) and node not in staying:
             escaped |= free_names(node)
-        elif isinstance(node, ast.Name) and node.id in named and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Name) and named.get(node.id) and isinstance(node.ctx, ast.Load):
             escaped |= named[node.id] if node not in staying else EMPTY
     return named, frozenset(escaped)
+
+
+def _holders(value: ast.expr) -> Iterator[ast.Lambda | ast.Name]:
+    """The functions, and the variables that may hold some, that are the value or items of it."""
+    if isinstance(value, ast.Lambda | ast.Name):
+        yield value
+    elif isinstance(value, ast.Tuple | ast.List):
+        for item in value.elts:
+            yield from _holders(item)
+    elif isinstance(value, ast.Subscript):
+        yield from _holders(value.value)
+    elif isinstance(value, ast.IfExp):
+        yield from _holders(value.body)
+        yield from _holders(value.orelse)
 
 
 def _stores(nodes: Iterable[ast.AST]) -> Names:

@@ -116,6 +116,26 @@ def f(x):
     assert live.after[loop] == {"x"}
 
 
+def test_liveness_of_functions_in_tuples():
+    function, live = liveness_of(
+        """
+def f(x):
+    k = m = 1
+    while x > 0:
+        k = x
+        pair = (lambda t: t * k, 2)
+        several = [pair[0], lambda t: pair[0](t) + m]
+        for g in several:
+            x = g(x) - 1
+    return x
+"""
+    )
+    outer = function.body[1]
+    assert live.captured == set()
+    assert live.reads[outer] == {"x", "m"}
+    assert {"k", "m", "pair"} <= live.reads[outer.body[3]]
+
+
 def test_liveness_of_functions_that_get_around():
     function, live = liveness_of(
         """
@@ -130,12 +150,12 @@ def f(x):
         m = i
         q = x * i
         x = pair[0](x) + h(x) + run(lambda t: t * q, x)
-        other = g
+        other = {"g": g}
     return x
 """
     )
     loop = function.body[4]
-    assert live.captured == {"k", "m"}
+    assert live.captured == {"m"}
     assert live.reads[loop] == {"x", "pair", "h", "n", "g", "run"}
 
 

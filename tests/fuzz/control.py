@@ -140,6 +140,8 @@ class Control(Integers):
                 scope.fixed.add(item.name)
             else:
                 scope.floats.append(item)
+                if self.mixed:  # it may be a float32, which does not become a float in a loop
+                    scope.fixed.add(item)
 
     # match -----------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import adc
+from adc import jit_grad
 from tests.programs.harness import check
 
 X = np.linspace(-1.0, 1.5, 6)
@@ -395,3 +396,38 @@ def test_local_container(fn, cases):
 def test_run_time_index_out_of_range():
     with pytest.raises(IndexError):
         adc.jit_grad(run_time_index)(S, 4)
+
+
+def values_while_they_change(x, r):
+    for e in r.values():
+        r["v"] -= e * e * x
+    for _, e in r.items():
+        r["u"] += 0.1 * e
+    return r["u"] + r["v"]
+
+
+def values_numbered(x, r):
+    for j, e in enumerate(r.values()):
+        r["v"] = r["v"] * 0.5 + e * j
+    return r["v"] * x
+
+
+def values_under_a_name(x, r):
+    v = r.values()
+    t = 0.0
+    for _ in range(3):
+        r["v"] = r["v"] * 0.5 * x
+        t += sum(v) + max(v) * len(v)
+    return t + sum([e * x for e in v])
+
+
+@pytest.mark.parametrize("function", [values_while_they_change, values_numbered, values_under_a_name])
+def test_what_a_dict_holds_is_seen_while_it_changes(function):
+    x, h = 0.3, 1e-6
+
+    def plain(at):
+        return function(at, {"u": 0.5, "v": 1.5})
+
+    assert jit_grad(function)(x, {"u": 0.5, "v": 1.5}) == pytest.approx(plain(x), rel=1e-14)
+    numeric = (plain(x + h) - plain(x - h)) / (2 * h)
+    assert jit_grad(function).grad(x, {"u": 0.5, "v": 1.5}) == pytest.approx(numeric, rel=1e-7)

@@ -106,3 +106,45 @@ def test_wrong_whatever_it_is():
 
     with pytest.raises(CompileIndexError, match="not a float"):
         adc.jit_grad(f)(0.7, A, 2)
+
+
+def never_set(x, mode):
+    """In mode "b" no path sets v, and some paths read it."""
+    if mode == "a":
+        v = x * 2
+    for _ in range(3):
+        if x > 5.0:
+            return v
+        elif x > 4.0:
+            if v > x:
+                x = 1.0
+        elif x > 3:
+            for _k in range(int(v)):
+                x += 1
+        x += 1
+    return x
+
+
+def test_a_path_that_reads_what_nothing_set_raises_if_it_is_taken():
+    function = adc.jit_grad(never_set)
+    for mode in ("a", "b"):
+        for x in (-4.0, 0.5, 1.5, 2.5, 4.5, 5.5):
+            try:
+                expected = never_set(x, mode)
+            except UnboundLocalError:
+                for call in (function, function.grad):
+                    with pytest.raises(UnboundLocalError, match="'v'"):
+                        call(x, mode)
+            else:
+                assert function(x, mode) == pytest.approx(expected, rel=1e-15)
+    assert function.grad(0.5, "b") == 1.0
+
+
+def test_what_surely_reads_it_is_refused():
+    def f(x, mode):
+        if mode == "a":
+            v = x * 2
+        return v + x
+
+    with pytest.raises(UnboundLocalError, match="'v' is read before it is assigned"):
+        adc.jit_grad(f)(0.7, "b")
