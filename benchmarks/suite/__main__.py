@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
             scaled += _scaled(problem, counts, budget)
     # At small sizes ratios say nothing.
     wanted = list(bars.bars(results, counts)) if timed and not chosen.quick else []
-    rates = machine.summary(chosen.threads) if timed and peers.available("C") else {}
+    rates = machine.summary(chosen.threads, quick=chosen.quick) if timed and peers.available("C") else {}
     report.show(console, results, counts, wanted)
     for name, rate in rates.items():
         console.print(f"{rate:8.2f}  {name}", highlight=False)

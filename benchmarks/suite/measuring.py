@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from adc.backend import runtime
 from benchmarks.suite import machine, peers
 from benchmarks.suite.checking import Result, differences
 from benchmarks.suite.machine import Limit
-from benchmarks.suite.problem import Problem, Runner
+from benchmarks.suite.problem import Args, Problem, Runner
 
 THREAD_COUNTS = (1, 2, 3, 4, 8)  # on which adc has to give the same bits
 
@@ -59,12 +60,10 @@ def measure(
     args = problem.arguments(size)
     work = problem.work(args)
     measured = Measured(problem, size, working_set=machine.rounded(work.working_set))
-    runners: dict[tuple[str, int], Runner] = {("adc", n): peers.by_adc(problem, args, n) for n in counts}
-    ours = Result.of(runners["adc", counts[0]])
-    for n in sorted({*THREAD_COUNTS, *counts} - {counts[0]}):
-        runner = runners.get(("adc", n)) or peers.by_adc(problem, args, n)
-        if Result.of(runner).bits() != ours.bits():
-            measured.wrong.append(f"adc on {n} threads: not the bits of {counts[0]}")
+    ours = _on_any_threads(problem, args, measured.wrong)
+    runners: dict[tuple[str, int], Runner] = {}
+    if timed:
+        runners = {("adc", n): peers.by_adc(problem, args, n) for n in counts}
     for name, make in problem.peers.items():
         if only and name not in only:
             continue
@@ -91,6 +90,21 @@ def measure(
                 measured.limits["primal", n] = machine.limit(work.primal, measured.working_set, n)
                 measured.limits["gradient", n] = machine.limit(work.gradient, measured.working_set, n)
     return measured
+
+
+def _on_any_threads(problem: Problem, args: Args, wrong: list[str]) -> Result:
+    """What adc gives on one thread. It has to give the same bits on the others of ``THREAD_COUNTS``."""
+    runner, usual, found = peers.by_adc(problem, args, None), runtime.threads(), []
+    try:
+        for n in THREAD_COUNTS:
+            runtime.set_threads(n)
+            found.append(Result.of(runner))
+            if found[-1].bits() != found[0].bits():
+                wrong.append(f"adc on {n} threads: not the bits of one")
+            del found[1:]
+    finally:
+        runtime.set_threads(usual)
+    return found[0]
 
 
 def least(

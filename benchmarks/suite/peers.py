@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
-import shutil
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adc import jit_grad
+from benchmarks.suite import native
 from benchmarks.suite.problem import Args, Problem, Runner
 
 MODULES = {"Numba": "numba", "JAX": "jax", "PyTorch": "torch"}
@@ -19,9 +20,19 @@ MODULES = {"Numba": "numba", "JAX": "jax", "PyTorch": "torch"}
 def available(peer: str) -> bool:
     """Whether a peer can be run here. Names are those of ``Problem.peers``; "C, tangent" and the like are C too."""
     if peer == "C" or peer.startswith("C,"):
-        return shutil.which("cc") is not None
+        return _c_compiler()
     module = MODULES.get(peer.split(",")[0])
     return module is None or importlib.util.find_spec(module) is not None
+
+
+@functools.lru_cache(maxsize=1)
+def _c_compiler() -> bool:
+    """Whether there is a C compiler with OpenMP."""
+    try:
+        native.library("machine")
+    except OSError:
+        return False
+    return True
 
 
 def by_adc(problem: Problem, args: Args, threads: int | None) -> Runner:
