@@ -79,7 +79,7 @@ def limit(cost: Cost, working_set: int, threads: int) -> Limit:
 
 
 def summary(threads: int, *, quick: bool = False) -> dict[str, float]:
-    """The rates that the report shows, for one thread and for ``threads``. Unless ``quick``, STREAM is in main memory."""
+    """The rates that the report shows, on one thread and on ``threads``. Unless ``quick``, STREAM is in main memory."""
     rates = {}
     large = 1 << (20 if quick else 29)
     for n in dict.fromkeys((1, threads)):
