@@ -26,7 +26,7 @@ def options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="besides one (default: all cores)")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that everything runs")
     parser.add_argument("--check", action="store_true", help="compare values and gradients, time nothing")
-    parser.add_argument("--scaling", action="store_true", help="adc at further sizes too, for the plot over size")
+    parser.add_argument("--scaling", action="store_true", help="further sizes and numbers of threads, for plots")
     parser.add_argument("--budget", type=float, default=3.0, metavar="S", help="seconds per timed function (default 3)")
     parser.add_argument("--output", type=Path, default=Path("bench-output"), help="folder for results.json and plots")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
         console.print(f"no problem is called {', '.join(sorted(unknown))}; --list names them")
         return 2
     problems = [p for p in PROBLEMS if not chosen.only or p.name in chosen.only]
-    counts = tuple(dict.fromkeys((1, chosen.threads)))
+    counts = thread_counts(chosen.threads, every=chosen.scaling)
     timed, budget = not chosen.check, 0.02 if chosen.quick else chosen.budget
     results: list[Measured] = []
     scaled: list[Measured] = []
@@ -73,6 +73,12 @@ def main(argv: list[str] | None = None) -> int:
         console.print(f"written to {chosen.output}", highlight=False)
     wrong = any(m.wrong for m in results + scaled)
     return int(wrong or (chosen.strict and not all(bar.ok for bar in wanted)))
+
+
+def thread_counts(most: int, *, every: bool) -> tuple[int, ...]:
+    """One and ``most``; with ``every``, the powers of two between them too."""
+    between = [1 << k for k in range(1, most.bit_length()) if 1 << k < most] if every else []
+    return tuple(dict.fromkeys((1, *between, most)))
 
 
 def _scaled(problem: Problem, counts: tuple[int, ...], budget: float) -> list[Measured]:

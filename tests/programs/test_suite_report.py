@@ -90,6 +90,11 @@ def test_bars() -> None:
     check("heat2d: gradient, share of the limit (arithmetic)", 0.7, True)
 
 
+def test_thread_counts() -> None:
+    assert suite.thread_counts(1, every=True) == (1,) and suite.thread_counts(6, every=False) == (1, 6)
+    assert suite.thread_counts(6, every=True) == (1, 2, 4, 6) and suite.thread_counts(8, every=True) == (1, 2, 4, 8)
+
+
 def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--quick", "--only", "pointwise", "--peer", "C", "--peer", "NumPy", "--threads", "2"]
     assert suite.main([*arguments, "--output", str(tmp_path)]) == 0
