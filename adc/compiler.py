@@ -14,14 +14,14 @@ import numpy as np
 
 from adc import containers
 from adc.backend.calls.abi import Signature
-from adc.frontend.abstract import Abstract, Scalar
+from adc.frontend.abstract import Abstract, Array, Scalar
 from adc.frontend.frame import NeedsConstant
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, constant_path, trace
 from adc.intermediate import shifted
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Module
+from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.types import MemRefType, Type, f64
 from adc.options import Options, Selection
@@ -138,12 +138,18 @@ class Staged:
         return self.prepared(self.simplified(traced))
 
     def gradient(
-        self, traced: Traced, wanted: Wanted, *, with_value: bool
+        self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False
     ) -> tuple[Module, differentiate.Adjoint]:
-        """A module with the gradient, before what is done to lower it."""
+        """A module with the gradient, before what is done to lower it.
+
+        ``clears``: shadows may hold anything when it is called; else they must be zero. Arguments that overlap share
+        shadows, which then must be.
+        """
         module = self.simplified(traced)
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
+        if clears and not overlapping(traced):
+            clear_shadows(module.funcs[adjoint.name])
         return module, adjoint
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
@@ -205,6 +211,23 @@ def compile_functions(
             name=staged.subject.name,
             doc=staged.subject.fn.__doc__,
         )
+
+
+def overlapping(traced: Traced) -> bool:
+    """Whether the function was compiled for arguments some of which share memory."""
+    abstracts = (leaf.abstract for leaf in traced.leaves)
+    return any(isinstance(a, Array) and a.alias is not None for a in abstracts)
+
+
+def clear_shadows(func: Func) -> None:
+    """Let a gradient begin by setting its shadows to zero."""
+    start = Block()
+    with insert_at(start, func.loc):
+        for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
+            if "adc.shadow" in attrs:
+                assert isinstance(arg.type, MemRefType)
+                build(ops.fill, [const(0.0, arg.type.element), arg])
+    func.body.set_ops([*start.ops, *func.body.ops])
 
 
 def reachable(module: Module, name: str) -> set[str]:

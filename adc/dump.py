@@ -97,7 +97,7 @@ def dump(
         roots = [plan.augmented, plan.reverse]
     else:
         traced, wanted = staged.traced_for([chosen or Selection()])
-        module, adjoint = staged.gradient(traced, wanted, with_value=True)
+        module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
         roots = [adjoint.name]
     if stage == "plan":
         return f"{adjoint}\n\n{staged.planned(module, [traced.entry, *roots])}\n"

@@ -47,7 +47,7 @@ def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -
     """Compile the gradient as far as the IR goes, and report on it."""
     staged = Staged(subject, tuple(abstracts))
     traced, wanted = staged.traced_for([chosen])
-    module, adjoint = staged.gradient(traced, wanted, with_value=True)
+    module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
     parallel = staged.planned(module, [traced.entry, adjoint.name])
     leaves = traced.leaves
     wrt = tuple(str(leaves[k].path[0]) + "".join(f"[{n}]" for n in leaves[k].path[1:]) for k in wanted.wrt)

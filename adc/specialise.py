@@ -10,7 +10,7 @@ import numpy as np
 
 from adc import aliasing, binding, containers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
-from adc.compiler import Builtin, Staged, compile_functions, result_type
+from adc.compiler import Builtin, Staged, compile_functions, overlapping, result_type
 from adc.frontend.abstract import Array, Scalar, abstract_of
 from adc.frontend.tracer import Leaf, ResultLeaf, Traced
 from adc.ir import kinds
@@ -175,11 +175,11 @@ class Gradient(Specialisation):
         assert isinstance(traced.result, ResultLeaf)
         self.result = traced.result
         self.value_type = result_type(traced, self.result.position)
-        module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value)
+        module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value, clears=True)
         module = staged.prepared(module)
         func = module.funcs[self.adjoint.name]
         self.shadows = binding.shadow_positions(func)
-        self.aliased = bool(self.alias_groups())
+        self.aliased = overlapping(traced)
         guards = binding.guard_params(self.abstracts, traced)
         leaves = binding.leaf_params(self.names, traced, read_only=not self.aliased)
         shift = len(guards)

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.backend import support
-from adc.backend.calls import interrupts, numpy_abi, python_abi
+from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi
+
+_TABLES = tuple(m.DECLARATIONS for m in (python_abi, numpy_abi, support, interrupts, array_memory))
 
 
 @dataclass
@@ -68,7 +70,7 @@ class Writer:
 
     def symbol(self, name: str) -> str:
         """A reference to a symbol of Python, NumPy or the support, declared."""
-        for table in (python_abi.DECLARATIONS, numpy_abi.DECLARATIONS, support.DECLARATIONS, interrupts.DECLARATIONS):
+        for table in _TABLES:
             if name in table:
                 self.declarations[name] = table[name]
                 return f"@{name}"

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import llvmlite.binding as llvm
 
 from adc.backend import support, target
-from adc.backend.calls import callable_slots, interrupts, numpy_abi, python_abi
+from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi
 
 _CAPSULE_IR = r"""
 @adc_rt_capsule = constant [12 x i8] c"adc.context\00"
@@ -31,10 +31,12 @@ EXPORTS = (
     *support.FUNCTIONS,
     *support.GLOBALS,
     *interrupts.EXPORTS,
+    *array_memory.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
     "adc_capsule_destroy",
     "adc_rt_capsule",
 )
+_HANDLER_NAME = b"mem_handler"  # what NumPy asks for
 _building = threading.Lock()
 
 
@@ -44,14 +46,18 @@ def _load() -> dict[str, int]:
     numpy_abi.check()
     machine = target.host().machine(level=0)  # more would cost every process some 30 ms
     signals = interrupts.interrupts_ir(linux=_is_linux())
-    text = "\n".join((support.support_ir("external", linux=_is_linux()), signals, _CAPSULE_IR, callable_slots.TEXT))
-    externals = [name for name in (*python_abi.DECLARATIONS, *python_abi.OBJECTS) if f"@{name}" in text]
-    declared = "\n".join(python_abi.DECLARATIONS.get(n, f"@{n} = external global i8") for n in externals)
+    arrays = array_memory.array_memory_ir()
+    own = support.support_ir("external", linux=_is_linux())
+    text = "\n".join((own, signals, arrays, _CAPSULE_IR, callable_slots.TEXT))
+    declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS
+    externals = [name for name in (*declarations, *python_abi.OBJECTS) if f"@{name}" in text]
+    declared = "\n".join(declarations.get(n, f"@{n} = external global i8") for n in externals)
     whole = f'target triple = "{target.host().triple}"\n{text}\n{declared}\n'
     module = llvm.parse_assembly(whole, llvm.create_context())
     builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
     for name in externals:
-        builder.import_symbol(name, python_abi.address(name))
+        abi = numpy_abi if name in numpy_abi.DECLARATIONS else python_abi
+        builder.import_symbol(name, abi.address(name))
     for name in EXPORTS:
         builder.export_symbol(name)
     jit = llvm.create_lljit_compiler(machine)
@@ -61,6 +67,12 @@ def _load() -> dict[str, int]:
     addresses = {name: library[name] for name in EXPORTS}
     ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = _threads_asked()
     ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.main_thread().ident or 0
+    handler = ctypes.pythonapi.PyCapsule_New
+    handler.restype, handler.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    # The reference that this makes is never given up, nor is the name.
+    ctypes.c_void_p.from_address(addresses["adc_array_capsule"]).value = handler(
+        addresses["adc_array_handler"], _HANDLER_NAME, None
+    )
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=functools.partial(_after_fork, addresses))
     return addresses
@@ -127,7 +139,8 @@ def set_threads(count: int) -> None:
 def release_memory() -> None:
     """Give back to the system what the arenas keep between calls."""
     # Holding the interpreter lock: it is what protects the pool from stubs.
-    ctypes.PYFUNCTYPE(None)(address("adc_pool_release"))()
+    for function in ("adc_pool_release", "adc_array_release"):
+        ctypes.PYFUNCTYPE(None)(address(function))()
 
 
 def peak_bytes(*, reset: bool = False) -> int:
@@ -141,7 +154,12 @@ def peak_bytes(*, reset: bool = False) -> int:
 
 def held_bytes() -> int:
     """Bytes that the arenas keep between calls."""
-    total, context = 0, ctypes.c_void_p.from_address(address("adc_pool")).value
+    arrays = ctypes.c_void_p.from_address(address("adc_array_arena")).value
+    idle = 0
+    if arrays:
+        idle = ctypes.c_int64.from_address(arrays + support.CONTEXT_HELD_BYTES).value
+        idle -= ctypes.c_int64.from_address(arrays + support.CONTEXT_LIVE_BYTES).value
+    total, context = idle, ctypes.c_void_p.from_address(address("adc_pool")).value
     while context:
         total += ctypes.c_int64.from_address(context + support.CONTEXT_HELD_BYTES).value
         context = ctypes.c_void_p.from_address(context + support.CONTEXT_NEXT).value

@@ -43,6 +43,7 @@ CONTEXT_B = 24  # i64
 CONTEXT_LIVE = 40  # i64: blocks that are allocated now
 CONTEXT_LIVE_BYTES = 48
 CONTEXT_PEAK_BYTES = 56  # the most that was allocated at once since the context was taken
+CONTEXT_LIVE_BYTES = 48  # what of it is in use
 CONTEXT_HELD_BYTES = 64  # what the arena has from the system
 CONTEXT_NEXT = 80  # ptr: the next in the pool
 CONTEXT_RECORD = 88  # ptr: what a forward sweep left for its reverse sweep

@@ -23,9 +23,13 @@ class Extents:
     all carried memrefs at once and dropping those for which it fails until the rest agree.
     """
 
-    def __init__(self, conditions: Mapping[Value, bool] | None = None) -> None:
-        """``conditions``: what branches decide on is known, where the answers are to hold."""
+    def __init__(
+        self, conditions: Mapping[Value, bool] | None = None, like: Mapping[Value, Value] | None = None
+    ) -> None:
+        """``conditions``: what branches decide on is known, where the answers are to hold. ``like``: memrefs that have
+        the shape of another one, as shadows have."""
         self._conditions = conditions or {}
+        self._like = like or {}
         self._shapes: dict[Value, Shape] = {}
         self._assumed: dict[Value, Shape] = {}
         self._provisional: dict[Value, Shape] = {}  # what follows from the assumptions
@@ -66,6 +70,8 @@ class Extents:
     def _find(self, memref: Value) -> Shape:
         op = memref.op
         if op is None:
+            if memref in self._like:
+                return self.shape(self._like[memref])
             block = memref.block
             loop = block.parent_op if block is not None else None
             return self._unknown(memref) if loop is None else self._carried(memref, loop, block)

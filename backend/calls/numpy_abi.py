@@ -21,7 +21,7 @@ BYTE_ORDER, TYPE_NUMBER = 26, 28
 C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400
 KEEP_ORDER = 2  # NPY_KEEPORDER
 
-# Positions in the table ``_ARRAY_API`` (numpy/__multiarray_api.h), unchanged since NumPy 1.7.
+# Positions in the table ``_ARRAY_API`` (numpy/__multiarray_api.h), unchanged since NumPy 1.7; the last, since 1.22.
 _TABLE = {
     "PyArray_Type": 2,
     "PyArray_DescrFromType": 45,
@@ -29,7 +29,8 @@ _TABLE = {
     "PyArray_NewCopy": 85,
     "PyArray_New": 93,
     "PyArray_NewFromDescr": 94,
-    "PyArray_Zeros": 183,
+    "PyArray_Empty": 184,
+    "PyDataMem_SetHandler": 304,
 }
 DECLARATIONS = {
     "PyArray_DescrFromType": "declare ptr @PyArray_DescrFromType(i32)",
@@ -37,7 +38,8 @@ DECLARATIONS = {
     "PyArray_NewCopy": "declare ptr @PyArray_NewCopy(ptr, i32)",
     "PyArray_New": "declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)",
     "PyArray_NewFromDescr": "declare ptr @PyArray_NewFromDescr(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)",
-    "PyArray_Zeros": "declare ptr @PyArray_Zeros(i32, ptr, ptr, i32)",
+    "PyArray_Empty": "declare ptr @PyArray_Empty(i32, ptr, ptr, i32)",
+    "PyDataMem_SetHandler": "declare ptr @PyDataMem_SetHandler(ptr)",
 }
 # dtype objects, and the types of NumPy's scalars, by the name that compiled code knows them by.
 OBJECTS: dict[str, object] = {

@@ -270,12 +270,15 @@ class Arguments:
         w.require(w.let(f"or i1 {below}, {above}"), "miss")
 
     def _shadow(self, array: ArrayValue, param: ArrayParam) -> str:
-        """A slot that holds a new zeroed array with the extents of ``array``."""
+        """A slot that holds a new array with the extents of ``array``; what is called fills it."""
         w = self.w
         dtype = w.symbol(numpy_abi.dtype_symbol(param.element))
         w.call_void("Py_IncRef", f"ptr {dtype}")  # the call takes a reference
         dimensions = w.field(array.object, numpy_abi.DIMENSIONS)
-        new = w.call("PyArray_Zeros", f"i32 {param.rank}", f"ptr {dimensions}", f"ptr {dtype}", "i32 0")
+        size = str(numpy_abi.DTYPES[param.element].itemsize)
+        for d in range(param.rank):
+            size = w.let(f"mul i64 {size}, {w.field(dimensions, 8 * d, 'i64')}")
+        new = w.call("adc_array_new", f"i32 {param.rank}", f"ptr {dimensions}", f"ptr {dtype}", f"i64 {size}")
         slot = w.own(new)
         w.require(w.let(f"icmp ne ptr {new}, null"), "fail")
         return slot

@@ -88,7 +88,7 @@ def narrow(frame: Frame, name: str, a: abstract.Abstract, b: abstract.Abstract) 
 
 
 def narrow_values(frame: Frame, a: AbstractValue, b: AbstractValue) -> None:
-    """As ``narrow``, for each variable that one of the values is that of: ``max(s, x)`` meets float32 like ``s + x``."""
+    """As ``narrow``, for each variable that one of the values is that of: ``max(s, x)`` meets float32 as ``s + x``."""
     for name in [n for n, v in frame.env.items() if identical(v, a) or identical(v, b)]:
         narrow(frame, name, describe(a), describe(b))
 

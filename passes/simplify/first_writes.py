@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
+from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.rewrite import clone_op
 from adc.passes.effects import Memory, Summaries
 from adc.passes.extents import Extents
 from adc.passes.integers import Integers
-from adc.passes.simplify.nests import COUNTED, covers, is_visible, loop_body_of, loops_between
+from adc.passes.parallel.cold import COLD
+from adc.passes.simplify.nests import COUNTED, Box, covered_box, is_visible, loop_body_of, loops_between
 
 _INITIAL = frozenset({ops.fill, ops.copy})
 _ELEMENT = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
@@ -41,15 +44,25 @@ class _FirstWrites:
     def __init__(self, func: Func, summaries: Summaries) -> None:
         self._memory = Memory(func, summaries)
         self._integers = Integers()
-        self._extents = Extents()
+        self._shadows = {
+            arg: func.args[int(attrs["adc.shadow"])]
+            for arg, attrs in zip(func.args, func.arg_attrs, strict=True)
+            if "adc.shadow" in attrs and "adc.alias" not in attrs
+        }
+        self._extents = Extents(like=self._shadows)
+        self._before: dict[Op, list[Op]] = {}  # what is to stand in front of a loop
 
     def block(self, block: Block) -> None:
         waiting: dict[Value, Op] = {}  # memory that has its initial value and was not touched since
         dead: set[Op] = set()
         for op in block.ops:
+            effects = self._memory.effects(op)
+            if COLD in op.attrs:
+                touched = effects.reads | effects.writes
+                for memref in [m for m, initial in waiting.items() if m in touched and initial.opdef is ops.fill]:
+                    dead.add(_sink(waiting.pop(memref), op))
             for region in op.regions:
                 self.block(region)
-            effects = self._memory.effects(op)
             if op.opdef in _INITIAL:
                 target = op.operands[1]
                 touched = set(effects.reads)
@@ -71,7 +84,7 @@ class _FirstWrites:
         if dead:
             for op in dead:
                 op.drop()
-            block.ops = [op for op in block.ops if op not in dead]
+            block.set_ops([new for op in block.ops for new in (*self._before.pop(op, ()), op) if new not in dead])
 
     @staticmethod
     def _touch(waiting: dict[Value, Op], roots: set[Value]) -> None:
@@ -80,7 +93,10 @@ class _FirstWrites:
                 del waiting[memref]
 
     def _is_whole(self, memref: Value) -> bool:
-        """Whether ``memref`` is an allocation itself, of which all uses can be seen."""
+        """Whether ``memref`` is an allocation itself, of which all uses can be seen; or a shadow, which is seen by
+        others when the function ends without an error."""
+        if memref in self._shadows:
+            return True
         return memref.op is not None and memref.op.opdef is ops.alloc and self._memory.is_local(memref)
 
     def _start_in(self, loop: Op, memref: Value, initial: Op) -> bool:
@@ -100,16 +116,24 @@ class _FirstWrites:
         body = loops[0].regions[0]
         if not all(is_visible(s, body) for s in subscripts):
             return False
-        if not covers(loops, subscripts, self._extents.shape(memref), self._integers, self._extents):
+        box = covered_box(loops, subscripts, self._extents.shape(memref), self._integers, self._extents)
+        if box is None:
             return False
+        if any(box):
+            # That the subscripts are in range must follow from the loop's running.
+            surely = any(access.parent is body for access in accesses)
+            if initial.opdef is not ops.fill or loops[-1] is not loop or not surely:
+                return False
         for access in accesses:
             place = _place_in(access, body)
             if place is None or access.operands[_ELEMENT[access.opdef] + 1 :] != subscripts:
                 return False
         if first.opdef is ops.store and first.parent is body:
+            self._fill_around(loop, memref, initial, box)
             return True  # overwritten before it is read
         if initial.opdef is not ops.fill:
             return False
+        self._fill_around(loop, memref, initial, box)
         place = _place_in(first, body)
         assert place is not None
         at = body.ops.index(place)
@@ -118,6 +142,36 @@ class _FirstWrites:
             build(ops.store, [initial.operands[0], memref, *subscripts])
         body.set_ops([*body.ops[:at], *start.ops, *body.ops[at:]])
         return True
+
+    def _fill_around(self, loop: Op, memref: Value, initial: Op, box: Box) -> None:
+        """Before ``loop``, fill what is outside the box: slabs at both ends of each dimension, within those before."""
+        if not any(box):
+            return
+        slabs = Block()
+        with insert_at(slabs, initial.loc):
+            zero, one = const_index(0), const_index(1)
+            extents = [ops.dim(memref, dim=d) for d in range(len(box))]
+            offsets, sizes = [zero] * len(box), list(extents)
+
+            def fill(d: int, start: Value, size: Value) -> None:
+                at, counts = [*offsets], [*sizes]
+                at[d], counts[d] = start, ops.maxsi(size, zero)
+                attrs = {"static_steps": (1,) * len(box), "dropped": ()}
+                view = build(ops.subview, [memref, *at, *counts, *([one] * len(box))], attrs).result
+                build(ops.fill, [initial.operands[0], view])
+
+            for d, bounds in enumerate(box):
+                if bounds is None:
+                    continue
+                # Where the loop runs at all, 0 <= lower < upper <= extent: its subscripts are in range.
+                lower, upper = bounds
+                first = ops.maxsi(lower, zero)
+                end = ops.maxsi(upper, first)
+                if constant_of(lower) != 0:
+                    fill(d, zero, ops.minsi(first, extents[d]))
+                fill(d, end, extents[d] - end)
+                offsets[d], sizes[d] = first, ops.maxsi(ops.minsi(end, extents[d]) - first, zero)
+        self._before.setdefault(loop, []).extend(slabs.ops)
 
     def _accesses(self, loop: Op, memref: Value) -> list[Op]:
         """Loads, stores and accumulations of elements of ``memref`` in ``loop``; none if it is used in another way."""
@@ -134,6 +188,16 @@ class _FirstWrites:
                     return []
                 found.append(op)
         return found
+
+
+def _sink(initial: Op, branch: Op) -> Op:
+    """Begin both sides of ``branch`` with a copy of ``initial``, which is to be dropped."""
+    for region in branch.regions:
+        start = Block()
+        with insert_at(start, initial.loc):
+            clone_op(initial, {})
+        region.set_ops([*start.ops, *region.ops])
+    return initial
 
 
 def _place_in(op: Op, block: Block) -> Op | None:

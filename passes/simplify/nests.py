@@ -66,26 +66,39 @@ def match_counters(loops: Sequence[Op], subscripts: Sequence[Value], integers: I
     return None if None in positions else [d for d in positions if d is not None]
 
 
-def covers(
+Box = list[tuple[Value, Value] | None]
+"""Per dimension: all of it, or from the one subscript to before the other one."""
+
+
+def covered_box(
     loops: Sequence[Op], subscripts: Sequence[Value], shape: Shape, integers: Integers, extents: Extents
-) -> bool:
-    """Whether the loops, nested right in each other, visit each element of an array of this shape exactly once."""
+) -> Box | None:
+    """The elements of an array of this shape that the loops, the innermost first, visit exactly once each.
+
+    Bounds that are not those of a whole dimension are visible before the loops. None if it is not a box.
+    """
     positions = match_counters(loops, subscripts, integers)
     if positions is None or len(positions) != len(shape):
-        return False
+        return None
     for inner, outer in itertools.pairwise(loops):
         if inner.parent is not outer.regions[0]:
-            return False
+            return None
+    box: Box = [None] * len(shape)
+    before = loops[-1].parent
     for loop, d in zip(loops, positions, strict=True):
         lower, upper, step = loop.operands[:3]
         counter = loop.regions[0].args[0]
-        if extents.extent(lower) != 0 or extents.extent(step) != 1 or extents.extent(upper) != shape[d]:
-            return False
+        if extents.extent(step) != 1 or before is None:
+            return None
         subscript = integers.linear(subscripts[d])
-        if subscript.terms == {counter: 1} and subscript.constant == 0:
-            continue
-        # Backwards: subscript + counter == extent - 1.
-        rest = subscript.plus(integers.linear(counter)).plus(integers.linear(upper), -1)
-        if rest.terms or rest.constant != -1:
-            return False
-    return True
+        forwards = subscript.terms == {counter: 1} and subscript.constant == 0
+        if extents.extent(lower) == 0 and extents.extent(upper) == shape[d]:
+            # Or backwards: subscript + counter == extent - 1.
+            rest = subscript.plus(integers.linear(counter)).plus(integers.linear(upper), -1)
+            if not forwards and (rest.terms or rest.constant != -1):
+                return None
+        elif forwards and is_visible(lower, before) and is_visible(upper, before):
+            box[d] = lower, upper
+        else:
+            return None
+    return box

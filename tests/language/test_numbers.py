@@ -162,7 +162,9 @@ def test_numbers(fn):
     check(fn, (0.7, 3))
 
 
-@pytest.mark.parametrize("fn", [nested, nested_in_branch, in_while, extremes, extremes_in_parallel], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "fn", [nested, nested_in_branch, in_while, extremes, extremes_in_parallel], ids=lambda f: f.__name__
+)
 def test_float32_accumulators(fn):
     found = adc.jit_grad(fn)(V32, 3)
     assert type(found) is np.float32 and found == fn(V32, 3)

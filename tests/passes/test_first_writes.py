@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
+import numpy as np
 import pytest
 
+from adc import jit_grad
+from adc.ir import interpreter, ops
+from adc.ir.parser import parse_module
+from adc.ir.verifier import verify
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
@@ -75,8 +82,8 @@ STORE = "memref.store %x, %t[%i] : memref<?xf64>"
 @pytest.mark.parametrize(
     "text",
     [
-        program(STORE, lower="%c1"),
-        program(STORE, upper="%m"),
+        program(STORE, COPY, lower="%c1"),
+        program(STORE, COPY, upper="%m"),
         program(STORE, step="%c2"),
         program("memref.store %x, %t[%c0] : memref<?xf64>"),
         program(f"%v = memref.load %t[%r] : memref<?xf64>\n{STORE}"),  # may be an element of another iteration
@@ -107,7 +114,112 @@ def test_matrix_by_rows_and_by_columns() -> None:
     }}"""
     fill = "linalg.fill ins(%x : f64) outs(%t : memref<?x?xf64>)"
     check((FirstWrites(),), text.format(fill, "%i, %j"), text.format("", "%i, %j"))
-    check((FirstWrites(),), text.format(fill, "%j, %i"), text.format(fill, "%j, %i"))
+
+
+PARTS = """func.func @f(%n: index, %m: index, %i0: index, %i1: index, %j0: index, %j1: index, %x: f64) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %three = arith.constant 3.0 : f64
+  %t = memref.alloc(%n, %m) : memref<?x?xf64>
+  linalg.fill ins(%three : f64) outs(%t : memref<?x?xf64>)
+  scf.parallel (%OUTER) = (%LOWER) to (%UPPER) step (%c1) {
+    scf.for %INNER = %FROM to %TO step %c1 {
+      adc.accumulate %x, %t[%i, %j] : memref<?x?xf64>
+    }
+    scf.reduce()
+  }
+  %zero = arith.constant 0.0 : f64
+  %s = scf.for %p = %c0 to %n step %c1 iter_args(%u = %zero) -> (f64) {
+    %r = scf.for %q = %c0 to %m step %c1 iter_args(%v = %u) -> (f64) {
+      %e = memref.load %t[%p, %q] : memref<?x?xf64>
+      %pm = arith.muli %p, %m : index
+      %k = arith.addi %pm, %q : index
+      %w = arith.sitofp %k : index to f64
+      %ew = arith.mulf %e, %w : f64
+      %sum = arith.addf %v, %ew : f64
+      scf.yield %sum : f64
+    }
+    scf.yield %r : f64
+  }
+  func.return %s : f64
+}"""
+
+
+@pytest.mark.parametrize("rows_first", [True, False])
+def test_what_a_loop_leaves_out_is_filled_around_it(rows_first: bool) -> None:
+    """Rectangles of a matrix, empty ones too: loops from 0 to 4 with bounds from -1 to 5 where they do not run."""
+    names = ("i", "j") if rows_first else ("j", "i")
+    text = PARTS.replace("OUTER", names[0]).replace("INNER", names[1])
+    text = text.replace("LOWER", f"{names[0]}0").replace("UPPER", f"{names[0]}1")
+    text = text.replace("FROM", f"{names[1]}0").replace("TO", f"{names[1]}1")
+    before, after = parse_module(text), FirstWrites().run(parse_module(text))
+    verify(after)
+    fills = [op for op in after.funcs["f"].walk() if op.opdef is ops.fill]
+    assert len(fills) == 4 and not any(op.operands[1].type.strides is None for op in fills)
+    for n, m, bounds in itertools.product((0, 1, 4), (1, 3), itertools.product((-1, 0, 2), (-1, 1, 4), (0, 1), (0, 3))):
+        (i0, i1, j0, j1) = bounds
+        if i0 < i1 and j0 < j1 and not (0 <= i0 and i1 <= n and 0 <= j0 and j1 <= m):
+            continue  # not in range
+        args = [n, m, *bounds, 0.5]
+        assert interpreter.run(after, "f", list(args)) == interpreter.run(before, "f", list(args)), args
+
+
+def test_subscripts_in_range_by_a_condition_need_the_whole_fill() -> None:
+    text = program(f"%p = arith.cmpi slt, %i, %n : index\nscf.if %p {{\n{ADD}\n}}", upper="%m")
+    check((FirstWrites(),), text, text)
+
+
+ADD = "adc.accumulate %x, %t[%i] : memref<?xf64>"
+
+
+def test_shadows_are_set_by_the_loop_of_either_branch() -> None:
+    def gradient(before: str, fast: str, slow: str) -> str:
+        return f"""func.func @f(%a: memref<?xf64>, %b: memref<?xf64> {{adc.shadow = 0}}, %p: i1, %x: f64) {{
+          %c0 = arith.constant 0 : index
+          %c1 = arith.constant 1 : index
+          %zero = arith.constant 0.0 : f64
+          %n = memref.dim %a, 0 : memref<?xf64>
+          {before}
+          scf.if %p {{
+            scf.parallel (%i) = (%c0) to (%n) step (%c1) {{
+              {fast}
+              scf.reduce()
+            }}
+            scf.yield
+          }} else {{
+            {slow}
+            scf.yield
+          }} {{adc.cold = "else"}}
+          func.return
+        }}"""
+
+    fill = "linalg.fill ins(%zero : f64) outs(%b : memref<?xf64>)"
+    add = "adc.accumulate %x, %b[%i] : memref<?xf64>"
+    rest = "adc.accumulate %x, %b[%c0] : memref<?xf64>"
+    done = "memref.store %zero, %b[%i] : memref<?xf64>\n" + add
+    check((FirstWrites(),), gradient(fill, add, rest), gradient("", done, f"{fill}\n{rest}"))
+
+
+def test_a_gradient_needs_no_zeros() -> None:
+    """Partials of a function of neighbouring elements; an array that is longer than the loop."""
+
+    def f(a, b):  # type: ignore[no-untyped-def]
+        total = 0.0
+        for i in range(1, len(a) - 1):
+            total += (a[i] * b[i]) ** 2
+        return total
+
+    rng = np.random.default_rng(0)
+    for n, m in ((0, 0), (1, 1), (2, 2), (3, 3), (9, 9), (9, 12)):
+        a, b = rng.random(n), rng.random(m)
+        for _ in range(3):
+            da, db = jit_grad(f, argnums=(0, 1)).grad(a, b)
+            inside = slice(1, max(1, n - 1))
+            expected = np.zeros(n), np.zeros(m)
+            expected[0][inside] = 2 * a[inside] * b[inside] ** 2
+            expected[1][inside] = 2 * b[inside] * a[inside] ** 2
+            np.testing.assert_allclose(da, expected[0], rtol=1e-14)
+            np.testing.assert_allclose(db, expected[1], rtol=1e-14)
 
 
 def test_zeroing_what_only_this_iteration_reads() -> None:

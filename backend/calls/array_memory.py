@@ -1,0 +1,135 @@
+"""Memory of the arrays that calls return, as LLVM IR: kept for the next call when an array goes.
+
+An array of a few hundred kilobytes or more gets new pages from the system each time, and each page costs about as much
+as computing what goes into it. So such arrays are made with a memory handler of their own (NumPy's NEP 49), on top of
+an arena as contexts have it (``adc.backend.support_arena``). To NumPy they own their data, as any array does.
+
+What is idle stays with the process up to ``MOST_IDLE`` bytes; ``release_memory`` gives all of it back. Very large
+arrays are left to NumPy.
+"""
+
+from __future__ import annotations
+
+SMALLEST = 1 << 16
+LARGEST = 1 << 28
+MOST_IDLE = 1 << 29
+EXPORTS = ("adc_array_new", "adc_array_release", "adc_array_handler", "adc_array_capsule", "adc_array_arena")
+DECLARATIONS = {"adc_array_new": "declare ptr @adc_array_new(i32, ptr, ptr, i64)"}
+
+_TEXT = r"""
+; The arena, and the capsule of the handler: a Python object, which the process keeps.
+@adc_array_arena = global ptr null, align 8
+@adc_array_capsule = global ptr null, align 8
+@adc_array_handler = global { [127 x i8], i8, ptr, ptr, ptr, ptr, ptr } {
+  [127 x i8] c"adcNAMEPADDING", i8 1, ptr null,
+  ptr @adc_array_malloc, ptr @adc_array_calloc, ptr @adc_array_realloc, ptr @adc_array_free }, align 64
+
+; NumPy calls these holding the interpreter lock.
+define internal ptr @adc_array_malloc(ptr %unused, i64 %bytes) {
+entry:
+  %known = load ptr, ptr @adc_array_arena
+  %none = icmp eq ptr %known, null
+  br i1 %none, label %first, label %go
+first:
+  %new = call ptr @adc_context_new()
+  %failed = icmp eq ptr %new, null
+  br i1 %failed, label %out, label %keep
+out:
+  ret ptr null
+keep:
+  store ptr %new, ptr @adc_array_arena
+  br label %go
+go:
+  %ctx = phi ptr [ %known, %entry ], [ %new, %keep ]
+  %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
+  %epoch = load i64, ptr %epoch.p
+  %epoch1 = add i64 %epoch, 1
+  store i64 %epoch1, ptr %epoch.p
+  %data = call ptr @adc_alloc(ptr %ctx, i64 %bytes)
+  ret ptr %data
+}
+
+define internal ptr @adc_array_calloc(ptr %unused, i64 %count, i64 %size) {
+  %bytes = mul i64 %count, %size
+  %data = call ptr @adc_array_malloc(ptr %unused, i64 %bytes)
+  %none = icmp eq ptr %data, null
+  br i1 %none, label %done, label %clear
+clear:
+  call void @llvm.memset.p0.i64(ptr %data, i8 0, i64 %bytes, i1 false)
+  br label %done
+done:
+  ret ptr %data
+}
+
+define internal ptr @adc_array_realloc(ptr %unused, ptr %data, i64 %bytes) {
+  %ctx = load ptr, ptr @adc_array_arena
+  %new = call ptr @adc_grow(ptr %ctx, ptr %data, i64 %bytes)
+  ret ptr %new
+}
+
+define internal void @adc_array_free(ptr %unused, ptr %data, i64 %bytes) {
+entry:
+  %ctx = load ptr, ptr @adc_array_arena
+  call void @adc_free(ptr %ctx, ptr %data)
+  %live.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 8
+  %live = load i64, ptr %live.p
+  %held.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 10
+  %held = load i64, ptr %held.p
+  %idle = sub i64 %held, %live
+  %much = icmp ugt i64 %idle, MOST_IDLE
+  br i1 %much, label %trim, label %done
+trim:
+  call void @adc_array_release()
+  br label %done
+done:
+  ret void
+}
+
+; Gives what is idle back to the system.
+define void @adc_array_release() {
+entry:
+  %ctx = load ptr, ptr @adc_array_arena
+  %none = icmp eq ptr %ctx, null
+  br i1 %none, label %done, label %trim
+trim:
+  %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
+  call void @adc_rt_lock(ptr %lock)
+  call void @adc_rt_trim(ptr %ctx, i64 0)
+  call void @adc_rt_unlock(ptr %lock)
+  br label %done
+done:
+  ret void
+}
+
+; A new C-contiguous array, not initialised; takes the reference to the dtype. ``bytes``: its size.
+define ptr @adc_array_new(i32 %rank, ptr %extents, ptr %dtype, i64 %bytes) {
+entry:
+  %over = sub i64 %bytes, SMALLEST
+  %ours = icmp ult i64 %over, LARGEST
+  br i1 %ours, label %handler, label %plain
+plain:
+  %usual = call ptr @PyArray_Empty(i32 %rank, ptr %extents, ptr %dtype, i32 0)
+  ret ptr %usual
+handler:
+  %capsule = load ptr, ptr @adc_array_capsule
+  %before = call ptr @PyDataMem_SetHandler(ptr %capsule)
+  %failed = icmp eq ptr %before, null
+  br i1 %failed, label %out, label %make
+out:
+  call void @Py_DecRef(ptr %dtype)
+  ret ptr null
+make:
+  %new = call ptr @PyArray_Empty(i32 %rank, ptr %extents, ptr %dtype, i32 0)
+  %mine = call ptr @PyDataMem_SetHandler(ptr %before)
+  call void @Py_DecRef(ptr %before)
+  call void @Py_DecRef(ptr %mine)
+  ret ptr %new
+}
+"""
+
+
+def array_memory_ir() -> str:
+    text = _TEXT.replace("NAMEPADDING", r"\00" * 124)
+    for name, value in (("SMALLEST", SMALLEST), ("LARGEST", LARGEST - SMALLEST), ("MOST_IDLE", MOST_IDLE)):
+        text = text.replace(name, str(value))
+    return text
