@@ -65,7 +65,8 @@ class ArrayParam:
 
 @dataclass(frozen=True)
 class ShadowParam:
-    """A new zeroed C-contiguous array of the shape and dtype of parameter ``of``; it can be part of the result."""
+    """A new C-contiguous array of the shape and dtype of parameter ``of``; it can be part of the result. What is
+    called sets its elements."""
 
     of: int
 
