@@ -149,7 +149,8 @@ class Staged:
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
         if clears and not overlapping(traced):
-            clear_shadows(module.funcs[adjoint.name])
+            func = module.funcs[adjoint.name]
+            clear_shadows(func, [k for k, attrs in enumerate(func.arg_attrs) if "adc.shadow" in attrs])
         return module, adjoint
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
@@ -219,14 +220,14 @@ def overlapping(traced: Traced) -> bool:
     return any(isinstance(a, Array) and a.alias is not None for a in abstracts)
 
 
-def clear_shadows(func: Func) -> None:
-    """Let a gradient begin by setting its shadows to zero."""
+def clear_shadows(func: Func, positions: Sequence[int]) -> None:
+    """Let a function begin by setting some of its arguments, which are shadows, to zero."""
     start = Block()
     with insert_at(start, func.loc):
-        for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
-            if "adc.shadow" in attrs:
-                assert isinstance(arg.type, MemRefType)
-                build(ops.fill, [const(0.0, arg.type.element), arg])
+        for k in positions:
+            t = func.args[k].type
+            assert isinstance(t, MemRefType)
+            build(ops.fill, [const(0.0, t.element), func.args[k]])
     func.body.set_ops([*start.ops, *func.body.ops])
 
 

@@ -21,7 +21,7 @@ from adc.backend.calls.abi import (
     TupleOut,
 )
 from adc.boundary import public
-from adc.compiler import Staged, compile_functions
+from adc.compiler import Staged, clear_shadows, compile_functions, overlapping
 from adc.cotangents import Seeds
 from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
@@ -48,8 +48,9 @@ class PullbackCode(Specialisation):
         self.result_types = traced.module.funcs[traced.entry].result_types
         module, self.adjoint, self.plan = staged.split(traced, self.wanted)
         forward, reverse, self.taken = seeded(module, traced.entry, self.plan)
-        module = staged.prepared(module)
         self.shadows = list(self.plan.shadows)
+        self.cleared = self._clear(module, reverse)
+        module = staged.prepared(module)
         self.fresh = self._fresh_shadows(module)
         self.read_in_reverse = frozenset(_read(module, reverse, self.plan.kept))
         leaf_params = binding.leaf_params(self.names, traced, read_only=False)
@@ -87,6 +88,25 @@ class PullbackCode(Specialisation):
         self.has_record = has_record
         signatures = [self.forward_signature, self.reverse_signature]
         self.forward, self.reverse = compile_functions(staged, module, signatures, miss)
+
+    def _clear(self, module: Module, reverse: str) -> frozenset[int]:
+        """Let the reverse sweep set shadows to zero that begin so: those of arguments which nothing stores to.
+
+        Such a shadow begins with zeros unless the caller gives a cotangent of what the argument holds afterwards,
+        which can as well be added in the end.
+        """
+        called = {op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if op.opdef is ops.call}
+        if overlapping(self.traced) or reverse in called:
+            return frozenset()
+        args = module.funcs[self.plan.augmented].args[len(self.traced.leaves) :]
+        kept = list(self.plan.kept)
+        func, positions = module.funcs[reverse], []
+        for n, k in enumerate(self.shadows):
+            if k in kept and k not in self.traced.mutated and not args[n].uses:
+                positions.append(len(kept) + n)
+                func.arg_attrs[positions[-1]]["adc.shadow"] = kept.index(k)
+        clear_shadows(func, positions)
+        return frozenset(self.shadows[k - len(kept)] for k in positions)
 
     def _fresh_shadows(self, module: Module) -> frozenset[int]:
         """Arguments whose shadows the forward sweep does not refer to: each reverse sweep can have new ones."""
@@ -208,8 +228,8 @@ class Pullback:
         with self._lock:
             for k, shadow in self._shadows.items():
                 if k in code.fresh:
-                    self._shadows[k] = np.zeros(shadow.shape, shadow.dtype)
-                else:
+                    self._shadows[k] = shadow = _new_array(shadow.shape, shadow.dtype)
+                if k not in code.cleared:
                     shadow.fill(0)
             rest = self._seed_arguments(seeds)
             cotangents = [self._seed(k, seeds.results.get(k)) for k in code.taken]
@@ -247,7 +267,7 @@ class Pullback:
                     f"the cotangent of {name} has shape {given.shape}, not {shape}",
                     help=f"pass an array of the shape of {name}",
                 )
-            if shadow is not None:
+            if shadow is not None and k not in self._code.cleared:
                 shadow += value
             else:
                 rest[k] = rest.get(k, 0.0) + (np.asarray(value) if shape else _number(value))
@@ -268,13 +288,20 @@ class Pullback:
                 known = arrays.get(tree.position)
                 if known is None:
                     known = np.zeros(*self._like[tree.position])
-                    known += rest.get(tree.position, 0.0)
+                if tree.position in rest:
+                    known += rest[tree.position]
                 return known
             assert isinstance(abstract, Scalar)
             value = scalars.get(tree.position, 0.0) + rest.get(tree.position, 0.0)
             return binding.as_scalar(value, abstract.type, strong=not abstract.weak)
 
         return tuple(build(tree) for tree in code.wanted.positional)
+
+
+def _new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
+    from adc.backend.runtime import empty  # loads the code generator, which the interpreter does without
+
+    return empty(shape, dtype)
 
 
 def _number(value: Any) -> float:

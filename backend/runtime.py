@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import llvmlite.binding as llvm
+import numpy as np
 
 from adc.backend import support, target
 from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi
@@ -134,6 +137,23 @@ def set_threads(count: int) -> None:
     if not 1 <= count <= 1024:
         raise ValueError(f"the number of threads must be from 1 to 1024, not {count}")
     ctypes.c_int32.from_address(address("adc_default_threads")).value = count
+
+
+@functools.cache
+def _new_array() -> Callable[..., Any]:
+    kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    return kind(address("adc_array_new"))
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """``numpy.empty`` in memory as the arrays have it that calls return."""
+    size = math.prod(shape) * dtype.itemsize
+    if size < array_memory.SMALLEST:
+        return np.empty(shape, dtype)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(dtype))  # the call takes a reference
+    extents = (ctypes.c_int64 * len(shape))(*shape)
+    array: np.ndarray[Any, Any] = _new_array()(len(shape), extents, id(dtype), size)
+    return array
 
 
 def release_memory() -> None:

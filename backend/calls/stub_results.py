@@ -209,7 +209,9 @@ class Results:
             w.branch(done)
             w.begin(done)
             return w.let(f"load ptr, ptr {slot}")
-        new = w.call("PyArray_New", kind, rank, shape, number, "ptr null", "ptr null", "i32 0", "i32 0", "ptr null")
+        dtype = w.symbol(numpy_abi.dtype_symbol(t.element))
+        w.call_void("Py_IncRef", f"ptr {dtype}")  # the call takes a reference
+        new = w.call("adc_array_new", rank, shape, f"ptr {dtype}", f"i64 {total}")
         fill, done = w.label("fill"), w.label("filled")
         w.branch_if(w.let(f"icmp eq ptr {new}, null"), done, fill)
         w.begin(fill)
