@@ -1,6 +1,7 @@
 # make test   everything that must hold, on a fresh machine with python3, make and a C compiler
 # make demo   the plate problem, from a decorated function to an object file
 # make valgrind   malformed calls under valgrind, if it is installed
+# make stencils   500 random stencil programs, each on 1, 2, 3, 4 and 8 threads
 # make fuzz   20,000 random programs       make bench   the benchmark suite, beside its peers
 
 PYTHON ?= python3
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 FUZZ_PROGRAMS ?= 20000
 FUZZ_FIRST ?= 0
 
-.PHONY: test wheel lint types unit demo fuzz valgrind bench bench-more clean
+.PHONY: test wheel lint types unit demo fuzz stencils valgrind bench bench-more clean
 
 test: wheel lint types unit
 
@@ -57,6 +58,9 @@ demo: $(VENV)/examples
 
 fuzz: $(VENV)/test
 	$(BIN)/python -m tests.fuzz.run --programs $(FUZZ_PROGRAMS) --first $(FUZZ_FIRST)
+
+stencils: $(VENV)/test
+	$(BIN)/python -m tests.stencils.run
 
 valgrind: $(VENV)/test
 	$(BIN)/python tests/safety/under_valgrind.py

@@ -92,12 +92,30 @@ def namespace(trail: Trail) -> dict[str, Any]:
         left = thunks[0]()
         for name, thunk in zip(names, thunks[1:], strict=True):
             right = thunk()
+            if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
+                return compare_arrays(_OPERATORS[name], left, right)
             held = bool(_OPERATORS[name](left, right))
             trail.note(held, abs(left - right) if _varies(left) or _varies(right) else math.inf)
             if not held:
                 return False
             left = right
         return True
+
+    def compare_arrays(operator: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+        held = operator(left, right)
+        for each, distance in zip(np.ravel(held), np.ravel(np.abs(left - right)), strict=True):
+            trail.note(bool(each), distance if _varies(distance) else math.inf)
+        return held
+
+    def elementwise(sign: int) -> Callable[[Any, Any], Any]:
+        """``np.maximum``, ``np.minimum``."""
+
+        def choose(left: Any, right: Any) -> Any:
+            for difference in np.ravel(left - right):
+                trail.note(bool(sign * difference > 0), abs(difference) if _varies(difference) else math.inf, kink=True)
+            return np.where(sign * (left - right) > 0, left, right)
+
+        return choose
 
     def absolute(x: Any) -> Any:
         if isinstance(x, int | np.integer):
@@ -162,12 +180,15 @@ def namespace(trail: Trail) -> dict[str, Any]:
     long_numpy = types.SimpleNamespace(
         **{
             name: getattr(np, name)
-            for name in ("sin", "cos", "tanh", "exp", "arctan", "sum", "dot", "zeros_like", "ndarray")
+            for name in ("sin", "cos", "tanh", "exp", "sqrt", "arctan", "sum", "dot", "where", "zeros_like", "ndarray")
         },
+        float32=LONG,
         abs=absolute,
         max=array_extreme(1),
         min=array_extreme(-1),
-        zeros=lambda shape: np.zeros(shape, LONG),
+        maximum=elementwise(1),
+        minimum=elementwise(-1),
+        zeros=lambda shape, dtype=LONG: np.zeros(shape, LONG),
         ones=lambda shape: np.ones(shape, LONG),
         full=lambda shape, value: np.full(shape, value, LONG),
         array=lambda values: np.array(values, LONG),

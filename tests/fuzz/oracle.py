@@ -113,20 +113,23 @@ def moved(args: Values, direction: Values, h: float) -> Values:
     return result
 
 
-def samples(oracle: Oracle, leaves: Values, direction: Values, trail: Trail) -> dict[int, Run] | None:
+def samples(
+    oracle: Oracle, leaves: Values, direction: Values, trail: Trail, step: float = STEP
+) -> dict[int, Run] | None:
     """Runs at some steps along a direction; None if it is not smooth there: ``trail`` is that of the point itself."""
     found = {}
     for k in (-2, -1, 1, 2):
-        found[k] = oracle.run(moved(leaves, direction, k * STEP))
+        found[k] = oracle.run(moved(leaves, direction, k * step))
         if found[k].trail.decisions != trail.decisions:
             return None
     return found
 
 
-def difference(runs: dict[int, Run], value: Callable[[Any, Values], Any]) -> float:
+def difference(runs: dict[int, Run], value: Callable[[Any, Values], Any], step: float = STEP) -> float:
     """The derivative of ``value(result, arguments afterwards)`` along the direction of these runs.
 
-    Fourth-order central differences: the truncation error is some 1e-18 times the fifth derivative, rounding 1e-14.
+    Fourth-order central differences: with the usual step the truncation error is some 1e-18 times the fifth
+    derivative, rounding 1e-14.
     """
     at = {k: LONG(value(run.result, run.after)) for k, run in runs.items()}
-    return float((8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * LONG(STEP)))
+    return float((8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * LONG(step)))
