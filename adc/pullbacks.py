@@ -28,7 +28,8 @@ from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
-from adc.ir.core import Module, Value
+from adc.ir.core import Module, Op, Value
+from adc.ir.fixpoint import Fixpoint
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
 from adc.seeding import seeded
@@ -162,21 +163,31 @@ class PullbackCode(Specialisation):
 
 def _read(module: Module, reverse: str, kept: Sequence[int]) -> list[int]:
     """Those of the arguments ``kept`` whose contents the reverse function may look at, be it through its record."""
-    func = module.funcs[reverse]
-    aliasing = Aliasing(func, module)
-    looked: set[Value] = set()
-    for op in func.walk():
-        if op.opdef is ops.call:
-            read = op.operands
-        elif op.opdef is ops.accumulate or Trait.READS not in op.opdef.traits:
-            read = ()
-        else:
-            read = op.operands[:1] if op.opdef is ops.copy else op.operands
-        for value in read:
-            if isinstance(value.type, MemRefType):
+
+    def compute(name: str) -> frozenset[int]:
+        func = module.funcs[name]
+        aliasing = Aliasing(func, module)
+        looked: set[Value] = set()
+        for op in func.walk():
+            for value in _looked_at(op, read):
                 looked |= aliasing.reach(value)
-    memrefs = [(k, a) for k, a in zip(kept, func.args, strict=False) if isinstance(a.type, MemRefType)]
-    return [k for k, a in memrefs if not looked.isdisjoint(aliasing.roots(a))]
+        memrefs = [k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType)]
+        return frozenset(k for k in memrefs if not looked.isdisjoint(aliasing.roots(func.args[k])))
+
+    read: Fixpoint[str, frozenset[int]] = Fixpoint(compute, lambda name: frozenset())
+    found = read(reverse)
+    return [k for n, k in enumerate(kept) if n in found]
+
+
+def _looked_at(op: Op, read: Callable[[str], frozenset[int]]) -> list[Value]:
+    """The memrefs whose contents matter to an operation. Accumulating into one is no look at it."""
+    if op.opdef is ops.call:
+        values = [op.operands[k] for k in read(op.attrs["callee"])]
+    elif op.opdef is ops.accumulate or Trait.READS not in op.opdef.traits:
+        values = []
+    else:
+        values = list(op.operands[:1] if op.opdef is ops.copy else op.operands)
+    return [v for v in values if isinstance(v.type, MemRefType)]
 
 
 class Pullback:
