@@ -160,7 +160,9 @@ get:
   ; Alignment 64, or 2 MiB for huge pages. The start is staggered: arrays must not compete for the same cache sets.
   %huge = icmp uge i64 %capacity, HUGE_BYTES
   %align = select i1 %huge, i64 2097152, i64 64
-  %spare = add i64 %align, 4096
+  %small = icmp ult i64 %capacity, 16384
+  %room = select i1 %small, i64 64, i64 4096  ; for the header, and the stagger
+  %spare = add i64 %align, %room
   %total = add i64 %capacity, %spare
   %try1 = call ptr @malloc(i64 %total)
   %failed = icmp eq ptr %try1, null
@@ -191,7 +193,6 @@ place:
   call void @adc_rt_lock(ptr %lock)
   %held.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 10
   %held = load i64, ptr %held.p
-  %small = icmp ult i64 %capacity, 16384
   %turn = lshr i64 %held, 8
   %mixed = mul i64 %turn, 2654435761
   %bits = lshr i64 %mixed, 16

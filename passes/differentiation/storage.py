@@ -340,6 +340,8 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
             runs[block] = executions(block)
         first, second = halves[value]
         cost = storage_cost(value) if block is not recipes.body else RECORD_ENTRY
+        if not recipes.augmented.direct and not _in_loop(value):  # in a branch: it goes to the record too
+            cost = max(cost, RECORD_ENTRY)
         network.edge(first, second, max(cost * runs[block], 1e-3))
         recipe = recipes.recipe(value)
         if recipe is None:

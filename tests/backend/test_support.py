@@ -53,6 +53,15 @@ def test_alloc_is_aligned_and_apart(context: int) -> None:
     assert word(context, support.CONTEXT_LIVE) == len(sizes)
 
 
+def test_small_blocks_take_little_more_than_they_hold(context: int) -> None:
+    """Programs may have millions of them: what a call leaves for the reverse sweep is one."""
+    usable = ctypes.CDLL(None).malloc_usable_size
+    usable.restype, usable.argtypes = ctypes.c_size_t, [P]
+    header = 64  # its first word is the address that is freed
+    for size in (8, 64, 1000):
+        assert usable(word(alloc(context, size) - header, 0)) <= size + 300
+
+
 def test_freed_block_is_used_again(context: int) -> None:
     first = alloc(context, 10_000)
     free(context, first)
