@@ -81,8 +81,11 @@ class _Companions:
                 self._while(op)
             elif op.opdef is ops.if_:
                 self._if(op)
-            elif op in self.augmented.calls:
-                self._call(op)
+            elif op.opdef is ops.call:
+                results = op.results
+                if op in self.augmented.calls:
+                    self._call(op)
+                self._made_by_call(op, results)
             elif op.opdef is ops.load and self._has_shadow(op.result):
                 raise kinds.NO_DERIVATIVE("cannot differentiate through an array of arrays", op.loc)
             else:
@@ -189,6 +192,16 @@ class _Companions:
         if plan.record:
             self.augmented.records[op] = op.add_result(record)
         op.attrs["types"] = tuple(r.type for r in op.results)
+
+    def _made_by_call(self, op: Op, results: tuple[Value, ...]) -> None:
+        """Shadows of arrays that a callee makes of what nothing varies with, but that vary later on."""
+        for result in results:
+            if not self._has_shadow(result) or result in self.companion:
+                continue
+            if self.augmented.activity.aliasing.roots(result) != {result}:
+                raise kinds.NO_DERIVATIVE("cannot differentiate through arrays that a call returns twice", op.loc)
+            with self.insertions.after(op):
+                self.companion[result] = zeroed(result)
 
 
 def add_counters(augmented: Augmented) -> None:

@@ -585,3 +585,67 @@ def test_calls_that_are_repeated_do_not_repeat_their_record() -> None:
     for y in (0.4, 1.0, 1.4):
         assert jit_grad(f)(0.3, 3, y) == pytest.approx(f(0.3, 3, y), rel=1e-14)
         assert jit_grad(f, argnums=(0, 2)).grad(0.3, 3, y) == pytest.approx((1.0, derivative(y)), rel=1e-12)
+
+
+# Arrays that a function makes of constants, and that its caller makes depend on something later.
+
+
+def made(z):
+    return np.zeros(4), math.sin(z * z)
+
+
+def read_before_it_varies(x, n):
+    m, p = made(x)
+    t = m[1]
+    m[2] = p
+    return m[2] + t + p * n
+
+
+def in_a_branch(x, n):
+    m, p = made(x)
+    u = np.zeros(3)
+    if n > 7:
+        r = 0.5
+    else:
+        u[1] = m[1]
+        m[2] = p * x
+        r = m[2]
+    return r + u[1]
+
+
+def in_a_loop_with_an_exit(x, n):
+    m, p = made(x)
+    r = 0.0
+    for _ in range(1, 5):
+        if n > 7:
+            return np.sum(m)
+        r += m[1] * p
+    else:
+        m[2] = p
+    return r + m[2]
+
+
+def in_every_iteration(x, n):
+    r = 0.0
+    k = 0
+    while k < n:
+        k += 1
+        m, p = made(x * k)
+        for _ in range(2):
+            r += m[1] * p
+            m[1] += p
+            r += m[1] * r
+    return r
+
+
+@pytest.mark.parametrize(
+    "function",
+    [read_before_it_varies, in_a_branch, in_a_loop_with_an_exit, in_every_iteration],
+    ids=lambda f: f.__name__,
+)
+def test_arrays_that_vary_after_the_call_that_made_them(function: Callable[..., float]) -> None:
+    x, h = 0.3, 1e-6
+    for n in (0, 3, 9):
+        assert jit_grad(function)(x, n) == pytest.approx(function(x, n), rel=1e-13)
+        numeric = (function(x + h, n) - function(x - h, n)) / (2 * h)
+        assert jit_grad(function).grad(x, n) == pytest.approx(numeric, rel=1e-7, abs=1e-9)
