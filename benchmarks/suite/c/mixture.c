@@ -60,6 +60,26 @@ static inline void times_factor(int64_t d, const double *R q, Lanes *R v, double
         out[b] = sum[b];
 }
 
+/* Functions of their own: inlined into the parallel region, GCC does not vectorise them. */
+static __attribute__((noinline)) double dot(const double *R a, const double *R b)
+{
+    double sum = 0;
+    for (int k = 0; k < BLOCK; k++)
+        sum += a[k] * b[k];
+    return sum;
+}
+
+/* bar becomes -w bar; its sum. */
+static __attribute__((noinline)) double weigh(double *R bar, const double *R w)
+{
+    double sum = 0;
+    for (int k = 0; k < BLOCK; k++) {
+        bar[k] *= -w[k];
+        sum += bar[k];
+    }
+    return sum;
+}
+
 static inline void load(Mixture g, int64_t from, int count, Lanes *R x)
 {
     for (int b = 0; b < BLOCK; b++)
@@ -185,21 +205,10 @@ double gradient(const double *alphas, const double *means, const double *icf, co
                 shares[c] += share;
                 centre(g, c, rows, v);
                 for (int64_t i = 0; i < d; i++) {
-                    double sum = 0;
                     times_factor(d, lower + c * d * d, v, bar[i], i);
-#pragma omp simd reduction(+ : sum)
-                    for (int b = 0; b < BLOCK; b++) {
-                        bar[i][b] *= -w[b];
-                        sum += bar[i][b];
-                    }
-                    sum_bar[c * d + i] += sum;
-                    for (int64_t j = 0; j <= i; j++) {
-                        double dot = 0;
-#pragma omp simd reduction(+ : dot)
-                        for (int b = 0; b < BLOCK; b++)
-                            dot += bar[i][b] * v[j][b];
-                        outer[(c * d + i) * d + j] += dot;
-                    }
+                    sum_bar[c * d + i] += weigh(bar[i], w);
+                    for (int64_t j = 0; j <= i; j++)
+                        outer[(c * d + i) * d + j] += dot(bar[i], v[j]);
                 }
             }
         }
