@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
+from functools import reduce
 
+from adc.frontend.abstract import Scalar as Number
 from adc.frontend.control.branches import branch
 from adc.frontend.data import growing, heap, records
 from adc.frontend.data.forms import LIST, Form
-from adc.frontend.data.merge import Clash, describe, join
+from adc.frontend.data.merge import Clash, coerce, describe, join
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -145,7 +147,8 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
     position = _position(held, index)
     if isinstance(position, int):
         return held.items[position]
-    return _chosen(frame, held.items, position, 0, len(held.items))
+    selected = _selected(held.items, position)
+    return selected or _chosen(frame, held.items, position, 0, len(held.items))
 
 
 def _keys(items: dict[object, AbstractValue]) -> str:
@@ -194,6 +197,30 @@ def _alike(items: Sequence[AbstractValue]) -> bool:
     except Clash:
         return all(isinstance(item, Ref) for item in items) and len({item.cls for item in items}) == 1  # type: ignore[attr-defined]
     return bool(items) and not any(isinstance(i, Static) and not is_static_number(i) for i in items)
+
+
+_FEW_INTEGERS, _FEW_FLOATS = 32, 8
+
+
+def _selected(items: Sequence[AbstractValue], at: Value) -> Scalar | None:
+    """Item number ``at`` of a few numbers, without branches: loops can be SIMD, and ranges of integers are seen."""
+    spec = reduce(join, map(describe, items))
+    if not isinstance(spec, Number) or len(items) > (_FEW_FLOATS if spec.type.is_float else _FEW_INTEGERS):
+        return None
+    values = []
+    for item in items:
+        number = coerce(item, spec)
+        assert isinstance(number, Scalar)
+        values.append(number.value)
+
+    def between(low: int, high: int) -> Value:
+        if high - low == 1:
+            return values[low]
+        middle = (low + high) // 2
+        first = ops.cmpi(at, const_index(middle), predicate="slt")
+        return ops.select(first, between(low, middle), between(middle, high))
+
+    return Scalar(between(0, len(values)), spec.type, spec.weak)
 
 
 def _chosen(frame: Frame, items: Sequence[AbstractValue], at: Value, low: int, high: int) -> AbstractValue:

@@ -431,3 +431,23 @@ def test_what_a_dict_holds_is_seen_while_it_changes(function):
     assert jit_grad(function)(x, {"u": 0.5, "v": 1.5}) == pytest.approx(plain(x), rel=1e-14)
     numeric = (plain(x + h) - plain(x - h)) / (2 * h)
     assert jit_grad(function).grad(x, {"u": 0.5, "v": 1.5}) == pytest.approx(numeric, rel=1e-7)
+
+
+OPPOSITE, WEIGHTS, MIXED = (0, 2, 1, 3), (0.5, 0.25, 0.125, 0.75), (1, 0.5, True, np.float64(2.0))
+
+
+def streamed(p, out):
+    for q in range(4):
+        for i in range(len(out)):
+            out[i] += p[OPPOSITE[q], i] * WEIGHTS[q - 1] + MIXED[q]
+    return np.sum(out * out)
+
+
+def test_items_of_tuples_by_a_counter_keep_loops_parallel():
+    p, out = np.arange(20.0).reshape(4, 5), np.ones(5)
+    check(streamed, (p, out))
+    plan = jit_grad(streamed).dump_ir("plan", "f64[:, ::1], f64[::1]")
+    inner = [line for line in plan.splitlines() if " for i:" in line]
+    assert inner and all("threads" in line or "parallel" in line for line in inner)
+    with pytest.raises(IndexError):
+        jit_grad(streamed)(p[:2].copy(), out)
