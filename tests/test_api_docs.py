@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import math
 import re
 import textwrap
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc import jit_grad
+from adc import jit_grad, prange
 from adc.dump import STAGES
 from adc.frontend.libraries.table import LIBRARY
 from tests.fuzz.check import loaded
@@ -20,6 +21,7 @@ from tests.fuzz.check import loaded
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 LANGUAGE = ROOT / "docs" / "language.md"
+STENCILS = ROOT / "docs" / "stencils.md"
 
 
 def fill(path: Path, mark: str, block: str, update: bool) -> None:
@@ -141,3 +143,51 @@ def test_the_side_that_where_does_not_choose_contributes_nothing() -> None:
     assert adc.grad(lambda x: np.where(x > 0, np.sqrt(x), 0.0))(0.0) == 0.0
     misfit = adc.grad(lambda u, d: np.sum(np.where(np.isnan(d), 0.0, (u - d) ** 2)))
     assert misfit(np.array([1.0, 2.0]), np.array([math.nan, 0.5])).tolist() == [0.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def bending() -> Any:
+    """The function of the page about stencils."""
+    found = re.search(r"```python\n(@jit_grad.*?)```", STENCILS.read_text(), re.DOTALL)
+    assert found is not None
+    source, name = found.group(1), "bending.py"
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    names: dict[str, Any] = {"jit_grad": jit_grad, "prange": prange}
+    exec(compile(source, name, "exec"), names)
+    return names["bending"]
+
+
+def test_stencil_page(bending: Any, pytestconfig: pytest.Config) -> None:
+    update = bool(pytestconfig.getoption("--update-golden"))
+    for stage in ("simplified", "adjoint", "plan", "lowered"):
+        printed = bending.dump_ir(stage, "f64[::1], f64[::1]").rstrip()
+        if stage == "plan":
+            printed = printed[printed.index("loops of @bending.grad") :]
+        else:
+            name = "bending" if stage == "simplified" else "bending.grad"
+            function = re.search(rf"^func.func @{re.escape(name)}\(.*?^}}", printed, re.DOTALL | re.MULTILINE)
+            assert function is not None
+            printed = without_cold(function.group(0))
+        fill(STENCILS, f"stencil: {stage}", f"```{'text' if stage == 'plan' else 'mlir'}\n{printed}\n```\n", update)
+
+
+def without_cold(text: str) -> str:
+    """IR without what is in the branches that are marked cold."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        if re.fullmatch(r' *\} \{adc\.cold = "else"\}', line):
+            start = line.index("}") * " " + "} else {"
+            at = max(k for k, before in enumerate(lines) if before == start)
+            lines[at + 1 :] = [f"{(line.index('}') + 2) * ' '}..."]
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def test_the_stencil_page_is_right_about_its_gradient(bending: Any) -> None:
+    rng = np.random.default_rng(0)
+    for n in (0, 1, 2, 3, 4, 5, 20):
+        u, w = rng.random(n), rng.random(n)
+        expected = np.zeros(n)
+        for i in range(1, n - 1):
+            expected[i - 1 : i + 2] += w[i] * np.array([1.0, -2.0, 1.0])
+        np.testing.assert_allclose(bending.grad(u, w), expected, rtol=1e-13, atol=1e-15)
