@@ -25,6 +25,9 @@ from adc.passes.parallel.dependence import MAX_PAIRS, Access, Analysis
 MAX_OPERATIONS = 600
 """Longer bodies run out of registers, and gain nothing."""
 
+MOST_LOOPS = 64
+"""In a function with more nothing is fused: after each fusion the whole function is looked at again."""
+
 
 @dataclass(frozen=True)
 class FuseLoops:
@@ -35,7 +38,7 @@ class FuseLoops:
     def run(self, module: Module) -> Module:
         summaries = Summaries(module)
         for func in module.funcs.values():
-            if sum(op.opdef is ops.parallel for op in func.walk()) > 1:
+            if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
                 _Fusion(func, module, summaries).run()
         return module
 
