@@ -10,12 +10,11 @@ from typing import Literal
 from adc.backend.ahead import aot, cabi
 from adc.backend.ahead.header import header
 from adc.backend.target import for_cpu
-from adc.compiler import Staged, Subject, reachable
+from adc.compiler import Staged, Subject, part_of
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.tracer import Traced
 from adc.ir import kinds
-from adc.ir.core import Module
 from adc.options import Selection
 from adc.seeding import seeded
 from adc.selecting import everything
@@ -89,7 +88,7 @@ def _primal(staged: Staged, name: str) -> aot.Part:
     traced = staged.traced()
     _no_captures(staged.subject, traced)
     module = staged.primal(traced)
-    return aot.Part(_part(module, [traced.entry]), (cabi.primal(module, traced.entry, name),))
+    return aot.Part(part_of(module, [traced.entry]), (cabi.primal(module, traced.entry, name),))
 
 
 def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
@@ -98,7 +97,7 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
     module = staged.prepared(module)
     function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1)
-    return aot.Part(_part(module, [adjoint.name]), (function,))
+    return aot.Part(part_of(module, [adjoint.name]), (function,))
 
 
 def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
@@ -125,9 +124,4 @@ def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
             plan.cotangents_out,
         ),
     )
-    return aot.Part(_part(module, [forward, reverse]), functions)
-
-
-def _part(module: Module, roots: Sequence[str]) -> Module:
-    keep = {name for root in roots for name in reachable(module, root)}
-    return Module({name: func for name, func in module.funcs.items() if name in keep})
+    return aot.Part(part_of(module, [forward, reverse]), functions)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +21,7 @@ from adc.intermediate import shifted
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
+from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.types import MemRefType, Type, f64
@@ -148,7 +149,7 @@ class Staged:
         module = self.simplified(traced)
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
-        if clears and not overlapping(traced):
+        if clears and not alias_groups(traced):
             func = module.funcs[adjoint.name]
             clear_shadows(func, [k for k, attrs in enumerate(func.arg_attrs) if "adc.shadow" in attrs])
         return module, adjoint
@@ -170,7 +171,7 @@ class Staged:
 
     def planned(self, module: Module, roots: Sequence[str]) -> ParallelPlan:
         """What ``prepared`` decides about the loops of some functions and of those that they call."""
-        plan, shown = ParallelPlan(), {name for root in roots for name in reachable(module, root)}
+        plan, shown = ParallelPlan(), reachable(module, roots)
         with self.measure("prepare"):
             for step in pipelines.LOWER:
                 if isinstance(step, Parallelise):
@@ -200,11 +201,9 @@ def compile_functions(
         return [interpreted(module, s) for s in signatures]
     from adc.native import native  # what only prints IR need not load the code generator
 
-    keep = {name for s in signatures for name in reachable(module, s.function)}
-    part = Module({name: f for name, f in module.funcs.items() if name in keep})
     with staged.measure("native"):
         return native(
-            part,
+            part_of(module, [s.function for s in signatures]),
             signatures,
             parallel=options.parallel,
             level=options.level,
@@ -214,10 +213,13 @@ def compile_functions(
         )
 
 
-def overlapping(traced: Traced) -> bool:
-    """Whether the function was compiled for arguments some of which share memory."""
-    abstracts = (leaf.abstract for leaf in traced.leaves)
-    return any(isinstance(a, Array) and a.alias is not None for a in abstracts)
+def alias_groups(traced: Traced) -> dict[int, list[int]]:
+    """The IR arguments of each alias group: those that may share memory in the calls that this is compiled for."""
+    found: dict[int, list[int]] = {}
+    for k, leaf in enumerate(traced.leaves):
+        if isinstance(leaf.abstract, Array) and leaf.abstract.alias is not None:
+            found.setdefault(leaf.abstract.alias, []).append(k)
+    return found
 
 
 def clear_shadows(func: Func, positions: Sequence[int]) -> None:
@@ -231,16 +233,10 @@ def clear_shadows(func: Func, positions: Sequence[int]) -> None:
     func.body.set_ops([*start.ops, *func.body.ops])
 
 
-def reachable(module: Module, name: str) -> set[str]:
-    """The functions that ``name`` may call, itself included."""
-    found: set[str] = set()
-    work = [name]
-    while work:
-        current = work.pop()
-        if current not in found:
-            found.add(current)
-            work += [op.attrs["callee"] for op in module.funcs[current].walk() if "callee" in op.attrs]
-    return found
+def part_of(module: Module, roots: Iterable[str]) -> Module:
+    """The functions ``roots`` and all that they may call."""
+    keep = reachable(module, roots)
+    return Module({name: func for name, func in module.funcs.items() if name in keep})
 
 
 def result_type(traced: Traced, position: int) -> Type:

@@ -18,11 +18,10 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
-from adc.compiler import Staged, Subject, reachable
+from adc.compiler import Staged, Subject, part_of
 from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import annotated, parse_signature
 from adc.ir import kinds
-from adc.ir.core import Module
 from adc.ir.printer import print_module
 from adc.options import Selection
 from adc.selecting import everything
@@ -102,8 +101,8 @@ def dump(
     if stage == "plan":
         return f"{adjoint}\n\n{staged.planned(module, [traced.entry, *roots])}\n"
     if stage == "adjoint":
-        return print_module(_part(staged.tidied(module), roots), locs=locs)
-    with_primal = _part(staged.prepared(module), [traced.entry, *roots])
+        return print_module(part_of(staged.tidied(module), roots), locs=locs)
+    with_primal = part_of(staged.prepared(module), [traced.entry, *roots])
     if stage == "lowered":
         return print_module(with_primal, locs=locs)
     from adc.native import compiled_text  # what only prints IR need not load the code generator
@@ -127,10 +126,6 @@ def dump_requested(subject: Subject, abstracts: Sequence[Abstract], chosen: Sele
 def language_of(stage: str) -> str:
     return stage if stage in ("plan", "asm") else "ir"
 
-
-def _part(module: Module, roots: Sequence[str]) -> Module:
-    keep = {name for root in roots for name in reachable(module, root)}
-    return Module({name: func for name, func in module.funcs.items() if name in keep})
 
 
 def write_stage(out: TextIO, title: str, text: str, language: str = "ir") -> None:

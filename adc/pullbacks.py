@@ -21,13 +21,14 @@ from adc.backend.calls.abi import (
     TupleOut,
 )
 from adc.boundary import public
-from adc.compiler import Staged, clear_shadows, compile_functions, overlapping
+from adc.compiler import Staged, alias_groups, clear_shadows, compile_functions
 from adc.cotangents import Seeds
 from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
+from adc.ir.callgraph import callees
 from adc.ir.core import Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.opdef import Trait
@@ -96,8 +97,8 @@ class PullbackCode(Specialisation):
         Such a shadow begins with zeros unless the caller gives a cotangent of what the argument holds afterwards,
         which can as well be added in the end.
         """
-        called = {op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if op.opdef is ops.call}
-        if overlapping(self.traced) or reverse in called:
+        called = {name for func in module.funcs.values() for name in callees(func)}
+        if alias_groups(self.traced) or reverse in called:
             return frozenset()
         args = module.funcs[self.plan.augmented].args[len(self.traced.leaves) :]
         kept = list(self.plan.kept)
@@ -113,7 +114,7 @@ class PullbackCode(Specialisation):
         """Arguments whose shadows the forward sweep does not refer to: each reverse sweep can have new ones."""
         first = len(self.traced.leaves)
         args = module.funcs[self.plan.augmented].args
-        grouped = {k for members in self.alias_groups().values() for k in members}
+        grouped = {k for members in alias_groups(self.traced).values() for k in members}
         return frozenset(
             k
             for n, k in enumerate(self.shadows)

@@ -10,7 +10,7 @@ import numpy as np
 
 from adc import aliasing, binding, containers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
-from adc.compiler import Builtin, Staged, compile_functions, overlapping, result_type
+from adc.compiler import Builtin, Staged, alias_groups, compile_functions, result_type
 from adc.frontend.abstract import Array, Scalar, abstract_of
 from adc.frontend.tracer import Leaf, ResultLeaf, Traced
 from adc.ir import kinds
@@ -123,14 +123,6 @@ class Specialisation:
                         help=f"pass {self.leaf_name(c)} as an argument too",
                     )
 
-    def alias_groups(self) -> dict[int, list[int]]:
-        """The IR arguments of each alias group."""
-        found: dict[int, list[int]] = {}
-        for k, leaf in enumerate(self.traced.leaves):
-            if isinstance(leaf.abstract, Array) and leaf.abstract.alias is not None:
-                found.setdefault(leaf.abstract.alias, []).append(k)
-        return found
-
 
 class Primal(Specialisation):
     """The function itself."""
@@ -179,7 +171,7 @@ class Gradient(Specialisation):
         module = staged.prepared(module)
         func = module.funcs[self.adjoint.name]
         self.shadows = binding.shadow_positions(func)
-        self.aliased = overlapping(traced)
+        self.aliased = bool(alias_groups(traced))
         guards = binding.guard_params(self.abstracts, traced)
         leaves = binding.leaf_params(self.names, traced, read_only=not self.aliased)
         shift = len(guards)
@@ -284,7 +276,7 @@ def arrange(
     groups in which some array is written. Without, as pullbacks do: other shadows have the layout of what they shadow.
     """
     arranged = Arranged({}, {})
-    for members in spec.alias_groups().values():
+    for members in alias_groups(spec.traced).values():
         arrays = {k: leaves[k] for k in members}
         shadowed = {k: v for k, v in arrays.items() if k in shadows}
         if shadowed:

@@ -16,5 +16,6 @@ READS = _with(Trait.READS)
 WRITES = _with(Trait.WRITES)
 TRAPS = _with(Trait.TRAPS)
 COMMUTATIVE = _with(Trait.COMMUTATIVE)
+LOOPS = frozenset({ops.for_, ops.while_, ops.parallel})
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS
 """Without regions, and neither reading nor writing memory nor ending the run."""

@@ -73,7 +73,7 @@ def _define(module: ModuleEmitter) -> None:
 
 def _function(module: ModuleEmitter, name: str, lanes: int, attributes: str) -> str:
     code = _Code(module, lanes)
-    v, pair = code.kind, f"{{ {code.kind}, {code.kind} }}"
+    v, pair = code.kind, code.pair
     number = module.attributes(f"{attributes} {module.function_attributes}".rstrip())
     code.lines.append(f"define internal {pair} @{name}({v} %x) {number} {{\nentry:")
     fast = code.both(*code.reduced("%x"))
@@ -100,7 +100,7 @@ def _function(module: ModuleEmitter, name: str, lanes: int, attributes: str) -> 
 def _library(module: ModuleEmitter, name: str, lanes: int) -> str:
     """The library's results, lane by lane."""
     code = _Code(module, lanes)
-    v, pair = code.kind, f"{{ {code.kind}, {code.kind} }}"
+    v, pair = code.kind, code.pair
     number = module.attributes(f"{_PURE} noinline cold optsize")
     code.lines.append(f"define internal {pair} @{name}({v} %x) {number} {{\nentry:")
     sine, cosine = "poison", "poison"
@@ -126,6 +126,7 @@ class _Code:
         self.lanes = lanes
         self.lines: list[str] = []
         self.kind, self.integers = ("double", "i64") if lanes == 1 else (f"<{lanes} x double>", f"<{lanes} x i64>")
+        self.pair = f"{{ {self.kind}, {self.kind} }}"
         self._count = 0
 
     def let(self, text: str) -> str:
@@ -145,9 +146,8 @@ class _Code:
         return str(value) if self.lanes == 1 else f"splat (i64 {value})"
 
     def both(self, sine: str, cosine: str) -> str:
-        pair = f"{{ {self.kind}, {self.kind} }}"
-        half = self.let(f"insertvalue {pair} poison, {self.kind} {sine}, 0")
-        return self.let(f"insertvalue {pair} {half}, {self.kind} {cosine}, 1")
+        half = self.let(f"insertvalue {self.pair} poison, {self.kind} {sine}, 0")
+        return self.let(f"insertvalue {self.pair} {half}, {self.kind} {cosine}, 1")
 
     def fma(self, a: str, b: str, c: str) -> str:
         v = self.kind

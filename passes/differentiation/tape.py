@@ -17,9 +17,9 @@ from adc.ir.builder import build
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.insertion import Insertions
+from adc.passes.kinds import LOOPS
 
 COUNTED = (ops.for_, ops.parallel)
-LOOPS = (*COUNTED, ops.while_)
 
 
 @dataclass(frozen=True)

@@ -58,10 +58,12 @@ class Accesses:
 class Analysis:
     """What the dependence tests of one function share."""
 
-    def __init__(self, func: Func, module: Module, summaries: Summaries | None = None) -> None:
+    def __init__(
+        self, func: Func, module: Module, summaries: Summaries | None = None, aliasing: Aliasing | None = None
+    ) -> None:
         self.forms = Forms()
-        self.aliasing = Aliasing(func, module)
         self.summaries = summaries or Summaries(module)
+        self.aliasing = aliasing or Aliasing(func, module, self.summaries.returned)
         self.facts: list[Form] = []  # not negative where we are
         self.conditions: dict[Value, bool] = {}  # what the branches around have decided on
 

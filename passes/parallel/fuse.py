@@ -53,7 +53,7 @@ class _Fusion:
     def _fresh(self) -> None:
         """Look at the function as it is now."""
         self.memory = Memory(self.func, self.summaries)
-        self.analysis = Analysis(self.func, self.module, self.summaries)
+        self.analysis = Analysis(self.func, self.module, self.summaries, self.memory.alias)
 
     def run(self) -> None:
         self._block(self.func.body)

@@ -13,8 +13,6 @@ from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 
-LOOPS = (ops.for_, ops.while_, ops.parallel)
-
 
 @dataclass(frozen=True)
 class Piece:

@@ -12,8 +12,9 @@ from typing import ClassVar
 
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Module
+from adc.passes.kinds import LOOPS
 from adc.passes.parallel.cold import COLD, cold_region, walk_warm
-from adc.passes.parallel.outline import LOOPS, Piece, outline, shows_frame
+from adc.passes.parallel.outline import Piece, outline, shows_frame
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from typing import ClassVar
 
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Module, Op
-from adc.passes.parallel.outline import LOOPS, Piece, outline, shows_frame
+from adc.passes.kinds import LOOPS
+from adc.passes.parallel.outline import Piece, outline, shows_frame
 
 MOST_LOOPS = 24
 """A function with more is cut, into pieces with no more than a third of that."""

@@ -9,9 +9,8 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op
 from adc.passes.effects import Memory, Summaries
 from adc.passes.integers import Integers
+from adc.passes.kinds import LOOPS
 from adc.passes.simplify.speculation import Speculation
-
-_LOOPS = frozenset({ops.for_, ops.while_, ops.parallel})
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class LICM:
     def run(self, module: Module) -> Module:
         summaries = Summaries(module)
         for func in module.funcs.values():
-            if any(op.opdef in _LOOPS for op in func.body.walk()):
+            if any(op.opdef in LOOPS for op in func.body.walk()):
                 _Motion(func, summaries).run()
         return module
 
@@ -50,7 +49,7 @@ class _Motion:
         for op in block.ops:
             for region in op.regions:
                 self._block(region, depth + 1)
-            if op.opdef in _LOOPS:
+            if op.opdef in LOOPS:
                 for k, region in enumerate(op.regions):
                     certain = k == 0 and self._runs(op)
                     self._take_out(op, region, depth, certain, out)

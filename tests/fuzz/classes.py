@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from tests.fuzz.expressions import BOUND, Arr, Fn, Int, Scope
@@ -34,9 +33,6 @@ class Classes(Failures):
     """Defines classes; makes, changes and replaces objects; their fields are variables of the scope."""
 
     classes: list[Cls]
-
-    def apart(self) -> AbstractContextManager[list[str]]:
-        raise NotImplementedError
 
     def kinds_of_class(self) -> list[str]:
         return [kind for kind in ("named", "frozen", "mutable") if kind in self.features]

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tests.fuzz.lines import Lines
+
 BOUND = 2.0
 
 
@@ -98,13 +100,12 @@ UNARY = (
 ARRAY_UNARY = ("np.sin({})", "np.cos({})", "np.tanh({})", "np.exp(-{0} * {0})", "np.abs({})", "(-{})", "np.arctan({})")
 
 
-class Expressions:
-    """Makes expressions. All choices come from ``rng``."""
+class Expressions(Lines):
+    """Makes expressions."""
 
     def __init__(self, rng: random.Random, features: frozenset[str] = frozenset()) -> None:
-        self.rng = rng
+        super().__init__(rng)
         self.features = features
-        self.counter = 0
         self.mixed = False  # whether there are float32 arrays
         self.tests: list[str] = []  # conditions that are known when the program is traced
 
@@ -301,10 +302,3 @@ class Expressions:
 
     def constant(self) -> str:
         return f"{self.rng.choice([-1.25, -0.75, -0.5, -0.3, 0.2, 0.4, 0.6, 0.9, 1.1, 1.5])}"
-
-    def chance(self, probability: float) -> bool:
-        return self.rng.random() < probability
-
-    def fresh(self, letter: str) -> str:
-        self.counter += 1
-        return f"{letter}{self.counter}"

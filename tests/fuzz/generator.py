@@ -8,8 +8,7 @@ their digits. All choices come from one ``random.Random``, which hypothesis can 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -57,20 +56,7 @@ class Generator(Statements):
         self.calls = []
         self.makers = []
         self.object_makers = []
-        self.lines: list[str] = []
         self.trips = 1
-
-    def emit(self, indent: int, text: str) -> None:
-        self.lines.append("    " * indent + text)
-
-    @contextmanager
-    def apart(self) -> Iterator[list[str]]:
-        """What is written meanwhile is kept apart, in the list."""
-        saved, self.lines = self.lines, []
-        try:
-            yield self.lines
-        finally:
-            self.lines = saved
 
     # Programs --------------------------------------------------------------------------------------------------------
 

@@ -152,6 +152,3 @@ class Integers(Expressions):
         self.emit(indent, f"for {self.fresh('i')} in range({self.rng.choice(counts)}):")
         self.emit(indent + 1, f"{name} = {self.tame(f'0.5 * {name} + {text}', bound + BOUND)}")
         self.bind(scope, name)
-
-    def emit(self, indent: int, text: str) -> None:
-        raise NotImplementedError

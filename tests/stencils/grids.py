@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tests.fuzz.expressions import Arr, Int
+from tests.fuzz.lines import Lines
 from tests.fuzz.params import Spec
 
 EXTENTS = ("n", "m", "p", "q")
@@ -62,13 +62,11 @@ def plus(text: str, offset: int) -> str:
     return text if offset == 0 else f"{text} + {offset}" if offset > 0 else f"{text} - {-offset}"
 
 
-class Grids:
+class Grids(Lines):
     """Writes lines; keeps the parameters of the program with their values, and what is in scope."""
 
     def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
-        self.counter = 0
-        self.lines: list[str] = []
+        super().__init__(rng)
         self.params: list[Spec] = []
         self.leaves: list[Any] = []
         self.fields: list[Field] = []
@@ -79,25 +77,6 @@ class Grids:
         self.radius = 1
         self.steps = ""  # the counter of the time loop that this stands in
         self.tables: dict[tuple[int, int], str] = {}
-
-    def chance(self, probability: float) -> bool:
-        return self.rng.random() < probability
-
-    def fresh(self, prefix: str) -> str:
-        self.counter += 1
-        return f"{prefix}{self.counter}"
-
-    def emit(self, indent: int, text: str) -> None:
-        self.lines.append("    " * indent + text)
-
-    @contextmanager
-    def apart(self) -> Iterator[list[str]]:
-        """What is written meanwhile is kept apart, in the list."""
-        saved, self.lines = self.lines, []
-        try:
-            yield self.lines
-        finally:
-            self.lines = saved
 
     # Parameters -------------------------------------------------------------------------------------------------------
 
