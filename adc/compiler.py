@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adc import containers
+from adc import collector, containers
 from adc.backend.calls.abi import Signature
 from adc.frontend.abstract import Abstract, Array, Scalar
 from adc.frontend.frame import NeedsConstant
@@ -78,9 +78,11 @@ class Staged:
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
+        """What is done inside is (part of) that stage."""
         start = time.perf_counter()
         try:
-            yield
+            with collector.paused():
+                yield
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 

@@ -83,7 +83,11 @@ class Statements(Functions):
             self.emit(indent, f"{target} *= 0.5")
             self.emit(indent, f"{target} += 0.5 * np.tanh({text})")
         else:
-            self.emit(indent, f"{target} = {self.rng.choice(['np.tanh({})', 'np.sin({})', '{}']).format(text)}")
+            form = self.rng.choice(["np.tanh({})", "np.sin({})", "{}"])
+            if len(shape) == 1 and any("::2" in part or part.startswith("v") for part in (target, text)):
+                # NumPy's own copy between overlapping slices with different steps reads what it has written already.
+                text = f"1.0 * {text}"
+            self.emit(indent, f"{target} = {form.format(text)}")
             self.emit(indent, f"{target} = np.arctan({target})")
         return None
 
