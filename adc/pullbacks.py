@@ -88,6 +88,12 @@ class PullbackCode(Specialisation):
             threads=threads,
         )
         self.has_record = has_record
+        # What the forward sweep is called with in place of the shadows that it does not look at.
+        self._unused = {
+            k: np.empty((0,) * t.rank, numpy_dtype(t.element))
+            for k, t in zip(self.shadows, shadow_types, strict=True)
+            if k in self.fresh and isinstance(t, MemRefType)
+        }
         signatures = [self.forward_signature, self.reverse_signature]
         self.forward, self.reverse = compile_functions(staged, module, signatures, miss)
 
@@ -150,8 +156,9 @@ class PullbackCode(Specialisation):
         mutated, wrt = self.traced.mutated, set(self.wanted.wrt)
         self.check_captures(leaves, lambda k, c: k in mutated or (k in wrt and k not in self.captured_positions()))
         names = {k: self.leaf_name(k) for k in range(len(leaves))}
-        shadows = arrange(self, leaves, self.shadows, names, copy=False).shadows
-        result, record = self.forward(*values, *(shadows[k] for k in self.shadows))
+        kept = [k for k in self.shadows if k not in self.fresh]
+        shadows = arrange(self, leaves, kept, names, copy=False).shadows
+        result, record = self.forward(*values, *({**self._unused, **shadows}[k] for k in self.shadows))
         return result, Pullback(self, leaves, shadows, result, record)
 
     def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> tuple[Any, Pullback]:
@@ -238,17 +245,16 @@ class Pullback:
         seeds.add_result(cotangent)
         seeds.add_final(final or {})
         with self._lock:
-            for k, shadow in self._shadows.items():
-                if k in code.fresh:
-                    self._shadows[k] = shadow = _new_array(shadow.shape, shadow.dtype)
+            shadows = {**self._shadows, **{k: _new_array(*self._like[k]) for k in code.fresh}}
+            for k, shadow in shadows.items():
                 if k not in code.cleared:
                     shadow.fill(0)
-            rest = self._seed_arguments(seeds)
+            rest = self._seed_arguments(seeds, shadows)
             cotangents = [self._seed(k, seeds.results.get(k)) for k in code.taken]
             record = [self._record] if code.has_record else []
-            ordered = [self._shadows[k] for k in code.shadows]
+            ordered = [shadows[k] for k in code.shadows]
             results = code.reverse(*self._kept.values(), *ordered, *cotangents, *record)
-            return self._assemble(results, rest)
+            return self._assemble(results, shadows, rest)
 
     def _seed(self, position: int, value: Any) -> Any:
         t = self._code.result_types[position]
@@ -267,11 +273,11 @@ class Pullback:
             )
         return np.ascontiguousarray(given, numpy_dtype(t.element)).reshape(shape)
 
-    def _seed_arguments(self, seeds: Seeds) -> dict[int, Any]:
+    def _seed_arguments(self, seeds: Seeds, shadows: Mapping[int, NDArray]) -> dict[int, Any]:
         """Put the cotangents of final states into the shadows. Returns those of what has no shadow."""
         rest: dict[int, Any] = {}
         for k, value, name in seeds.arguments:
-            shadow = self._shadows.get(k)
+            shadow = shadows.get(k)
             shape = self._like[k][0] if k in self._like else ()
             given = _array(value, name)
             if given.shape != shape:
@@ -285,10 +291,12 @@ class Pullback:
                 rest[k] = rest.get(k, 0.0) + (np.asarray(value) if shape else _number(value))
         return rest
 
-    def _assemble(self, results: tuple[Any, ...], rest: Mapping[int, Any]) -> tuple[Any, ...]:
+    def _assemble(
+        self, results: tuple[Any, ...], shadows: Mapping[int, NDArray], rest: Mapping[int, Any]
+    ) -> tuple[Any, ...]:
         code = self._code
         scalars = dict(zip(code.plan.cotangents_out, results, strict=True))
-        arrays = {k: shadow if k in code.fresh else shadow.copy() for k, shadow in self._shadows.items()}
+        arrays = {k: shadow if k in code.fresh else shadow.copy() for k, shadow in shadows.items()}
 
         def build(tree: GradTree) -> Any:
             if tree is None:

@@ -1,17 +1,21 @@
-"""Pullbacks of functions that return arrays: the record also holds the shadows of the results, to be seeded later.
+"""Pullbacks of functions that return arrays: their reverse functions take cotangent arrays.
 
-``differentiate.split`` returns the shadow of each array result beside the result. For a pullback that is called from
-Python they are packed into the record, and the reverse function takes cotangent arrays, which it adds to them.
+``differentiate.split`` wants a shadow of each array that the function made: here that is a copy of the cotangent. The
+shadows of other array results it returns beside them: for a pullback that is called from Python these are packed into
+the record, and the cotangents are added to them.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
-from adc.ir.types import MemRefType, index, memref, record
+from adc.ir.types import MemRefType, Type, index, memref, record
 from adc.passes.differentiation.demand import CallPlan
+from adc.passes.differentiation.shadows import cast_to, like
 
 
 def seeded(module: Module, name: str, plan: CallPlan) -> tuple[str, str, tuple[int, ...]]:
@@ -22,9 +26,9 @@ def seeded(module: Module, name: str, plan: CallPlan) -> tuple[str, str, tuple[i
     cotangent per result named (C-contiguous memrefs for arrays), and the record; it returns the cotangents
     ``plan.cotangents_out``.
     """
-    if not plan.shadow_results:
+    if not plan.shadow_results and not plan.given:
         return plan.augmented, plan.reverse, plan.cotangents_in
-    forward = _forward(module, name, plan)
+    forward = _forward(module, name, plan) if plan.shadow_results else plan.augmented
     reverse, taken = _reverse(module, name, plan)
     return forward, reverse, taken
 
@@ -46,7 +50,8 @@ def _forward(module: Module, name: str, plan: CallPlan) -> str:
 
 def _reverse(module: Module, name: str, plan: CallPlan) -> tuple[str, tuple[int, ...]]:
     primal, augmented, reverse = module.funcs[name], module.funcs[plan.augmented], module.funcs[plan.reverse]
-    taken = tuple(sorted({*plan.cotangents_in, *plan.shadow_results}))
+    taken = tuple(sorted({*plan.cotangents_in, *plan.shadow_results, *plan.given}))
+    packed = augmented.result_types[len(primal.result_types) :]
     fixed = len(plan.kept) + len(plan.shadows)
     types = [a.type for a in reverse.args[:fixed]]
     hints = [a.hint for a in reverse.args[:fixed]]
@@ -55,21 +60,40 @@ def _reverse(module: Module, name: str, plan: CallPlan) -> tuple[str, tuple[int,
         types.append(memref(t.element, t.rank) if isinstance(t, MemRefType) else t)
         hints.append(f"result{k}_bar")
     called = module.unique_name(f"{name}.reverse")
-    func = Func(called, [*types, record], reverse.result_types, [*hints, "record"], primal.loc)
+    if packed:
+        types.append(record)
+        hints.append("record")
+    func = Func(called, types, reverse.result_types, hints, primal.loc)
     func.arg_attrs[:fixed] = [dict(attrs) for attrs in reverse.arg_attrs[:fixed]]
     with insert_at(func.body, primal.loc):
-        packed = augmented.result_types[len(primal.result_types) :]
-        values = build(ops.unpack, [func.args[-1]], {"types": packed}).results
+        values = _unpacked(func.args[-1], packed, plan) if packed else ()
         shadows = dict(zip(plan.shadow_results, values, strict=False))
-        cotangents = dict(zip(taken, func.args[fixed:-1], strict=True))
+        cotangents = dict(zip(taken, func.args[fixed:], strict=False))
         for k in plan.shadow_results:
             _add(cotangents[k], shadows[k])
-        operands = [*func.args[:fixed], *(cotangents[k] for k in plan.cotangents_in)]
+        given = [_copied(cotangents[k], primal.result_types[k]) for k in plan.given]
+        operands = [*func.args[:fixed], *given, *(cotangents[k] for k in plan.cotangents_in)]
         operands += [values[-1]] if plan.record else []
         attrs = {"callee": reverse.name, "types": reverse.result_types}
         build(ops.return_, build(ops.call, operands, attrs).results)
     module.add(func)
     return func.name, taken
+
+
+def _unpacked(packed: Value, types: Sequence[Type], plan: CallPlan) -> tuple[Value, ...]:
+    """The shadows of results and the record of the reverse function, from the record of the pullback."""
+    if not plan.shadow_results:
+        return (packed,)
+    return build(ops.unpack, [packed], {"types": tuple(types)}).results
+
+
+def _copied(cotangent: Value, t: Type) -> Value:
+    """A copy of a cotangent, as a shadow of a result of type ``t``."""
+    own = cotangent.type
+    assert isinstance(own, MemRefType) and isinstance(t, MemRefType)
+    shadow = ops.alloc(*like(cotangent), type=MemRefType(t.shape, t.element))
+    build(ops.copy, [cotangent, shadow])
+    return cast_to(shadow, t)
 
 
 def _add(source: Value, target: Value) -> None:

@@ -88,10 +88,13 @@ def augment(
     activity = analyse(module, func, interface)
     if assumed is not None:
         returned = func.body.terminator.operands
-        for memref in (*(func.args[k] for k in assumed.shadows), *(returned[k] for k in assumed.shadow_results)):
+        results = [returned[k] for k in (*assumed.shadow_results, *assumed.given)]
+        for memref in (*(func.args[k] for k in assumed.shadows), *results):
             activity.give_shadow(memref)
     legality = Legality(module, func, activity.aliasing, stable)
     augmented = Augmented(module, func, activity, interface, direct)
+    if assumed is not None:
+        augmented.given.update(func.body.terminator.operands[k] for k in assumed.given)
     _plan_calls(augmented, legality, split)
     augmented.find_adjoint_regions()
     add_counters(augmented)
@@ -125,7 +128,8 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
                 continue
             augmented.calls[op] = plan
             lacking = [op.operands[k] for k in plan.shadows if not activity.has_shadow(op.operands[k])]
-            lacking += [op.results[k] for k in plan.shadow_results if not activity.has_shadow(op.results[k])]
+            results = [op.results[k] for k in (*plan.shadow_results, *plan.given)]
+            lacking += [v for v in results if not activity.has_shadow(v)]
             if lacking:
                 for memref in lacking:
                     activity.give_shadow(memref)

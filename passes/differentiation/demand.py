@@ -20,14 +20,18 @@ class CallPlan:
 
     The augmented function takes the arguments, then shadows of the arguments ``shadows``; it returns the results, the
     shadows of the memref results ``shadow_results``, then a record if ``record``. The reverse function takes the
-    arguments ``kept``, the shadows, the cotangents of the results ``cotangents_in``, then the record; it returns the
-    cotangents of the arguments ``cotangents_out``.
+    arguments ``kept``, the shadows, shadows of the memref results ``given``, the cotangents of the results
+    ``cotangents_in``, then the record; it returns the cotangents of the arguments ``cotangents_out``.
+
+    ``given`` are results in memory that the callee allocates and hands to nobody else: only the caller's reverse sweep
+    has to know their shadows. What is in these afterwards does not matter.
     """
 
     augmented: str
     reverse: str
     shadows: tuple[int, ...]
     shadow_results: tuple[int, ...]
+    given: tuple[int, ...]
     kept: tuple[int, ...]
     cotangents_in: tuple[int, ...]
     cotangents_out: tuple[int, ...]
@@ -39,7 +43,8 @@ class Augmented:
     """A function on its way to being differentiated, and what is known of it.
 
     ``companion`` maps a memref that is not a view to the memref that shadows it, where that is a value of the forward
-    sweep; allocations that stay in their block get their shadow in the reverse sweep instead. ``counters`` gives the
+    sweep; allocations that stay in their block get their shadow in the reverse sweep instead, and those of ``given``
+    from whoever calls it. The companions of ``made`` are allocated for them, as zeros. ``counters`` gives the
     number of iterations that a while loop made. ``direct``: the reverse sweep follows in the same function, so that
     values of the function's own block can be used as they are.
     """
@@ -50,6 +55,8 @@ class Augmented:
     interface: Interface
     direct: bool
     companion: dict[Value, Value] = field(default_factory=dict)
+    made: set[Value] = field(default_factory=set)
+    given: set[Value] = field(default_factory=set)
     counters: dict[Op, Value] = field(default_factory=dict)
     calls: dict[Op, CallPlan] = field(default_factory=dict)
     records: dict[Op, Value] = field(default_factory=dict)
@@ -97,7 +104,7 @@ class Augmented:
                 return []
             if op.result in self.companion:
                 return [] if self.direct else [self.companion[op.result]]
-            return list(op.operands)
+            return [] if op.result in self.given else list(op.operands)
         if not self.has_adjoint(op):
             return []
         if kind in RULES:
@@ -118,8 +125,8 @@ class Augmented:
     def _call_demands(self, op: Op) -> list[Value]:
         plan = self.calls[op]
         wanted = [op.operands[k] for k in plan.kept]
-        for k in plan.shadows:
-            wanted += self.shadow_demands(op.operands[k])
+        for v in (*(op.operands[k] for k in plan.shadows), *(op.results[k] for k in plan.given)):
+            wanted += self.shadow_demands(v)
         if op in self.records:
             wanted.append(self.records[op])
         return wanted

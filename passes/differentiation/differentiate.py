@@ -168,13 +168,18 @@ class _Differentiator:
             ),
         )
         record = bool(residuals) or assumed.record
-        rev = self._reverse_function(primal, assumed.reverse, augmented, kept, positions, cotangents_in, record)
+        shadowed = [k for k, v in enumerate(returned) if isinstance(v.type, MemRefType) and activity.has_shadow(v)]
+        given = tuple(k for k in assumed.given if returned[k] in augmented.given)
+        taken = (*given, *cotangents_in)
+        rev = self._reverse_function(primal, assumed.reverse, augmented, kept, positions, taken, record)
         root = Frame(func.body, rev.body, func.loc)
         inputs = iter(rev.args)
         for k in kept:
             root.values[originals[k]] = next(inputs)
         for k in positions:
             root.values[augmented.companion[originals[k]]] = next(inputs)
+        for k in given:
+            root.shadows[returned[k]] = next(inputs)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
         sweep = RegionSweep(augmented, reader, recipes, returned)
         cotangents: Cotangents = {}
@@ -191,9 +196,7 @@ class _Differentiator:
             build(ops.return_, out)
         rev.result_types = tuple(v.type for v in out)
 
-        shadow_results = tuple(
-            k for k, v in enumerate(returned) if isinstance(v.type, MemRefType) and activity.has_shadow(v)
-        )
+        shadow_results = tuple(k for k in shadowed if k not in given)
         with insert_at(func.body, func.loc):
             results = [*returned, *(_forward_shadow(augmented, returned[k]) for k in shadow_results)]
             if record:
@@ -202,7 +205,7 @@ class _Differentiator:
         func.result_types = tuple(v.type for v in results)
         self.adjoints[key] = self._adjoint(func.name, rev.name, augmented, plan)
         found = CallPlan(
-            func.name, rev.name, tuple(positions), shadow_results, kept, cotangents_in, floats_out, record
+            func.name, rev.name, tuple(positions), shadow_results, given, kept, cotangents_in, floats_out, record
         )
         return found, func, rev
 
@@ -287,14 +290,14 @@ class _Differentiator:
         augmented: Augmented,
         kept: tuple[int, ...],
         positions: list[int],
-        cotangents_in: tuple[int, ...],
+        taken: tuple[int, ...],
         has_record: bool,
     ) -> Func:
         func = augmented.func
         types = [func.args[k].type for k in kept] + [func.args[k].type for k in positions]
-        types += [primal.result_types[k] for k in cotangents_in] + ([record] if has_record else [])
+        types += [primal.result_types[k] for k in taken] + ([record] if has_record else [])
         hints = [func.args[k].hint for k in kept] + [f"{func.args[k].hint}_bar" for k in positions]
-        hints += ["result_bar"] * len(cotangents_in) + (["record"] if has_record else [])
+        hints += ["result_bar"] * len(taken) + (["record"] if has_record else [])
         rev = Func(name, types, (), hints, func.loc)
         for new, k in enumerate(kept):
             rev.arg_attrs[new].update(primal.arg_attrs[k])

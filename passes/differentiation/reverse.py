@@ -65,14 +65,13 @@ class ReverseSweep:
 
     def _clear_companions(self, frame: Frame) -> None:
         """Leave the shadows that the forward sweep made as it made them, so that the reverse sweep can be run again."""
-        for op in frame.block.ops:
-            companion = self.augmented.companion.get(op.result) if op.opdef is ops.alloc else None
-            if companion is not None:
-                shadow = self.reader.value(companion)
+        for memref in [result for op in frame.block.ops for result in op.results]:
+            if memref in self.augmented.made:
+                shadow = self.reader.value(self.augmented.companion[memref])
                 build(ops.fill, [const(0.0, shadow.type.element), shadow])  # type: ignore[attr-defined]
 
     def _shadow_of_allocation(self, op: Op, frame: Frame) -> None:
-        if op.result not in self.augmented.companion:
+        if op.result not in self.augmented.companion and op.result not in self.augmented.given:
             extents = [self.reader.value(v) for v in op.operands]
             frame.shadows[op.result] = zeroed(op.result, extents)
 
@@ -135,6 +134,7 @@ class ReverseSweep:
         plan = self.augmented.calls[op]
         arguments = [self.reader.value(op.operands[k]) for k in plan.kept]
         arguments += [self.reader.shadow(op.operands[k]) for k in plan.shadows]
+        arguments += [self.reader.shadow(op.results[k]) for k in plan.given]
         arguments += [self.total(cotangents, op.results[k]) for k in plan.cotangents_in]
         if op in self.augmented.records:
             arguments.append(self.reader.value(self.augmented.records[op]))

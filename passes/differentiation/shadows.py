@@ -61,7 +61,7 @@ class _Companions:
         aliasing = augmented.activity.aliasing
         self.escaping: set[Value] = set()
         for op in augmented.func.walk():
-            handed_on = escaping(op)
+            handed_on = [v for v in escaping(op) if op.opdef is not ops.return_ or v not in augmented.given]
             if op in augmented.calls:
                 handed_on += [op.operands[k] for k in augmented.calls[op].shadows]
             for memref in handed_on:
@@ -118,8 +118,7 @@ class _Companions:
 
     def _alloc(self, op: Op) -> None:
         if self._has_shadow(op.result) and op.result in self.escaping:
-            with self.insertions.after(op):
-                self.companion[op.result] = zeroed(op.result, list(op.operands))
+            self._make(op.result, op, list(op.operands))
 
     def _value(self, op: Op) -> None:
         if not isinstance(op.result.type, MemRefType):
@@ -194,14 +193,20 @@ class _Companions:
         op.attrs["types"] = tuple(r.type for r in op.results)
 
     def _made_by_call(self, op: Op, results: tuple[Value, ...]) -> None:
-        """Shadows of arrays that a callee makes of what nothing varies with, but that vary later on."""
+        """Shadows of arrays that a callee makes: those it is given, and those that vary only after the call."""
         for result in results:
             if not self._has_shadow(result) or result in self.companion:
                 continue
             if self.augmented.activity.aliasing.roots(result) != {result}:
                 raise kinds.NO_DERIVATIVE("cannot differentiate through arrays that a call returns twice", op.loc)
-            with self.insertions.after(op):
-                self.companion[result] = zeroed(result)
+            self._make(result, op)
+
+    def _make(self, memref: Value, op: Op, extents: list[Value] | None = None) -> None:
+        """Allocate the shadow of a memref that ``op`` gives."""
+        with self.insertions.after(op):
+            self.companion[memref] = zeroed(memref, extents)
+        self.augmented.made.add(memref)
+        self.augmented.given.discard(memref)
 
 
 def add_counters(augmented: Augmented) -> None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from adc.ir import ops
 from adc.ir.core import Func, Module, Value
 from adc.ir.fixpoint import Builder
 from adc.ir.types import MemRefType
-from adc.passes.differentiation.activity import Interface, analyse
+from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.demand import CallPlan
 
 SplitKey = tuple[str, Interface, frozenset[int]]  # a function, what of it is differentiated, the arguments that stay
@@ -39,11 +40,14 @@ class SplitPlans:
         def shadowed(values: Sequence[Value]) -> tuple[int, ...]:
             return tuple(k for k, v in enumerate(values) if isinstance(v.type, MemRefType) and activity.has_shadow(v))
 
+        results = shadowed(returned)
+        given = tuple(k for k in results if _made_here(returned[k], func) and not _shared(k, returned, activity))
         return CallPlan(
             self._name(f"{name}.aug"),
             self._name(f"{name}.rev"),
             shadowed(func.args),
-            shadowed(returned),
+            tuple(k for k in results if k not in given),
+            given,
             (),
             tuple(k for k in sorted(interface.useful_results) if activity.active(returned[k])),
             tuple(k for k in sorted(interface.varied) if activity.active(func.args[k])),
@@ -70,3 +74,14 @@ class SplitPlans:
             name = f"{wanted}_{number}"
         self._reserved.add(name)
         return name
+
+
+def _made_here(value: Value, func: Func) -> bool:
+    """Whether a memref is one that each run of the function allocates once."""
+    return value.op is not None and value.op.opdef is ops.alloc and value.block is func.body
+
+
+def _shared(position: int, returned: Sequence[Value], activity: Activity) -> bool:
+    """Whether a returned memref may be found in another one that is returned."""
+    others = (v for k, v in enumerate(returned) if k != position and isinstance(v.type, MemRefType))
+    return any(returned[position] in activity.aliasing.reach(v) for v in others)
