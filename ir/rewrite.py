@@ -78,3 +78,20 @@ def erase_if(block: Block, dead: Callable[[Op], bool]) -> bool:
     if changed:
         block.set_ops(kept[::-1])
     return changed
+
+
+def used_from_outside(moved: Sequence[Op]) -> list[Value]:
+    """The values from outside that ``moved`` use, in the order of their first use."""
+    inside: set[Value] = set()
+    found: dict[Value, None] = {}
+
+    def visit(operations: Sequence[Op]) -> None:
+        for op in operations:
+            found.update((v, None) for v in op.operands if v not in inside)
+            for region in op.regions:
+                inside.update(region.args)
+                visit(region.ops)
+            inside.update(op.results)
+
+    visit(moved)
+    return list(found)

@@ -11,6 +11,7 @@ from adc.passes.parallel.parallelise import Parallelise
 from adc.passes.parallel.races import KeepPromises
 from adc.passes.parallel.split_ranges import SplitRanges
 from adc.passes.parallel.unchecked import DropChecks
+from adc.passes.parallel.vectorise_outer import VectoriseOuter
 from adc.passes.parallel.version_bounds import VersionBounds
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
@@ -53,5 +54,8 @@ FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
-LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), FuseLoops(), *TIDY, IfConvert(), *FREE, *OUTLINE)
+WIDEN: Pipeline = (IfConvert(), VectoriseOuter())
+"""Makes SIMD possible where loops are not so by themselves."""
+
+LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), FuseLoops(), *TIDY, *WIDEN, *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""

@@ -14,11 +14,14 @@ from adc.ir.types import Type
 Body = Callable[[str, list[Operand]], list[Operand]]
 
 
-def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, loc: Loc = UNKNOWN) -> str:
+def loop_metadata(
+    e: FunctionEmitter, group: str = "", *, calls: bool = False, rolled: bool = False, loc: Loc = UNKNOWN
+) -> str:
     """Metadata for a loop's back edge: it ends; ``group`` holds accesses that no iteration makes another wait for.
 
     Where the mathematics library is called, interleaving several vectors would only spill them around the calls. Loops
     in code that is rarely run are left alone, which saves a quarter of the time that LLVM takes for versioned loops.
+    ``rolled``: the loop is to become SIMD as it is, not to be unrolled before.
     ``loc`` is where the loop stands in the source, for ``optimize.vectorized_loops`` to find it again.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
@@ -29,6 +32,8 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, l
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
     elif calls:
         nodes.append(e.module.metadata('!{!"llvm.loop.interleave.count", i32 1}'))
+    if rolled and not e.rare:
+        nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
     if group:
         nodes.append(e.module.metadata(f'!{{!"llvm.loop.parallel_accesses", {group}}}'))
     listed = ", ".join(nodes)
@@ -46,6 +51,7 @@ def range_loop(
     group: str = "",
     loc: Loc = UNKNOWN,
     strip: int = 0,
+    rolled: bool = False,
 ) -> list[Operand]:
     """A loop over ``range(lower, upper, step)``, step positive, that carries values.
 
@@ -74,7 +80,7 @@ def range_loop(
     if not (unit and enter != "true"):
         e.branch(head)
     entry = e.label
-    loop = _Loop(e, lower, step, types, body, group, loc)
+    loop = _Loop(e, lower, step, types, body, group, loc, rolled)
     first = _Place(entry, lower if unit else "0", lower, inits)
     if strip and not (known and int(upper) - int(lower) <= strip):
         results = loop.strips(first, head, done, limit, strip)
@@ -101,7 +107,15 @@ class _Loop:
     """A loop in the making. If the step is one, the subscript is what it counts."""
 
     def __init__(
-        self, e: FunctionEmitter, lower: str, step: str, types: Sequence[Type], body: Body, group: str, loc: Loc
+        self,
+        e: FunctionEmitter,
+        lower: str,
+        step: str,
+        types: Sequence[Type],
+        body: Body,
+        group: str,
+        loc: Loc,
+        rolled: bool,
     ) -> None:
         self.e = e
         self.lower = lower
@@ -110,6 +124,7 @@ class _Loop:
         self.body = body
         self.group = group
         self.loc = loc
+        self.rolled = rolled
         self.unit = step == "1"
         self.last = ""  # the subscript after the last iteration that was written
 
@@ -137,7 +152,7 @@ class _Loop:
                 f"  {subscript} = phi i64 [{first.subscript}, %{first.label}], [{self.last}, %{latch}]{e.dbg}"
             )
         more = e.let(f"icmp {'ne' if exact else 'slt'} i64 {following}, {limit}")
-        metadata = loop_metadata(e, self.group, calls=e.library_calls > calls, loc=self.loc)
+        metadata = loop_metadata(e, self.group, calls=e.library_calls > calls, rolled=self.rolled, loc=self.loc)
         e.branch_if(more, head, done, metadata)
         phis.close([(first.label, first.carried), (latch, results)])
         return results

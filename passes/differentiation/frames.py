@@ -17,11 +17,11 @@ from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Loc, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.permutations import Orbit
-from adc.ir.rewrite import clone_op
+from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.shadows import view_of
-from adc.passes.differentiation.storage import Recipes, StoragePlan, outside_operands
+from adc.passes.differentiation.storage import Recipes, StoragePlan
 from adc.passes.differentiation.tape import Slot
 from adc.passes.differentiation.unpermute import Undo
 
@@ -105,7 +105,7 @@ class Reader:
         if op is None:
             return self._argument(value)
         assert not op.regions or op.opdef is ops.if_, "no recipe for a value that was not stored"
-        mapping = {v: self.value(v) for v in outside_operands(op)}
+        mapping = {v: self.value(v) for v in used_from_outside([op])}
         with at_loc(op.loc):
             return self._repeat(op, mapping).results[value.index]
 

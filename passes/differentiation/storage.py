@@ -22,6 +22,7 @@ from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.permutations import Orbit, Permutations
+from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType, RecordType, scalar_bytes
 from adc.passes.costs import cost_of, cost_of_block, cost_of_func, executions, storage_cost, trips
 from adc.passes.differentiation.demand import Augmented, Recipe
@@ -243,7 +244,7 @@ class Recipes:
         if kind is ops.call:
             return self._pure_call(op)
         if kind is ops.if_ and all(self._repeatable(inner) for region in op.regions for inner in region.walk()):
-            return list(outside_operands(op)), sum(cost_of_block(r) for r in op.regions)
+            return used_from_outside([op]), sum(cost_of_block(r) for r in op.regions)
         return None
 
     @cached_property
@@ -273,15 +274,6 @@ def regions_of(op: Op) -> list[Block]:
     """The regions of an operation, and all that are in them."""
     inner = [r for region in op.regions for o in region.walk() for r in o.regions]
     return [*op.regions, *inner]
-
-
-def outside_operands(op: Op) -> dict[Value, None]:
-    """What an operation with regions uses from outside it, its own operands included."""
-    inside = set(regions_of(op))
-    found = dict.fromkeys(op.operands)
-    for inner in (o for region in op.regions for o in region.walk()):
-        found.update((v, None) for v in inner.operands if v.block not in inside)
-    return found
 
 
 def plan_storage(augmented: Augmented, recipes: Recipes) -> StoragePlan:

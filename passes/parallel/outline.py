@@ -10,7 +10,7 @@ from adc.ir.alias import APART, Aliasing
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType
 
 
@@ -42,7 +42,7 @@ def outline(module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasi
 
 def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op:
     """A function that does the same, and a call of it that is in no block yet."""
-    used = _used_from_outside(piece.moved)
+    used = used_from_outside(piece.moved)
     constants = [v.op for v in used if v.op is not None and v.op.opdef is ops.constant]
     captured = [v for v in used if v.op not in constants]
     types, hints = [v.type for v in captured], [v.hint for v in captured]
@@ -65,7 +65,7 @@ def shows_frame(moved: Sequence[Op]) -> bool:
 
     Such buffers live in the frame, or in registers, as long as nobody else sees them.
     """
-    return any(isinstance(v.type, MemRefType) and _fixed(v) for v in _used_from_outside(moved))
+    return any(isinstance(v.type, MemRefType) and _fixed(v) for v in used_from_outside(moved))
 
 
 def _fixed(memref: Value) -> bool:
@@ -73,23 +73,6 @@ def _fixed(memref: Value) -> bool:
     assert isinstance(base.type, MemRefType)
     allocated = base.op is not None and base.op.opdef is ops.alloc
     return allocated and all(extent is not None for extent in base.type.shape)
-
-
-def _used_from_outside(moved: Sequence[Op]) -> list[Value]:
-    """The values from outside that ``moved`` use, in the order of their first use."""
-    inside: set[Value] = set()
-    found: dict[Value, None] = {}
-
-    def visit(operations: Sequence[Op]) -> None:
-        for op in operations:
-            found.update((v, None) for v in op.operands if v not in inside)
-            for region in op.regions:
-                inside.update(region.args)
-                visit(region.ops)
-            inside.update(op.results)
-
-    visit(moved)
-    return list(found)
 
 
 def _alias_numbers(captured: list[Value], aliasing: Aliasing) -> dict[int, int]:

@@ -18,6 +18,7 @@ from adc.passes import pipelines
 from adc.passes.base import Pipeline
 from adc.passes.differentiation import differentiate
 from adc.passes.parallel.outline_nests import OutlineNests
+from adc.passes.parallel.vectorise_outer import VectoriseOuter
 from adc.signature import abstracts_of
 from tests.fuzz.check import loaded
 from tests.fuzz.generator import Program, generate
@@ -25,7 +26,9 @@ from tests.fuzz.oracle import copies
 from tests.fuzz.params import Choice, Values, arguments, build, flat, name_of
 
 Outcome = list[Any]
-LOWER: Pipeline = (*pipelines.LOWER, OutlineNests(most=3))  # which cuts few functions as short as these
+# These programs have few loops, of few iterations.
+LOWER: Pipeline = (*pipelines.LOWER[: -len(pipelines.FREE + pipelines.OUTLINE)], VectoriseOuter(2), *pipelines.FREE)
+LOWER += (*pipelines.OUTLINE, OutlineNests(most=3))
 
 
 def check_passes(seed: int, size: int = 12, only: frozenset[str] | None = None) -> None:

@@ -1,0 +1,320 @@
+"""Parallel loops around loops that carry values: blocks of their iterations run side by side.
+
+``for p in prange(n): for i in range(d): s += x[p, i] * y[i]`` becomes, for 32 values of p at a time, ``for i: for each
+of the 32: s[lane] += x[p, i] * y[i]``, whose innermost loop LLVM makes SIMD. What each iteration of the parallel loop
+has for itself lives in small buffers, an element per lane. Iterations of a parallel loop may run in any order,
+interleaved too, and each of them does what it did, in the same order. Those that do not fill a block run as they did,
+after it.
+
+Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, chapter 5
+(strip-mining, scalar expansion, loop distribution).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index, constant_of
+from adc.ir.builder import at_loc, build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.rewrite import Mapping, clone_op, used_from_outside
+from adc.ir.types import MemRefType, Type, index
+from adc.passes.effects import Memory, Summaries
+from adc.passes.parallel.affine import Forms, inside
+from adc.passes.parallel.cold import warm_regions
+from adc.passes.parallel.gather import parallel_loop
+from adc.passes.parallel.side_by_side import Lanes, Packing, choose
+
+LANES = 32
+"""Iterations side by side: some registers' worth, so that one waits for its sum while others go on."""
+
+_ATTR = "adc.lanes"  # of the loop over lanes: LLVM is not to unroll it before it has made it SIMD
+
+_NEUTRAL = {"add": -0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
+
+
+@dataclass(frozen=True)
+class VectoriseOuter:
+    """Run ``lanes`` iterations of parallel loops side by side where that makes loops in them SIMD."""
+
+    lanes: int = LANES
+    name: ClassVar[str] = "vectorise-outer"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries(module)
+        for func in module.funcs.values():
+            if any(op.opdef is ops.parallel for op in func.walk()):
+                self._function(func, Memory(func, summaries))
+        return module
+
+    def _function(self, func: Func, memory: Memory) -> None:
+        forms = Forms()
+        chosen = [lanes for op in _outermost(func.body) for lanes in choose(op, memory, forms)]
+        for lanes in chosen:
+            _transform(lanes, self.lanes)
+
+
+def _outermost(block: Block) -> Iterator[Op]:
+    """The outermost parallel loops, outside cold regions."""
+    for op in block.ops:
+        if op.opdef is ops.parallel:
+            yield op
+        else:
+            for region in warm_regions(op):
+                yield from _outermost(region)
+
+
+def _transform(lanes: Lanes, width: int) -> None:
+    """Put the blocked loop in front of the loop, which keeps the iterations that are left."""
+    loop = lanes.loop
+    block = loop.parent
+    assert block is not None
+    made = Block()
+    with insert_at(made, loop.loc):
+        lower, upper, step = loop.operands[:3]
+        by = int(constant_of(step) or 0)
+        span = upper if constant_of(lower) == 0 else ops.subi(upper, lower)
+        trips = ops.maxsi(span if by == 1 else ops.ceildivsi(span, step), const_index(0))
+        blocks = ops.floordivsi(trips, const_index(width))
+        blocked = _Expansion(lanes, width, by).build(blocks)
+        rest = ops.addi(lower, ops.muli(blocks, const_index(width * by)))
+    at = block.ops.index(loop)
+    block.set_ops([*block.ops[:at], *made.ops, *block.ops[at:]])
+    loop.set_operand(0, rest)
+    for k, result in enumerate(blocked.results):
+        loop.set_operand(3 + k, result)
+
+
+@dataclass(eq=False)
+class _Strip:
+    """Operations that each lane runs by itself; and then the values that inner loops carry on, by their arguments."""
+
+    ops: list[Op] = field(default_factory=list)
+    carried: list[tuple[Value, Value]] = field(default_factory=list)
+
+    def uses(self) -> list[Value]:
+        return [*used_from_outside(self.ops), *(value for value, _ in self.carried)]
+
+
+@dataclass(eq=False)
+class _Together:
+    """An inner loop whose steps all lanes take together."""
+
+    op: Op
+    steps: list[_Step]
+
+
+_Step = Op | _Strip | _Together  # an operation: for all lanes at once
+
+
+class _Expansion:
+    """The blocked loop of one parallel loop."""
+
+    def __init__(self, lanes: Lanes, width: int, by: int) -> None:
+        self.lanes = lanes
+        self.width = width
+        self.by = by  # the step of the loop
+        self.body = lanes.loop.regions[0]
+        self.home: dict[Value, _Strip] = {}
+        self.place: dict[Value, Value] = {}  # of the result of an inner loop: the argument whose buffer it is in
+        self.buffers: dict[Value, Value] = {}
+        self.packed: dict[Op, Value] = {}  # the memory that a packed load takes its elements from
+        self.first: Value  # the counter of the first lane
+        self.steps = self._split(self.body)
+
+    def build(self, blocks: Value) -> Op:
+        end = self.body.terminator
+        kept = self._kept(self.steps, end.operands)
+        block = Block([index])
+        with insert_at(block):
+            offset = ops.muli(block.args[0], const_index(self.width * self.by))
+            self.first = ops.addi(self.lanes.loop.operands[0], offset)
+            for value in kept:
+                self.buffers[value] = ops.alloc(type=MemRefType((self.width,), value.type))
+            uniform: Mapping = {}
+            self._emit(self.steps, uniform)
+            build(ops.reduce, self._totals(end, uniform), {"kinds": end.attrs["kinds"]} if end.operands else None)
+        operands = [const_index(0), blocks, const_index(1), *self.lanes.loop.operands[3:]]
+        types = [r.type for r in self.lanes.loop.results]
+        return build(ops.parallel, operands, dict(self.lanes.loop.attrs), types, [block])
+
+    # Loop distribution ------------------------------------------------------------------------------------------------
+
+    def _split(self, block: Block) -> list[_Step]:
+        """What to do, in order. What is uniform goes before what lanes do, on which it does not depend."""
+        steps: list[_Step] = []
+        strip = _Strip()
+        for op in block.ops[:-1]:
+            if op in self.lanes.together:
+                arguments = op.regions[0].args[1:]
+                strip.carried += zip(op.operands[3:], arguments, strict=True)
+                self.place.update(zip(op.results, arguments, strict=True))
+                steps += [strip] if strip.ops or strip.carried else []
+                strip = _Strip()
+                steps.append(_Together(op, self._split(op.regions[0])))
+            elif self.lanes.is_uniform(op):
+                steps.append(op)
+            elif not all(map(self.lanes.is_recomputed, op.results)) or not op.results:
+                strip.ops.append(op)
+                self.home.update((result, strip) for result in op.results)
+        if block is not self.body:
+            strip.carried += zip(block.terminator.operands, block.args[1:], strict=True)
+        return [*steps, strip] if strip.ops or strip.carried else steps
+
+    # Scalar expansion -------------------------------------------------------------------------------------------------
+
+    def _kept(self, steps: Sequence[_Step], reduced: Sequence[Value]) -> list[Value]:
+        """The values that get a buffer: they are made in one place and used in another."""
+        kept: dict[Value, None] = {}
+
+        def visit(steps: Sequence[_Step]) -> None:
+            for step in steps:
+                if isinstance(step, _Strip):
+                    kept.update((v, None) for v in map(self._place, step.uses()) if self._from_elsewhere(v, step))
+                    kept.update((argument, None) for _, argument in step.carried)
+                elif isinstance(step, _Together):
+                    visit(step.steps)
+
+        visit(steps)
+        kept.update((v, None) for v in map(self._place, reduced) if self._from_elsewhere(v, None))
+        return list(kept)
+
+    def _place(self, value: Value) -> Value:
+        return self.place.get(value, value)
+
+    def _from_elsewhere(self, value: Value, strip: _Strip | None) -> bool:
+        """Whether a value is of lanes, and neither made in ``strip`` nor computed again."""
+        if value not in self.lanes.varying or self.lanes.is_recomputed(value):
+            return False
+        return strip is None or self.home.get(value) is not strip
+
+    # Code -------------------------------------------------------------------------------------------------------------
+
+    def _emit(self, steps: Sequence[_Step], uniform: Mapping) -> None:
+        """``uniform`` maps what is the same for all lanes."""
+        for step in steps:
+            if isinstance(step, Op):
+                with at_loc(step.loc):
+                    clone_op(step, uniform)
+            elif isinstance(step, _Strip):
+                loc = step.ops[0].loc if step.ops else self.lanes.loop.loc
+                with at_loc(loc):
+                    self._strip(step, uniform)
+            else:
+                self._together(step, uniform)
+
+    def _together(self, step: _Together, uniform: Mapping) -> None:
+        for packing in self.lanes.packings.values():
+            if packing.outer is step.op:
+                self._pack(packing, uniform)
+        counter = step.op.regions[0].args[0]
+        block = Block([index], [counter.hint])
+        uniform[counter] = block.args[0]
+        with insert_at(block, step.op.loc):
+            self._emit(step.steps, uniform)
+            build(ops.yield_, [])
+        limits = [uniform.get(v, v) for v in step.op.operands[:3]]
+        build(ops.for_, limits, None, [], [block], step.op.loc)
+
+    def _pack(self, packing: Packing, uniform: Mapping) -> None:
+        """Copy what all iterations of a loop load, if the loop around it runs at all."""
+        start, end = (uniform.get(v, v) for v in packing.outer.operands[:2])
+        lower, upper = uniform.get(packing.lower, packing.lower), uniform.get(packing.upper, packing.upper)
+        if packing.upper_is_counter:
+            upper = ops.subi(upper, const_index(1))
+        upper = ops.select(ops.cmpi(start, end, predicate="slt"), upper, lower)
+        trips = ops.maxsi(ops.subi(upper, lower), const_index(0))
+        buffer = ops.alloc(trips, type=MemRefType((None, self.width), packing.load.result.type))
+        block = Block([index])
+        inner = {**uniform, packing.loop.regions[0].args[0]: block.args[0]}
+        with insert_at(block, packing.load.loc):
+
+            def one(number: Value) -> None:
+                lane = _Lane(self, number, inner)
+                lane.copy(packing.load)
+                taken = lane.known[packing.load.result]
+                build(ops.store, [taken, buffer, ops.subi(block.args[0], lower), number])
+
+            parallel_loop(const_index(0), const_index(self.width), one, **{_ATTR: True})
+            build(ops.yield_, [])
+        build(ops.for_, [lower, upper, const_index(1)], None, [], [block])
+        self.packed[packing.load] = buffer
+
+    def _strip(self, strip: _Strip, uniform: Mapping) -> None:
+        def one(number: Value) -> None:
+            lane = _Lane(self, number, uniform)
+            for op in strip.ops:
+                lane.run(op)
+            values = [lane.value(value) for value, _ in strip.carried]
+            for value, (_, argument) in zip(values, strip.carried, strict=True):
+                build(ops.store, [value, self.buffers[argument], number])
+
+        parallel_loop(const_index(0), const_index(self.width), one, **{_ATTR: True})
+
+    def _totals(self, end: Op, uniform: Mapping) -> list[Value]:
+        """What the lanes of a block contribute to what the loop reduces."""
+        if not end.operands:
+            return []
+        kinds: tuple[str, ...] = end.attrs["kinds"]
+        neutral = [const(_NEUTRAL[kind], v.type) for kind, v in zip(kinds, end.operands, strict=True)]
+        block = Block([index])
+        with insert_at(block):
+            lane = _Lane(self, block.args[0], uniform)
+            build(ops.reduce, [lane.value(v) for v in end.operands], {"kinds": kinds})
+        types: list[Type] = [v.type for v in end.operands]
+        limits = [const_index(0), const_index(self.width), const_index(1)]
+        return list(build(ops.parallel, [*limits, *neutral], {}, types, [block]).results)
+
+
+class _Lane:
+    """The code of one lane in one strip; ``number`` says which."""
+
+    def __init__(self, expansion: _Expansion, number: Value, uniform: Mapping) -> None:
+        self.expansion = expansion
+        self.number = number
+        self.uniform = uniform
+        self.known: Mapping = {}
+
+    def run(self, op: Op) -> None:
+        with at_loc(op.loc):
+            packed = self.expansion.packed.get(op)
+            if packed is not None:
+                packing = self.expansion.lanes.packings[op]
+                counter, lower = (self.value(v) for v in (packing.loop.regions[0].args[0], packing.lower))
+                self.known[op.result] = ops.load(packed, ops.subi(counter, lower), self.number)
+            else:
+                self.copy(op)
+            for result in op.results:
+                buffer = self.expansion.buffers.get(result)
+                if buffer is not None:
+                    build(ops.store, [self.known[result], buffer, self.number])
+
+    def copy(self, op: Op) -> None:
+        """Append what ``op`` does for this lane."""
+        for value in used_from_outside([op]):
+            self.value(value)
+        clone_op(op, self.known)
+
+    def value(self, value: Value) -> Value:
+        """What stands for a value of the loop in this lane."""
+        known = self.known.get(value)
+        if known is None:
+            known = self.known[value] = self._find(value)
+        return known
+
+    def _find(self, value: Value) -> Value:
+        expansion, lanes = self.expansion, self.expansion.lanes
+        if value in self.uniform or not inside(value, lanes.loop):
+            return self.uniform.get(value, value)
+        if value is lanes.counter:
+            step = const_index(expansion.by)
+            return ops.addi(expansion.first, self.number if expansion.by == 1 else ops.muli(self.number, step))
+        if value not in lanes.varying or lanes.is_recomputed(value):
+            assert value.op is not None
+            self.copy(value.op)
+            return self.known[value]
+        found: Value = ops.load(expansion.buffers[expansion._place(value)], self.number)
+        return found

@@ -1,0 +1,198 @@
+"""vectorise-outer: programs do what they did, on whatever number of iterations, and the loops it is for change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad, prange
+from adc.passes import pipelines
+from adc.passes.parallel.vectorise_outer import VectoriseOuter
+
+
+def matrix_product(a, b):
+    c = np.zeros((a.shape[0], b.shape[0]))
+    for i in prange(a.shape[0]):
+        for j in range(b.shape[0]):
+            s = 0.0
+            for k in range(a.shape[1]):
+                s += a[i, k] * b[k % b.shape[0], j]
+            c[i, j] = s
+    return np.sum(c * c)
+
+
+def distances(a, b):
+    total = 0.0
+    for p in prange(len(a)):
+        best = np.inf
+        for c in range(len(b)):
+            square = 0.0
+            for i in range(a.shape[1]):
+                square += (a[p, i] - b[c, i]) ** 2
+            if square < best:
+                best = square
+        total += best
+    return total
+
+
+def triangles(a, b):
+    total = 0.0
+    for p in prange(len(a)):
+        for c in range(len(b)):
+            for i in range(a.shape[1]):
+                q = b[c, i] * a[p, i]
+                for j in range(i):
+                    q += b[c, j] * a[p, j] * 0.5
+                total += q * q
+    return total
+
+
+def rows_from_the_end(a, b):
+    out = np.zeros(len(a))
+    for p in prange(len(a) - 1, -1, -2):
+        s = b[0, 0]
+        for i in range(1, a.shape[1]):
+            for c in range(len(b)):
+                s = s * 0.5 + a[p, i] * b[c, i]
+        out[p] = s
+    return np.sum(out * out)
+
+
+def with_branches(a, b):
+    out = np.ones((len(a), 2))
+    for p in prange(len(a)):
+        s, t, count = a[p, 0], 1.0, 0
+        for i in range(a.shape[1]):
+            for c in range(len(b)):
+                x = a[p, i] * b[c, i]
+                if x > 0.0:
+                    s += math.log(x + 1.0)
+                    count += 1
+                    out[p, 0] += s
+                else:
+                    s, t = t, s - x
+            if s > t:
+                t *= 0.9
+        out[p, 1] = s + t + count
+    return np.sum(out)
+
+
+def extremes(a, b):
+    largest, product = -np.inf, 1.0
+    for p in prange(len(a)):
+        s = 0.0
+        for c in range(len(b)):
+            for i in range(a.shape[1]):
+                s += math.sin(a[p, i] * b[c, i])
+        largest = max(largest, s)
+        product *= 1.0 + 0.01 * s
+    return largest + product
+
+
+def window_of_each(a, b):
+    """Loops whose limits differ between iterations stay as they are, beside others."""
+    out = np.zeros(len(a))
+    for p in prange(len(a)):
+        s = 0.0
+        for c in range(len(b)):
+            for i in range(a.shape[1]):
+                s += a[p, i] * b[c, i]
+        for i in range(p % 3):
+            s *= a[p, i % a.shape[1]]
+        for i in range(a.shape[1]):
+            out[p] += s * a[p, i]
+    return np.sum(out * out)
+
+
+def views(a, b):
+    out = np.zeros(len(a))
+    for p in prange(len(a)):
+        row = a[p, ::-1]
+        s = 0.0
+        for c in range(len(b)):
+            for i in range(len(row)):
+                s += row[i] * b[c, i]
+        out[p] = s
+    return np.sum(out * out)
+
+
+def changed_in_between(a, b):
+    """What is loaded is stored to by the same iteration: it must not be packed."""
+    d = a.copy()
+    total = 0.0
+    for p in prange(len(a)):
+        s = 0.0
+        for c in range(len(b)):
+            for i in range(a.shape[1]):
+                s += d[p, i] * b[c, i]
+                d[p, i] = s * 0.5
+        total += s
+    return total + np.sum(d)
+
+
+PROGRAMS = [
+    matrix_product, distances, triangles, rows_from_the_end, with_branches, extremes, window_of_each, views,
+    changed_in_between,
+]  # fmt: skip
+
+
+@pytest.fixture(params=[2, 3, 4])
+def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Few lanes, so that there are whole blocks and iterations left over."""
+    width: int = request.param
+    lower = tuple(VectoriseOuter(width) if isinstance(p, VectoriseOuter) else p for p in pipelines.LOWER)
+    monkeypatch.setattr(pipelines, "LOWER", lower)
+    return width
+
+
+def inputs(n: int, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n + 10 * m + 100 * d)
+    return rng.standard_normal((n, d)), rng.standard_normal((m, max(m, d)))
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("engine", ["native", "interpreter"])
+def test_values_and_gradients(function: Callable[..., Any], engine: str, narrow: int) -> None:
+    compiled = jit_grad(function, _engine=engine)
+    for n, m, d in [(0, 2, 2), (1, 2, 3), (2, 1, 2), (3, 2, 2), (7, 3, 4), (9, 2, 1), (4, 3, 0), (4, 0, 3)]:
+        if (m == 0 or d == 0) and function is not extremes and function is not changed_in_between:
+            continue
+        a, b = inputs(n, m, d)
+        assert compiled(a, b) == pytest.approx(function(a, b), rel=1e-12, abs=1e-12)
+    a, b = inputs(7, 3, 4)
+    da, db = np.random.default_rng(1).standard_normal(a.shape), np.random.default_rng(2).standard_normal(b.shape)
+    h = 1e-6
+    slope = (function(a + h * da, b + h * db) - function(a - h * da, b - h * db)) / (2 * h)
+    ga, gb = adc.grad(compiled, argnums=(0, 1))(a, b)
+    assert np.sum(ga * da) + np.sum(gb * db) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_the_loops_are_taken(function: Callable[..., Any]) -> None:
+    """All but those that load from places far apart only once."""
+    compiled = jit_grad(function)
+    compiled(*inputs(3, 2, 3))
+    taken = "adc.lanes" in compiled.dump_ir("lowered")
+    assert taken == (function not in (changed_in_between, with_branches)), compiled.dump_ir("lowered")
+
+
+def test_it_is_simd() -> None:
+    compiled = jit_grad(distances)
+    compiled(*inputs(3, 2, 3))
+    text = compiled.dump_ir("llvm")
+    assert any(f"fsub contract <{n} x double>" in text for n in (2, 4, 8)), text
+
+
+def test_bits_do_not_depend_on_threads() -> None:
+    a, b = inputs(301, 5, 6)
+    outcomes = {
+        (float(value), ga.tobytes(), gb.tobytes())
+        for threads in (1, 2, 3)
+        for value, (ga, gb) in [adc.value_and_grad(jit_grad(distances, threads=threads), argnums=(0, 1))(a, b)]
+    }
+    assert len(outcomes) == 1
