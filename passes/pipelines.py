@@ -21,6 +21,7 @@ from adc.passes.simplify.dealloc import InsertDeallocs
 from adc.passes.simplify.first_writes import FirstWrites
 from adc.passes.simplify.ifconvert import IfConvert
 from adc.passes.simplify.licm import LICM
+from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.simplify.views import FoldViews
 
 SIMPLIFY: Pipeline = (
@@ -54,8 +55,8 @@ FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
-WIDEN: Pipeline = (IfConvert(), VectoriseOuter())
-"""Makes SIMD possible where loops are not so by themselves."""
+WIDEN: Pipeline = (IfConvert(), SkipZeroTerms(), VectoriseOuter())
+"""What makes loops faster when it is settled which are parallel."""
 
 LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), FuseLoops(), *TIDY, *WIDEN, *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""

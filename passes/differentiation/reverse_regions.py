@@ -17,6 +17,7 @@ from adc.ir.types import index
 from adc.passes.differentiation.frames import Frame
 from adc.passes.differentiation.reverse import Cotangents, ReverseSweep
 from adc.passes.differentiation.tape import iteration_number, trip_count
+from adc.passes.kinds import REVERSE
 from adc.passes.parallel.cold import COLD
 
 
@@ -85,7 +86,7 @@ class RegionSweep(ReverseSweep):
                 ends += [self.reader.value(args[k]) for k in memrefs]
             build(ops.yield_, ends)
         bounds = [const_index(0), trips, const_index(1)]
-        loop = build(ops.for_, [*bounds, *starts], result_types=[v.type for v in starts], regions=[frame.target])
+        loop = build(ops.for_, [*bounds, *starts], {REVERSE: True}, [v.type for v in starts], [frame.target])
         for k, total in zip(slots, loop.results, strict=False):
             self.add(cotangents, inits[k], total)
         for v, total in zip(outer, loop.results[len(slots) :], strict=False):
@@ -129,7 +130,7 @@ class RegionSweep(ReverseSweep):
         with insert_at(target):
             build(ops.reduce, [inner[v] for v in shared], {"kinds": ("add",) * len(shared)})
         starts = [self.total(cotangents, v) for v in shared]
-        loop = build(ops.parallel, [*bounds, *starts], result_types=[v.type for v in shared], regions=[target])
+        loop = build(ops.parallel, [*bounds, *starts], {REVERSE: True}, [v.type for v in shared], [target])
         for v, total in zip(shared, loop.results, strict=True):
             self.add(cotangents, v, total)
 
