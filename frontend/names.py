@@ -140,19 +140,25 @@ _STABLE_MODULES = frozenset({"math", "numpy", "adc", "builtins", "operator", "cm
 def _external_container(
     frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any], form: Form
 ) -> AbstractValue:
-    """A container from outside, item by item; the code depends on its form."""
+    """A container from outside, item by item; the code depends on its form, and on the integers in tuples.
+
+    A tuple is a table, of offsets or indices for instance: with its integers known, loops over it can be unrolled and
+    subscripts analysed.
+    """
     known = frame.heap.outer.get(id(value))
     if known is not None and known.key in frame.env:
         return known
-    expected = _interned(form)
-    frame.tracer.guard(Guard(f"the structure of {name}", lambda: _interned(forms.form_of(fetch())), expected))
+    frame.tracer.guard(Guard(f"the structure of {name}", _Structure(fetch), _structure(value)))
     ref = known
     if form.mutable and ref is None:
         ref = heap.reference(frame, form, f"'{name}' comes from outside the function")
         frame.heap.outer[id(value)] = ref
         frame.tracer.read_outer(name, fetch)
-    items = []
+    items: list[AbstractValue] = []
     for k, item in enumerate(forms.items_of(value, form)):
+        if not form.mutable and type(item) is int:
+            items.append(Static(item))
+            continue
         label = form.label(k)
         shown = f"{name}.{k}" if form.kind in ("tuple", "list") else f"{name}{label}"
         items.append(external(frame, item, (*key, label), shown, _item_of(fetch, form, k)))
@@ -163,9 +169,37 @@ def _external_container(
 
 
 @functools.lru_cache(maxsize=4096)
-def _interned(form: Form | None) -> Form | None:
-    """One object for equal forms: guards compare by identity."""
-    return form
+def _interned(value: Any) -> Any:
+    """One object for equal ones: guards compare by identity."""
+    return value
+
+
+class _Structure:
+    """What the code depends on of a container: its form, how many items it has, the integers among those of a tuple."""
+
+    __slots__ = ("fetch", "known", "of")
+
+    def __init__(self, fetch: Callable[[], Any]) -> None:
+        self.fetch = fetch
+        self.of: Any = None
+        self.known: Any = None
+
+    def __call__(self) -> Any:
+        value = self.fetch()
+        if type(value) is not tuple:
+            return _structure(value)
+        if value is not self.of:  # the same tuple has the same items
+            self.of, self.known = value, _structure(value)
+        return self.known
+
+
+def _structure(value: Any) -> Any:
+    form = forms.form_of(value)
+    if form is None:
+        return None
+    items = forms.items_of(value, form)
+    integers = None if form.mutable else tuple(item if type(item) is int else None for item in items)
+    return _interned((form, len(items), integers))
 
 
 def _item_of(fetch: Callable[[], Any], form: Form, k: int) -> Callable[[], Any]:

@@ -5,6 +5,7 @@ Their ``Contents`` then become those of ``adc.frontend.data.growing``, before th
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -20,8 +21,10 @@ from adc.ir.core import Block, Value
 if TYPE_CHECKING:
     from adc.frontend.control.carry import Carry
 
-FEW = 32  # iterations at most of a loop that is unrolled so that the length of a list stays known
+FEW = 32
+"""Iterations at most of a loop that is unrolled so that the length of a list stays known, or which item is meant."""
 
+SHORT = 300  # nodes of the syntax tree of a loop that is unrolled for its subscripts
 
 
 class Appends:
@@ -84,6 +87,24 @@ class Appends:
 def unroll_few(frame: Frame, name: str) -> None:
     """Have a short loop unrolled, if there is one around that may be: then the length of the list stays known."""
     heap.unroll(frame, [c for c in frame.loops if c.appends.few and name in c.before])
+
+
+def unroll_counted(frame: Frame, position: Value) -> None:
+    """Have a short loop unrolled whose counter says which item of a list or tuple is meant, if there is one around."""
+    sources: set[Value] = set()
+    work = [position]
+    while work:
+        value = work.pop()
+        if value.op is None:
+            sources.add(value)
+        elif value.op.opdef.pure and not value.op.regions:
+            work += value.op.operands
+        else:
+            return
+    counters = {c.appends.body.args[0]: c for c in frame.loops if c.appends.few and c.appends.body is not None}
+    if sources <= counters.keys():
+        loops = [c for c in frame.loops if any(counters[v] is c for v in sources)]
+        heap.unroll(frame, [c for c in loops if sum(1 for _ in ast.walk(c.stmt)) <= SHORT])
 
 
 def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents | None:

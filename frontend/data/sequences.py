@@ -8,6 +8,7 @@ from functools import reduce
 
 from adc.frontend.abstract import Scalar as Number
 from adc.frontend.control.branches import branch
+from adc.frontend.control.lengths import unroll_counted
 from adc.frontend.data import growing, heap, records
 from adc.frontend.data.forms import LIST, Form
 from adc.frontend.data.merge import Clash, coerce, describe, join
@@ -144,7 +145,7 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
     held = owner if isinstance(owner, Tuple) else heap.contents(frame, owner)  # type: ignore[arg-type]
     if isinstance(held, Contents) and growing.is_growing(held):
         return growing.load(held, growing.position(held, subscript(index)))
-    position = _position(held, index)
+    position = _position(frame, held, index)
     if isinstance(position, int):
         return held.items[position]
     selected = _selected(held.items, position)
@@ -155,7 +156,7 @@ def _keys(items: dict[object, AbstractValue]) -> str:
     return f"it has {', '.join(map(repr, items))}" if items else "it is empty"
 
 
-def _position(held: Compound, index: AbstractValue) -> int | Value:
+def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value:
     """A checked position: known, or a run-time index."""
     what, n = held.form.cls.__name__ if held.form.kind == "list" else "tuple", len(held.items)
     known = known_int(index)
@@ -174,7 +175,9 @@ def _position(held: Compound, index: AbstractValue) -> int | Value:
                 current_loc(), f"{what} index {known} is out of range for {n} items", kind=kinds.CONSTANT_OUT_OF_RANGE
             )
         return known % n
-    return ops.bound(subscript(index), const_index(n))
+    at = subscript(index)
+    unroll_counted(frame, at)
+    return ops.bound(at, const_index(n))
 
 
 def subscript(index: AbstractValue) -> Value:
@@ -249,7 +252,7 @@ def choice(frame: Frame, owner: AbstractValue, index: AbstractValue) -> Choice |
     refs = [item for item in items if isinstance(item, Ref)]
     if len(refs) != len(items):
         return None
-    position = _position(Tuple(tuple(items)), index)
+    position = _position(frame, Tuple(tuple(items)), index)
     return None if isinstance(position, int) else Choice(tuple(refs), position)
 
 
@@ -290,7 +293,7 @@ def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue) 
     if growing.is_growing(held):
         growing.store(frame, owner, subscript(index), value)
         return
-    position = _position(held, index)
+    position = _position(frame, held, index)
     if isinstance(position, int):
         heap.assign(frame, owner, (*held.items[:position], value, *held.items[position + 1 :]))
         return
