@@ -122,7 +122,7 @@ def call(e: FunctionEmitter, op: Op) -> None:
         given += [f"ptr {place}" for place in places]
         status = e.let(f"call i32 {symbol(name)}({', '.join(given)})")
         e.fail_if(e.let(f"icmp ne i32 {status}, 0"))
-        results = [read(e, place, t, "") for place, t in zip(places, types, strict=True)]
+        results = [read(e, op, place, t, "") for place, t in zip(places, types, strict=True)]
     e.env.update(zip(op.results, results, strict=True))
 
 

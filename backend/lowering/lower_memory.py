@@ -21,6 +21,7 @@ from adc.backend.lowering.lower_types import (
     memory_type,
     register_type,
 )
+from adc.backend.lowering.masked import settled
 from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.moments import strip_views
@@ -84,8 +85,8 @@ def _in_frame_of(root: Value, loop: Op) -> bool:
     return False
 
 
-def read(e: FunctionEmitter, address: str, t: Type, suffix: str) -> Operand:
-    """The value of type ``t`` at an address."""
+def read(e: FunctionEmitter, op: Op, address: str, t: Type, suffix: str) -> Operand:
+    """The value of type ``t`` at an address, loaded for ``op``."""
     if isinstance(t, MemRefType):
         words = [e.let(f"load ptr, ptr {address}, align 8{suffix}")]
         for k in range(1, 1 + t.rank * (1 if t.strides is None else 2)):
@@ -95,8 +96,9 @@ def read(e: FunctionEmitter, address: str, t: Type, suffix: str) -> Operand:
     if t == i1:
         bits = e.module.metadata("!{i8 0, i8 2}")
         byte = e.let(f"load i8, ptr {address}, align 1, !range {bits}{suffix}")
-        return e.let(f"trunc nuw i8 {byte} to i1")
-    return e.let(f"load {register_type(t)}, ptr {address}, align {alignment(t)}{suffix}")
+        return e.let(f"trunc nuw i8 {settled(e, op, 'i8', byte)} to i1")
+    kind = register_type(t)
+    return settled(e, op, kind, e.let(f"load {kind}, ptr {address}, align {alignment(t)}{suffix}"))
 
 
 def write(e: FunctionEmitter, address: str, t: Type, value: Operand, suffix: str) -> None:
@@ -114,7 +116,7 @@ def write(e: FunctionEmitter, address: str, t: Type, value: Operand, suffix: str
 def load(e: FunctionEmitter, op: Op) -> None:
     source, *subscripts = op.operands
     address = element_address(e, e.memref(source), _element(source), e.scalars(subscripts))
-    e.env[op.result] = read(e, address, op.result.type, metadata(e, source))
+    e.env[op.result] = read(e, op, address, op.result.type, metadata(e, source))
 
 
 def store(e: FunctionEmitter, op: Op) -> None:
@@ -129,7 +131,7 @@ def accumulate(e: FunctionEmitter, op: Op) -> None:
     address = element_address(e, e.memref(target), value.type, e.scalars(subscripts))
     suffix, kind = metadata(e, target), register_type(value.type)
     old = e.let(f"load {kind}, ptr {address}, align {alignment(value.type)}{suffix}")
-    new = e.let(f"fadd contract {kind} {old}, {e.scalar(value)}")
+    new = e.let(f"fadd contract {kind} {settled(e, op, kind, old)}, {e.scalar(value)}")
     e.do(f"store {kind} {new}, ptr {address}, align {alignment(value.type)}{suffix}")
 
 
@@ -349,7 +351,7 @@ def copy(e: FunctionEmitter, op: Op) -> None:
                  "i1 false)")
             return
         kind = memory_type(element)
-        value = e.let(f"load {kind}, ptr {here}, align {align}{e.scopes.suffix(source)}")
+        value = settled(e, op, kind, e.let(f"load {kind}, ptr {here}, align {align}{e.scopes.suffix(source)}"))
         e.do(f"store {kind} {value}, ptr {there}, align {align}{e.scopes.suffix(target)}")
 
     nest(0, from_.ptr, to.ptr)
@@ -373,5 +375,5 @@ def unpack(e: FunctionEmitter, op: Op) -> None:
     ptr, position = e.scalar(op.operands[0]), 0
     for result in op.results:
         place = e.let(f"getelementptr inbounds i8, ptr {ptr}, i64 {position}")
-        e.env[result] = read(e, place, result.type, "")
+        e.env[result] = read(e, op, place, result.type, "")
         position += max(8, scalar_bytes(result.type))
