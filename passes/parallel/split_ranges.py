@@ -35,7 +35,7 @@ from adc.passes.rewrite import replace_op
 from adc.passes.simplify.patterns import MIRRORED
 
 MAX_INNER_CUTS = 2  # cuts that are near neither end
-MAX_GROWTH = 400  # operations that the copies may add to a function for each loop that is cut
+MAX_GROWTH = 1000
 NEAR = 64  # iterations that still count as near the end
 LARGEST = (1 << 63) - 1
 _WRITES = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
