@@ -12,7 +12,6 @@ from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op
-from adc.passes.kinds import LOOPS
 
 _UNROLLED = 64  # iterations of a loop that LLVM may unroll
 
@@ -26,7 +25,7 @@ def _may_be_masked(op: Op) -> bool:
     """Whether there is a branch around ``op``, within the innermost loop that LLVM sees."""
     branch, block = False, op.parent
     while block is not None and (parent := block.parent_op) is not None:
-        if parent.opdef not in LOOPS:
+        if parent.opdef is ops.if_:
             branch = True
         elif branch:
             return True
