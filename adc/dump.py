@@ -127,7 +127,6 @@ def language_of(stage: str) -> str:
     return stage if stage in ("plan", "asm") else "ir"
 
 
-
 def write_stage(out: TextIO, title: str, text: str, language: str = "ir") -> None:
     """Write one stage: in colours to a terminal, as plain text to anything else."""
     if out.isatty() and "NO_COLOR" not in os.environ:

@@ -158,7 +158,8 @@ class PullbackCode(Specialisation):
         names = {k: self.leaf_name(k) for k in range(len(leaves))}
         kept = [k for k in self.shadows if k not in self.fresh]
         shadows = arrange(self, leaves, kept, names, copy=False).shadows
-        result, record = self.forward(*values, *({**self._unused, **shadows}[k] for k in self.shadows))
+        given = {**self._unused, **shadows}
+        result, record = self.forward(*values, *(given[k] for k in self.shadows))
         return result, Pullback(self, leaves, shadows, result, record)
 
     def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> tuple[Any, Pullback]:

@@ -30,6 +30,14 @@ def constant_of(value: Value) -> float | int | None:
     return op.attrs["value"] if op is not None and op.opdef is ops.constant else None
 
 
+def trip_count(lower: Value, upper: Value, step: Value) -> Value:
+    """How often a counted loop runs, appended at the insertion point."""
+    span = upper if constant_of(lower) == 0 else upper - lower
+    if constant_of(step) != 1:
+        span = ops.ceildivsi(span, step)
+    return ops.maxsi(span, const_index(0))
+
+
 def coerce(x: Value | float, y: Value | float) -> tuple[Value, Value]:
     """Make a Python number among the two a constant of the other's type."""
     if isinstance(x, Value):

@@ -158,6 +158,8 @@ fill = op("linalg.fill", t.fill, WRITES)  # %v, %m
 
 # How ``scf.reduce`` combines values of each kind: on floats, on integers.
 COMBINE = {"add": (addf, addi), "mul": (mulf, muli), "min": (minimumf, minsi), "max": (maximumf, maxsi)}
+# The float that changes nothing.
+NEUTRAL = {"add": -0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
 
 # scf: the terminator of each region gives its values to the parent ----------------------------------------------------
 yield_ = op("scf.yield", t.nothing, TERMINATOR)

@@ -16,7 +16,8 @@ READS = _with(Trait.READS)
 WRITES = _with(Trait.WRITES)
 TRAPS = _with(Trait.TRAPS)
 COMMUTATIVE = _with(Trait.COMMUTATIVE)
-LOOPS = frozenset({ops.for_, ops.while_, ops.parallel})
+COUNTED = frozenset({ops.for_, ops.parallel})
+LOOPS = COUNTED | {ops.while_}
 REVERSE = "adc.reverse"
 """Attribute of loops that the reverse sweep makes: products with a cotangent of zero in them count as zero."""
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS

@@ -17,6 +17,7 @@ from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_types import Descriptor, literal, quoted, register_type
 from adc.backend.lowering.lower_work import block_iterations, strip_of, work
+from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.types import FloatType, Type, index
 
@@ -28,19 +29,18 @@ THRESHOLD = 400_000.0
 
 @dataclass(frozen=True)
 class _Kind:
-    """A reduction: its neutral element, and how two values are combined (float and integer instruction)."""
+    """A reduction: its neutral integer, and how two values are combined (float and integer instruction)."""
 
-    float_neutral: float
     integer_neutral: int
     float_text: str
     integer_text: str
 
 
 _KINDS = {
-    "add": _Kind(-0.0, 0, "fadd", "add"),
-    "mul": _Kind(1.0, 1, "fmul", "mul"),
-    "min": _Kind(float("inf"), (1 << 63) - 1, "llvm.minimum", "llvm.smin"),
-    "max": _Kind(float("-inf"), -(1 << 63), "llvm.maximum", "llvm.smax"),
+    "add": _Kind(0, "fadd", "add"),
+    "mul": _Kind(1, "fmul", "mul"),
+    "min": _Kind((1 << 63) - 1, "llvm.minimum", "llvm.smin"),
+    "max": _Kind(-(1 << 63), "llvm.maximum", "llvm.smax"),
 }
 
 
@@ -57,7 +57,7 @@ def combine(e: FunctionEmitter, kind: str, t: Type, x: str, y: str, flags: str =
 
 def neutral(kind: str, t: Type) -> str:
     if t.is_float:
-        return literal(_KINDS[kind].float_neutral, t)
+        return literal(ops.NEUTRAL[kind], t)
     value = _KINDS[kind].integer_neutral
     width = 64 if t == index else t.width  # type: ignore[attr-defined]
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1

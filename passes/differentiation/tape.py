@@ -12,14 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.arith import const_index, constant_of
+from adc.ir.arith import constant_of, trip_count
 from adc.ir.builder import build
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.kinds import LOOPS
-
-COUNTED = (ops.for_, ops.parallel)
 
 
 @dataclass(frozen=True)
@@ -29,14 +27,6 @@ class Slot:
 
     buffer: Value
     loops: tuple[Op, ...]
-
-
-def trip_count(lower: Value, upper: Value, step: Value) -> Value:
-    """How often a counted loop runs, appended at the insertion point."""
-    span = upper if constant_of(lower) == 0 else upper - lower
-    if constant_of(step) != 1:
-        span = ops.ceildivsi(span, step)
-    return ops.maxsi(span, const_index(0))
 
 
 def iteration_number(counter: Value, lower: Value, step: Value) -> Value:

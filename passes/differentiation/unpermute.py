@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.arith import const_index
+from adc.ir.arith import const_index, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.permutations import Orbit, Permutations
 from adc.ir.types import index
-from adc.passes.differentiation.tape import trip_count
 
 Known = dict[Value, Value]
 

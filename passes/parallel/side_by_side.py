@@ -22,6 +22,7 @@ from adc.ir.types import MemRefType
 from adc.passes.effects import Memory
 from adc.passes.kinds import LOOPS, PURE, TERMINATORS
 from adc.passes.parallel.affine import Forms, inside
+from adc.passes.parallel.cold import warm_regions
 
 GATHER = 4.0
 """What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""
@@ -80,7 +81,7 @@ class Lanes:
 def choose(loop: Op, memory: Memory, forms: Forms) -> list[Lanes]:
     """The best of a parallel loop and those in it: such that all its inner loops that carry values become SIMD, at the
     least cost of memory accesses."""
-    inner = [found for region in loop.regions for op in _nearest(region) for found in choose(op, memory, forms)]
+    inner = [found for region in loop.regions for op in outermost(region) for found in choose(op, memory, forms)]
     own = _Analysis(loop, memory, forms).run()
     if own is None:
         return inner
@@ -92,14 +93,14 @@ def choose(loop: Op, memory: Memory, forms: Forms) -> list[Lanes]:
     return [own]
 
 
-def _nearest(block: Block) -> Iterator[Op]:
-    """The outermost parallel loops in ``block``."""
+def outermost(block: Block) -> Iterator[Op]:
+    """The outermost parallel loops in ``block``, outside cold regions."""
     for op in block.ops:
         if op.opdef is ops.parallel:
             yield op
         else:
-            for region in op.regions:
-                yield from _nearest(region)
+            for region in warm_regions(op):
+                yield from outermost(region)
 
 
 def _is_chain(op: Op) -> bool:

@@ -12,28 +12,25 @@ Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Mor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import const, const_index, constant_of
+from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.effects import Memory, Summaries
 from adc.passes.parallel.affine import Forms, inside
-from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.gather import parallel_loop
-from adc.passes.parallel.side_by_side import Lanes, Packing, choose
+from adc.passes.parallel.side_by_side import Lanes, Packing, choose, outermost
 
 LANES = 32
 """Iterations side by side: some registers' worth, so that one waits for its sum while others go on."""
 
 _ATTR = "adc.lanes"  # of the loop over lanes: LLVM is not to unroll it before it has made it SIMD
-
-_NEUTRAL = {"add": -0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
 
 
 @dataclass(frozen=True)
@@ -52,19 +49,9 @@ class VectoriseOuter:
 
     def _function(self, func: Func, memory: Memory) -> None:
         forms = Forms()
-        chosen = [lanes for op in _outermost(func.body) for lanes in choose(op, memory, forms)]
+        chosen = [lanes for op in outermost(func.body) for lanes in choose(op, memory, forms)]
         for lanes in chosen:
             _transform(lanes, self.lanes)
-
-
-def _outermost(block: Block) -> Iterator[Op]:
-    """The outermost parallel loops, outside cold regions."""
-    for op in block.ops:
-        if op.opdef is ops.parallel:
-            yield op
-        else:
-            for region in warm_regions(op):
-                yield from _outermost(region)
 
 
 def _transform(lanes: Lanes, width: int) -> None:
@@ -76,9 +63,7 @@ def _transform(lanes: Lanes, width: int) -> None:
     with insert_at(made, loop.loc):
         lower, upper, step = loop.operands[:3]
         by = int(constant_of(step) or 0)
-        span = upper if constant_of(lower) == 0 else ops.subi(upper, lower)
-        trips = ops.maxsi(span if by == 1 else ops.ceildivsi(span, step), const_index(0))
-        blocks = ops.floordivsi(trips, const_index(width))
+        blocks = ops.floordivsi(trip_count(lower, upper, step), const_index(width))
         blocked = _Expansion(lanes, width, by).build(blocks)
         rest = ops.addi(lower, ops.muli(blocks, const_index(width * by)))
     at = block.ops.index(loop)
@@ -259,7 +244,7 @@ class _Expansion:
         if not end.operands:
             return []
         kinds: tuple[str, ...] = end.attrs["kinds"]
-        neutral = [const(_NEUTRAL[kind], v.type) for kind, v in zip(kinds, end.operands, strict=True)]
+        neutral = [const(ops.NEUTRAL[kind], v.type) for kind, v in zip(kinds, end.operands, strict=True)]
         block = Block([index])
         with insert_at(block):
             lane = _Lane(self, block.args[0], uniform)

@@ -14,7 +14,8 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.passes.effects import Effects, Memory, Summaries
 from adc.passes.integers import Integers
-from adc.passes.simplify.nests import COUNTED, is_visible, loop_body_of, loops_between, match_counters
+from adc.passes.kinds import COUNTED
+from adc.passes.simplify.nests import is_visible, loop_body_of, loops_between, match_counters
 
 Subscripts = tuple[Value, ...] | None  # None: the whole memref
 

@@ -18,8 +18,9 @@ from adc.ir.rewrite import clone_op
 from adc.passes.effects import Memory, Summaries
 from adc.passes.extents import Extents
 from adc.passes.integers import Integers
+from adc.passes.kinds import COUNTED
 from adc.passes.parallel.cold import COLD
-from adc.passes.simplify.nests import COUNTED, Box, covered_box, is_visible, loop_body_of, loops_between
+from adc.passes.simplify.nests import Box, covered_box, is_visible, loop_body_of, loops_between
 
 _INITIAL = frozenset({ops.fill, ops.copy})
 _ELEMENT = {ops.load: 0, ops.store: 1, ops.accumulate: 1}

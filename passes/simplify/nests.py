@@ -9,8 +9,7 @@ from adc.ir import ops
 from adc.ir.core import Block, Op, Value
 from adc.passes.extents import Extents, Shape
 from adc.passes.integers import Integers
-
-COUNTED = frozenset({ops.for_, ops.parallel})
+from adc.passes.kinds import COUNTED
 
 
 def loop_body_of(op: Op) -> Block | None:

@@ -16,10 +16,9 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.rewrite import used_from_outside
-from adc.passes.kinds import PURE, REVERSE, TERMINATORS
+from adc.passes.kinds import COUNTED, PURE, REVERSE, TERMINATORS
 
 _LINEAR = frozenset({ops.addf, ops.subf, ops.negf, ops.extf, ops.truncf})
-_LOOPS = frozenset({ops.for_, ops.parallel})
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class SkipZeroTerms:
 
 def _block(block: Block) -> None:
     for op in list(block.ops):
-        if op.opdef in _LOOPS and op.attrs.pop(REVERSE, False):
+        if op.opdef in COUNTED and op.attrs.pop(REVERSE, False):
             for (condition, side), zeros in _choices(op).items():
                 if _Vanishing(op, zeros).all():
                     _guard(block, op, condition, side)
@@ -76,7 +75,7 @@ class _Vanishing:
             if op.opdef is ops.store:
                 if not self._adds_zero(block, position):
                     return False
-            elif op.opdef in _LOOPS:
+            elif op.opdef in COUNTED:
                 if not self._body(op.regions[0]):
                     return False
             elif op.opdef is ops.bound:
