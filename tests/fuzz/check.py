@@ -20,7 +20,8 @@ from adc.errors import CompileError, ShapeError
 from tests.fuzz.expressions import Arr
 from tests.fuzz.generator import Program, generate
 from tests.fuzz.instrument import Trail
-from tests.fuzz.oracle import STEP, Oracle, Run, copies, difference, lengthen, samples
+from tests.fuzz.long import generate_long
+from tests.fuzz.oracle import SHORT_STEP, STEP, Oracle, Run, copies, difference, lengthen, samples
 from tests.fuzz.params import Group, Spec, Values, arguments, build, flat, name_of, read
 
 _numbers = itertools.count()
@@ -57,13 +58,16 @@ def check(
 ) -> Verdict:
     """Generate a program and check it. Raises ``AssertionError`` (or what went wrong), with the program's text.
 
-    One seed in four is compiled with all of LLVM's optimisations, the others with none, which is much faster.
+    One seed in four is compiled with all of LLVM's optimisations, the others with none, which is much faster. Every
+    other one of those has arrays that are long enough for vectors.
     """
     rng = rng or random.Random(seed)
-    program = generate(rng, size, only)
+    long = seed % 8 == 4
+    program = (generate_long if long else generate)(rng, size, only)
     leaves = arguments(program.params, rng, overlap="prange" not in program.text.split("def main", 1)[1])
     try:
         subject = Subject(program, leaves, jit_grad(_engine=engine, _level=3 if seed % 4 == 0 else 0))
+        subject.step = SHORT_STEP if long else STEP
         return subject.check(rng)
     except Exception as error:
         error.add_note(f"seed {seed}\narguments {leaves!r}\n{program.text}")

@@ -12,6 +12,7 @@ class Control(Integers):
     """Statements. The generator proper has ``block``, which fills the bodies."""
 
     trips: int
+    most_trips = 60  # iterations of nested loops
 
     # Jumps -----------------------------------------------------------------------------------------------------------
 
@@ -47,7 +48,7 @@ class Control(Integers):
         """``while True``, left by ``break`` or ``return``."""
         counter = self.fresh("j")
         limit = self.rng.randint(1, 4)
-        if self.trips * limit > 60:
+        if self.trips * limit > self.most_trips:
             return self.assign(scope, indent, depth)
         self.emit(indent, f"{counter} = 0")
         self.emit(indent, "while True:")
@@ -70,7 +71,7 @@ class Control(Integers):
     def each(self, scope: Scope, indent: int, depth: int) -> None:
         """A loop over something else than a range."""
         source, items, trips = self.iterable(scope, 2, indent)
-        if self.trips * trips > 60:
+        if self.trips * trips > self.most_trips:
             return self.assign(scope, indent, depth)
         self.emit(indent, f"for {self._targets(items)} in {source}:")
         inner = scope.child()

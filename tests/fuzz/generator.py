@@ -62,7 +62,7 @@ class Generator(Statements):
 
     def program(self) -> Program:
         chunks = [HEAD]
-        n = self.rng.randint(3, 6)
+        n = self.extent()
         if self.kinds_of_class():
             chunks += [self.define_class(n) for _ in range(self.rng.randint(1, 2))]
         if "options" in self.features:
@@ -75,7 +75,7 @@ class Generator(Statements):
         if self.chance(0.5):
             params.append("y")
             scope.floats.append("y")
-        for name in ["a", "b", "c"][: self.rng.randint(0, 3)]:
+        for name in ["a", "b", "c"][: self.few_arrays()]:
             rank = 2 if self.chance(0.25) else 1
             shape = (n,) if rank == 1 else (self.rng.randint(2, 4), n)
             array = Arr(name, shape, single=self.chance(0.12))
@@ -100,6 +100,14 @@ class Generator(Statements):
         head = f"def main({', '.join(name_of(p) for p in params)}):"
         chunks.append("\n".join([head, *self.lines]))
         return Program("\n\n".join(chunks) + "\n", tuple(params))
+
+    def extent(self) -> int:
+        """How long the arrays of the program are."""
+        return self.rng.randint(3, 6)
+
+    def few_arrays(self) -> int:
+        """How many arrays it is given."""
+        return self.rng.randint(0, 3)
 
     def group(self, scope: Scope, name: str, extent: int) -> Group:
         """A parameter that is a container; its leaves come into scope."""

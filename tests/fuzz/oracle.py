@@ -17,6 +17,7 @@ from tests.fuzz.instrument import LONG, Instrument, Trail, namespace
 from tests.fuzz.params import Spec, Values, build, read
 
 STEP = 3e-5
+SHORT_STEP = 1e-6  # for programs with many points, each with its decisions, or long chains of operations
 
 
 @dataclass

@@ -94,7 +94,7 @@ class Statements(Functions):
     def new_array(self, scope: Scope, indent: int, depth: int) -> None:
         sources = [a for a in scope.arrays if not a.ints]
         name = self.fresh("u")
-        n = self.rng.randint(2, 5)
+        n = self.new_extent()
         kind = self.rng.randint(0, 4)
         if kind == 0 or not sources:
             shape: tuple[int, ...] = (n,)
@@ -118,6 +118,9 @@ class Statements(Functions):
             else:
                 self.emit(indent, f"{name} = {self.bounded_array(scope, shape)}")
         scope.arrays.append(Arr(name, shape, local=True))
+
+    def new_extent(self) -> int:
+        return self.rng.randint(2, 5)
 
     def bounded_array(self, scope: Scope, shape: tuple[int, ...]) -> str:
         return f"np.tanh({self.array_expr(scope, shape, 2)})"
@@ -198,7 +201,7 @@ class Statements(Functions):
     def for_loop(self, scope: Scope, indent: int, depth: int) -> None:
         counter = self.fresh("i")
         text, low, high, trips = self.range(scope)
-        if self.trips * trips > 60:
+        if self.trips * trips > self.most_trips:
             return self.assign(scope, indent, depth)
         self.emit(indent, f"for {counter} in {text}:")
         self.loop_body(scope, indent, depth, Int(counter, low, high), trips)
@@ -247,7 +250,7 @@ class Statements(Functions):
     def parallel_loop(self, scope: Scope, indent: int, depth: int) -> None:
         """Each iteration writes the rows that are its own, and reads what none writes."""
         targets = [a for a in self.writable(scope) if a.local or len(scope.arrays) == 1]
-        if not targets or self.trips > 6:
+        if not targets or self.trips * 10 > self.most_trips:
             return self.for_loop(scope, indent, depth)
         target = self.rng.choice(targets)
         counter = self.fresh("i")
@@ -272,7 +275,7 @@ class Statements(Functions):
     def while_loop(self, scope: Scope, indent: int, depth: int) -> None:
         counter = self.fresh("j")
         limit = self.rng.randint(1, 4)
-        if self.trips * limit > 60:
+        if self.trips * limit > self.most_trips:
             return self.assign(scope, indent, depth)
         self.emit(indent, f"{counter} = 0")
         more = f" and ({self.condition(scope)})" if self.chance(0.5) and scope.floats else ""

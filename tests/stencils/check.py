@@ -20,12 +20,11 @@ from adc.backend.lowering import parallel
 from adc.compiler import Staged, compile_functions
 from adc.ir.core import Module
 from tests.fuzz.check import Subject, Verdict, loaded
-from tests.fuzz.oracle import lengthen
+from tests.fuzz.oracle import SHORT_STEP, lengthen
 from tests.fuzz.params import name_of
 from tests.stencils.generator import Program, generate
 
 THREADS = (1, 2, 3, 4, 8)
-STEP = 1e-6  # shorter than elsewhere: there are many points, each with its decisions
 
 
 @contextmanager
@@ -104,7 +103,7 @@ def check(
 class Stencil(Subject):
     """A program with its arguments; ``block`` is how many iterations a thread takes at least."""
 
-    step = STEP
+    step = SHORT_STEP
 
     def __init__(self, program: Program, level: int, block: int) -> None:
         # Other callables than those of the interpreter's engine would not stand for it.
