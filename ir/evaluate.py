@@ -289,6 +289,7 @@ cbrt = total(math.cbrt)
 erf = total(math.erf)
 erfc = total(math.erfc)
 hypot = on_floats(math.hypot)
+twin = on_floats(lambda value, derivative: value)
 lgamma = on_floats(_lgamma)
 tgamma = on_floats(_tgamma)
 

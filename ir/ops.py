@@ -137,6 +137,7 @@ ceil = _math("math.ceil", evaluate=e.ceil, samples=s.REAL)
 trunc = _math("math.trunc", evaluate=e.trunc, samples=s.REAL)
 round_ = _math("math.round", evaluate=e.round_, samples=s.REAL)  # half away from zero, as C
 roundeven = _math("math.roundeven", evaluate=e.roundeven, samples=s.REAL)  # half to even, as Python and NumPy
+twin = _math("adc.twin", 2, evaluate=e.twin, samples=s.PAIRS)  # one number found twice: %a its value, %b its derivative
 hypot = _math("adc.hypot", 2, evaluate=e.hypot, samples=s.PAIRS)
 lgamma = _math("adc.lgamma", evaluate=e.lgamma, samples=s.GAMMA)
 tgamma = _math("adc.tgamma", evaluate=e.tgamma, samples=s.GAMMA)

@@ -20,5 +20,9 @@ COUNTED = frozenset({ops.for_, ops.parallel})
 LOOPS = COUNTED | {ops.while_}
 REVERSE = "adc.reverse"
 """Attribute of loops that the reverse sweep makes: products with a cotangent of zero in them count as zero."""
+BY_LANES = "adc.lanes"
+"""Attribute of loops over the lanes of a block: LLVM is not to unroll them before it has made them SIMD."""
+ONE_BY_ONE = "adc.one_by_one"
+"""Attribute of loops over what is left over from blocks, and over what lanes do in turn."""
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS
 """Without regions, and neither reading nor writing memory nor ending the run."""

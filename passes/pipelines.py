@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from adc.passes.base import Pipeline
 from adc.passes.parallel.fuse import FuseLoops
+from adc.passes.parallel.interleave import Interleave
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.outline_nests import OutlineNests
 from adc.passes.parallel.parallelise import Parallelise
 from adc.passes.parallel.races import KeepPromises
+from adc.passes.parallel.settle import SettleAccumulates
 from adc.passes.parallel.split_ranges import SplitRanges
 from adc.passes.parallel.unchecked import DropChecks
 from adc.passes.parallel.vectorise_outer import VectoriseOuter
@@ -55,7 +57,7 @@ FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
-WIDEN: Pipeline = (IfConvert(), SkipZeroTerms(), VectoriseOuter())
+WIDEN: Pipeline = (IfConvert(), SkipZeroTerms(), VectoriseOuter(), Interleave(), SettleAccumulates())
 """What makes loops faster when it is settled which are parallel."""
 
 LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), FuseLoops(), *TIDY, *WIDEN, *FREE, *OUTLINE)

@@ -11,6 +11,7 @@ from adc.backend.lowering.lower_types import quoted
 from adc.ir.core import UNKNOWN, Loc
 from adc.ir.types import Type
 
+_AS_VECTORS = ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full"}')
 Body = Callable[[str, list[Operand]], list[Operand]]
 
 
@@ -21,7 +22,8 @@ def loop_metadata(
 
     Where the mathematics library is called, interleaving several vectors would only spill them around the calls. Loops
     in code that is rarely run are left alone, which saves a quarter of the time that LLVM takes for versioned loops.
-    ``rolled``: the loop is to become SIMD as it is, not to be unrolled before.
+    ``rolled``: the loop is to become SIMD as it is, not to be unrolled before; but afterwards, so that the small
+    buffers that it goes through become registers.
     ``loc`` is where the loop stands in the source, for ``optimize.vectorized_loops`` to find it again.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
@@ -34,6 +36,8 @@ def loop_metadata(
         nodes.append(e.module.metadata('!{!"llvm.loop.interleave.count", i32 1}'))
     if rolled and not e.rare:
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
+        then = [e.module.metadata(text) for text in _AS_VECTORS]
+        nodes.append(e.module.metadata(f'!{{!"llvm.loop.vectorize.followup_vectorized", {", ".join(then)}}}'))
     if group:
         nodes.append(e.module.metadata(f'!{{!"llvm.loop.parallel_accesses", {group}}}'))
     listed = ", ".join(nodes)

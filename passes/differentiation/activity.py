@@ -17,7 +17,7 @@ from adc.ir.alias import Aliasing, Roots, returned_memory
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.types import MemRefType
-from adc.passes.differentiation.rules import RULES
+from adc.passes.differentiation.rules import RULES, differentiable
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class _Analysis:
     def _forward(self, op: Op) -> None:
         kind = op.opdef
         if kind in RULES:
-            if any(operand in self.marks for operand in op.operands):
+            if any(operand in self.marks for operand in differentiable(op)):
                 self._mark(op.result)
         elif kind is ops.load:
             if op.result.type.is_float and self._marked(op.operands[0]):
@@ -236,7 +236,7 @@ class _Analysis:
         kind = op.opdef
         if kind in RULES:
             if op.result in self.marks:
-                for operand in op.operands:
+                for operand in differentiable(op):
                     self._mark(operand)
         elif kind is ops.load:
             if op.result in self.marks:

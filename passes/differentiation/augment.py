@@ -9,6 +9,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity import Activity, Interface, analyse
+from adc.passes.differentiation.choices import link_choices
 from adc.passes.differentiation.demand import Augmented, CallPlan
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.legality import Legality
@@ -84,6 +85,7 @@ def augment(
     and results of which ``assumed`` says that they have a shadow get one.
     """
     serialise_reductions(func)
+    link_choices(func)
     rotate_while_loops(func)
     activity = analyse(module, func, interface)
     if assumed is not None:

@@ -16,11 +16,11 @@ Partials: Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 4 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const
-from adc.ir.core import Value
+from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 
 Terms = tuple[Value | None, ...]
@@ -130,6 +130,7 @@ RULES: dict[OpDef, Rule] = {
     # math: the rest
     ops.fma: lambda g, y, a, b, c: (g * b, g * a, g),
     ops.absf: lambda g, y, x: (_unless(_is("oeq", x, 0.0), g * _sign(x)),),
+    ops.twin: lambda g, y, a, b: (None, g),
     ops.copysign: lambda g, y, x, s: (g * (_sign(x) * _sign(s)), None),
 }
 
@@ -139,6 +140,11 @@ CONSTANT: frozenset[OpDef] = frozenset(
     for definition in ops.TABLE.values()
     if definition.dialect in ("arith", "math") and definition not in RULES
 )
+
+
+def differentiable(op: Op) -> Sequence[Value]:
+    """The operands that the result of an operation with a rule may vary with."""
+    return op.operands[1:] if op.opdef is ops.twin else op.operands
 
 
 def _convert(g: Value, x: Value) -> Value:

@@ -9,23 +9,26 @@ shadow the first of these that is right is chosen:
   those that an inner loop counts through (``windows``);
 - *interchange*: loops whose iterations meet are put inside of those whose iterations do not;
 - *passes*: terms of which each alone is plain; one loop for each of them;
+- *private*: chunks of iterations add to copies, which are added in order (``private``), where that is worth it;
 - *serial*: the loop runs in sequence, in a loop of its own if the rest need not.
 
-Afterwards no ``adc.accumulate`` is left.
+Afterwards only what goes to private copies is an ``adc.accumulate``; see ``settle``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.builder import build, insert_at
+from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import erase_if
 from adc.ir.types import i1
 from adc.passes.effects import Summaries
+from adc.passes.kinds import ONE_BY_ONE
 from adc.passes.parallel import zeroing
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.dependence import Access, Analysis
@@ -35,11 +38,14 @@ from adc.passes.parallel.hoist_sums import HoistSums
 from adc.passes.parallel.interchange import build_interchanged, recognise_interchange
 from adc.passes.parallel.parallel_plan import ParallelPlan, ShadowPlan, lines_of
 from adc.passes.parallel.parallelise import mark_threads
+from adc.passes.parallel.private import Private, build_private, shared
+from adc.passes.parallel.settle import add_in_place, to_sequential
 from adc.passes.parallel.stencils import Stencil, recognise
 from adc.passes.parallel.tiles import build_tiles, pays_off
 from adc.passes.parallel.unconditional import make_unconditional
 from adc.passes.parallel.windows import WindowGather, convolutions
 
+_Solve = Callable[[list[Op], str, Fission, Block], bool]
 MAX_PASSES = 8  # more loops than that for one array are not better than one that is sequential
 
 
@@ -74,6 +80,7 @@ class _Lowering:
         self.analysis = Analysis(func, module, summaries)
         self.plans: list[ShadowPlan] = []
         self._noted: set[Value] = set()
+        self._privates: list[Private] = []
         self._entry: list[Op] = []  # constants for the start of the function
         self._after: dict[Op, Block] = {}
 
@@ -82,7 +89,10 @@ class _Lowering:
         sums.run()
         self._noted |= sums.bases
         self._block(self.func.body)
-        self._finish(self.func.body, None)
+        self._finish(self.func.body, None, {copy for private in self._privates for copy in private.copies})
+        for private in self._privates:
+            if not private.only_accumulates():
+                _replace(private.loop)
         self.func.body.set_ops([*self._entry, *self.func.body.ops])
         return sums.plans + self.plans
 
@@ -111,11 +121,14 @@ class _Lowering:
         moved = [make_unconditional(self.analysis, loop, group) for group, _ in groups]
         if any(moved):
             groups = self._conflicting(loop)
-        serial: list[Op] = []
         fission = Fission(self.analysis, loop)
-        for group, reason in groups:
-            if not self._solve(group, reason, fission, block):
-                serial += group
+        solves = (self._gather, self._windows, self._interchange, self._passes)
+        left = [(group, reason) for group, reason in groups if not self._solve(solves, group, reason, fission, block)]
+        if self._private(loop, left, block):
+            return
+        serial = [(g, reason) for g, reason in left if not self._solve([self._alone], g, reason, fission, block)]
+        for group, reason in serial:
+            self._note(group, "serial", reason)
         if not serial:
             self._plain(fission, {op for group, _ in groups for op in group}, block)
         if serial:
@@ -128,20 +141,20 @@ class _Lowering:
         if serial:
             mark_threads(loop.regions[0])
 
-    def _finish(self, block: Block, parallel: Op | None) -> None:
+    def _finish(self, block: Block, parallel: Op | None, copies: set[Value]) -> None:
         """Load, add, store: right where only one iteration at a time comes to an element."""
         new = Block()
         for op in block.ops:
-            if op.opdef is ops.accumulate:
+            if op.opdef is ops.accumulate and op.operands[1] not in copies:
                 value, memref, *at = op.operands
                 if parallel is not None and strip_views(memref) not in self._noted:
                     self._note([op], "plain", "distinct iterations add to distinct elements")
                 with insert_at(new, op.loc):
-                    build(ops.store, [ops.addf(ops.load(memref, *at), value), memref, *at])
+                    add_in_place(value, memref, at)
                 op.drop()
                 continue
             for region in op.regions:
-                self._finish(region, op if op.opdef is ops.parallel else parallel)
+                self._finish(region, op if op.opdef is ops.parallel else parallel, copies)
             new.append(op)
         block.set_ops(new.ops)
 
@@ -167,14 +180,34 @@ class _Lowering:
                 groups[a.base][a.op] = None
         return [(list(group), reasons[base]) for base, group in groups.items()]
 
-    def _solve(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
+    def _solve(
+        self, solves: Sequence[_Solve], group: list[Op], reason: str, fission: Fission, block: Block
+    ) -> bool:
         """Append nests that do ``group``, which is then erased from the old one; False if that cannot be done."""
-        for solve in (self._gather, self._windows, self._interchange, self._passes, self._alone):
+        for solve in solves:
             if solve(group, reason, fission, block):
                 _erase(fission.loop, set(group))
                 return True
-        self._note(group, "serial", reason)
         return False
+
+    def _private(self, loop: Op, groups: list[tuple[list[Op], str]], block: Block) -> bool:
+        """Append chunks of ``loop`` that add to copies, and the loop in sequence for where that is not worth it."""
+        bases = [shared(self.analysis, loop, group) for group, _ in groups]
+        found = [base for base in bases if base is not None]
+        if not groups or not loop.attrs.get("threads") or len(found) < len(groups):
+            return False
+        with insert_at(block, loop.loc):
+            private = build_private(loop, [group for group, _ in groups], found)
+        for group, reason in groups:
+            self._note(group, "private", reason)
+        alone = to_sequential(loop)
+        alone.attrs[ONE_BY_ONE] = True
+        private.otherwise.set_ops([alone, *private.otherwise.ops])
+        self._privates.append(private)
+        for body in (private.loop.regions[0], alone.regions[0]):
+            self._block(body)
+        mark_threads(alone.regions[0])
+        return True
 
     def _plain(self, fission: Fission, done: set[Op], block: Block) -> None:
         """Terms that never meet: nothing to do, unless what they are added to is known to be zero."""
@@ -315,30 +348,18 @@ def _reason(a: Access, b: Access) -> str:
     return f"iterations may meet in one element ({lines_of((a.op, b.op))})"
 
 
+def _replace(loop: Op) -> None:
+    """Put a sequential loop in the place of ``loop``."""
+    block = loop.parent
+    assert block is not None
+    at = block.ops.index(loop)
+    after = block.ops[at + 1 :]
+    new = to_sequential(loop)
+    block.set_ops([*block.ops[:at], new, *after])
+
+
 def _erase(loop: Op, gone: set[Op]) -> None:
     erase_if(loop.regions[0], lambda op: op in gone)
-
-
-def to_sequential(loop: Op) -> Op:
-    """A ``scf.for`` with the body of the parallel ``loop``, which is dropped. Reductions become carried values."""
-    body = loop.regions[0]
-    end = body.ops.pop()
-    carried = [body.add_arg(v.type) for v in end.operands]
-    with insert_at(body, end.loc):
-        totals = []
-        for kind, so_far, value in zip(end.attrs["kinds"], carried, end.operands, strict=True):
-            opdef = ops.COMBINE[kind][0 if value.type.is_float else 1]
-            totals.append(opdef(so_far, value))
-        build(ops.yield_, totals)
-    end.drop()
-    loop.regions = ()
-    attrs = {name: value for name, value in loop.attrs.items() if name != "threads"}
-    new = Op(ops.for_, loop.operands, [r.type for r in loop.results], attrs, [body], loop.loc)
-    for old, result in zip(loop.results, new.results, strict=True):
-        old.replace_uses(result)
-        result.hint = old.hint
-    loop.drop()
-    return new
 
 
 def _serialise(block: Block) -> None:

@@ -5,8 +5,12 @@ before. If it is inside a parallel loop, several iterations of that one can take
 for all of them (*uniform*: the inner loop's counter, what is computed from it, what is loaded with such subscripts from
 memory that the loop does not change) stays as it is; everything else *varies*.
 
+In the reverse sweep iterations may also add to what is theirs together (see ``private``). An element that is the same
+for all of them gets the sum over the lanes; elements that differ get their terms one lane after the other.
+
 What lanes load from places far apart (a row of a matrix for each) again and again, in each iteration of a loop around
-the one whose counter is the other subscript, is *packed* first: copied to where it is side by side.
+the one whose counter is the other subscript, is *packed* first: copied to where it is side by side. If the other
+subscript is more than a counter, all that it may be is copied.
 """
 
 from __future__ import annotations
@@ -20,9 +24,10 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType
 from adc.passes.effects import Memory
-from adc.passes.kinds import LOOPS, PURE, TERMINATORS
+from adc.passes.kinds import COUNTED, LOOPS, PURE, TERMINATORS
 from adc.passes.parallel.affine import Forms, inside
 from adc.passes.parallel.cold import warm_regions
+from adc.passes.parallel.private import CHUNKS
 
 GATHER = 4.0
 """What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""
@@ -33,32 +38,39 @@ DEPTH = 8.0
 MOST = 1.5
 """At greater average costs the iterations go one by one, whose sums the processor overlaps by itself."""
 
-_ACCESSES = frozenset({ops.load, ops.store})
+_WRITES = frozenset({ops.store, ops.accumulate})
+_ACCESSES = frozenset({ops.load}) | _WRITES
 _BRANCHING = frozenset({ops.for_, ops.parallel, ops.if_})
 
 
 @dataclass(frozen=True, eq=False)
 class Packing:
-    """A load whose elements are copied before ``outer``, for all iterations of ``loop`` in it, whose counters are from
-    ``lower`` to before ``upper``, or to before the last ``upper`` if that is a counter itself."""
+    """A load whose elements are copied before ``outer``: for all values of the subscript ``moving``.
+
+    Where that is the counter of a loop, these are from ``lower`` to before ``upper``, or to before the last ``upper``
+    if that is a counter itself; else they are all of the extent, and ``lower`` is None.
+    """
 
     load: Op
     outer: Op
-    loop: Op
-    lower: Value
-    upper: Value
-    upper_is_counter: bool
+    moving: Value
+    lower: Value | None = None
+    upper: Value | None = None
+    upper_is_counter: bool = False
 
 
 @dataclass(eq=False)
 class Lanes:
     """A parallel loop whose iterations can run side by side: what varies between them, the inner loops whose steps they
-    take together, the loads that are packed. ``cost`` is that of an access in those loops, on average."""
+    take together, the loads that are packed, the accumulations that are summed, the operations that lanes do in turn.
+    ``cost`` is that of an access in those loops, on average."""
 
     loop: Op
     varying: set[Value] = field(default_factory=set)
     together: set[Op] = field(default_factory=set)
     packings: dict[Op, Packing] = field(default_factory=dict)
+    summed: set[Op] = field(default_factory=set)
+    in_turn: set[Op] = field(default_factory=set)
     cost: float = 0.0
 
     @property
@@ -66,7 +78,11 @@ class Lanes:
         return self.loop.regions[0].args[0]
 
     def is_uniform(self, op: Op) -> bool:
-        return not op.regions and op.opdef is not ops.store and self.varying.isdisjoint(op.results)
+        return not op.regions and op.opdef not in _WRITES and self.varying.isdisjoint(op.results)
+
+    def is_of_lanes(self, value: Value) -> bool:
+        """Whether each lane computes ``value`` by itself."""
+        return value in self.varying and not self.is_recomputed(value)
 
     def is_recomputed(self, value: Value) -> bool:
         """Whether a value that varies is had from the loop's counter by cheap operations on integers, and views."""
@@ -82,7 +98,7 @@ def choose(loop: Op, memory: Memory, forms: Forms) -> list[Lanes]:
     """The best of a parallel loop and those in it: such that all its inner loops that carry values become SIMD, at the
     least cost of memory accesses."""
     inner = [found for region in loop.regions for op in outermost(region) for found in choose(op, memory, forms)]
-    own = _Analysis(loop, memory, forms).run()
+    own = None if loop.attrs.get(CHUNKS) else _Analysis(loop, memory, forms).run()
     if own is None:
         return inner
     reached = {chain for lanes in inner for chain in lanes.together if _is_chain(chain)}
@@ -104,8 +120,11 @@ def outermost(block: Block) -> Iterator[Op]:
 
 
 def _is_chain(op: Op) -> bool:
-    """Whether an innermost loop hands a float on from each iteration to the next."""
-    if op.opdef is not ops.for_ or not any(v.type.is_float for v in op.regions[0].args):
+    """Whether an innermost loop hands a float on from each iteration to the next, or adds to what is of all lanes."""
+    if op.opdef not in COUNTED:
+        return False
+    carries = op.opdef is ops.for_ and any(v.type.is_float for v in op.regions[0].args)
+    if not carries and not any(inner.opdef is ops.accumulate for inner in op.regions[0].ops):
         return False
     return all(inner.opdef not in LOOPS for inner in op.regions[0].walk())
 
@@ -148,6 +167,7 @@ class _Analysis:
                 self._around.pop()
             elif not self._is_uniform(op):
                 self._check(op)
+                self._sort(op)
                 self.lanes.varying.update(op.results)
                 if any(isinstance(r.type, MemRefType) and not self.lanes.is_recomputed(r) for r in op.results):
                     raise _Unfit
@@ -158,7 +178,7 @@ class _Analysis:
 
     def _steps_together(self, op: Op) -> bool:
         """Whether the iterations take the steps of this loop together: there is something to gain, and they can."""
-        if op.opdef not in (ops.for_, ops.parallel) or not self._all_uniform(op.operands[:3]):
+        if op.opdef not in COUNTED or not self._all_uniform(op.operands[:3]):
             return False
         if op.opdef is ops.parallel and op.results:
             return False
@@ -184,11 +204,18 @@ class _Analysis:
             if not known or (kind is ops.load and isinstance(inner.result.type, MemRefType)):
                 raise _Unfit
 
+    def _sort(self, op: Op) -> None:
+        """Whether it adds the sum over the lanes, or whether lanes add in turn."""
+        if op.opdef is ops.accumulate and self._all_uniform(op.operands[1:]):
+            self.lanes.summed.add(op)
+        elif op.opdef is ops.accumulate or any(o.opdef is ops.accumulate for r in op.regions for o in r.walk()):
+            self.lanes.in_turn.add(op)
+
     def _cost(self, op: Op) -> float:
-        """0 if all lanes access one element, 1 if elements side by side."""
+        """0 if all lanes load one element, 1 if they access elements side by side."""
         memref, *subscripts = op.operands if op.opdef is ops.load else op.operands[1:]
         if self._all_uniform((memref, *subscripts)):
-            return 0.0
+            return 1.0 if op in self.lanes.summed else 0.0
         t = strip_views(memref).type
         assert isinstance(t, MemRefType)
         side_by_side = memref not in self.lanes.varying and t.strides is None and memref.type == t
@@ -212,9 +239,12 @@ class _Analysis:
 
     def _packing(self, load: Op) -> Packing | None:
         """How to pack what a load takes, if it takes it again in each iteration of the outermost loop around it."""
-        outer = self._around[0]
         if self.memory.may_write(self.loop, load.operands[0]):
             return None
+        return self._along_counter(load) or self._along_extent(load)
+
+    def _along_counter(self, load: Op) -> Packing | None:
+        outer = self._around[0]
         counters = {op.regions[0].args[0]: op for op in self._around}
         needed: dict[Value, None] = {}
         work = list(load.operands)
@@ -228,16 +258,25 @@ class _Analysis:
                 work += value.op.operands
         if len(needed) != 1:
             return None
-        loop = counters[next(iter(needed))]
+        counter = next(iter(needed))
+        loop = counters[counter]
         lower, upper, step = loop.operands[:3]
         if loop is outer or constant_of(step) != 1 or inside(lower, outer):
             return None
         if not inside(upper, outer):
-            return Packing(load, outer, loop, lower, upper, False)
+            return Packing(load, outer, counter, lower, upper)
         # A triangle: for i in range(a, b): for j in range(c, i).
         around = counters.get(upper)
         if around is None or around is outer or constant_of(around.operands[2]) != 1:
             return None
         if any(inside(v, outer) for v in around.operands[:2]):
             return None
-        return Packing(load, outer, loop, lower, around.operands[1], True)
+        return Packing(load, outer, counter, lower, around.operands[1], upper_is_counter=True)
+
+    def _along_extent(self, load: Op) -> Packing | None:
+        outer = self._around[0]
+        memref, *subscripts = load.operands
+        moving = [v for v in subscripts if inside(v, outer)]
+        if len(self._around) < 2 or len(moving) != 1 or inside(memref, outer) or not self._all_uniform(tuple(moving)):
+            return None
+        return Packing(load, outer, moving[0])

@@ -23,14 +23,13 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.effects import Memory, Summaries
+from adc.passes.kinds import BY_LANES, ONE_BY_ONE
 from adc.passes.parallel.affine import Forms, inside
 from adc.passes.parallel.gather import parallel_loop
 from adc.passes.parallel.side_by_side import Lanes, Packing, choose, outermost
 
 LANES = 32
 """Iterations side by side: some registers' worth, so that one waits for its sum while others go on."""
-
-_ATTR = "adc.lanes"  # of the loop over lanes: LLVM is not to unroll it before it has made it SIMD
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,7 @@ def _transform(lanes: Lanes, width: int) -> None:
         rest = ops.addi(lower, ops.muli(blocks, const_index(width * by)))
     at = block.ops.index(loop)
     block.set_ops([*block.ops[:at], *made.ops, *block.ops[at:]])
+    loop.attrs[ONE_BY_ONE] = True
     loop.set_operand(0, rest)
     for k, result in enumerate(blocked.results):
         loop.set_operand(3 + k, result)
@@ -75,13 +75,30 @@ def _transform(lanes: Lanes, width: int) -> None:
 
 @dataclass(eq=False)
 class _Strip:
-    """Operations that each lane runs by itself; and then the values that inner loops carry on, by their arguments."""
+    """Operations that each lane runs by itself, one lane after the other if ``in_turn``; then the values that inner
+    loops carry on, by their arguments; values whose sum over the lanes is wanted; and what adds such sums."""
 
+    in_turn: bool = False
     ops: list[Op] = field(default_factory=list)
     carried: list[tuple[Value, Value]] = field(default_factory=list)
+    summed: dict[Value, None] = field(default_factory=dict)
+    added: list[_Addition] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.ops or self.carried or self.summed or self.added)
 
     def uses(self) -> list[Value]:
-        return [*used_from_outside(self.ops), *(value for value, _ in self.carried)]
+        return [*used_from_outside(self.ops), *(value for value, _ in self.carried), *self.summed]
+
+
+@dataclass(frozen=True, eq=False)
+class _Addition:
+    """An accumulation of the sum of ``term`` over the lanes, times ``factors``, the sign changed if ``negative``."""
+
+    op: Op
+    term: Value
+    factors: tuple[Value, ...] = ()
+    negative: bool = False
 
 
 @dataclass(eq=False)
@@ -106,6 +123,7 @@ class _Expansion:
         self.home: dict[Value, _Strip] = {}
         self.place: dict[Value, Value] = {}  # of the result of an inner loop: the argument whose buffer it is in
         self.buffers: dict[Value, Value] = {}
+        self.sums: dict[Value, Value] = {}  # over the lanes
         self.packed: dict[Op, Value] = {}  # the memory that a packed load takes its elements from
         self.first: Value  # the counter of the first lane
         self.steps = self._split(self.body)
@@ -121,7 +139,9 @@ class _Expansion:
                 self.buffers[value] = ops.alloc(type=MemRefType((self.width,), value.type))
             uniform: Mapping = {}
             self._emit(self.steps, uniform)
-            build(ops.reduce, self._totals(end, uniform), {"kinds": end.attrs["kinds"]} if end.operands else None)
+            kinds = end.attrs["kinds"]
+            totals = self._lanes(_Strip(), end.operands, kinds, uniform) if end.operands else ()
+            build(ops.reduce, totals, {"kinds": kinds})
         operands = [const_index(0), blocks, const_index(1), *self.lanes.loop.operands[3:]]
         types = [r.type for r in self.lanes.loop.results]
         return build(ops.parallel, operands, dict(self.lanes.loop.attrs), types, [block])
@@ -137,9 +157,17 @@ class _Expansion:
                 arguments = op.regions[0].args[1:]
                 strip.carried += zip(op.operands[3:], arguments, strict=True)
                 self.place.update(zip(op.results, arguments, strict=True))
-                steps += [strip] if strip.ops or strip.carried else []
+                steps += [strip] if strip else []
                 strip = _Strip()
                 steps.append(_Together(op, self._split(op.regions[0])))
+            elif op in self.lanes.summed:
+                self._add_sum(op, strip)
+            elif op in self.lanes.in_turn:
+                steps += [strip] if strip else []
+                strip = _Strip(in_turn=True, ops=[op])
+                self.home.update((result, strip) for result in op.results)
+                steps.append(strip)
+                strip = _Strip()
             elif self.lanes.is_uniform(op):
                 steps.append(op)
             elif not all(map(self.lanes.is_recomputed, op.results)) or not op.results:
@@ -147,7 +175,25 @@ class _Expansion:
                 self.home.update((result, strip) for result in op.results)
         if block is not self.body:
             strip.carried += zip(block.terminator.operands, block.args[1:], strict=True)
-        return [*steps, strip] if strip.ops or strip.carried else steps
+        return [*steps, strip] if strip else steps
+
+    def _add_sum(self, op: Op, strip: _Strip) -> None:
+        """Ask for the sum that an accumulation adds. Factors that are the same for all lanes are applied to the sum,
+        which then may be had further out, where the rest of the term is made."""
+        term, factors, negative = op.operands[0], [], False
+        while (made := term.op) is not None and self.lanes.is_of_lanes(term):
+            if made.opdef is ops.negf:
+                negative, term = not negative, made.operands[0]
+            elif made.opdef is ops.mulf and (same := [v for v in made.operands if v not in self.lanes.varying]):
+                factors.append(same[0])
+                term = next(v for v in made.operands if v is not same[0])
+            else:
+                break
+        home = self.home.get(term)
+        if home is None or home.in_turn:
+            home = strip
+        home.summed[term] = None
+        strip.added.append(_Addition(op, term, tuple(factors), negative))
 
     # Scalar expansion -------------------------------------------------------------------------------------------------
 
@@ -205,53 +251,102 @@ class _Expansion:
         build(ops.for_, limits, None, [], [block], step.op.loc)
 
     def _pack(self, packing: Packing, uniform: Mapping) -> None:
-        """Copy what all iterations of a loop load, if the loop around it runs at all."""
-        start, end = (uniform.get(v, v) for v in packing.outer.operands[:2])
-        lower, upper = uniform.get(packing.lower, packing.lower), uniform.get(packing.upper, packing.upper)
-        if packing.upper_is_counter:
-            upper = ops.subi(upper, const_index(1))
-        upper = ops.select(ops.cmpi(start, end, predicate="slt"), upper, lower)
+        """Copy what all iterations of a loop load."""
+        lower, upper = self._packed_range(packing, uniform)
         trips = ops.maxsi(ops.subi(upper, lower), const_index(0))
         buffer = ops.alloc(trips, type=MemRefType((None, self.width), packing.load.result.type))
         block = Block([index])
-        inner = {**uniform, packing.loop.regions[0].args[0]: block.args[0]}
+        inner = {**uniform, packing.moving: block.args[0]}
         with insert_at(block, packing.load.loc):
 
             def one(number: Value) -> None:
                 lane = _Lane(self, number, inner)
-                lane.copy(packing.load)
-                taken = lane.known[packing.load.result]
+                if packing.lower is None:
+                    taken = self._nearest(packing, lane)
+                else:
+                    lane.copy(packing.load)
+                    taken = lane.known[packing.load.result]
                 build(ops.store, [taken, buffer, ops.subi(block.args[0], lower), number])
 
-            parallel_loop(const_index(0), const_index(self.width), one, **{_ATTR: True})
+            parallel_loop(const_index(0), const_index(self.width), one, **{BY_LANES: True})
             build(ops.yield_, [])
         build(ops.for_, [lower, upper, const_index(1)], None, [], [block])
         self.packed[packing.load] = buffer
 
+    def _packed_range(self, packing: Packing, uniform: Mapping) -> tuple[Value, Value]:
+        """From where to where there is something to copy."""
+        zero = const_index(0)
+        if packing.lower is None or packing.upper is None:
+            memref, *subscripts = (uniform.get(v, v) for v in packing.load.operands)
+            extents = [ops.dim(memref, dim=d) for d in range(len(subscripts))]
+            upper = extents[subscripts.index(uniform.get(packing.moving, packing.moving))]
+            for extent in extents:
+                upper = ops.select(ops.cmpi(zero, extent, predicate="slt"), upper, zero)
+            return zero, upper
+        start, end = (uniform.get(v, v) for v in packing.outer.operands[:2])
+        lower, upper = uniform.get(packing.lower, packing.lower), uniform.get(packing.upper, packing.upper)
+        if packing.upper_is_counter:
+            upper = ops.subi(upper, const_index(1))
+        # Only if the loop around it runs at all.
+        return lower, ops.select(ops.cmpi(start, end, predicate="slt"), upper, lower)
+
+    def _nearest(self, packing: Packing, lane: _Lane) -> Value:
+        """The element to copy. It need not be one that the loop comes to, so the subscripts may be out of range."""
+        memref, *subscripts = packing.load.operands
+        known = lane.value(memref)
+        at = []
+        for d, v in enumerate(subscripts):
+            i = lane.value(v)
+            if v is not packing.moving:
+                i = ops.maxsi(ops.minsi(i, ops.subi(ops.dim(known, dim=d), const_index(1))), const_index(0))
+            at.append(i)
+        return ops.load(known, *at)
+
     def _strip(self, strip: _Strip, uniform: Mapping) -> None:
-        def one(number: Value) -> None:
-            lane = _Lane(self, number, uniform)
-            for op in strip.ops:
-                lane.run(op)
-            values = [lane.value(value) for value, _ in strip.carried]
-            for value, (_, argument) in zip(values, strip.carried, strict=True):
-                build(ops.store, [value, self.buffers[argument], number])
+        if strip.in_turn:
+            block = Block([index])
+            with insert_at(block):
+                self._one(strip, block.args[0], uniform)
+                build(ops.yield_, ())
+            limits = [const_index(0), const_index(self.width), const_index(1)]
+            build(ops.for_, limits, {ONE_BY_ONE: True}, [], [block])
+            return
+        terms = list(strip.summed)
+        if strip.ops or strip.carried or terms:
+            totals = self._lanes(strip, terms, ("add",) * len(terms), uniform)
+            self.sums.update(zip(terms, totals, strict=True))
+        for addition in strip.added:
+            self._add(addition, uniform)
 
-        parallel_loop(const_index(0), const_index(self.width), one, **{_ATTR: True})
+    def _add(self, addition: _Addition, uniform: Mapping) -> None:
+        total = self.sums[addition.term]
+        for factor in reversed(addition.factors):
+            total = ops.mulf(total, uniform.get(factor, factor))
+        place = [uniform.get(v, v) for v in addition.op.operands[1:]]
+        build(ops.accumulate, [ops.negf(total) if addition.negative else total, *place])
 
-    def _totals(self, end: Op, uniform: Mapping) -> list[Value]:
-        """What the lanes of a block contribute to what the loop reduces."""
-        if not end.operands:
-            return []
-        kinds: tuple[str, ...] = end.attrs["kinds"]
-        neutral = [const(ops.NEUTRAL[kind], v.type) for kind, v in zip(kinds, end.operands, strict=True)]
-        block = Block([index])
+    def _one(self, strip: _Strip, number: Value, uniform: Mapping) -> _Lane:
+        """Append what one lane does in a strip."""
+        lane = _Lane(self, number, uniform)
+        for op in strip.ops:
+            lane.run(op)
+        values = [lane.value(value) for value, _ in strip.carried]
+        for value, (_, argument) in zip(values, strip.carried, strict=True):
+            build(ops.store, [value, self.buffers[argument], number])
+        return lane
+
+    def _lanes(
+        self, strip: _Strip, terms: Sequence[Value], kinds: Sequence[str], uniform: Mapping
+    ) -> Sequence[Value]:
+        """Append a strip for all lanes; the reductions over them of ``terms``."""
+        neutral = [const(ops.NEUTRAL[kind], v.type) for kind, v in zip(kinds, terms, strict=True)]
+        block = Block([index], ["lane"])
         with insert_at(block):
-            lane = _Lane(self, block.args[0], uniform)
-            build(ops.reduce, [lane.value(v) for v in end.operands], {"kinds": kinds})
-        types: list[Type] = [v.type for v in end.operands]
+            lane = self._one(strip, block.args[0], uniform)
+            build(ops.reduce, [lane.value(v) for v in terms], {"kinds": tuple(kinds)})
+        types: list[Type] = [v.type for v in terms]
         limits = [const_index(0), const_index(self.width), const_index(1)]
-        return list(build(ops.parallel, [*limits, *neutral], {}, types, [block]).results)
+        return build(ops.parallel, [*limits, *neutral], {BY_LANES: True}, types, [block]).results
 
 
 class _Lane:
@@ -268,8 +363,10 @@ class _Lane:
             packed = self.expansion.packed.get(op)
             if packed is not None:
                 packing = self.expansion.lanes.packings[op]
-                counter, lower = (self.value(v) for v in (packing.loop.regions[0].args[0], packing.lower))
-                self.known[op.result] = ops.load(packed, ops.subi(counter, lower), self.number)
+                at = self.value(packing.moving)
+                if packing.lower is not None:
+                    at = ops.subi(at, self.value(packing.lower))
+                self.known[op.result] = ops.load(packed, at, self.number)
             else:
                 self.copy(op)
             for result in op.results:

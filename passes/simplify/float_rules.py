@@ -129,6 +129,11 @@ def _same_float(rw: Rewriter, op: Op) -> Result:
     return (a,) if a is b else None
 
 
+@register(FLOATS, ops.twin)
+def _twin(rw: Rewriter, op: Op) -> Result:
+    return (op.operands[0],)  # has that derivative too, at more cost
+
+
 @register(FLOATS, ops.powf)
 def _powf(rw: Rewriter, op: Op) -> Result:
     x, exponent = op.operands

@@ -75,6 +75,9 @@ class _Vanishing:
             if op.opdef is ops.store:
                 if not self._adds_zero(block, position):
                     return False
+            elif op.opdef is ops.accumulate:
+                if not self._zero(op.operands[0]):
+                    return False
             elif op.opdef in COUNTED:
                 if not self._body(op.regions[0]):
                     return False
@@ -129,7 +132,7 @@ class _Vanishing:
 def _before(block: Block, position: int) -> Iterator[Op]:
     """The operations before a place in its block, the last first, until one that may write."""
     for op in reversed(block.ops[:position]):
-        if op.regions or op.opdef is ops.store:
+        if op.regions or op.opdef is ops.store or op.opdef is ops.accumulate:
             return
         yield op
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -17,6 +18,8 @@ from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import Pipeline
 from adc.passes.differentiation import differentiate
+from adc.passes.parallel import private
+from adc.passes.parallel.interleave import Interleave
 from adc.passes.parallel.outline_nests import OutlineNests
 from adc.passes.parallel.vectorise_outer import VectoriseOuter
 from adc.signature import abstracts_of
@@ -27,8 +30,8 @@ from tests.fuzz.params import Choice, Values, arguments, build, flat, name_of
 
 Outcome = list[Any]
 # These programs have few loops, of few iterations.
-LOWER: Pipeline = (*pipelines.LOWER[: -len(pipelines.FREE + pipelines.OUTLINE)], VectoriseOuter(2), *pipelines.FREE)
-LOWER += (*pipelines.OUTLINE, OutlineNests(most=3))
+_NARROW = {VectoriseOuter: VectoriseOuter(2), Interleave: Interleave(2), OutlineNests: OutlineNests(most=3)}
+LOWER: Pipeline = tuple(_NARROW.get(type(p), p) for p in pipelines.LOWER)  # type: ignore[call-overload]
 
 
 def check_passes(seed: int, size: int = 12, only: frozenset[str] | None = None) -> None:
@@ -37,7 +40,7 @@ def check_passes(seed: int, size: int = 12, only: frozenset[str] | None = None) 
     program = generate(rng, size, only)
     leaves = arguments(program.params, rng, overlap=False)
     try:
-        with loaded(program.text) as names:
+        with loaded(program.text) as names, mock.patch.multiple(private, WORTH=1, BLOCK=2):
             _Subject(program, names, leaves).primal()
             _Subject(program, names, leaves).gradient()
     except Exception as error:

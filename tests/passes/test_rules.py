@@ -64,7 +64,7 @@ TRUTH: dict[OpDef, Any] = {
     ops.absf: abs,
     ops.copysign: lambda x, s: abs(x) if s > 0 else -abs(x),
 }
-EXACT_BY_HAND = {ops.select, ops.extf, ops.truncf, ops.fpowi, ops.polygamma}
+EXACT_BY_HAND = {ops.twin, ops.select, ops.extf, ops.truncf, ops.fpowi, ops.polygamma}
 
 
 def test_every_rule_is_tested() -> None:
@@ -157,6 +157,13 @@ def test_select_and_casts() -> None:
     name = gradient(module, "f", (0, 1)).name
     assert run(module, name, [0.5, 2.0]) == [2.0, 0.5]
     assert run(module, name, [3.0, 2.0]) == [0.0, 2.0]
+
+
+def test_a_twin_has_the_derivative_of_the_second() -> None:
+    module = Module()
+    define(module, "f", [f64, f64], lambda x, y: [ops.twin(x * x, x * y)])
+    name = gradient(module, "f", (0, 1), with_value=True).name
+    assert run(module, name, [3.0, 3.0]) == [9.0, 3.0, 3.0]
 
 
 KINKS = {

@@ -1,0 +1,168 @@
+"""Loops that choose: ``if square < best: best = square`` for each of many candidates.
+
+What such a loop returns is what its last choice computed, and that is all that its derivative needs. So before a
+function is differentiated, the loop also carries the counter of the last choice, and after it the chosen candidate is
+computed once more, as the second half of an ``adc.twin``: the loop gives the number, the candidate its derivative. The
+reverse sweep goes back through one iteration, and nothing but a counter is kept, where otherwise it would go through
+all of them with a condition of each. This is what is known as the envelope theorem.
+
+A loop qualifies if all floats that it carries are chosen by one condition, candidates do not depend on what was chosen
+before, and it writes to nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Op, Value
+from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.types import MemRefType, index
+from adc.passes.kinds import COUNTED, PURE, TERMINATORS
+
+_ALLOWED = PURE | TERMINATORS | COUNTED | {ops.load, ops.bound, ops.if_}
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """``new`` if ``condition`` is (is not, if not ``when``) true, else what it was."""
+
+    condition: Value
+    when: bool
+    new: Value
+
+
+def link_choices(func: Func) -> None:
+    """Give the results of loops that choose the derivatives of what they chose."""
+    _block(func.body)
+
+
+def _block(block: Block) -> None:
+    new = Block()
+    for op in block.ops:
+        for region in op.regions:
+            _block(region)
+        new.append(op)
+        found = _choices(op) if op.opdef is ops.for_ else {}
+        if found:
+            _link(op, found, new)
+    block.set_ops(new.ops)
+
+
+def _choices(loop: Op) -> dict[int, _Choice]:
+    """The choices by the positions of what is carried; none if the loop is of another kind."""
+    (body,) = loop.regions
+    carried = body.args[1:]
+    if not any(arg.type.is_float for arg in carried) or any(isinstance(arg.type, MemRefType) for arg in carried):
+        return {}
+    found: dict[int, _Choice] = {}
+    for k, (arg, value) in enumerate(zip(carried, body.terminator.operands, strict=True)):
+        if arg.type.is_float:
+            choice = _choice(body, arg, value)
+            if choice is None:
+                return {}
+            found[k] = choice
+    if len({(choice.condition, choice.when) for choice in found.values()}) > 1:
+        return {}
+    if any(op.opdef not in _ALLOWED or isinstance(getattr(op, "result_type", None), MemRefType) for op in body.walk()):
+        return {}
+    needed = _needed(body, [choice.new for choice in found.values()])
+    return found if needed else {}
+
+
+def _choice(body: Block, arg: Value, value: Value) -> _Choice | None:
+    op = value.op
+    if op is None or op.parent is not body:
+        return None
+    if op.opdef is ops.select:
+        yes, no = op.operands[1:]
+    elif op.opdef is ops.if_:
+        yes, no = (region.terminator.operands[value.index] for region in op.regions)
+    else:
+        return None
+    if (yes is arg) == (no is arg):
+        return None
+    return _Choice(op.operands[0], no is arg, yes if no is arg else no)
+
+
+def _needed(body: Block, values: list[Value]) -> set[Op]:
+    """The operations of the body that compute ``values``; none if they depend on what the loop carries."""
+    inside = set(body.walk())
+    needed: set[Op] = set()
+    work = list(values)
+    while work:
+        value = work.pop()
+        if value in body.args[1:]:
+            return set()
+        op = value.op
+        if op is None and isinstance(value.owner, Block) and value.owner is not body:
+            op = value.owner.parent_op
+        if op is None or op not in inside or op in needed:
+            continue
+        needed.add(op)
+        work += op.operands
+        for inner in (o for region in op.regions for o in region.walk()):
+            work += inner.operands
+    return needed
+
+
+def _link(loop: Op, choices: dict[int, _Choice], after: Block) -> None:
+    """``after`` ends with ``loop``."""
+    (body,) = loop.regions
+    one = next(iter(choices.values()))
+    needed = _needed(body, [choice.new for choice in choices.values()])
+    lower, _, step = loop.operands[:3]
+    starts = loop.operands[3:]
+    before = Block()
+    with insert_at(before, loop.loc):
+        none = ops.subi(lower, step)
+    after.set_ops([*after.ops[:-1], *before.ops, loop])
+    last = _carry_last(loop, one, none)
+    with insert_at(after, loop.loc):
+        then, otherwise = Block(), Block()
+        with insert_at(then):
+            mapping: Mapping = {body.args[0]: last}
+            for op in _in_order(body, needed):
+                copy = clone_op(op, mapping)
+                if copy.opdef is ops.bound:
+                    copy.attrs["check"] = False  # the loop has been there
+            build(ops.yield_, [mapping.get(choice.new, choice.new) for choice in choices.values()])
+        with insert_at(otherwise):
+            build(ops.yield_, [starts[k] for k in choices])
+        chosen = ops.cmpi(last, none, predicate="ne")
+        types = [loop.results[k].type for k in choices]
+        branch = build(ops.if_, [chosen], None, types, [then, otherwise])
+        for k, candidate in zip(choices, branch.results, strict=True):
+            result = loop.results[k]
+            users = list(result.uses)
+            linked = ops.twin(result, candidate)
+            linked.hint = result.hint
+            for user, position in users:
+                user.set_operand(position, linked)
+
+
+def _carry_last(loop: Op, choice: _Choice, none: Value) -> Value:
+    """The counter of the last iteration that chose, or ``none``, as a new result."""
+    (body,) = loop.regions
+    counter, so_far = body.args[0], body.add_arg(index, "last")
+    sides = (counter, so_far) if choice.when else (so_far, counter)
+    end = body.ops.pop()
+    with insert_at(body, loop.loc):
+        last = ops.select(choice.condition, *sides)
+    body.append(end)
+    end.add_operand(last)
+    loop.add_operand(none)
+    return loop.add_result(index, "last")
+
+
+def _in_order(block: Block, needed: set[Op]) -> list[Op]:
+    """The outermost of the operations ``needed``, in order, out of the branches that they are in."""
+    found = []
+    for op in block.ops:
+        if op in needed:
+            found.append(op)
+        else:
+            for region in op.regions:
+                found += _in_order(region, needed)
+    return found

@@ -1,0 +1,204 @@
+"""Private copies of shadows, for parallel loops whose iterations add to elements that nothing is known of.
+
+The iterations are cut into chunks, each of which runs in order and adds to a copy of its own; the copies are added to
+the shadow in the order of the chunks. How many there are depends on the extents of the loops and of the shadow, not on
+the number of threads, and so does the sum: it is the same on any of them.
+
+Copies are cleared and added, so they are made only where the iterations do much more than that; else the loop runs in
+order, without them. Both are there, and what the extents are is known when the program runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index, constant_of, trip_count
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Op, Value
+from adc.ir.rewrite import clone_op
+from adc.ir.types import MemRefType, index
+from adc.passes.costs import cost_of
+from adc.passes.kinds import COUNTED
+from adc.passes.parallel.affine import inside
+from adc.passes.parallel.dependence import Analysis
+from adc.passes.parallel.gather import parallel_loop
+from adc.passes.parallel.settle import PRIVATE
+
+CHUNKS = "adc.chunks"
+"""Attribute of the loop over chunks."""
+
+MOST_CHUNKS = 16
+BLOCK = 32
+"""Chunks are of so many iterations, or of a multiple."""
+
+WORTH = 32
+"""How many operations the iterations of a chunk do, at least, for each element of its copies."""
+
+GUESS = 8  # trips of inner loops whose limits are not known before the loop
+
+
+@dataclass(frozen=True, eq=False)
+class Private:
+    """``loop`` runs over the iterations of a chunk, ``copies`` are what it adds to (an array of them for each shadow);
+    ``otherwise`` is the region for where copies are not worth it, which has nothing but its terminator yet."""
+
+    loop: Op
+    copies: Sequence[Value]
+    otherwise: Block
+
+    def only_accumulates(self) -> bool:
+        """Whether the loop does nothing else with the copies, so that the order of its iterations does not matter."""
+        users = {op for copy in self.copies for op, _ in copy.uses}
+        return all(op.opdef is ops.accumulate for op in self.loop.regions[0].walk() if op in users)
+
+
+def shared(analysis: Analysis, loop: Op, group: Sequence[Op]) -> Value | None:
+    """The shadow that ``group`` adds to, if the loop does nothing else with it or with what may overlap it."""
+    base = group[0].operands[1]
+    assert isinstance(base.type, MemRefType)
+    if inside(base, loop) or base.type.strides is not None or not base.type.rank:
+        return None
+    if any(op.operands[1] is not base for op in group):
+        return None
+    mine = set(group)
+    found = analysis.accesses(loop).found
+    targets = [access for access in found if access.op in mine]
+    if any(not analysis.apart(a, b, loop) for a in found if a.op not in mine for b in targets):
+        return None
+    return base
+
+
+def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Value]) -> Private:
+    """Append a branch: with copies of ``bases``, to which ``groups`` add, or without; its results stand for the loop's.
+    """
+    lower, upper, step = loop.operands[:3]
+    trips = trip_count(lower, upper, step)
+    types = [base.type for base in bases if isinstance(base.type, MemRefType)]
+    extents = [[ops.dim(base, dim=d) for d in range(t.rank)] for base, t in zip(bases, types, strict=True)]
+    elements = reduce(ops.addi, [reduce(ops.muli, dims) for dims in extents])
+    work = ops.muli(trips, _work(loop, loop.regions[0]))
+    chunks = ops.floordivsi(work, ops.muli(ops.maxsi(elements, const_index(1)), const_index(WORTH)))
+    chunks = ops.maxsi(ops.minsi(chunks, const_index(MOST_CHUNKS)), const_index(1))
+    blocks = ops.ceildivsi(ops.ceildivsi(trips, chunks), const_index(BLOCK))
+    each = ops.muli(ops.maxsi(blocks, const_index(1)), const_index(BLOCK))
+    chunks = ops.ceildivsi(trips, each)
+    then = Block()
+    with insert_at(then):
+        copies = [
+            ops.alloc(chunks, *dims, type=MemRefType((None,) * (t.rank + 1), t.element))
+            for dims, t in zip(extents, types, strict=True)
+        ]
+        outer, inner = _chunks(loop, groups, copies, chunks, each)
+        for base, copy, dims in zip(bases, copies, extents, strict=True):
+            _merge(base, copy, dims, chunks)
+        build(ops.yield_, outer.results)
+    otherwise = Block()
+    with insert_at(otherwise):
+        build(ops.yield_, loop.results)
+    condition = ops.cmpi(const_index(1), chunks, predicate="slt")
+    branch = build(ops.if_, [condition], None, [r.type for r in loop.results], [then, otherwise])
+    for k, (old, new) in enumerate(zip(loop.results, branch.results, strict=True)):
+        new.hint = old.hint
+        old.replace_uses(new)
+        otherwise.terminator.set_operand(k, old)
+    return Private(inner, copies, otherwise)
+
+
+def _chunks(
+    loop: Op, groups: Sequence[Sequence[Op]], copies: Sequence[Value], chunks: Value, each: Value
+) -> tuple[Op, Op]:
+    """Append the loop over chunks; it, and the one over the iterations of a chunk."""
+    lower, upper, step = loop.operands[:3]
+    target = {op: copy for group, copy in zip(groups, copies, strict=True) for op in group}
+    kinds = loop.regions[0].terminator.attrs["kinds"]
+    block = Block([index], ["chunk"])
+    with insert_at(block):
+        (number,) = block.args
+        for copy in copies:
+            _clear(copy, number)
+        span = ops.muli(each, step)
+        first = ops.addi(lower, ops.muli(number, span))
+        # The last chunk may be shorter. What is left before it is compared: a sum could wrap around.
+        left = ops.subi(upper, first)
+        last = ops.addi(first, ops.minsi(left, span))
+        neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(kinds, loop.results, strict=True)]
+        inner = clone_op(loop, {})
+        for k, value in enumerate((first, last, step, *neutral)):
+            inner.set_operand(k, value)
+        inner.attrs = {name: value for name, value in inner.attrs.items() if name != "threads"} | {PRIVATE: True}
+        _redirect(loop, inner, target, number)
+        build(ops.reduce, inner.results, {"kinds": kinds})
+    operands = [const_index(0), chunks, const_index(1), *loop.operands[3:]]
+    types = [r.type for r in loop.results]
+    return build(ops.parallel, operands, {"threads": True, CHUNKS: True}, types, [block]), inner
+
+
+def _redirect(loop: Op, copy: Op, target: dict[Op, Value], chunk: Value) -> None:
+    """Let the accumulations of ``copy`` that are those of ``target`` in ``loop`` go to the chunk's copies."""
+    for old, new in zip(list(loop.regions[0].walk()), list(copy.regions[0].walk()), strict=True):
+        if old in target:
+            value, _, *at = new.operands
+            assert new.parent is not None
+            made = Op(ops.accumulate, [value, target[old], chunk, *at], (), dict(new.attrs), loc=new.loc)
+            block = new.parent
+            position = block.ops.index(new)
+            new.drop()
+            block.set_ops([*block.ops[:position], made, *block.ops[position + 1 :]])
+
+
+def _clear(copy: Value, number: Value) -> None:
+    t = copy.type
+    assert isinstance(t, MemRefType)
+    zero = const(0.0, t.element)
+
+    def level(at: list[Value]) -> None:
+        if len(at) == t.rank:
+            build(ops.store, [zero, copy, *at])
+        else:
+            limit = ops.dim(copy, dim=len(at))
+            parallel_loop(const_index(0), limit, lambda i: level([*at, i]))
+
+    level([number])
+
+
+def _merge(base: Value, copy: Value, extents: Sequence[Value], chunks: Value) -> None:
+    """Append the loops that add copies to the shadow: for each row, one copy after the other."""
+
+    def level(at: list[Value]) -> None:
+        if len(at) < len(extents) - 1:
+            parallel_loop(const_index(0), extents[len(at)], lambda i: level([*at, i]), **({} if at else threads))
+            return
+        block = Block([index], ["chunk"])
+        with insert_at(block):
+
+            def add(i: Value) -> None:
+                total = ops.addf(ops.load(base, *at, i), ops.load(copy, block.args[0], *at, i))
+                build(ops.store, [total, base, *at, i])
+
+            parallel_loop(const_index(0), extents[-1], add)
+            build(ops.yield_, ())
+        build(ops.for_, [const_index(0), chunks, const_index(1)], None, [], [block])
+
+    threads = {"threads": True}
+    level([])
+
+
+def _work(loop: Op, block: Block) -> Value:
+    """The work of one execution of ``block``, in operations; the trips of inner loops as far as they are known."""
+    total = const_index(int(sum(cost_of(op.opdef) for op in block.ops if not op.regions)) + 1)
+    for op in block.ops:
+        for region in op.regions:
+            amount = _work(loop, region)
+            if op.opdef in COUNTED:
+                amount = ops.muli(amount, _trips(loop, op))
+            total = ops.addi(total, amount)
+    return total
+
+
+def _trips(loop: Op, inner: Op) -> Value:
+    limits = [v for v in inner.operands[:3] if constant_of(v) is None]
+    return const_index(GUESS) if any(inside(v, loop) for v in limits) else trip_count(*inner.operands[:3])
+
