@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
+from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Module, Op
 from adc.passes.kinds import LOOPS
@@ -22,7 +23,10 @@ MOST_LOOPS = 24
 
 @dataclass(frozen=True)
 class OutlineNests:
-    """Move the largest nests that are small enough out of functions with more than ``most`` loops."""
+    """Move the largest nests that are small enough out of functions with more than ``most`` loops.
+
+    Parallel loops stay whole: threads are shared out where they begin, and SIMD wants to see what is around.
+    """
 
     most: int = MOST_LOOPS
     name: ClassVar[str] = "outline-nests"
@@ -49,7 +53,7 @@ def _count(block: Block, counts: dict[Op, int]) -> int:
 
 def _pieces(block: Block, counts: dict[Op, int], most: int) -> Iterator[Piece]:
     for op in block.ops:
-        if counts.get(op, 0) > most:
+        if counts.get(op, 0) > most and op.opdef is not ops.parallel:
             for region in op.regions:
                 yield from _pieces(region, counts, most)
         elif counts.get(op) and not shows_frame([op]):

@@ -180,3 +180,18 @@ def test_values_gradients_and_exceptions_of_functions_that_are_cut() -> None:
     for call in (many, function):
         with pytest.raises(ValueError, match="too large in step 1"):
             call(x.copy(), 1000.0 * y, 3)
+
+
+def test_parallel_loops_stay_whole() -> None:
+    """Where threads begin all that they do is in sight: how much it is decides whether they are worth waking."""
+    text = f"""func.func @f(%a: {V}) {{
+{HEAD}  %n = memref.dim %a, 0 : {V}
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {{
+{scale("%a")}{scale("%a")}{scale("%a")}    scf.reduce()
+  }} {{threads = true}}
+{scale("%a")}  func.return
+}}"""
+    module = cut(text, most=3)
+    assert len(calls(module, "f")) == 2
+    parallel = [(func, op) for func in module.funcs.values() for op in func.walk() if op.opdef is ops.parallel]
+    assert len(parallel) == 1 and not any(op.opdef is ops.call for op in parallel[0][1].regions[0].walk())
