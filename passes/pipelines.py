@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adc.passes.base import Pipeline
+from adc.passes.parallel.distribute_sums import DistributeSums
 from adc.passes.parallel.fuse import FuseLoops
 from adc.passes.parallel.interleave import Interleave
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
@@ -22,6 +23,7 @@ from adc.passes.simplify.dead_stores import DeadStores
 from adc.passes.simplify.dealloc import InsertDeallocs
 from adc.passes.simplify.first_writes import FirstWrites
 from adc.passes.simplify.ifconvert import IfConvert
+from adc.passes.simplify.inline import Inline
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.simplify.views import FoldViews
@@ -42,7 +44,15 @@ SIMPLIFY: Pipeline = (
 TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
 """After a pass that copies or restructures loops."""
 
-PREPARE: Pipeline = (*SIMPLIFY, SplitRanges(TIDY), VersionBounds(), *TIDY, KeepPromises(), Parallelise())
+PREPARE: Pipeline = (
+    *SIMPLIFY,
+    Inline(SIMPLIFY),
+    SplitRanges(TIDY),
+    VersionBounds(),
+    *TIDY,
+    KeepPromises(),
+    Parallelise(),
+)
 """From traced code to the primal that is differentiated, or lowered."""
 
 UNCHECKED: Pipeline = (DropChecks(), *PREPARE)
@@ -60,5 +70,8 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 WIDEN: Pipeline = (IfConvert(), SkipZeroTerms(), VectoriseOuter(), Interleave(), SettleAccumulates())
 """What makes loops faster when it is settled which are parallel."""
 
-LOWER: Pipeline = (*SIMPLIFY, Parallelise(), LowerAccumulate(), FuseLoops(), *TIDY, *WIDEN, *FREE, *OUTLINE)
+SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), FuseLoops())
+"""Which loops are parallel, and how what they add to shadows is summed."""
+
+LOWER: Pipeline = (*SIMPLIFY, *SHARE, *TIDY, *WIDEN, *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""

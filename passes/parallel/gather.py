@@ -226,13 +226,13 @@ class Gather:
         axis, (least, greatest) = self.axes[-1], self.stencil.span(len(at))
         shifts = self.stencil.shifts
         e = greatest if self.fresh is None else self.fresh.shift[-1]
-        ends = []
-        for t in range(least, greatest):
-            ends.append((axis.low + t, [s for s in shifts if s[-1] <= t], t >= e))
-            ends.append((axis.high + t, [s for s in shifts if s[-1] > t], t < e))
-        if sum(len(terms) for _, terms, _ in ends) <= MAX_CELLS:
-            for place, terms, inner in ends:
-                self._add([*at, axis.value(place)], terms, self._pending if inner else None)
+        if (greatest - least) * len(shifts) <= MAX_CELLS:
+            for t in range(least, greatest):
+                for place, terms, inner in (
+                    (axis.low + t, [s for s in shifts if s[-1] <= t], t >= e),
+                    (axis.high + t, [s for s in shifts if s[-1] > t], t < e),
+                ):
+                    self._add([*at, axis.value(place)], terms, self._pending if inner else None)
             return
         if self.fresh is not None:
             self.zero(at, axis.value(axis.low + e), axis.value(axis.low + greatest), self.fresh.pending)

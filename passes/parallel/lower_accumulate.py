@@ -27,6 +27,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import erase_if
 from adc.ir.types import i1
+from adc.passes.costs import cost_of_block
 from adc.passes.effects import Summaries
 from adc.passes.kinds import ONE_BY_ONE
 from adc.passes.parallel import zeroing
@@ -46,6 +47,7 @@ from adc.passes.parallel.unconditional import make_unconditional
 from adc.passes.parallel.windows import WindowGather, convolutions
 
 _Solve = Callable[[list[Op], str, Fission, Block], bool]
+WORTH_SPLITTING = 40.0  # the cost of an iteration
 MAX_PASSES = 8  # more loops than that for one array are not better than one that is sequential
 
 
@@ -325,7 +327,10 @@ class _Lowering:
         return self.analysis.independent(access[op], access[op], loop)
 
     def _alone(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
-        """A sequential nest of its own, so that the rest stays parallel."""
+        """A sequential nest of its own, so that the rest stays parallel, if threads or SIMD gain by that."""
+        loop = fission.loop
+        if not loop.attrs.get("threads") and cost_of_block(loop.regions[0]) < WORTH_SPLITTING:
+            return False
         needed = fission.with_surroundings(group)
         if not effects_left(fission.loop, set(group)) or fission.obstacle(needed, group) is not None:
             return False

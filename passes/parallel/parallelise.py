@@ -105,7 +105,7 @@ class _Parallelise:
         """``op``, or the parallel loop that takes its place."""
         reductions: list[_Reduction] = []
         for k, arg in enumerate(op.regions[0].args[1:]):
-            reduction = _reduction(op, k)
+            reduction = integer_reduction(op, k)
             if reduction is None:
                 self._note(op, depth, "sequential", f"carries {_called(arg)} from one iteration to the next")
                 return op
@@ -122,7 +122,8 @@ class _Parallelise:
         for op, reason in accesses.obstacles:
             return f"{reason} (line {op.loc.line})"
         for a, b in self.analysis.conflicts(loop, accesses.found):
-            return _explained(a, b)
+            if not a.kind == b.kind == "accumulate":  # of which lower-accumulate makes what is best
+                return _explained(a, b)
         return None
 
 
@@ -151,7 +152,7 @@ def _warm_loops(block: Block) -> list[Op]:
 # Reductions -----------------------------------------------------------------------------------------------------------
 
 
-def _reduction(loop: Op, k: int) -> _Reduction | None:
+def integer_reduction(loop: Op, k: int) -> _Reduction | None:
     """The reduction that the carried value at position ``k`` is, if it is one of integers."""
     body = loop.regions[0]
     arg, value = body.args[1 + k], body.terminator.operands[k]

@@ -19,6 +19,7 @@ from adc.ir.permutations import Permutations
 from adc.ir.types import i1, index
 from adc.passes.parallel.affine import Form, Forms, Symbol, enclosing
 from adc.passes.parallel.division import quotient, remainder
+from adc.passes.parallel.extremes import Extremes
 
 MAX_STEPS = 64  # symbols eliminated for one question
 LIMITS = (1 << 40, 1 << 30)  # of the size of symbols, tried in turn where sums and products might wrap around
@@ -85,15 +86,20 @@ def leaves(condition: Condition) -> Iterator[Form]:
 class Ranges:
     """Questions about forms. ``available`` says of which values the answer may speak: none of them for a proof.
 
-    ``facts``: forms that are known not to be negative.
+    ``facts``: forms that are known not to be negative. ``extremes`` gives bounds of values that are loaded.
     """
 
     def __init__(
-        self, forms: Forms, available: Callable[[Value], bool] | None = None, facts: Iterable[Form] = ()
+        self,
+        forms: Forms,
+        available: Callable[[Value], bool] | None = None,
+        facts: Iterable[Form] = (),
+        extremes: Extremes | None = None,
     ) -> None:
         self.forms = forms
         self.available = available
         self.facts = tuple(facts)
+        self.extremes = extremes
         self.inexact: dict[Form, None] = {}  # forms of loop bounds that might wrap around, unless symbols are small
 
     def nonnegative(self, form: Form) -> Condition | None:
@@ -150,6 +156,10 @@ class Ranges:
             divided = self._of_division(symbol, factor, rest)
             if divided is not None:
                 return divided
+            if self.extremes is not None and (sign := self._sign(factor)) is not None:
+                bound = self.extremes.of(symbol.value, least=sign > 0)
+                if bound is not None:
+                    return self._nonnegative(self.forms.of(bound) * factor + rest)
         if loop is None and (op is None or op.opdef not in _CHOICES):
             return None
         sign = self._sign(factor)

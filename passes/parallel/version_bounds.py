@@ -19,9 +19,11 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
-from adc.ir.rewrite import clone_op
+from adc.ir.rewrite import Mapping, clone_op
+from adc.passes.effects import Memory, Summaries
 from adc.passes.parallel.affine import LOOPS, Form, Forms, Symbol, enclosing, inside, is_wide
 from adc.passes.parallel.cold import COLD, walk_warm, warm_regions
+from adc.passes.parallel.extremes import Extremes, Origins
 from adc.passes.parallel.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, running, sides
 from adc.passes.rewrite import replace_op
 
@@ -68,11 +70,12 @@ class VersionBounds:
 def version_bounds(module: Module) -> BoundsPlan:
     """Change the module, and say what was done."""
     plan = BoundsPlan()
+    summaries = Summaries(module)
     for func in module.funcs.values():
         decisions = plan.decisions[func.name] = []
         forms = Forms()
         _Prover(forms, decisions).run(func)
-        _Versioner(forms, decisions).run(func)
+        _Versioner(forms, decisions, Origins(Memory(func, summaries))).run(func)
     return plan
 
 
@@ -161,6 +164,10 @@ def _remove(op: Op, kind: str, block: Block) -> None:
 class _Versioner(_Scoped):
     """Makes copies of loop nests without the checks that one test beforehand covers."""
 
+    def __init__(self, forms: Forms, decisions: list[BoundDecision], origins: Origins) -> None:
+        super().__init__(forms, decisions)
+        self.origins = origins
+
     def run(self, func: Func) -> None:
         self._walk(func.body)
         for op in walk_warm(func.body):
@@ -183,7 +190,7 @@ class _Versioner(_Scoped):
 
     def _nest(self, loop: Op, block: Block) -> None:
         """Append ``loop``, or a choice between two versions of it, to ``block``."""
-        question = _Question(self.forms, loop)
+        question = _Question(self.forms, loop, Extremes(loop, self.origins))
         ways: dict[Op, str] = {}
         tests: list[_Test] = []
         for op in walk_warm(loop.regions[0]):
@@ -192,6 +199,8 @@ class _Versioner(_Scoped):
                 ways[op], test = found
                 tests.append(test)
         if tests:
+            for op in question.extremes.pending.ops:
+                block.append(op)
             with insert_at(block, loop.loc):
                 limit = min((t.limit for t in tests if t.limit is not None), default=None)
                 small = frozenset[Symbol]().union(*(t.small for t in tests))
@@ -209,8 +218,14 @@ class _Versioner(_Scoped):
         for op in ways:
             self.decisions.append(BoundDecision(op.loc, "versioned", f"tested before the loop at {loop.loc}"))
         with insert_at(fast, loop.loc):
-            copy = clone_op(loop, {})
+            mapping: Mapping = {}
+            copy = clone_op(loop, mapping)
             build(ops.yield_, copy.results)
+        self.origins.copied(loop, copy)
+        for value in mapping:
+            self.origins.copied(value, mapping[value])
+        for inner, copied in zip(loop.regions[0].walk(), copy.regions[0].walk(), strict=True):
+            self.origins.copied(inner, copied)
         originals, copies = (list(version.regions[0].walk()) for version in (loop, copy))
         _strip(copy.regions[0], {new: ways[old] for old, new in zip(originals, copies, strict=True) if old in ways})
         with insert_at(block, loop.loc):
@@ -252,9 +267,10 @@ class _Test:
 class _Question:
     """What must be tested before ``loop`` for something to hold in all its iterations."""
 
-    def __init__(self, forms: Forms, loop: Op) -> None:
+    def __init__(self, forms: Forms, loop: Op, extremes: Extremes) -> None:
         self.forms = forms
         self.loop = loop
+        self.extremes = extremes
 
     def about(self, op: Op) -> tuple[str, _Test] | None:
         """How ``op``, if it is a check, may be done without, and the test that this takes."""
@@ -280,7 +296,7 @@ class _Question:
         return not inside(value, self.loop)
 
     def _ranges(self) -> Ranges:
-        return Ranges(self.forms, self._available)
+        return Ranges(self.forms, self._available, extremes=self.extremes)
 
     def _holds(self, value: Value, ranges: Ranges) -> Condition | None:
         """The condition that an i1 is true in all iterations."""
@@ -330,7 +346,8 @@ class _Question:
         found: set[Symbol] = set()
         for symbol in form.symbols():
             if symbol.loop is None:
-                found.add(symbol)
+                bounds = [self.extremes.of(symbol.value, least=least) for least in (True, False)]
+                found |= {self.forms.symbol(v) for v in bounds if v is not None} or {symbol}
             else:
                 for bound in symbol.loop.operands[:2]:
                     found |= self._made_of(self.forms.of(bound))

@@ -212,8 +212,8 @@ def test_tested_once_outside_of_the_time_loop() -> None:
     assert "versioned" in str(plan)
 
 
-def test_what_is_not_linear_stays_checked() -> None:
-    module = program(
+def indirect(store: str) -> Module:
+    return program(
         f"%a: {V}, %index: memref<?xi64>, %n: index",
         f"""
   %m = memref.dim %a, 0 : {V}
@@ -225,19 +225,37 @@ def test_what_is_not_linear_stays_checked() -> None:
     %kb = adc.bound %k, %m : index
     %x = memref.load %a[%kb] : {V}
     %jb = adc.bound %i, %m : index
-    memref.store %x, %a[%jb] : {V}
+    {store}
   }}""",
     )
-    inputs: list[list[Any]] = [
-        [array(4), np.array([3, -1, 0, -4]), 4],
-        [array(4), np.array([3, 7, 0, -4]), 4],
-        [array(4), np.array([3, 1, 0, -4]), 5],
-    ]
-    before = [outcome(module, args)[0] for args in inputs]
+
+
+INDIRECT: list[list[Any]] = [
+    [array(4), np.array([3, 1, 0, 2]), 4],
+    [array(4), np.array([3, 1, 0, 2, 9, -9]), 4],
+    [array(4), np.array([3, -1, 0, -4]), 4],
+    [array(4), np.array([3, 7, 0, -4]), 4],
+    [array(4), np.array([3, 1, 0, -4]), 5],
+    [array(0), np.array([], np.int64), 0],
+]
+
+
+def test_what_is_loaded_is_tested_by_its_extremes() -> None:
+    module = indirect(f"memref.store %x, %a[%jb] : {V}")
+    before = [outcome(module, args)[0] for args in INDIRECT]
+    plan = version_bounds(module)
+    assert checks(module) == 0 and has_versions(module)
+    assert [d.outcome for d in plan.decisions["f"]] == ["versioned"] * 3
+    assert [outcome(module, args)[0] for args in INDIRECT] == before
+
+
+def test_what_changes_in_the_loop_stays_checked() -> None:
+    module = indirect(f"memref.store %x, %a[%jb] : {V}\n    memref.store %w, %index[%ib] : memref<?xi64>")
+    before = [outcome(module, args)[0] for args in INDIRECT]
     plan = version_bounds(module)
     assert checks(module) == 1 and has_versions(module)
     assert sorted(d.outcome for d in plan.decisions["f"]) == ["checked", "versioned", "versioned"]
-    assert [outcome(module, args)[0] for args in inputs] == before
+    assert [outcome(module, args)[0] for args in INDIRECT] == before
 
 
 def test_flat_subscript_of_a_matrix() -> None:

@@ -1,0 +1,74 @@
+"""Small functions that are called in loops become part of them.
+
+What a callee does to an array is known as a whole only; inside the loop its subscripts are seen, so that the loop can
+be shown to be parallel, checks of subscripts can be made before it, and its adjoint needs no record of the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.builder import insert_at
+from adc.ir.callgraph import components, reachable, recursive
+from adc.ir.core import Block, Func, Module, Op
+from adc.ir.rewrite import inline_block
+from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.kinds import LOOPS
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Put callees of at most ``most`` operations in the place of calls in loops, until a function has grown by
+    ``growth``. Functions that nobody calls any more go. The passes ``then`` follow if anything was done."""
+
+    then: Pipeline = ()
+    most: int = 120
+    growth: int = 600
+    name: ClassVar[str] = "inline"
+
+    def run(self, module: Module) -> Module:
+        circular = recursive(module)
+        gone: set[str] = set()
+        for func in [module.funcs[name] for component in components(module) for name in component]:
+            left = self.growth
+            work = list(_calls_in_loops(func.body, inside=False))
+            while work:
+                call = work.pop(0)
+                callee = module.funcs.get(call.attrs["callee"])
+                if callee is None or callee.name in circular or callee.attrs.get("adc.entry"):
+                    continue
+                size = sum(1 for _ in callee.walk())
+                if size <= min(self.most, left):
+                    left -= size
+                    work += _inline(call, callee)
+                    gone.add(callee.name)
+        for name in gone - reachable(module, module.funcs.keys() - gone):
+            del module.funcs[name]
+        return run_pipeline(module, self.then) if gone else module
+
+
+def _calls_in_loops(block: Block, *, inside: bool) -> Iterator[Op]:
+    for op in block.ops:
+        if op.opdef is ops.call and inside:
+            yield op
+        for region in op.regions:
+            yield from _calls_in_loops(region, inside=inside or op.opdef in LOOPS)
+
+
+def _inline(call: Op, callee: Func) -> list[Op]:
+    """Put what ``callee`` does in the place of ``call``; the calls in it."""
+    block = call.parent
+    assert block is not None
+    with insert_at(Block()) as made:
+        results = inline_block(callee.body, call.operands)
+    for old, new in zip(call.results, results, strict=True):
+        new.hint = new.hint or old.hint
+        old.replace_uses(new)
+    at = block.ops.index(call)
+    call.drop()
+    found = list(_calls_in_loops(made, inside=True))
+    block.set_ops([*block.ops[:at], *made.ops, *block.ops[at + 1 :]])
+    return found
