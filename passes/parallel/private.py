@@ -31,6 +31,9 @@ CHUNKS = "adc.chunks"
 """Attribute of the loop over chunks."""
 
 MOST_CHUNKS = 16
+MOST_ELEMENTS = 1 << 23
+"""Of all copies together: 64 MB of doubles."""
+
 BLOCK = 32
 """Chunks are of so many iterations, or of a multiple."""
 
@@ -79,9 +82,12 @@ def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Valu
     types = [base.type for base in bases if isinstance(base.type, MemRefType)]
     extents = [[ops.dim(base, dim=d) for d in range(t.rank)] for base, t in zip(bases, types, strict=True)]
     elements = reduce(ops.addi, [reduce(ops.muli, dims) for dims in extents])
+    elements = ops.maxsi(elements, const_index(1))
     work = ops.muli(trips, _work(loop, loop.regions[0]))
-    chunks = ops.floordivsi(work, ops.muli(ops.maxsi(elements, const_index(1)), const_index(WORTH)))
-    chunks = ops.maxsi(ops.minsi(chunks, const_index(MOST_CHUNKS)), const_index(1))
+    chunks = ops.floordivsi(work, ops.muli(elements, const_index(WORTH)))
+    affordable = ops.floordivsi(const_index(MOST_ELEMENTS), elements)
+    chunks = ops.minsi(ops.minsi(chunks, const_index(MOST_CHUNKS)), affordable)
+    chunks = ops.maxsi(chunks, const_index(1))
     blocks = ops.ceildivsi(ops.ceildivsi(trips, chunks), const_index(BLOCK))
     each = ops.muli(ops.maxsi(blocks, const_index(1)), const_index(BLOCK))
     chunks = ops.ceildivsi(trips, each)
