@@ -154,3 +154,14 @@ def test_random_branches(seed: int) -> None:
     names: dict[str, Any] = {"np": np}
     exec(compile(text, name, "exec"), names)
     check(names["program"])
+
+
+@pytest.mark.xfail(reason="the adjoint of a branch in a branch is wrong when LLVM makes it SIMD: not understood yet")
+def test_a_branch_in_a_branch() -> None:
+    """Values are right, and gradients without SIMD; in one element of 67 the gradient by ``a`` is not."""
+    text = Generator(1520015908).text()
+    name = "<branch in a branch>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    names: dict[str, Any] = {"np": np}
+    exec(compile(text, name, "exec"), names)
+    check(names["program"])
