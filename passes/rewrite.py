@@ -24,6 +24,19 @@ def replace_op(op: Op, values: Sequence[Value]) -> None:
     op.drop()
 
 
+def put_before(op: Op, made: Sequence[Op]) -> None:
+    """Put operations in front of ``op``. Each time this takes time linear in the length of the block."""
+    put_instead(op, [*made, op])
+
+
+def put_instead(op: Op, made: Sequence[Op]) -> None:
+    """Put operations where ``op`` is in its block; nothing is done to ``op``."""
+    block = op.parent
+    assert block is not None
+    at = block.ops.index(op)
+    block.set_ops([*block.ops[:at], *made, *block.ops[at + 1 :]])
+
+
 def keep_hint(old: Value, new: Value) -> None:
     """Let ``new`` carry the Python name of the value that it replaces, unless it is a constant."""
     op = new.op

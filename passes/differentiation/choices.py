@@ -45,8 +45,9 @@ def _block(block: Block) -> None:
             _block(region)
         new.append(op)
         found = _choices(op) if op.opdef is ops.for_ else {}
-        if found:
-            _link(op, found, new)
+        needed = _needed(op.regions[0], [choice.new for choice in found.values()]) if found else set()
+        if needed:
+            _link(op, found, needed, new)
     block.set_ops(new.ops)
 
 
@@ -65,10 +66,7 @@ def _choices(loop: Op) -> dict[int, _Choice]:
             found[k] = choice
     if len({(choice.condition, choice.when) for choice in found.values()}) > 1:
         return {}
-    if any(op.opdef not in _ALLOWED or isinstance(getattr(op, "result_type", None), MemRefType) for op in body.walk()):
-        return {}
-    needed = _needed(body, [choice.new for choice in found.values()])
-    return found if needed else {}
+    return {} if any(op.opdef not in _ALLOWED for op in body.walk()) else found
 
 
 def _choice(body: Block, arg: Value, value: Value) -> _Choice | None:
@@ -107,11 +105,10 @@ def _needed(body: Block, values: list[Value]) -> set[Op]:
     return needed
 
 
-def _link(loop: Op, choices: dict[int, _Choice], after: Block) -> None:
-    """``after`` ends with ``loop``."""
+def _link(loop: Op, choices: dict[int, _Choice], needed: set[Op], after: Block) -> None:
+    """``needed`` compute the candidates; ``after`` ends with ``loop``."""
     (body,) = loop.regions
     one = next(iter(choices.values()))
-    needed = _needed(body, [choice.new for choice in choices.values()])
     lower, _, step = loop.operands[:3]
     starts = loop.operands[3:]
     before = Block()

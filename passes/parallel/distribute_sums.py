@@ -25,7 +25,7 @@ from adc.passes.effects import Summaries
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.parallelise import integer_reduction
-from adc.passes.rewrite import keep_args
+from adc.passes.rewrite import keep_args, put_instead
 
 BLOCK = 2048
 """Terms in the buffer: some kilobytes in the frame; enough iterations for threads if they have much to do."""
@@ -34,7 +34,6 @@ MOST_BUFFERS = 8
 
 LEAST_COST = 24.0
 """Of an iteration, in the units of ``costs``."""
-
 
 _SUMS = frozenset({ops.addf, ops.addi})
 _ADDITIONS = _SUMS | {ops.subf, ops.subi}
@@ -49,7 +48,7 @@ class DistributeSums:
     def run(self, module: Module) -> Module:
         summaries = Summaries(module)
         for func in module.funcs.values():
-            if any(_sums(op) for op in func.walk() if op.opdef is ops.for_):
+            if any(op.opdef is ops.for_ and _sums(op) and _pays(op, module) for op in func.walk()):
                 _Distribution(Analysis(func, module, summaries), module).block(func.body)
         return module
 
@@ -154,6 +153,13 @@ def _branch(op: Op, position: int) -> tuple[_Link | None, Value | None]:
     return None, None
 
 
+def _pays(loop: Op, module: Module) -> bool:
+    lower, upper, step = (constant_of(v) for v in loop.operands[:3])
+    if lower is not None and upper is not None and step is not None and (upper - lower) < 64 * step:
+        return False
+    return cost_of_block(loop.regions[0], module) >= LEAST_COST
+
+
 class _Distribution:
     def __init__(self, analysis: Analysis, module: Module) -> None:
         self.analysis = analysis
@@ -163,7 +169,7 @@ class _Distribution:
         """Change the outermost loops that can be, outside of parallel ones."""
         new = Block()
         for op in block.ops:
-            if op.opdef is ops.for_ and (sums := _sums(op)) and self._pays(op) and self._is_free(op):
+            if op.opdef is ops.for_ and (sums := _sums(op)) and _pays(op, self.module) and self._is_free(op):
                 with insert_at(new, op.loc):
                     _distribute(op, sums)
                 continue
@@ -173,12 +179,6 @@ class _Distribution:
                     with self.analysis.inside(region):
                         self.block(region)
         block.set_ops(new.ops)
-
-    def _pays(self, loop: Op) -> bool:
-        lower, upper, step = (constant_of(v) for v in loop.operands[:3])
-        if lower is not None and upper is not None and step is not None and (upper - lower) < 64 * step:
-            return False
-        return cost_of_block(loop.regions[0], self.module) >= LEAST_COST
 
     def _is_free(self, loop: Op) -> bool:
         """Whether iterations may run in any order otherwise."""
@@ -267,10 +267,8 @@ def _taken_out(link: _Link) -> Value:
 
 
 def _remove(op: Op) -> None:
-    block = op.parent
-    assert block is not None
+    put_instead(op, [])
     op.drop()
-    block.set_ops([o for o in block.ops if o is not op])
 
 
 def _totals(sums: Sequence[_Sum], buffers: dict[_Link, Value], count: Value, starts: Sequence[Value]) -> Op:

@@ -14,6 +14,7 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.effects import Memory
 from adc.passes.parallel.affine import inside
@@ -30,16 +31,17 @@ class Origins:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._of: dict[Value | Op, Value | Op] = {}
+        self._values: Mapping = {}
+        self._ops: dict[Op, Op] = {}
 
-    def copied(self, old: Value | Op, new: Value | Op) -> None:
-        self._of[new] = self._of.get(old, old)
+    def copied(self, values: Mapping, operations: dict[Op, Op]) -> None:
+        """Copies were made; what was copied may be a copy itself."""
+        self._values.update((new, self._values.get(old, old)) for old, new in values.items())
+        self._ops.update((new, self._ops.get(old, old)) for old, new in operations.items())
 
     def may_write(self, loop: Op, memref: Value) -> bool:
         """Whether ``loop`` may write to ``memref``."""
-        of_loop, of_memref = self._of.get(loop, loop), self._of.get(memref, memref)
-        assert isinstance(of_loop, Op) and isinstance(of_memref, Value)
-        return self.memory.may_write(of_loop, of_memref)
+        return self.memory.may_write(self._ops.get(loop, loop), self._values.get(memref, memref))
 
 
 class Extremes:
@@ -97,7 +99,7 @@ class Extremes:
         most = ops.maxsi(ops.muli(trips, const_index(PER_ITERATION)), const_index(AT_LEAST))
         worth = ops.cmpi(size, most, predicate="sle")
         chosen = worth if there is None else ops.andi(worth, there)
-        limits = [ops.select(chosen, e, zero) if v is None else None for v, e in zip(fixed, extents, strict=True)]
+        limits = [ops.select(chosen, extent, zero) for extent in extents]
         kind = "min" if least else "max"
         neutral = const(_GREATEST if least else _LEAST, t)
 
@@ -107,14 +109,13 @@ class Extremes:
                 if loaded.type == t:
                     return loaded
                 return (ops.index_cast if t == index else ops.extsi)(loaded, type=t)
-            known, limit = fixed[d], limits[d]
-            if known is not None or limit is None:
-                assert known is not None
+            known = fixed[d]
+            if known is not None:
                 return level(d + 1, [*at, known])
             block = Block([index], ["subscript"])
             with insert_at(block):
                 build(ops.reduce, [level(d + 1, [*at, block.args[0]])], {"kinds": (kind,)})
-            return build(ops.parallel, [zero, limit, const_index(1), neutral], {}, [t], [block]).result
+            return build(ops.parallel, [zero, limits[d], const_index(1), neutral], {}, [t], [block]).result
 
         # Where it was not worth while nothing is known.
         return ops.select(worth, level(0, []), const(_LEAST if least else _GREATEST, t))

@@ -21,6 +21,7 @@ from adc.passes.parallel.affine import Form, Forms, enclosing
 from adc.passes.parallel.cold import is_cold
 from adc.passes.parallel.ranges import Emitter
 from adc.passes.parallel.vectorise_outer import LANES
+from adc.passes.rewrite import put_before, put_instead
 
 _ACCESSES = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
 
@@ -60,7 +61,7 @@ class _Group:
     values: set[Value] = field(default_factory=set)
     undefined: set[Op] = field(default_factory=set)
     accesses: list[Op] = field(default_factory=list)
-    blocks: dict[Op, Form] = field(default_factory=dict)  # the blocks that accesses by lanes are in
+    blocks: dict[Op, tuple[Form, Value]] = field(default_factory=dict)  # of accesses by lanes: block and lane
 
     @property
     def gains(self) -> bool:
@@ -90,7 +91,7 @@ class _Group:
             else:
                 return False
             for user, position in value.uses:
-                if user.opdef is ops.yield_ and (outer := _parent(user)) is not None and outer.opdef is ops.if_:
+                if user.opdef is ops.yield_ and (outer := next(enclosing(user.parent))).opdef is ops.if_:
                     work.append(outer.results[position])
                 elif _ACCESSES.get(user.opdef) == position:
                     if not self._access(user):
@@ -108,10 +109,10 @@ class _Group:
             clears = op.opdef is ops.store and constant_of(op.operands[0]) is not None
             return clears or is_cold(op.parent)
         if around.attrs.get(BY_LANES):
-            lane = self.forms.symbol(around.regions[0].args[0])
-            factor, rest = self.forms.of(_subscripts(op)[0]).split(lane)
+            lane = around.regions[0].args[0]
+            factor, rest = self.forms.of(op.operands[_ACCESSES[op.opdef] + 1]).split(self.forms.symbol(lane))
             if factor == Form.number(1) and all(c % self.width == 0 for c in rest.terms.values()):
-                self.blocks[op] = Form({m: c // self.width for m, c in rest.terms.items()})
+                self.blocks[op] = Form({m: c // self.width for m, c in rest.terms.items()}), lane
         return True
 
     def change(self) -> None:
@@ -141,37 +142,20 @@ class _Group:
         number = op.operands[at]
         made = Block()
         with insert_at(made, op.loc):
-            block = self.blocks.get(op)
-            if block is not None:
+            found = self.blocks.get(op)
+            if found is not None:
+                block, rest = found
                 quotient = Emitter(self.forms).value(block)
-                rest = next(o for o in enclosing(op.parent) if o.attrs.get(BY_LANES)).regions[0].args[0]
             else:
                 width = const_index(self.width)
                 quotient, rest = ops.floordivsi(number, width), ops.remsi(number, width)
         op.set_operand(at, quotient)
         op.add_operand(rest)
-        _put_before(op, made)
-
-
-def _subscripts(op: Op) -> tuple[Value, ...]:
-    return tuple(op.operands[_ACCESSES[op.opdef] + 1 :])
-
-
-def _parent(op: Op) -> Op | None:
-    return op.parent.parent_op if op.parent is not None else None
-
-
-def _put_before(op: Op, made: Block) -> None:
-    block = op.parent
-    assert block is not None
-    at = block.ops.index(op)
-    block.set_ops([*block.ops[:at], *made.ops, *block.ops[at:]])
+        put_before(op, made.ops)
 
 
 def _replace(op: Op, value: Value, made: Block) -> None:
     value.hint = op.result.hint
     op.result.replace_uses(value)
-    _put_before(op, made)
-    assert op.parent is not None
-    op.parent.set_ops([o for o in op.parent.ops if o is not op])
+    put_instead(op, made.ops)
     op.drop()

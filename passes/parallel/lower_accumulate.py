@@ -45,6 +45,7 @@ from adc.passes.parallel.stencils import Stencil, recognise
 from adc.passes.parallel.tiles import build_tiles, pays_off
 from adc.passes.parallel.unconditional import make_unconditional
 from adc.passes.parallel.windows import WindowGather, convolutions
+from adc.passes.rewrite import put_instead
 
 _Solve = Callable[[list[Op], str, Fission, Block], bool]
 WORTH_SPLITTING = 40.0  # the cost of an iteration
@@ -94,7 +95,7 @@ class _Lowering:
         self._finish(self.func.body, None, {copy for private in self._privates for copy in private.copies})
         for private in self._privates:
             if not private.only_accumulates():
-                _replace(private.loop)
+                put_instead(private.loop, [to_sequential(private.loop)])
         self.func.body.set_ops([*self._entry, *self.func.body.ops])
         return sums.plans + self.plans
 
@@ -351,16 +352,6 @@ class _Lowering:
 
 def _reason(a: Access, b: Access) -> str:
     return f"iterations may meet in one element ({lines_of((a.op, b.op))})"
-
-
-def _replace(loop: Op) -> None:
-    """Put a sequential loop in the place of ``loop``."""
-    block = loop.parent
-    assert block is not None
-    at = block.ops.index(loop)
-    after = block.ops[at + 1 :]
-    new = to_sequential(loop)
-    block.set_ops([*block.ops[:at], new, *after])
 
 
 def _erase(loop: Op, gone: set[Op]) -> None:

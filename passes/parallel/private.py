@@ -21,14 +21,11 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index
 from adc.passes.costs import cost_of
-from adc.passes.kinds import COUNTED
+from adc.passes.kinds import CHUNKS, COUNTED, PRIVATE
 from adc.passes.parallel.affine import inside
 from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.gather import parallel_loop
-from adc.passes.parallel.settle import PRIVATE
-
-CHUNKS = "adc.chunks"
-"""Attribute of the loop over chunks."""
+from adc.passes.rewrite import put_instead
 
 MOST_CHUNKS = 16
 MOST_ELEMENTS = 1 << 23
@@ -147,12 +144,9 @@ def _redirect(loop: Op, copy: Op, target: dict[Op, Value], chunk: Value) -> None
     for old, new in zip(list(loop.regions[0].walk()), list(copy.regions[0].walk()), strict=True):
         if old in target:
             value, _, *at = new.operands
-            assert new.parent is not None
             made = Op(ops.accumulate, [value, target[old], chunk, *at], (), dict(new.attrs), loc=new.loc)
-            block = new.parent
-            position = block.ops.index(new)
+            put_instead(new, [made])
             new.drop()
-            block.set_ops([*block.ops[:position], made, *block.ops[position + 1 :]])
 
 
 def _clear(copy: Value, number: Value) -> None:
@@ -175,7 +169,8 @@ def _merge(base: Value, copy: Value, extents: Sequence[Value], chunks: Value) ->
 
     def level(at: list[Value]) -> None:
         if len(at) < len(extents) - 1:
-            parallel_loop(const_index(0), extents[len(at)], lambda i: level([*at, i]), **({} if at else threads))
+            threads = {} if at else {"threads": True}
+            parallel_loop(const_index(0), extents[len(at)], lambda i: level([*at, i]), **threads)
             return
         block = Block([index], ["chunk"])
         with insert_at(block):
@@ -188,7 +183,6 @@ def _merge(base: Value, copy: Value, extents: Sequence[Value], chunks: Value) ->
             build(ops.yield_, ())
         build(ops.for_, [const_index(0), chunks, const_index(1)], None, [], [block])
 
-    threads = {"threads": True}
     level([])
 
 

@@ -9,9 +9,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
-
-PRIVATE = "adc.private"
-"""Attribute of the loop over the iterations of one chunk: what accumulates in it adds to the chunk's own copies."""
+from adc.passes.kinds import PRIVATE
 
 
 @dataclass(frozen=True)

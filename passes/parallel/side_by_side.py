@@ -24,10 +24,9 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType
 from adc.passes.effects import Memory
-from adc.passes.kinds import COUNTED, LOOPS, PURE, TERMINATORS
+from adc.passes.kinds import CHUNKS, COUNTED, LOOPS, PURE, TERMINATORS
 from adc.passes.parallel.affine import Forms, inside
 from adc.passes.parallel.cold import warm_regions
-from adc.passes.parallel.private import CHUNKS
 
 GATHER = 4.0
 """What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""

@@ -27,6 +27,7 @@ from adc.passes.kinds import BY_LANES, ONE_BY_ONE
 from adc.passes.parallel.affine import Forms, inside
 from adc.passes.parallel.gather import parallel_loop
 from adc.passes.parallel.side_by_side import Lanes, Packing, choose, outermost
+from adc.passes.rewrite import put_before
 
 LANES = 32
 """Iterations side by side: some registers' worth, so that one waits for its sum while others go on."""
@@ -56,17 +57,13 @@ class VectoriseOuter:
 def _transform(lanes: Lanes, width: int) -> None:
     """Put the blocked loop in front of the loop, which keeps the iterations that are left."""
     loop = lanes.loop
-    block = loop.parent
-    assert block is not None
-    made = Block()
-    with insert_at(made, loop.loc):
+    with insert_at(Block(), loop.loc) as made:
         lower, upper, step = loop.operands[:3]
         by = int(constant_of(step) or 0)
         blocks = ops.floordivsi(trip_count(lower, upper, step), const_index(width))
         blocked = _Expansion(lanes, width, by).build(blocks)
         rest = ops.addi(lower, ops.muli(blocks, const_index(width * by)))
-    at = block.ops.index(loop)
-    block.set_ops([*block.ops[:at], *made.ops, *block.ops[at:]])
+    put_before(loop, made.ops)
     loop.attrs[ONE_BY_ONE] = True
     loop.set_operand(0, rest)
     for k, result in enumerate(blocked.results):

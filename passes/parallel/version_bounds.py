@@ -221,13 +221,9 @@ class _Versioner(_Scoped):
             mapping: Mapping = {}
             copy = clone_op(loop, mapping)
             build(ops.yield_, copy.results)
-        self.origins.copied(loop, copy)
-        for value in mapping:
-            self.origins.copied(value, mapping[value])
-        for inner, copied in zip(loop.regions[0].walk(), copy.regions[0].walk(), strict=True):
-            self.origins.copied(inner, copied)
-        originals, copies = (list(version.regions[0].walk()) for version in (loop, copy))
-        _strip(copy.regions[0], {new: ways[old] for old, new in zip(originals, copies, strict=True) if old in ways})
+        copies = dict(zip((loop, *loop.regions[0].walk()), (copy, *copy.regions[0].walk()), strict=True))
+        self.origins.copied(mapping, copies)
+        _strip(copy.regions[0], {copies[op]: way for op, way in ways.items()})
         with insert_at(block, loop.loc):
             choice = build(ops.if_, [chosen], {COLD: "else"}, [r.type for r in loop.results], [fast, slow])
         for old, new in zip(loop.results, choice.results, strict=True):

@@ -17,6 +17,7 @@ from adc.ir.core import Block, Func, Module, Op
 from adc.ir.rewrite import inline_block
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.kinds import LOOPS
+from adc.passes.rewrite import put_instead, replace_op
 
 
 @dataclass(frozen=True)
@@ -60,15 +61,9 @@ def _calls_in_loops(block: Block, *, inside: bool) -> Iterator[Op]:
 
 def _inline(call: Op, callee: Func) -> list[Op]:
     """Put what ``callee`` does in the place of ``call``; the calls in it."""
-    block = call.parent
-    assert block is not None
     with insert_at(Block()) as made:
         results = inline_block(callee.body, call.operands)
-    for old, new in zip(call.results, results, strict=True):
-        new.hint = new.hint or old.hint
-        old.replace_uses(new)
-    at = block.ops.index(call)
-    call.drop()
     found = list(_calls_in_loops(made, inside=True))
-    block.set_ops([*block.ops[:at], *made.ops, *block.ops[at + 1 :]])
+    put_instead(call, made.ops)
+    replace_op(call, results)
     return found

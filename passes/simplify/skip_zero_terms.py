@@ -17,6 +17,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.rewrite import used_from_outside
 from adc.passes.kinds import COUNTED, PURE, REVERSE, TERMINATORS
+from adc.passes.rewrite import put_instead
 
 _LINEAR = frozenset({ops.addf, ops.subf, ops.negf, ops.extf, ops.truncf})
 
@@ -39,7 +40,7 @@ def _block(block: Block) -> None:
         if op.opdef in COUNTED and op.attrs.pop(REVERSE, False):
             for (condition, side), zeros in _choices(op).items():
                 if _Vanishing(op, zeros).all():
-                    _guard(block, op, condition, side)
+                    _guard(op, condition, side)
                     break
             else:
                 _block(op.regions[0])
@@ -137,11 +138,11 @@ def _before(block: Block, position: int) -> Iterator[Op]:
         yield op
 
 
-def _guard(block: Block, loop: Op, condition: Value, side: int) -> None:
+def _guard(loop: Op, condition: Value, side: int) -> None:
     """Run ``loop`` only if ``condition`` is true, or false if ``side`` is 1."""
-    at = block.ops.index(loop)
     starts = loop.operands[3:]
     branch = Op(ops.if_, [condition], [r.type for r in loop.results], {}, [Block(), Block()], loop.loc)
+    put_instead(loop, [branch])
     for result, new in zip(loop.results, branch.results, strict=True):
         new.hint = result.hint
         result.replace_uses(new)
@@ -150,4 +151,3 @@ def _guard(block: Block, loop: Op, condition: Value, side: int) -> None:
     for region, values in ((runs, loop.results), (skips, starts)):
         with insert_at(region, loop.loc):
             build(ops.yield_, values)
-    block.set_ops([*block.ops[:at], branch, *block.ops[at + 1 :]])

@@ -39,20 +39,12 @@ class LongGenerator(Generator):
             return self.rng.choice(kinds)(scope, indent, depth)
         return super().statement(scope, indent, depth)
 
-    def loop_body(
-        self,
-        scope: Scope,
-        indent: int,
-        depth: int,
-        counter: Int | None,
-        trips: int,
-        jumps: tuple[str, ...] = ("break", "continue"),
-    ) -> None:
+    def in_loop(self, scope: Scope) -> None:
         """Now and then it changes no scalar from outside, so that iterations are independent more often."""
-        inner = scope.child()
         if self.chance(0.6):
-            inner.fixed |= set(inner.floats)
-        super().loop_body(inner, indent, depth, counter, trips, jumps if self.chance(0.2) else ())
+            scope.fixed |= set(scope.floats)
+        if not self.chance(0.2):
+            scope.jumps = ()
 
     def few_arrays(self) -> int:
         return self.rng.randint(1, 3)

@@ -222,12 +222,16 @@ class Statements(Functions):
     ) -> None:
         inner = scope.child()
         inner.jumps = jumps
+        self.in_loop(inner)
         if counter is not None:
             inner.ints.append(counter)
             inner.fixed.add(counter.name)
         outer, self.trips = self.trips, self.trips * max(1, trips)
         self.block(inner, indent + 1, self.rng.randint(1, 3), depth + 1)
         self.trips = outer
+
+    def in_loop(self, scope: Scope) -> None:
+        """What else holds in the body of a loop; for generators of other kinds of programs."""
 
     def range(self, scope: Scope) -> tuple[str, int, int, int]:
         """The text of a range, the least and greatest counter, and the most iterations."""
