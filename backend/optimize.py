@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from functools import cached_property
 
 import llvmlite.binding as llvm
 
+from adc.backend.loop_nodes import LoopNodes, Place, serial
+from adc.backend.moved_loads import moved_loads
 from adc.backend.target import Target
 
 
@@ -41,9 +42,9 @@ class Optimized:
     def assembly(self) -> str:
         return str(self.target.machine(self.level).emit_assembly(self._take()))
 
-    def vectorized(self) -> frozenset[tuple[str, int]]:
+    def vectorized(self) -> frozenset[Place]:
         """File and line of the loops of the source that became SIMD loops."""
-        return vectorized_loops(self.llvm_ir())
+        return LoopNodes(self.llvm_ir()).vectorized()
 
     @cached_property
     def object_code(self) -> bytes:
@@ -56,30 +57,22 @@ def optimize(text: str, target: Target, level: int = 3) -> Optimized:
     return Optimized(text, target, level)
 
 
-_NODE = re.compile(r"^(!\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
-_PLACE = re.compile(r'!"adc\.loop", !"((?:[^"\\]|\\[0-9A-F]{2})*)", i32 (\d+)')
-
-
-def vectorized_loops(llvm_ir: str) -> frozenset[tuple[str, int]]:
-    """File and line of the loops that LLVM's vectoriser says it has done, as the lowering marked them."""
-    nodes = dict(_NODE.findall(llvm_ir))
-    places = {number: match for number, text in nodes.items() if (match := _PLACE.fullmatch(text))}
-    done = {number for number, text in nodes.items() if text == '!"llvm.loop.isvectorized", i32 1'}
-    found: set[tuple[str, int]] = set()
-    for text in nodes.values():
-        parts = text.split(", ")
-        if done.intersection(parts):
-            found.update((_unquoted(places[p][1]), int(places[p][2])) for p in parts if p in places)
-    return frozenset(found)
-
-
-def _unquoted(text: str) -> str:
-    pieces = re.split(r"\\([0-9A-F]{2})", text)
-    return b"".join(bytes.fromhex(p) if k % 2 else p.encode() for k, p in enumerate(pieces)).decode()
-
-
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
-    """The optimised module, in an LLVM context of its own, so that several threads may do this at once."""
+    """The optimised module, without SIMD in the loops where LLVM's would be wrong (``moved_loads``)."""
+    module = _pass_over(text, target, level)
+    if not any(f.name.startswith(("llvm.masked.load.", "llvm.masked.gather.")) for f in module.functions):
+        return module
+    wrong = moved_loads(str(module))
+    if wrong is not None and not wrong:
+        return module
+    module = _pass_over(serial(text, wrong), target, level)
+    if moved_loads(str(module)) != frozenset():
+        module = _pass_over(serial(text, None), target, level)
+    return module
+
+
+def _pass_over(text: str, target: Target, level: int) -> llvm.ModuleRef:
+    """The module after one run of the pipeline, in an LLVM context of its own: threads may do this at once."""
     machine = target.machine(level)
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = machine.triple

@@ -24,7 +24,7 @@ def loop_metadata(
     in code that is rarely run are left alone, which saves a quarter of the time that LLVM takes for versioned loops.
     ``rolled``: the loop is to become SIMD as it is, not to be unrolled before; but afterwards, so that the small
     buffers that it goes through become registers.
-    ``loc`` is where the loop stands in the source, for ``optimize.vectorized_loops`` to find it again.
+    ``loc`` is where the loop stands in the source, for ``loop_nodes`` to find it again.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
     if loc.line > 0:
