@@ -31,7 +31,15 @@ _AVX2_CPUS = re.compile(
 # 512-bit instructions lower the clock of these so far that 256-bit vectors are the better choice.
 _SLOW_512_CPUS = frozenset({"skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake"})
 
-_ORDERED_REDUCTIONS = (22,)
+# There is no other way to ask for these, so they hold for other users of llvmlite in the process; no result changes.
+_OPTIONS = (
+    # Sums whose order is the program's are vectorised too: the terms are, and then added one by one.
+    "-force-ordered-reductions=true",
+    # What an iteration loads that the one before has loaded, as neighbours of stencils are, is loaded again: values
+    # that are handed on keep loops with more than one store from becoming SIMD, and are no faster where they do not.
+    "-enable-load-in-loop-pre=false",
+)
+_HAVE_OPTIONS = (22,)  # LLVM ends the process if it does not know an option
 
 _initialised = threading.Lock()
 
@@ -43,11 +51,9 @@ def initialise() -> None:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         llvm.initialize_native_asmparser()
-        # Sums whose order is the program's are vectorised too: the terms are, and then added one by one. There is no
-        # other way to ask for this, so it holds for other users of llvmlite in the process; it changes no results.
-        # LLVM ends the process if it does not know an option, so only versions that are known to have it are asked.
-        if llvm.llvm_version_info[0] in _ORDERED_REDUCTIONS:
-            llvm.set_option("adc", "-force-ordered-reductions=true")
+        if llvm.llvm_version_info[0] in _HAVE_OPTIONS:
+            for option in _OPTIONS:
+                llvm.set_option("adc", option)
 
 
 @dataclass(frozen=True)
