@@ -24,6 +24,7 @@ from adc.backend.calls.abi import (
     TupleOut,
 )
 from adc.backend.lowering.lower_effects import Effects
+from adc.containers import positions
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, abstract_of, layout_of, numpy_dtype
 from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, Traced
 from adc.ir import ops
@@ -211,12 +212,14 @@ def gradient_output(
 
     ``first`` is the position of the first leaf among the parameters. Scalar cotangents are the results after the
     value, in the order of the arguments. ``flat``: the call returns a tuple of the value, if it is wanted, and one
-    gradient for each of ``wanted.wrt``.
+    gradient for each of ``wanted.wrt``. What is handed on beside the value (``traced.aux``) comes with it, in a pair;
+    without the value, after the gradients; and before the gradients in a flat tuple.
     """
     made = tuple(ShadowParam(first + k) for k in shadows)
     param_of = {k: first + len(traced.leaves) + n for n, k in enumerate(shadows)}
     scalars = [k for k in wanted.wrt if isinstance(traced.leaves[k].abstract, Scalar)]
-    result_of = {k: n + (1 if with_value else 0) for n, k in enumerate(scalars)}
+    first_scalar = cotangents_from(traced, with_value=with_value)
+    result_of = {k: n + first_scalar for n, k in enumerate(scalars)}
 
     def build(tree: GradTree) -> Output:
         if tree is None:
@@ -230,18 +233,33 @@ def gradient_output(
         return TupleOut(tuple(build(item) for item in tree.items))
 
     if flat:
-        assert isinstance(traced.result, ResultLeaf)
-        value = (Out(0, is_strong(traced.result)),) if with_value else ()
-        return TupleOut((*value, *(build(GradLeaf(k)) for k in wanted.wrt))), made
+        before = value_outputs(traced, with_value=with_value)
+        return TupleOut((*before, *(build(GradLeaf(k)) for k in wanted.wrt))), made
     trees: list[Output] = [build(tree) for tree in wanted.positional]
     named: list[Output] = [build(tree) for _, tree in wanted.named]
     gradients: Output = trees[0] if wanted.single else TupleOut(tuple(trees))
     if wanted.named:
         gradients = TupleOut(tuple(named)) if not trees else TupleOut((gradients, TupleOut(tuple(named))))
-    if with_value:
-        assert isinstance(traced.result, ResultLeaf)
-        return TupleOut((Out(0, is_strong(traced.result)), gradients)), made
-    return gradients, made
+    before = value_outputs(traced, with_value=with_value)
+    if not before:
+        return gradients, made
+    if not with_value:
+        return TupleOut((gradients, *before)), made
+    return TupleOut((TupleOut(before) if len(before) > 1 else before[0], gradients)), made
+
+
+def value_outputs(traced: Traced, *, with_value: bool) -> tuple[Output, ...]:
+    """What a gradient call returns besides gradients: the value if it is wanted, and what is handed on if anything."""
+    assert isinstance(traced.result, ResultLeaf)
+    value = (Out(0, is_strong(traced.result)),) if with_value else ()
+    return value if traced.aux is None else (*value, primal_output(traced.aux))
+
+
+def cotangents_from(traced: Traced, *, with_value: bool) -> int:
+    """The number of the first cotangent among the results of a gradient in IR."""
+    if traced.aux is not None:
+        return 1 + len(positions(traced.aux))
+    return 1 if with_value else 0
 
 
 def explicit_shadows(first: int, types: Sequence[Type]) -> list[Param]:
@@ -258,14 +276,11 @@ def as_scalar(value: Any, type: Type, *, strong: bool) -> Any:
     return numpy_dtype(type).type(value) if strong else value
 
 
-def name_gradients(result: Any, wanted: Wanted, *, with_value: bool) -> Any:
-    """The result of a gradient call with the gradients that were asked for by name put into a dict."""
+def name_gradients(result: Any, wanted: Wanted) -> Any:
+    """The gradients of a call with those that were asked for by name put into a dict."""
     if not wanted.named:
         return result
-    value, gradients = result if with_value else (None, result)
     names = [name for name, _ in wanted.named]
     if wanted.positional:
-        gradients = (gradients[0], dict(zip(names, gradients[1], strict=True)))
-    else:
-        gradients = dict(zip(names, gradients, strict=True))
-    return (value, gradients) if with_value else gradients
+        return result[0], dict(zip(names, result[1], strict=True))
+    return dict(zip(names, result, strict=True))

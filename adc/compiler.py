@@ -98,13 +98,16 @@ class Staged:
                 shown = containers.label(self.abstracts, self.subject.parameters.names, path)
                 raise UnknownConstant(shown, path) from None
 
-    def traced_for(self, chain: Sequence[Selection]) -> tuple[Traced, Wanted]:
+    def traced_for(self, chain: Sequence[Selection], *, has_aux: bool = False) -> tuple[Traced, Wanted]:
         """The function whose gradient is taken by the last of ``chain``, and with respect to what.
 
-        With more than one selection that function is itself a gradient, by those before. Raises if there is no such
-        gradient.
+        With more than one selection that function is itself a gradient, by those before. ``has_aux``: it returns a pair
+        of the value and what is handed on. Raises if there is no such gradient.
         """
-        traced, wanted = self._selected(self.traced(), chain[0])
+        traced = self.traced()
+        if has_aux:
+            traced = _with_aux(self.subject, traced)
+        traced, wanted = self._selected(traced, chain[0])
         for chosen in chain[1:]:
             traced, wanted = self._selected(self._differentiated(traced, wanted), chosen)
         return traced, wanted
@@ -269,33 +272,68 @@ def with_float_result(subject: Subject, traced: Traced) -> Traced:
     return _result_alone(traced, result)
 
 
+def _with_aux(subject: Subject, traced: Traced) -> Traced:
+    """A function that returns a pair as one that returns its first item, which hands on the second as ``aux``."""
+    result = traced.result
+    if not isinstance(result, ResultTuple) or result.form.kind != "tuple" or len(result.items) != 2:
+        raise kinds.NOT_SCALAR(
+            f"{subject.name} returns {_described(traced)}; with has_aux it is to return a pair (value, aux)",
+            traced.module.funcs[traced.entry].loc,
+            help="return a float and what is to be handed on, as a tuple of two",
+        )
+    if containers.mentions(result.items[1], traced.changed):
+        raise kinds.NO_DERIVATIVE(
+            f"{subject.name} hands on an argument that it changes, and a gradient leaves arguments as they were",
+            traced.module.funcs[traced.entry].loc,
+            help="hand on a copy, or what the argument holds",
+        )
+    return replace(traced, result=result.items[0], aux=result.items[1])
+
+
 def _result_alone(traced: Traced, result: ResultLeaf) -> Traced:
-    """The function without what it leaves in objects of its caller, which no gradient needs."""
+    """The function with its value as first result, then the leaves of ``aux``, and without what it leaves in objects of
+    its caller, which no gradient needs."""
     func = traced.module.funcs[traced.entry]
-    if not traced.changed:
+    if not traced.changed and traced.aux is None:
         return traced
+    aux = containers.positions(traced.aux) if traced.aux is not None else []
+    positions = [result.position, *aux]
     end = func.body.terminator
     func.body.set_ops(func.body.ops[:-1])
     with insert_at(func.body, end.loc):
-        build(ops.return_, [end.operands[result.position]])
+        build(ops.return_, [end.operands[k] for k in positions])
     end.drop()
-    func.result_types = (func.result_types[result.position],)
-    return replace(traced, result=replace(result, position=0), changed={})
+    func.result_types = tuple(func.result_types[k] for k in positions)
+    moved = containers.moved(traced.aux, {k: 1 + n for n, k in enumerate(aux)}) if traced.aux is not None else None
+    return replace(traced, result=replace(result, position=0), aux=moved, changed={})
 
 
 def _check_float_result(subject: Subject, traced: Traced) -> None:
     result = traced.result
-    if isinstance(result, ResultTuple):
-        what = f"a {result.form}"
-    elif isinstance(result, ResultLeaf):
-        t = result_type(traced, result.position)
-        if t.is_float:
-            return
-        what = "an array" if isinstance(t, MemRefType) else "an integer" if t.is_integer else str(t)
-    else:
-        what = "None" if result.value is None else f"a {type(result.value).__name__}"
+    if isinstance(result, ResultLeaf) and result_type(traced, result.position).is_float:
+        return
+    if traced.aux is not None:
+        raise kinds.NOT_SCALAR(
+            f"{subject.name} returns a pair of {_described(traced)} and another value; the first is to be a float",
+            traced.module.funcs[traced.entry].loc,
+            help="return the float first",
+        )
     raise kinds.NOT_SCALAR(
-        f"{subject.name} returns {what}; a gradient needs a function that returns one float",
+        f"{subject.name} returns {_described(traced)}; a gradient needs a function that returns one float",
         traced.module.funcs[traced.entry].loc,
-        help="return a float, or use pullback, which takes a cotangent for each result",
+        help="return a float, or use pullback, which takes a cotangent for each result; of a pair of a float and more, "
+        "has_aux=True differentiates the float",
     )
+
+
+def _described(traced: Traced) -> str:
+    """What the function returns, in words."""
+    result = traced.result
+    if isinstance(result, ResultTuple):
+        return f"a {result.form}"
+    if isinstance(result, ResultStatic):
+        return "None" if result.value is None else f"a {type(result.value).__name__}"
+    t = result_type(traced, result.position)
+    if isinstance(t, MemRefType):
+        return "an array"
+    return "a float" if t.is_float else "an integer" if t.is_integer else str(t)

@@ -6,7 +6,7 @@ types (``Tuple.form``) and from the traced result; a call without lists, dicts a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 from adc.frontend.abstract import Abstract, Row, Tuple
 from adc.frontend.data.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
 from adc.frontend.data.heap import UNCHANGED
-from adc.frontend.tracer import Result, ResultStatic, ResultTuple
+from adc.frontend.tracer import Result, ResultLeaf, ResultStatic, ResultTuple
 from adc.ir import kinds
 
 Path = tuple[int, ...]
@@ -136,6 +136,27 @@ def assemble(tree: Result, raw: Any, objects: dict[int, Any]) -> Any:
     made = objects[form.number] = _empty(form)
     fill(made, form, [assemble(t, r, objects) for t, r in zip(tree.items, raw, strict=True)])
     return made
+
+
+def positions(tree: Result) -> list[int]:
+    """The results of the IR that a Python result is made of, each once."""
+    if isinstance(tree, ResultTuple):
+        return list(dict.fromkeys(k for item in tree.items for k in positions(item)))
+    return [tree.position] if isinstance(tree, ResultLeaf) else []
+
+
+def mentions(tree: Result, numbers: Container[int]) -> bool:
+    """Whether one of the objects of these numbers is part of a result."""
+    if not isinstance(tree, ResultTuple):
+        return False
+    return (tree.form.again and tree.form.number in numbers) or any(mentions(item, numbers) for item in tree.items)
+
+
+def moved(tree: Result, places: Mapping[int, int]) -> Result:
+    """A result made of other results of the IR."""
+    if isinstance(tree, ResultTuple):
+        return replace(tree, items=tuple(moved(item, places) for item in tree.items))
+    return replace(tree, position=places[tree.position]) if isinstance(tree, ResultLeaf) else tree
 
 
 def _empty(form: Form) -> Any:

@@ -136,6 +136,7 @@ def _made_writable(leaf: Abstract) -> Abstract:
     return replace(leaf, writable=True) if isinstance(leaf, Array) else leaf
 
 
+_Kind = tuple[Selection, bool, bool]  # by what, with the value or without, and whether more is handed on
 _MOST_MISSES = 4  # calls inside calls, each with arguments that nothing was compiled for
 _KEPT = 8  # specialisations for equal argument types that differ in what they read by name
 
@@ -145,25 +146,33 @@ class GradientFunction(Dispatcher):
 
     _kind = "gradient"
 
-    def __init__(self, subject: Subject, chain: tuple[Selection, ...], *, with_value: bool) -> None:
+    def __init__(
+        self, subject: Subject, chain: tuple[Selection, ...], *, with_value: bool, has_aux: bool = False
+    ) -> None:
         super().__init__(subject, chain[-1])
         self._chain = chain
         self._with_value = with_value
-        self._gradients: dict[tuple[Selection, bool], GradientFunction] = {}
+        self._has_aux = has_aux
+        self._gradients: dict[_Kind, GradientFunction] = {}
 
     def _compile(self, staged: Staged) -> Specialisation:
-        return Gradient(staged, self._chain, self._miss, with_value=self._with_value)
+        return Gradient(staged, self._chain, self._miss, with_value=self._with_value, has_aux=self._has_aux)
 
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         """A gradient leaves the caller's arrays as they are: it does not matter whether they could be written."""
         return tuple(map_abstract(a, _made_writable) for a in abstracts)
 
-    def _gradient(self, chosen: Selection, *, with_value: bool) -> GradientFunction:
+    def _gradient(self, chosen: Selection, *, with_value: bool, has_aux: bool = False) -> GradientFunction:
         """The gradient of this gradient."""
         if self._with_value:
             raise kinds.NOT_SCALAR(f"value_and_grad of {self._subject.name} returns a tuple: differentiate its grad")
+        if self._has_aux or has_aux:
+            raise kinds.NOT_SCALAR(
+                f"has_aux is for first derivatives, not for a gradient of a gradient of {self._subject.name}",
+                help="differentiate a function that returns the float alone",
+            )
         made = GradientFunction(self._subject, (*self._chain, chosen), with_value=with_value)
-        return self._gradients.setdefault((chosen, with_value), made)
+        return self._gradients.setdefault((chosen, with_value, False), made)
 
     def __repr__(self) -> str:
         what = "value and gradient of " if self._with_value else "gradient of "
@@ -197,7 +206,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
         super().__init__(Subject(fn, Parameters(fn), options), chosen)
         functools.update_wrapper(self, fn)
         self.__dict__.pop("__adc__", None)
-        self._gradients: dict[tuple[Selection, bool], GradientFunction] = {}
+        self._gradients: dict[_Kind, GradientFunction] = {}
         self.grad = self._gradient(chosen, with_value=False)
         self.value_and_grad = self._gradient(chosen, with_value=True)
         self._pullbacks = _PullbackFunction(self._subject, chosen)
@@ -205,9 +214,9 @@ class JitFunction(Dispatcher, Generic[P, R]):
     def _compile(self, staged: Staged) -> Specialisation:
         return Primal(staged, self._miss)
 
-    def _gradient(self, chosen: Selection, *, with_value: bool) -> GradientFunction:
-        key = (chosen, with_value)
-        return self._gradients.setdefault(key, GradientFunction(self._subject, (chosen,), with_value=with_value))
+    def _gradient(self, chosen: Selection, *, with_value: bool, has_aux: bool = False) -> GradientFunction:
+        made = GradientFunction(self._subject, (chosen,), with_value=with_value, has_aux=has_aux)
+        return self._gradients.setdefault((chosen, with_value, has_aux), made)
 
     @public
     def pullback(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
@@ -306,19 +315,25 @@ def _differentiable(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientF
 
 
 @public
-def grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> GradientFunction:
+def grad(
+    fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, has_aux: bool = False
+) -> GradientFunction:
     """The gradient of a function that returns one float, as a function of the same arguments; see ``jit_grad``.
 
     ``fn`` may be such a gradient itself, if that is one float: ``grad(grad(f))``. Besides parameters, ``argnames`` may
-    name captured variables, and local variables: the derivative by what is added to each value assigned to them.
+    name captured variables, and local variables: the derivative by what is added to each value assigned to them. With
+    ``has_aux``, ``fn`` returns a pair ``(value, aux)``: the value is differentiated, and ``aux``, made of numbers,
+    arrays and containers, is handed on: ``(gradient, aux)``.
     """
-    return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=False)
+    return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=False, has_aux=has_aux)
 
 
 @public
-def value_and_grad(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> GradientFunction:
-    """As ``grad``, returning ``(value, gradient)``."""
-    return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=True)
+def value_and_grad(
+    fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, has_aux: bool = False
+) -> GradientFunction:
+    """As ``grad``, returning ``(value, gradient)``; with ``has_aux``, ``((value, aux), gradient)``."""
+    return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=True, has_aux=has_aux)
 
 
 @public

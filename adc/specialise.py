@@ -159,15 +159,23 @@ class Gradient(Specialisation):
     """The gradient, with the value or without. Overlapping arguments take a way of their own through Python."""
 
     def __init__(
-        self, staged: Staged, chain: Sequence[Selection], miss: Callable[..., Any], *, with_value: bool
+        self,
+        staged: Staged,
+        chain: Sequence[Selection],
+        miss: Callable[..., Any],
+        *,
+        with_value: bool,
+        has_aux: bool = False,
     ) -> None:
-        traced, self.wanted = staged.traced_for(chain)
+        traced, self.wanted = staged.traced_for(chain, has_aux=has_aux)
         super().__init__(staged, traced)
         self.with_value = with_value
+        self.has_aux = has_aux
+        self.wrapped = self.wrapped or (traced.aux is not None and containers.needs_assembly(traced.aux))
         assert isinstance(traced.result, ResultLeaf)
         self.result = traced.result
         self.value_type = result_type(traced, self.result.position)
-        module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value, clears=True)
+        module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value or has_aux, clears=True)
         module = staged.prepared(module)
         func = module.funcs[self.adjoint.name]
         self.shadows = binding.shadow_positions(func)
@@ -178,7 +186,9 @@ class Gradient(Specialisation):
         if self.aliased:
             types = [func.args[len(traced.leaves) + n].type for n in range(len(self.shadows))]
             extra: list[Param] = binding.explicit_shadows(len(self.names), types)
-            output: Output = TupleOut(tuple(Out(k) for k in range(len(func.result_types))))
+            given = binding.value_outputs(traced, with_value=with_value)
+            first = binding.cotangents_from(traced, with_value=with_value)
+            output: Output = TupleOut((*given, *(Out(k) for k in range(first, len(func.result_types)))))
         else:
             output, made = binding.gradient_output(
                 traced, self.wanted, self.shadows, shift, with_value=with_value, flat=self.wrapped
@@ -207,10 +217,10 @@ class Gradient(Specialisation):
         wrt = set(self.wanted.wrt)
         self.check_captures(leaves, lambda k, c: self._may_matter(k, c, wrt))
         if not self.aliased and self.wrapped:
-            value, *found = self.kernel(*values) if self.with_value else (None, *self.kernel(*values))
-            return self._arranged(value, dict(zip(self.wanted.wrt, found, strict=True)))
+            before, found = self._parts(self.kernel(*values))
+            return self._arranged(before, dict(zip(self.wanted.wrt, found, strict=True)))
         if not self.aliased:
-            return binding.name_gradients(self.kernel(*values), self.wanted, with_value=self.with_value)
+            return self._named(self.kernel(*values))
         names = {k: self.leaf_name(k) for k in range(len(leaves))}
         arranged = arrange(self, leaves, self.shadows, names, copy=True)
         replaced = {
@@ -225,24 +235,41 @@ class Gradient(Specialisation):
         floats = all(self.traced.leaves[n].abstract.element.is_float for n in (k, c))  # type: ignore[attr-defined]
         return floats and (k in wrt or c in wrt)
 
+    def _named(self, result: Any) -> Any:
+        if not self.wanted.named or not (self.with_value or self.has_aux):
+            return binding.name_gradients(result, self.wanted)
+        if self.with_value:
+            return result[0], binding.name_gradients(result[1], self.wanted)
+        return binding.name_gradients(result[0], self.wanted), result[1]
+
+    def _parts(self, results: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The value and what is handed on, as far as they are there; and the rest."""
+        count = self.with_value + self.has_aux
+        return results[:count], results[count:]
+
     def _assemble(self, results: tuple[Any, ...], shadows: Mapping[int, NDArray]) -> Any:
         """The Python result of a call that was given its shadows."""
-        rest = iter(results[1:] if self.with_value else results)
+        before, found = self._parts(results)
+        rest = iter(found)
         scalars = {}
         for k in self.wanted.wrt:
             abstract = self.traced.leaves[k].abstract
             if isinstance(abstract, Scalar):
                 scalars[k] = binding.as_scalar(next(rest), abstract.type, strong=not abstract.weak)
-
-        t = self.value_type
-        value = binding.as_scalar(results[0], t, strong=binding.is_strong(self.result)) if self.with_value else None
-        return self._arranged(value, {**scalars, **shadows})
+        return self._arranged(before, {**scalars, **shadows})
 
     def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> Any:
-        return self.run(values)
+        result = self.run(values)
+        if not self.has_aux or self.traced.aux is None:
+            return result
+        if self.with_value:
+            (value, aux), gradients = result
+            return (value, containers.assemble(self.traced.aux, aux, objects)), gradients
+        gradients, aux = result
+        return gradients, containers.assemble(self.traced.aux, aux, objects)
 
-    def _arranged(self, value: Any, by_position: Mapping[int, Any]) -> Any:
-        """What the call returns, given the gradient by each argument of the IR."""
+    def _arranged(self, before: tuple[Any, ...], by_position: Mapping[int, Any]) -> Any:
+        """What the call returns, given the value and what is handed on, and the gradient by each argument of the IR."""
 
         def build(tree: GradTree) -> Any:
             if tree is None:
@@ -256,7 +283,11 @@ class Gradient(Specialisation):
         if self.wanted.named:
             by_name = {name: build(tree) for name, tree in self.wanted.named}
             gradients = (gradients, by_name) if positional else by_name
-        return (value, gradients) if self.with_value else gradients
+        if not before:
+            return gradients
+        if not self.with_value:
+            return gradients, *before
+        return (before if self.has_aux else before[0]), gradients
 
 
 @dataclass

@@ -95,7 +95,7 @@ class Traced:
     arrays are stored to. ``guards`` must hold before each call, or the code no longer is what Python would run.
     ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
     ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
-    ends with an error on all paths.
+    ends with an error on all paths. ``aux`` is what a gradient hands on beside the value, of the results after it.
     """
 
     module: Module
@@ -108,6 +108,7 @@ class Traced:
     changed: Mapping[int, ResultTuple] = field(default_factory=dict)
     outer: tuple[tuple[str, Callable[[], Any]], ...] = ()
     never: bool = False
+    aux: Result | None = None
 
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments

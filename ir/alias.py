@@ -57,14 +57,27 @@ class Aliasing:
             if isinstance(arg.type, MemRefType):
                 number = attrs.get("adc.alias")
                 self._roots[arg] = frozenset({arg if number is None else leaders.setdefault(number, arg)})
+        self._solved = False
         self._solve()
+        self._solved = True
         self._moments = Moments(func, lambda a, b: not self.roots(a).isdisjoint(self.roots(b)))
         for a, b in self._said_apart:
             self._moments.declare_apart(a, b)
 
     def roots(self, memref: Value) -> Roots:
         """What ``memref`` may be memory of, at any time. Empty: of nothing (an undefined memref)."""
-        return self._roots.get(strip_views(memref), NONE)
+        memref = strip_views(memref)
+        found = self._roots.get(memref)
+        if found is not None or not self._solved:
+            return found or NONE
+        return self._made_since(memref)
+
+    def _made_since(self, memref: Value) -> Roots:
+        """The roots of what a pass has built after the function was looked at: of anything, but for new memory."""
+        kind = memref.op.opdef if memref.op is not None else None
+        if kind is ops.alloc:
+            return frozenset({memref})
+        return NONE if kind is ops.undef else frozenset({memref}).union(*self._roots.values())
 
     def contents(self, memref: Value) -> Roots:
         """The roots of the memrefs that a memref of memrefs may hold."""

@@ -196,6 +196,12 @@ class Block:
         for op in self.ops:
             op.parent = self
 
+    def in_place_of(self) -> Block:
+        """An empty block for operations to be moved to and then set back: what encloses it is the same meanwhile."""
+        block = Block()
+        block.parent = self.parent
+        return block
+
     def walk(self) -> Iterator[Op]:
         """Every operation, outer before inner, in order."""
         for op in self.ops:

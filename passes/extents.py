@@ -131,6 +131,15 @@ class Extents:
     def _slot(self, slot: Value, loop: Op, inits: Values, args: Values, yields: Values) -> Shape:
         shape = self._shapes.get(slot) or self._assumed.get(slot)
         if shape is None and loop not in self._active:
+            if not self._active:
+                # From outside in: what a loop around this one carries may pass through it.
+                for outer in _loops_around(loop):
+                    for memref in outer.regions[0].args[1 if outer.opdef is ops.for_ else 0 :]:
+                        if isinstance(memref.type, MemRefType):
+                            self._carried(memref, outer, outer.regions[0])
+                            break
+            shape = self._shapes.get(slot) or self._assumed.get(slot)
+        if shape is None and loop not in self._active:
             self._solve(loop, inits, args, yields)
             shape = self._shapes.get(slot) or self._assumed.get(slot)
         return shape if shape is not None else self._unknown(slot)
@@ -159,6 +168,17 @@ class Extents:
     def _assume(self, shapes: dict[Value, Shape]) -> None:
         self._assumed = shapes
         self._provisional = {}
+
+
+def _loops_around(op: Op) -> list[Op]:
+    """The loops around an operation that may carry memrefs, outermost first."""
+    found: list[Op] = []
+    around = op.parent.parent_op if op.parent is not None else None
+    while around is not None:
+        if around.opdef in (ops.for_, ops.while_):
+            found.insert(0, around)
+        around = around.parent.parent_op if around.parent is not None else None
+    return found
 
 
 def _defined_in(extent: Extent, blocks: tuple[Block, ...]) -> bool:

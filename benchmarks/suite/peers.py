@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+import adc
 from adc import jit_grad
 from benchmarks.suite import native
 from benchmarks.suite.problem import Args, Problem, Runner
@@ -38,14 +39,14 @@ def _c_compiler() -> bool:
 def by_adc(problem: Problem, args: Args, threads: int | None) -> Runner:
     """adc's value and gradient. ``threads``: None for ``ADC_NUM_THREADS``, or all cores."""
     function: Any = jit_grad(argnums=problem.argnums, threads=threads)(problem.function)
-    if problem.cotangent is None:
+    if problem.cotangent is None or problem.weighted is None:
         return Runner(lambda: function(*args), lambda: function.value_and_grad(*args))
     seed = problem.cotangent(args)
+    both = adc.value_and_grad(jit_grad(threads=threads)(problem.weighted), problem.argnums, has_aux=True)
 
     def pulled() -> tuple[Any, tuple[Any, ...]]:
-        value, back = function.pullback(*args)
-        cotangents = back(seed)
-        return value, tuple(cotangents[k] for k in problem.argnums)
+        (_, values), cotangents = both(*args, seed)
+        return values, cotangents
 
     return Runner(lambda: function(*args), pulled)
 

@@ -53,11 +53,12 @@ class Work:
 class Problem:
     """One line of the table.
 
-    ``function`` is what adc compiles, in plain Python. It returns a float, or else an array whose pullback is taken:
-    then ``cotangent`` makes the array that is pulled back, of the arguments. ``data`` makes arguments from a random
-    generator and the sizes of ``full`` or ``quick``. ``most`` is the most that a gradient may cost, in primals, on one
-    thread. ``tolerance`` is that of values and gradients, relative to the largest element. ``scaling`` are further
-    sizes, for the plot over problem size. ``scales`` is false where nothing can run on several threads.
+    ``function`` is what adc compiles, in plain Python. It returns a float, or else an array that is pulled back while
+    it is computed: ``cotangent`` makes the array's cotangent of the arguments, and ``weighted`` takes it as one more
+    argument, and returns the sum of the products, and the array. ``data`` makes arguments from a random generator and
+    the sizes of ``full`` or ``quick``. ``most`` is the most that a gradient may cost, in primals, on one thread.
+    ``tolerance`` is that of values and gradients, relative to the largest element. ``scaling`` are further sizes, for
+    the plot over problem size. ``scales`` is false where nothing can run on several threads.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Problem:
     most: float | None = None
     tolerance: float = 1e-9
     cotangent: Callable[[Args], Any] | None = None
+    weighted: Callable[..., Any] | None = None
     scaling: tuple[Mapping[str, int], ...] = field(default=())
     scales: bool = True
 

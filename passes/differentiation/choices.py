@@ -39,7 +39,7 @@ def link_choices(func: Func) -> None:
 
 
 def _block(block: Block) -> None:
-    new = Block()
+    new = block.in_place_of()
     for op in block.ops:
         for region in op.regions:
             _block(region)

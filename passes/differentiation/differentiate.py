@@ -216,7 +216,8 @@ class _Differentiator:
         insertions = Insertions()
         tape = Tape(augmented.func, insertions, augmented.counters, direct=augmented.direct)
         for value in plan.stored:
-            tape.keep(value)
+            if not recipes.free(value):
+                tape.keep(value)
         insertions.apply(augmented.func)
         return plan, tape
 

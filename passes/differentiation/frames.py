@@ -9,7 +9,7 @@ block is thus computed in front of that region, once.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from adc.ir import ops
@@ -104,6 +104,11 @@ class Reader:
                 return self.value(grown)
         if op is None:
             return self._argument(value)
+        snapshot = self.recipes.snapshots.get(op)
+        if snapshot is not None:
+            values = [self.value(v) for v in snapshot.recipe(op)]
+            with at_loc(op.loc):
+                return snapshot.repeat(op, self._numbers(snapshot.loops), values).result
         assert not op.regions or op.opdef is ops.if_, "no recipe for a value that was not stored"
         mapping = {v: self.value(v) for v in used_from_outside([op])}
         with at_loc(op.loc):
@@ -137,12 +142,16 @@ class Reader:
         buffer = self.value(slot.buffer)
         if not slot.loops:
             return buffer
+        return build(ops.load, [buffer, *self._numbers(slot.loops)]).result
+
+    def _numbers(self, loops: Iterable[Op]) -> list[Value]:
+        """Which iterations of some loops are being reversed."""
         numbers = []
-        for loop in slot.loops:
+        for loop in loops:
             number = self.frame_of(loop.regions[-1]).number
             assert number is not None
             numbers.append(number)
-        return build(ops.load, [buffer, *numbers]).result
+        return numbers
 
     def _argument(self, value: Value) -> Value:
         """A value that a loop carries without changing it."""

@@ -28,6 +28,7 @@ from adc.passes.costs import cost_of, cost_of_block, cost_of_func, executions, s
 from adc.passes.differentiation.demand import Augmented, Recipe
 from adc.passes.differentiation.legality import Legality
 from adc.passes.differentiation.mincut import INFINITE, FlowNetwork
+from adc.passes.differentiation.snapshots import Snapshot, make_snapshots, take_out
 from adc.passes.parallel.cold import is_cold
 
 RECORD_ENTRY = 40.0  # keeping a value in a call's record: an allocation shared by few values
@@ -38,14 +39,15 @@ class StoragePlan:
     """What is stored, in program order, and what is wanted in the reverse sweep at all."""
 
     stored: list[Value] = field(default_factory=list)
+    snapshots: list[Snapshot] = field(default_factory=list)  # whose memory is among what is stored
     wanted: set[Value] = field(default_factory=set)
     refused: dict[Op, str] = field(default_factory=dict)  # loads that may not be repeated, and why
 
     def __str__(self) -> str:
         slots = [v for v in self.stored if (v.block is not None and executions(v.block) > 1) or _in_loop(v)]
-        if not slots:
+        if not slots and not self.snapshots:
             return "tape: nothing is stored (0 bytes)"
-        lines = ["tape:"]
+        lines = ["tape:", *(f"  {snapshot}" for snapshot in self.snapshots)]
         for value in slots:
             lines.append(f"  {describe(value)}")
         return "\n".join(lines)
@@ -67,6 +69,8 @@ def describe(value: Value) -> str:
 def tape_bytes(plan: StoragePlan) -> int | None:
     """Bytes of the tape if every trip count is known, else None; 0 if nothing is stored."""
     total = 0
+    if plan.snapshots:
+        return None
     for value in plan.stored:
         count = 1
         for loop in _loops(value):
@@ -112,6 +116,8 @@ class Recipes:
         self.legality = legality
         self.body = augmented.func.body
         self.refused: dict[Op, str] = {}
+        self.snapshots: dict[Op, Snapshot] = {}  # by the loads that they serve
+        self.copies: dict[Value, Snapshot] = {}  # by their memory
         self._cache: dict[Value, Recipe | None] = {}
         self.permutations = Permutations()
         self._undone: dict[Value, tuple[Orbit, list[Value]] | None] = {}
@@ -148,6 +154,28 @@ class Recipes:
         if isinstance(value.type, RecordType):
             return None
         return self._argument(value) if value.op is None else self._result(value.op)
+
+    def add_snapshots(self) -> None:
+        """Offer copies of arrays for the loads that were refused."""
+        loads = sorted(self.refused, key=self.legality.position.__getitem__)
+        for snapshot in make_snapshots(loads, self.legality.aliasing, self.augmented.module):
+            self.copies[snapshot.memory] = snapshot
+            self.snapshots |= dict.fromkeys(snapshot.loads, snapshot)
+        for load in self.snapshots:
+            self._cache.pop(load.result, None)
+
+    def choose_snapshots(self, stored: set[Value]) -> None:
+        """Keep the copies that are among ``stored``."""
+        for memory, snapshot in list(self.copies.items()):
+            if memory not in stored:
+                take_out(snapshot)
+                del self.copies[memory]
+            for load in snapshot.loads:
+                if memory not in stored:
+                    del self.snapshots[load]
+                    del self._cache[load.result]
+                else:
+                    self.refused.pop(load)
 
     def is_constant(self, value: Value) -> bool:
         """Whether ``value`` is an argument that a counted loop carries without changing it."""
@@ -239,6 +267,8 @@ class Recipes:
         if kind is ops.load:
             if self.legality.may_reload(op):
                 return list(op.operands), cost_of(kind)
+            if op in self.snapshots:
+                return self.snapshots[op].recipe(op), cost_of(kind)
             self.refused[op] = "the memory is written again before the reverse sweep comes to it"
             return None
         if kind is ops.call:
@@ -280,6 +310,11 @@ def plan_storage(augmented: Augmented, recipes: Recipes) -> StoragePlan:
     """Choose what to store by a minimum cut, then list everything that the reverse sweep will ask for."""
     demanded = [v for v in dict.fromkeys(augmented.all_demands()) if not recipes.free(v)]
     stored = _cut(demanded, recipes)
+    if recipes.refused:
+        recipes.add_snapshots()
+        if recipes.copies:
+            stored = _cut(demanded, recipes)
+            recipes.choose_snapshots(stored)
     plan = StoragePlan(refused=recipes.refused)
     queue = list(augmented.all_demands())
     while queue:
@@ -291,6 +326,7 @@ def plan_storage(augmented: Augmented, recipes: Recipes) -> StoragePlan:
             recipe = recipes.recipe(value)
             assert recipe is not None
             queue += recipe[0]
+    plan.snapshots = list(recipes.copies.values())
     order = _program_order(augmented)
     plan.stored = sorted((v for v in stored if v in plan.wanted), key=lambda v: order[v])
     return plan
@@ -334,14 +370,15 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
         cost = storage_cost(value) if block is not recipes.body else RECORD_ENTRY
         if not recipes.augmented.direct and not _in_loop(value):  # in a branch: it goes to the record too
             cost = max(cost, RECORD_ENTRY)
-        network.edge(first, second, max(cost * runs[block], 1e-3))
+        whole = recipes.copies[value].cost if value in recipes.copies else cost * runs[block]
+        network.edge(first, second, max(whole, 1e-3))
         recipe = recipes.recipe(value)
         if recipe is None:
             network.edge(source, first, INFINITE)
             continue
         network.edge(source, first, recipe[1] * runs[block])
         for operand in dict.fromkeys(recipe[0]):
-            if not recipes.free(operand):
+            if operand in recipes.copies or not recipes.free(operand):
                 network.edge(node(operand)[1], first, INFINITE)
     side = network.source_side(source, sink)
     return {value for value, (first, second) in halves.items() if first in side and second not in side}

@@ -90,7 +90,7 @@ class Tape:
         group = [loops[-1]]
         for outer in reversed(loops[:-1]):
             bounds = [b for loop in group for b in loop.operands[:3]]
-            if outer.opdef is ops.while_ or not all(_visible_outside(b, outer) for b in bounds):
+            if outer.opdef is ops.while_ or not all(visible_outside(b, outer) for b in bounds):
                 break
             group.insert(0, outer)
         first = group[0]
@@ -175,7 +175,7 @@ def _loops_above(block: Block) -> list[Op]:
     return loops[::-1]
 
 
-def _visible_outside(value: Value, loop: Op) -> bool:
+def visible_outside(value: Value, loop: Op) -> bool:
     """Whether ``value`` is defined outside ``loop``."""
     block = value.block
     while block is not None:

@@ -66,6 +66,7 @@ class Analysis:
         self.aliasing = aliasing or Aliasing(func, module, self.summaries.returned)
         self.facts: list[Form] = []  # not negative where we are
         self.conditions: dict[Value, bool] = {}  # what the branches around have decided on
+        self.rows: dict[Op, dict[Op, object]] = {}  # by loop: accesses to rows of that iteration, and of what array
 
     @contextlib.contextmanager
     def inside(self, region: Block) -> Iterator[None]:
@@ -239,6 +240,9 @@ class Analysis:
         """Whether ``a`` and ``b``, in different iterations of ``loop``, always touch different elements."""
         if a.base is not b.base or inside(a.base, loop) or a.where is None or b.where is None:
             return False
+        rows = self.rows.get(loop, {})
+        if a.op in rows and rows[a.op] == rows.get(b.op):
+            return True
         return self._separated(a, b, loop) and (a is b or self._separated(b, a, loop))
 
     def _separated(self, first: Access, second: Access, loop: Op) -> bool:

@@ -167,7 +167,7 @@ class _Distribution:
 
     def block(self, block: Block) -> None:
         """Change the outermost loops that can be, outside of parallel ones."""
-        new = Block()
+        new = block.in_place_of()
         for op in block.ops:
             if op.opdef is ops.for_ and (sums := _sums(op)) and _pays(op, self.module) and self._is_free(op):
                 with insert_at(new, op.loc):

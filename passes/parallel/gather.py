@@ -20,7 +20,8 @@ from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping
-from adc.ir.types import MemRefType, Type, index
+from adc.ir.types import MemRefType, Type
+from adc.passes.building import choose, parallel_loop
 from adc.passes.parallel.affine import Form, Forms
 from adc.passes.parallel.cold import COLD
 from adc.passes.parallel.fission import Fission
@@ -79,27 +80,6 @@ class Axis:
         if self.step == 1:
             return self.plus(x, origin)
         return self.plus(ops.muli(x, const_index(self.step)), self.start + origin)
-
-
-def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, step: int = 1, **attrs: bool) -> Op:
-    """Append a parallel loop; ``body`` builds what it does for a counter."""
-    block = Block([index], ["x"])
-    with insert_at(block):
-        body(block.args[0])
-        build(ops.reduce, ())
-    return build(ops.parallel, [lower, upper, const_index(step)], dict(attrs), [], [block])
-
-
-def choose(condition: Value, then: Callable[[], None], otherwise: Callable[[], None], **attrs: str) -> None:
-    """Append a branch without results."""
-    blocks = []
-    for part in (then, otherwise):
-        block = Block()
-        with insert_at(block):
-            part()
-            build(ops.yield_, ())
-        blocks.append(block)
-    build(ops.if_, [condition], dict(attrs), [], blocks)
 
 
 def if_any(axes: Sequence[Axis], body: Callable[[], None]) -> None:

@@ -160,7 +160,7 @@ class HoistSums:
         return op.result
 
     def _rebuild(self, block: Block) -> None:
-        new = Block()
+        new = block.in_place_of()
         for op in block.ops:
             if op in self._gone:
                 op.drop()

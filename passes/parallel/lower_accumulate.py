@@ -40,6 +40,7 @@ from adc.passes.parallel.interchange import build_interchanged, recognise_interc
 from adc.passes.parallel.parallel_plan import ParallelPlan, ShadowPlan, lines_of
 from adc.passes.parallel.parallelise import mark_threads
 from adc.passes.parallel.private import Private, build_private, shared
+from adc.passes.parallel.rows import build_branch, find_rows
 from adc.passes.parallel.settle import add_in_place, to_sequential
 from adc.passes.parallel.stencils import Stencil, recognise
 from adc.passes.parallel.tiles import build_tiles, pays_off
@@ -100,7 +101,7 @@ class _Lowering:
         return sums.plans + self.plans
 
     def _block(self, block: Block) -> None:
-        new = Block()
+        new = block.in_place_of()
         for op in block.ops:
             if op.opdef is ops.parallel and has_accumulate(op):
                 self._parallel(op, new)
@@ -121,6 +122,8 @@ class _Lowering:
     def _parallel(self, loop: Op, block: Block) -> None:
         """Append what ``loop`` becomes to ``block``."""
         groups = self._conflicting(loop)
+        if self._rows(loop, groups, block):
+            return
         moved = [make_unconditional(self.analysis, loop, group) for group, _ in groups]
         if any(moved):
             groups = self._conflicting(loop)
@@ -144,9 +147,29 @@ class _Lowering:
         if serial:
             mark_threads(loop.regions[0])
 
+    def _rows(self, loop: Op, groups: list[tuple[list[Op], str]], block: Block) -> bool:
+        """Append a branch for rows of elements that do not overlap if their limits are in order."""
+        if loop in self.analysis.rows:
+            return False
+        rows = find_rows(self.analysis, loop, [op for group, _ in groups for op in group])
+        if not rows:
+            return False
+        self.analysis.rows[loop] = {op: (r.limits, r.offset) for r in rows for op in r.accesses}
+        with insert_at(block, loop.loc):
+            then, otherwise = build_branch(rows)
+        _serialise(otherwise)
+        for r in rows:
+            self._note(r.accesses, "plain", f"rows do not overlap where {r.limits.hint or 'their limits'} is in order")
+        (end,) = then.ops
+        then.set_ops([])
+        with self.analysis.inside(then):
+            self._parallel(loop, then)
+        then.append(end)
+        return True
+
     def _finish(self, block: Block, parallel: Op | None, copies: set[Value]) -> None:
         """Load, add, store: right where only one iteration at a time comes to an element."""
-        new = Block()
+        new = block.in_place_of()
         for op in block.ops:
             if op.opdef is ops.accumulate and op.operands[1] not in copies:
                 value, memref, *at = op.operands
@@ -360,7 +383,7 @@ def _erase(loop: Op, gone: set[Op]) -> None:
 
 def _serialise(block: Block) -> None:
     """In cold code: loops that accumulate are sequential."""
-    new = Block()
+    new = block.in_place_of()
     for op in block.ops:
         if op.opdef is ops.parallel and has_accumulate(op):
             op = to_sequential(op)

@@ -78,7 +78,7 @@ class _Parallelise:
         return LoopPlan(plan.loc, plan.counter, plan.depth, "threads", plan.reason)
 
     def _block(self, block: Block, depth: int) -> None:
-        new = Block()
+        new = block.in_place_of()
         for op in block.ops:
             if op.opdef is ops.for_:
                 op = self._for(op, depth)

@@ -20,11 +20,11 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index
+from adc.passes.building import parallel_loop
 from adc.passes.costs import cost_of
 from adc.passes.kinds import CHUNKS, COUNTED, PRIVATE
 from adc.passes.parallel.affine import inside
 from adc.passes.parallel.dependence import Analysis
-from adc.passes.parallel.gather import parallel_loop
 from adc.passes.rewrite import put_instead
 
 MOST_CHUNKS = 16

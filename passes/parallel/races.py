@@ -96,7 +96,7 @@ def _copied(func: Func, asked: list[Op]) -> tuple[Func, dict[Op, Op]]:
 
 
 def _inline_calls(block: Block, module: Module) -> None:
-    new = Block()
+    new = block.in_place_of()
     for op in block.ops:
         callee = module.funcs.get(op.attrs["callee"]) if op.opdef is ops.call else None
         if callee is not None and sum(1 for _ in callee.walk()) <= INLINE_OPS:

@@ -26,7 +26,7 @@ class SettleAccumulates:
 
 
 def _block(block: Block) -> None:
-    new = Block()
+    new = block.in_place_of()
     for op in block.ops:
         if op.opdef is ops.accumulate:
             value, memref, *at = op.operands

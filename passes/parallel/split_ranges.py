@@ -86,7 +86,7 @@ class _Splitting:
         self.changed = False
 
     def block(self, block: Block) -> None:
-        new = Block()
+        new = block.in_place_of()
         for op in block.ops:
             cuts = self._cuts(op)
             if cuts is not None:

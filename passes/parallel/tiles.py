@@ -15,9 +15,10 @@ from adc.ir.builder import build
 from adc.ir.core import Op, Value
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType
+from adc.passes.building import parallel_loop
 from adc.passes.costs import cost_of
 from adc.passes.parallel.fission import Fission
-from adc.passes.parallel.gather import Axis, Fresh, Gather, Subscripts, if_any, parallel_loop
+from adc.passes.parallel.gather import Axis, Fresh, Gather, Subscripts, if_any
 from adc.passes.parallel.stencils import Stencil
 
 TILE = {1: 1024, 2: 16}  # elements along the first axis, by the number of axes

@@ -176,7 +176,7 @@ class _Versioner(_Scoped):
 
     def _walk(self, block: Block) -> None:
         mark = len(self._scope)
-        new = Block()
+        new = block.in_place_of()
         for op in block.ops:
             self.assume(op)
             if op.opdef in LOOPS:

@@ -19,6 +19,11 @@ def pointwise(a, b, c):
     return out
 
 
+def weighted(a, b, c, w):
+    out = pointwise(a, b, c)
+    return np.sum(w * out), out
+
+
 def data(rng: np.random.Generator, n: int) -> Args:
     return tuple(rng.random(n) for _ in range(3))
 
@@ -117,6 +122,7 @@ def problem(name: str, title: str, n: int) -> Problem:
         most=2.0,
         tolerance=1e-12,
         cotangent=cotangent,
+        weighted=weighted,
         scaling=({"n": 10_000}, {"n": 100_000}, {"n": 1_000_000}, {"n": 10_000_000}) if n == 100_000 else (),
     )
 

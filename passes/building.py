@@ -1,0 +1,32 @@
+"""Loops and branches, appended at the insertion point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Op, Value
+from adc.ir.types import index
+
+
+def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, step: int = 1, **attrs: bool) -> Op:
+    """Append a parallel loop; ``body`` builds what it does for a counter."""
+    block = Block([index], ["x"])
+    with insert_at(block):
+        body(block.args[0])
+        build(ops.reduce, ())
+    return build(ops.parallel, [lower, upper, const_index(step)], dict(attrs), [], [block])
+
+
+def choose(condition: Value, then: Callable[[], None], otherwise: Callable[[], None], **attrs: str) -> None:
+    """Append a branch without results."""
+    blocks = []
+    for part in (then, otherwise):
+        block = Block()
+        with insert_at(block):
+            part()
+            build(ops.yield_, ())
+        blocks.append(block)
+    build(ops.if_, [condition], dict(attrs), [], blocks)

@@ -1,0 +1,289 @@
+"""Snapshots: what a loop reads of an array that is written to later, copied before the loop.
+
+A load that cannot be repeated in the reverse sweep, since its memory has other contents by then, can be made of a copy
+of that memory. One element of the copy serves all loads of it: the neighbours that a stencil reads at five places,
+and all that is computed of them. So the storage plan may choose between keeping values and keeping the array, box by
+box: what the loads of a loop nest can reach, subscripted by its counters plus constants.
+
+Candidates stand in the function before the plan is made, and those that were not chosen are taken out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.arith import const_index, constant_of, trip_count
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Module, Op, Value
+from adc.ir.types import MemRefType, scalar_bytes
+from adc.passes.building import parallel_loop
+from adc.passes.costs import STORE_BYTE, cost_of, executions, trips
+from adc.passes.differentiation.legality import written
+from adc.passes.differentiation.tape import iteration_number, visible_outside
+from adc.passes.extents import Extent, Extents, Shape
+from adc.passes.kinds import COUNTED
+from adc.passes.parallel.cold import is_cold
+from adc.passes.rewrite import put_before
+
+_COPYING = 2 * cost_of(ops.load)  # of an element
+
+
+@dataclass(frozen=True)
+class _Reach:
+    """What a subscript may be: ``lower + offset`` to below ``upper + offset``, by the counter of ``loop`` if any."""
+
+    lower: Value
+    upper: Value | None  # None: one more than ``lower``
+    offset: int
+    loop: Op | None
+
+
+@dataclass
+class _Candidate:
+    """Loads of one memref that one copy can serve. ``anchor``: the first of the loops, before which it is made."""
+
+    memref: Value
+    anchor: Op
+    loads: list[tuple[Op, tuple[_Reach, ...]]] = field(default_factory=list)
+
+
+@dataclass
+class Snapshot:
+    """Copies of a box of a memref that begins at ``starts``: one for each iteration of ``loops``, in ``memory``.
+
+    ``cost`` is that of keeping them.
+    """
+
+    memory: Value
+    loops: tuple[Op, ...]
+    starts: tuple[Value, ...]
+    loads: list[Op]
+    cost: float
+    made: list[Op]
+
+    def __str__(self) -> str:
+        load = self.loads[0]
+        name = load.operands[0].hint or "an array"
+        around = "".join(f" x trips of the loop at line {loop.loc.line}" for loop in self.loops)
+        size = scalar_bytes(load.result.type)
+        return f"line {load.loc.line}: {name} before the loop: {load.result.type}, {size} bytes x its elements{around}"
+
+    def recipe(self, load: Op) -> list[Value]:
+        return [self.memory, *self.starts, *load.operands[1:]]
+
+    def repeat(self, load: Op, numbers: Sequence[Value], values: Sequence[Value]) -> Op:
+        """``load`` at the insertion point, from the values of its recipe; ``numbers`` are those of the iterations."""
+        memory, starts, subscripts = values[0], values[1 : 1 + len(self.starts)], values[1 + len(self.starts) :]
+        within = (x - start for x, start in zip(subscripts, starts, strict=True))
+        return build(ops.load, [memory, *numbers, *within])
+
+
+def make_snapshots(loads: Iterable[Op], aliasing: Aliasing, module: Module) -> list[Snapshot]:
+    """Put copies that could serve ``loads``, in program order, in front of the loops that these are in."""
+    candidates: dict[tuple[Value, Block, tuple[Value | None, ...]], list[_Candidate]] = {}
+    finder = _Finder(aliasing, module)
+    for load in loads:
+        loop = finder.loop(load)
+        reaches = _reaches(load, loop) if loop is not None else None
+        if loop is None or reaches is None:
+            continue
+        assert loop.parent is not None
+        # A row of which nothing is known is kept apart from what loops go over.
+        apart = tuple(None if r.loop is not None or constant_of(r.lower) is not None else r.lower for r in reaches)
+        key = load.operands[0], loop.parent, apart
+        found = candidates.setdefault(key, [])
+        if not found or not finder.joins(load.operands[0], reaches, found[-1].anchor, loop):
+            found.append(_Candidate(load.operands[0], loop))
+        found[-1].loads.append((load, reaches))
+    extents = Extents()
+    return [_make(candidate, extents) for group in candidates.values() for candidate in group]
+
+
+class _Finder:
+    """Finds the loops around loads in which nothing writes what they read."""
+
+    def __init__(self, aliasing: Aliasing, module: Module) -> None:
+        self._aliasing = aliasing
+        self._module = module
+        self._written: dict[Op, list[Value]] = {}
+
+    def loop(self, load: Op) -> Op | None:
+        """The outermost such loop that the memref is defined outside of."""
+        memref, block, found = load.operands[0], load.parent, None
+        if block is None or is_cold(block):
+            return None
+        while block is not None and (op := block.parent_op) is not None:
+            if op.opdef is ops.while_ or self._writes(op, memref) or not visible_outside(memref, op):
+                break
+            if op.opdef in COUNTED:
+                found = op
+            block = op.parent
+        return found
+
+    def joins(self, memref: Value, reaches: Iterable[_Reach], first: Op, loop: Op) -> bool:
+        """Whether a copy made before ``first`` serves a load in ``loop`` too, which comes later in the same block."""
+        assert first.parent is not None
+        between = first.parent.ops[first.parent.ops.index(first) : first.parent.ops.index(loop)]
+        made = {result for op in between for result in op.results}
+        bounds = {bound for r in reaches for bound in (r.lower, r.upper) if bound is not None}
+        return made.isdisjoint(bounds) and not any(self._writes(op, memref) for op in between)
+
+    def _writes(self, op: Op, memref: Value) -> bool:
+        if op not in self._written:
+            inner = [o for region in op.regions for o in region.walk()]
+            self._written[op] = list(dict.fromkeys(v for o in (op, *inner) for v in self._written_by(o)))
+        return any(self._aliasing.may_overlap(memref, other) for other in self._written[op])
+
+    def _written_by(self, op: Op) -> list[Value]:
+        if op.opdef is ops.call and op.attrs["callee"] not in self._module.funcs:  # in a recursion, not yet made
+            return [v for v in op.operands if isinstance(v.type, MemRefType)]
+        return written(op, self._module)
+
+
+def _reaches(load: Op, loop: Op) -> tuple[_Reach, ...] | None:
+    found = [_reach(subscript, loop) for subscript in load.operands[1:]]
+    return None if None in found or not any(r and r.loop for r in found) else tuple(r for r in found if r)
+
+
+def _reach(subscript: Value, loop: Op) -> _Reach | None:
+    """What a subscript is within ``loop``: a counter or a value from outside, plus a constant; None if neither."""
+    offset = 0
+    while (op := subscript.op) is not None and op.opdef is ops.addi and not visible_outside(subscript, loop):
+        constants = [k for k in (0, 1) if constant_of(op.operands[k]) is not None]
+        if not constants:
+            return None
+        offset += int(constant_of(op.operands[constants[0]]) or 0)
+        subscript = op.operands[1 - constants[0]]
+    if visible_outside(subscript, loop) or constant_of(subscript) is not None:
+        return _Reach(subscript, None, offset, None)
+    around = subscript.block.parent_op if subscript.block is not None else None
+    if subscript.op is not None or subscript.index != 0 or around is None or around.opdef not in COUNTED:
+        return None
+    bounds = around.operands[:3]
+    known = all(visible_outside(b, loop) or constant_of(b) is not None for b in bounds)
+    return _Reach(bounds[0], bounds[1], offset, around) if known and constant_of(bounds[2]) == 1 else None
+
+
+def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
+    memref, anchor = candidate.memref, candidate.anchor
+    assert isinstance(memref.type, MemRefType)
+    sides = [_Side([reaches[k] for _, reaches in candidate.loads]) for k in range(memref.type.rank)]
+    shape = extents.shape(memref)
+    fixed = [v for side in sides for v in side.values()]
+    fixed += [v for e in shape if isinstance(v := e[0] if isinstance(e, tuple) else e, Value)]
+    loops = _loops_around(anchor, fixed)
+    memory, starts, made = _allocate(sides, shape, loops, memref, loops[0] if loops else anchor)
+    copying = Block()
+    with insert_at(copying, anchor.loc):
+        numbers = [iteration_number(o.regions[0].args[0], o.operands[0], o.operands[2]) for o in loops]
+        _copy(memref, starts, memory, numbers, [])
+    made += copying.ops
+    put_before(anchor, copying.ops)
+    assert anchor.parent is not None
+    elements = executions(anchor.parent)
+    for side in sides:
+        elements *= side.trips
+    cost = elements * (STORE_BYTE * scalar_bytes(memref.type.element) + _COPYING)
+    return Snapshot(memory, tuple(loops), starts, [load for load, _ in candidate.loads], cost, made)
+
+
+def _loops_around(anchor: Op, fixed: Sequence[Value]) -> list[Op]:
+    """The loops around ``anchor``, outermost first, that one block of memory can serve: their extents, and ``fixed``,
+    are known outside of them."""
+    found: list[Op] = []
+    around = anchor.parent.parent_op if anchor.parent is not None else None
+    while around is not None and around.opdef is not ops.while_:
+        if around.opdef in COUNTED:
+            known = [*fixed, *(bound for loop in found for bound in loop.operands[:3])]
+            if not all(visible_outside(v, around) or constant_of(v) is not None for v in known):
+                break
+            found.insert(0, around)
+        around = around.parent.parent_op if around.parent is not None else None
+    return found
+
+
+def _allocate(
+    sides: Sequence[_Side], shape: Shape, loops: Sequence[Op], memref: Value, before: Op
+) -> tuple[Value, tuple[Value, ...], list[Op]]:
+    """Memory for the copies, in front of ``before``; where the box begins; and the operations that were made."""
+    assert isinstance(memref.type, MemRefType)
+    scratch = Block()
+    with insert_at(scratch, before.loc):
+        trips_of = [trip_count(*(_moved(v, 0) for v in loop.operands[:3])) for loop in loops]
+        starts = tuple(side.start() for side in sides)
+        ends = [side.end(_as_value(e)) for side, e in zip(sides, shape, strict=True)]
+        extents = [ops.maxsi(end - start, const_index(0)) for start, end in zip(starts, ends, strict=True)]
+        t = MemRefType((None,) * (len(loops) + len(sides)), memref.type.element)
+        memory = ops.alloc(*trips_of, *extents, type=t)
+        memory.hint = f"{memref.hint or 'array'}_before"
+    put_before(before, scratch.ops)
+    return memory, starts, scratch.ops
+
+
+def _as_value(extent: Extent) -> Value:
+    if isinstance(extent, tuple):
+        return ops.dim(extent[0], dim=extent[1])
+    return extent if isinstance(extent, Value) else const_index(extent)
+
+
+def _copy(memref: Value, starts: Sequence[Value], memory: Value, numbers: Sequence[Value], at: list[Value]) -> None:
+    if len(at) == len(starts):
+        there = [x + start for x, start in zip(at, starts, strict=True)]
+        build(ops.store, [build(ops.load, [memref, *there]).result, memory, *numbers, *at])
+    else:
+        extent = ops.dim(memory, dim=len(numbers) + len(at))
+        parallel_loop(const_index(0), extent, lambda x: _copy(memref, starts, memory, numbers, [*at, x]))
+
+
+class _Side:
+    """What the loads may reach in one dimension. Subscripts that are not reached may lie outside of the array."""
+
+    def __init__(self, reaches: Sequence[_Reach]) -> None:
+        self._lowest: dict[Value, int] = {}
+        self._highest: dict[tuple[Value, Value | None], int] = {}
+        for r in reaches:
+            self._lowest[r.lower] = min(self._lowest.get(r.lower, r.offset), r.offset)
+            key = r.lower, r.upper
+            self._highest[key] = max(self._highest.get(key, r.offset), r.offset)
+        known = [int(k) + r.offset for r in reaches if r.loop is None and (k := constant_of(r.lower)) is not None]
+        self.trips = max((trips(r.loop) for r in reaches if r.loop is not None), default=0.0)
+        self.trips = max(self.trips, float(max(known) - min(known) + 1) if known else 1.0)
+
+    def values(self) -> list[Value]:
+        """What the reach depends on."""
+        return [v for pair in self._highest for v in pair if v is not None]
+
+    def start(self) -> Value:
+        found = const_index(0)
+        for k, (lower, offset) in enumerate(self._lowest.items()):
+            first = ops.maxsi(_moved(lower, offset), const_index(0))
+            found = ops.minsi(found, first) if k else first
+        return found
+
+    def end(self, extent: Value) -> Value:
+        found = extent
+        for k, ((lower, upper), offset) in enumerate(self._highest.items()):
+            last = _moved(lower, offset + 1) if upper is None else _moved(upper, offset)
+            last = ops.minsi(last, extent)
+            found = ops.maxsi(found, last) if k else last
+        return found
+
+
+def _moved(value: Value, offset: int) -> Value:
+    known = constant_of(value)
+    if known is not None:
+        return const_index(int(known) + offset)
+    return value + const_index(offset) if offset else value
+
+
+def take_out(snapshot: Snapshot) -> None:
+    """Remove a snapshot that was not chosen."""
+    gone = set(snapshot.made)
+    for block in {op.parent: None for op in snapshot.made}:
+        assert block is not None
+        block.set_ops([op for op in block.ops if op not in gone])
+    for op in reversed(snapshot.made):
+        op.drop()
