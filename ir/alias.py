@@ -8,7 +8,7 @@ loop-carried memrefs have the roots that they may have in any iteration. ``may_o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
@@ -47,6 +47,7 @@ class Aliasing:
         self._module = module
         self._returned = returned
         self._roots: dict[Value, Roots] = {}
+        self._seen: frozenset[Value] = frozenset()
         self._contents: dict[Value, Roots] = {}
         self._declared: set[Value] = set()  # roots of which it is said what they held when they were unpacked
         self._said_apart: set[tuple[Value, Value]] = set()
@@ -57,9 +58,8 @@ class Aliasing:
             if isinstance(arg.type, MemRefType):
                 number = attrs.get("adc.alias")
                 self._roots[arg] = frozenset({arg if number is None else leaders.setdefault(number, arg)})
-        self._solved = False
         self._solve()
-        self._solved = True
+        self._seen = frozenset(_values(func))
         self._moments = Moments(func, lambda a, b: not self.roots(a).isdisjoint(self.roots(b)))
         for a, b in self._said_apart:
             self._moments.declare_apart(a, b)
@@ -68,16 +68,20 @@ class Aliasing:
         """What ``memref`` may be memory of, at any time. Empty: of nothing (an undefined memref)."""
         memref = strip_views(memref)
         found = self._roots.get(memref)
-        if found is not None or not self._solved:
-            return found or NONE
-        return self._made_since(memref)
+        return found if found is not None else self._made_since(memref)
+
+    def knows(self, memref: Value) -> bool:
+        """Whether ``memref``, or what it is a view of, was there when the function was looked at."""
+        return strip_views(memref) in self._seen
 
     def _made_since(self, memref: Value) -> Roots:
         """The roots of what a pass has built after the function was looked at: of anything, but for new memory."""
+        if not self._seen or memref in self._seen or not isinstance(memref.type, MemRefType):
+            return NONE
         kind = memref.op.opdef if memref.op is not None else None
-        if kind is ops.alloc:
-            return frozenset({memref})
-        return NONE if kind is ops.undef else frozenset({memref}).union(*self._roots.values())
+        if kind is ops.alloc or kind is ops.undef:
+            return frozenset({memref}) if kind is ops.alloc else NONE
+        return frozenset({memref}).union(*self._roots.values())
 
     def contents(self, memref: Value) -> Roots:
         """The roots of the memrefs that a memref of memrefs may hold."""
@@ -309,6 +313,14 @@ class Aliasing:
             if position < 0 or strip_views(body.terminator.operands[position]) is not body.args[position + 1]:
                 return memref
             memref = loop.operands[3 + position]
+
+
+def _values(func: Func) -> Iterator[Value]:
+    yield from func.args
+    for op in func.walk():
+        yield from op.results
+        for region in op.regions:
+            yield from region.args
 
 
 def _is_foreign(root: Value) -> bool:

@@ -49,7 +49,8 @@ class Activity:
         return value.type.is_float and value in self.varied and value in self.useful
 
     def has_shadow(self, memref: Value) -> bool:
-        return any(root in self.shadowed for root in self.aliasing.roots(memref))
+        """Of what was there when the function was looked at: tapes and the like have none."""
+        return self.aliasing.knows(memref) and any(root in self.shadowed for root in self.aliasing.roots(memref))
 
     def close_shadows(self) -> None:
         """A root has a shadow if it is active, or if some memref may be of it and of an active root."""

@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from adc.ir import ops
-from adc.ir.arith import const
+from adc.ir.arith import const, constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 
@@ -61,6 +61,14 @@ def _power(g: Value, y: Value, x: Value, p: Value) -> Terms:
     return _unless(_is("oeq", p, 0.0), g * (p * ops.powf(x, p - 1.0))), g * (y * ops.log(base))
 
 
+def _quotient(g: Value, y: Value, a: Value, b: Value) -> Terms:
+    divisor = constant_of(b)
+    if divisor is not None and 1e-300 < abs(divisor) < 1e300:
+        return g * (1.0 / divisor), None  # a constant is not active
+    share = g / b
+    return share, -(share * y)
+
+
 def _integer_power(g: Value, y: Value, x: Value, n: Value) -> Terms:
     exponent = _float(n, x)
     return _unless(_is("oeq", exponent, 0.0), g * (exponent * ops.fpowi(x, n - 1))), None
@@ -82,7 +90,7 @@ RULES: dict[OpDef, Rule] = {
     ops.addf: lambda g, y, a, b: (g, g),
     ops.subf: lambda g, y, a, b: (g, -g),
     ops.mulf: lambda g, y, a, b: (g * b, g * a),
-    ops.divf: lambda g, y, a, b: (g / b, -((g / b) * y)),
+    ops.divf: _quotient,
     ops.negf: lambda g, y, x: (-g,),
     ops.remf: lambda g, y, a, b: (g, -(g * ops.trunc(a / b))),
     ops.remainder: lambda g, y, a, b: (g, -(g * ops.roundeven(a / b))),

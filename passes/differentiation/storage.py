@@ -173,9 +173,9 @@ class Recipes:
             for load in snapshot.loads:
                 if memory not in stored:
                     del self.snapshots[load]
-                    del self._cache[load.result]
+                    self._cache.pop(load.result, None)
                 else:
-                    self.refused.pop(load)
+                    self.refused.pop(load, None)
 
     def is_constant(self, value: Value) -> bool:
         """Whether ``value`` is an argument that a counted loop carries without changing it."""
