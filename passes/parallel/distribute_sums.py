@@ -27,7 +27,7 @@ from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.parallelise import integer_reduction
 from adc.passes.rewrite import keep_args, put_instead
 
-BLOCK = 2048
+BLOCK = 4096
 """Terms in the buffer: some kilobytes in the frame; enough iterations for threads if they have much to do."""
 
 MOST_BUFFERS = 8

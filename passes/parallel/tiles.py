@@ -23,6 +23,8 @@ from adc.passes.parallel.stencils import Stencil
 
 TILE = {1: 1024, 2: 16}  # elements along the first axis, by the number of axes
 SMALL_TILE = 4
+LARGEST_TILE = 128
+LEAST_SHARE = {1: 4, 2: 4}  # of a tile over what it shares with its neighbours; with more axes buffers are planes
 KEEPING = 6.0  # of a term, in units of ``costs``: storing and loading it
 
 
@@ -50,13 +52,21 @@ def build_tiles(
     if_any(axes, loop)
 
 
+def _size(axes: int, span: tuple[int, int]) -> int:
+    """Elements of a tile: the wider the stencil, the larger, so that few iterations are run for two tiles."""
+    size = TILE.get(axes, SMALL_TILE)
+    while size < LARGEST_TILE and size < LEAST_SHARE.get(axes, 2) * (span[1] - span[0]):
+        size *= 2
+    return size
+
+
 class _Tiles:
     def __init__(self, fission: Fission, stencil: Stencil, axes: Sequence[Axis], fresh: Fresh | None) -> None:
         self.fission = fission
         self.stencil = stencil
         self.axes = axes
         self.fresh = fresh
-        self.size = TILE.get(len(axes), SMALL_TILE)
+        self.size = _size(len(axes), stencil.span(0))
         self.needed = fission.slice(t.value for t in stencil.terms)
 
     def one(self, start: Value, upper: Value) -> None:
