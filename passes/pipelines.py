@@ -11,6 +11,7 @@ from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.outline_nests import OutlineNests
 from adc.passes.parallel.parallelise import Parallelise
 from adc.passes.parallel.races import KeepPromises
+from adc.passes.parallel.set_apart import SetApart
 from adc.passes.parallel.settle import SettleAccumulates
 from adc.passes.parallel.split_ranges import SplitRanges
 from adc.passes.parallel.unchecked import DropChecks
@@ -67,7 +68,7 @@ FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
-WIDEN: Pipeline = (IfConvert(), SkipZeroTerms(), VectoriseOuter(), Interleave(), SettleAccumulates())
+WIDEN: Pipeline = (IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart(), Interleave(), SettleAccumulates())
 """What makes loops faster when it is settled which are parallel."""
 
 SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), FuseLoops())
