@@ -19,11 +19,11 @@ def draw(folder: Path, results: Sequence[Measured], scaled: Sequence[Measured], 
     folder.mkdir(parents=True, exist_ok=True)
     made = []
     for what in ("primal", "gradient"):
-        figure, axes = pyplot.subplots(figsize=(9, 1 + 0.6 * len(results)))
+        figure, axes = pyplot.subplots(figsize=(9, 1 + 0.4 * len(results)))
         _peers(axes, results, what, counts[-1])
         made.append(_save(figure, folder / f"peers-{what}.svg"))
     if len(counts) > 1:
-        figure, axes = pyplot.subplots(figsize=(7, 5))
+        figure, axes = pyplot.subplots(figsize=(9, 1 + 0.4 * len(results)))
         _threads(axes, results, counts)
         made.append(_save(figure, folder / "threads.svg"))
     if scaled:
@@ -40,31 +40,48 @@ def _save(figure: Any, path: Path) -> Path:
     return path
 
 
+def _rows(axes: Any, names: Sequence[str]) -> None:
+    """One line for each problem, the first on top; times are compared on a logarithmic scale."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(axis="y", linewidth=0.4)
+    axes.axvline(1.0, color="black", linewidth=0.8)
+
+
 def _peers(axes: Any, results: Sequence[Measured], what: str, threads: int) -> None:
     """Seconds over adc's, for each peer on so many threads (NumPy: on one)."""
-    names = list(dict.fromkeys(peer for m in results for peer, _, _ in m.seconds))
-    for k, name in enumerate(names):
-        ratios = [
-            m.ratio((name, what, threads if name != "NumPy" else 1), ("adc", what, threads)) or 0.0 for m in results
-        ]
-        places = [row + 0.8 * (k + 0.5) / len(names) - 0.4 for row in range(len(results))]
-        axes.barh(places, ratios, height=0.8 / len(names), label=name)
-    axes.set_yticks(range(len(results)), [m.problem.name for m in results])
-    axes.invert_yaxis()
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    _rows(axes, [m.problem.name for m in results])
+    for name in dict.fromkeys(peer for m in results for peer, _, _ in m.seconds if peer != "adc"):
+        points = []
+        for row, m in enumerate(results):
+            ratio = m.ratio((name, what, threads if name != "NumPy" else 1), ("adc", what, threads))
+            if ratio is not None:
+                points.append((ratio, row))
+        if points:
+            axes.scatter(*zip(*points, strict=True), label=name, zorder=2)
     axes.set_xscale("log")
-    axes.axvline(1.0, color="black", linewidth=0.8)
-    axes.set_xlabel(f"time of the {what} / adc's, {threads} threads")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(f"time of the {what} / adc's, {threads} threads (right of 1: slower than adc)")
     axes.legend()
 
 
 def _threads(axes: Any, results: Sequence[Measured], counts: Sequence[int]) -> None:
-    for m in results:
-        speedups = [m.ratio(("adc", "gradient", counts[0]), ("adc", "gradient", n)) for n in counts]
-        if all(speedups):
-            axes.plot(counts, speedups, marker="o", label=m.problem.name)
-    axes.plot(counts, counts, color="black", linewidth=0.8, linestyle="--")
-    axes.set_xlabel("threads")
-    axes.set_ylabel("speedup of adc's gradient")
+    """How many times faster values and gradients are on the most threads than on one."""
+    _rows(axes, [m.problem.name for m in results])
+    for what, marker in (("primal", "o"), ("gradient", "s")):
+        for count in counts[1:]:
+            speedups = [m.ratio(("adc", what, counts[0]), ("adc", what, count)) for m in results]
+            points = [(s, row) for row, s in enumerate(speedups) if s is not None]
+            if points:
+                label = f"{what}, {count} threads"
+                axes.scatter(*zip(*points, strict=True), marker=marker, label=label, zorder=2)
+    for count in counts[1:]:
+        axes.axvline(count, color="black", linewidth=0.8, linestyle="--")
+    axes.set_xlabel("speedup over one thread")
     axes.legend(fontsize="small")
 
 
