@@ -20,7 +20,7 @@ from adc.ir.core import Block, Module, Op, Value
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.building import parallel_loop
-from adc.passes.costs import cost_of
+from adc.passes.costs import cost_of, trips
 from adc.passes.kinds import LOOPS, PURE, REVERSE
 from adc.passes.parallel.affine import inside
 from adc.passes.parallel.cold import warm_regions
@@ -31,6 +31,7 @@ BLOCK = 32
 
 MOST_BUFFERS = 8
 FUNCTION = 8.0  # what an elementary function costs at least, in the units of ``costs``
+UNROLLED = 64  # trips up to which LLVM unrolls loops
 _MARKS = frozenset({"threads", REVERSE})
 _MOVED = frozenset({ops.load, ops.store})
 
@@ -60,7 +61,7 @@ def _cut(loop: Op) -> None:
     body = loop.regions[0]
     at = max((k for k, op in enumerate(body.ops) if op.regions), default=-1) + 1
     first, second = body.ops[:at], body.ops[at:-1]
-    if not any(o.opdef in LOOPS for op in first for o in _all(op)) or not _is_worth_it(second):
+    if not any(_stays(o) for op in first for o in _all(op)) or not _is_worth_it(second):
         return
     if constant_of(loop.operands[2]) != 1 or not all(op.opdef in PURE or op.opdef in _MOVED for op in second):
         return
@@ -79,6 +80,14 @@ def _cut(loop: Op) -> None:
 
 def _all(op: Op) -> list[Op]:
     return [op, *(inner for region in op.regions for inner in region.walk())]
+
+
+def _stays(op: Op) -> bool:
+    """Whether this is a loop that LLVM does not unroll, so that the one around it is no SIMD loop."""
+    if op.opdef not in LOOPS:
+        return False
+    known = op.opdef is not ops.while_ and None not in map(constant_of, op.operands[:3])
+    return not known or trips(op) > UNROLLED
 
 
 def _is_worth_it(part: Sequence[Op]) -> bool:
@@ -102,7 +111,7 @@ def _repeat(value: Value, loop: Op, again: dict[Op, None]) -> bool:
 
 def _build(loop: Op, first: Sequence[Op], second: Sequence[Op], kept: Sequence[Value]) -> None:
     lower, upper, step = loop.operands[:3]
-    trips = trip_count(lower, upper, step)
+    iterations = trip_count(lower, upper, step)
 
     def block(number: Value) -> None:
         start = ops.addi(lower, ops.muli(number, const_index(BLOCK)))
@@ -128,4 +137,4 @@ def _build(loop: Op, first: Sequence[Op], second: Sequence[Op], kept: Sequence[V
         parallel_loop(const_index(0), count, other, **marks)
 
     # Blocks are counted: the start of one after the last could wrap around.
-    parallel_loop(const_index(0), ops.ceildivsi(trips, const_index(BLOCK)), block, **dict.fromkeys(loop.attrs, True))
+    parallel_loop(const_index(0), ops.ceildivsi(iterations, const_index(BLOCK)), block, **dict.fromkeys(loop.attrs, True))
