@@ -137,4 +137,5 @@ def _build(loop: Op, first: Sequence[Op], second: Sequence[Op], kept: Sequence[V
         parallel_loop(const_index(0), count, other, **marks)
 
     # Blocks are counted: the start of one after the last could wrap around.
-    parallel_loop(const_index(0), ops.ceildivsi(iterations, const_index(BLOCK)), block, **dict.fromkeys(loop.attrs, True))
+    blocks = ops.ceildivsi(iterations, const_index(BLOCK))
+    parallel_loop(const_index(0), blocks, block, **dict.fromkeys(loop.attrs, True))
