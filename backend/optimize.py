@@ -40,7 +40,11 @@ class Optimized:
         return text
 
     def assembly(self) -> str:
-        return str(self.target.machine(self.level).emit_assembly(self._take()))
+        module = self._take()
+        try:
+            return str(self.target.machine(self.level).emit_assembly(module))
+        finally:
+            module.close()
 
     def vectorized(self) -> frozenset[Place]:
         """File and line of the loops of the source that became SIMD loops."""
@@ -49,7 +53,12 @@ class Optimized:
     @cached_property
     def object_code(self) -> bytes:
         """A relocatable object file, position-independent."""
-        return bytes(self.target.machine(self.level).emit_object(self._take()))
+        # Closed here, and not when it is collected: an interrupt that comes while a finaliser runs is lost.
+        module = self._take()
+        try:
+            return bytes(self.target.machine(self.level).emit_object(module))
+        finally:
+            module.close()
 
 
 def optimize(text: str, target: Target, level: int = 3) -> Optimized:
@@ -65,8 +74,10 @@ def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     wrong = moved_loads(str(module))
     if wrong is not None and not wrong:
         return module
+    module.close()
     module = _pass_over(serial(text, wrong), target, level)
     if moved_loads(str(module)) != frozenset():
+        module.close()
         module = _pass_over(serial(text, None), target, level)
     return module
 
