@@ -232,15 +232,14 @@ def gradient_output(
             return Out(result_of[tree.position], not abstract.weak)
         return TupleOut(tuple(build(item) for item in tree.items))
 
+    before = value_outputs(traced, with_value=with_value)
     if flat:
-        before = value_outputs(traced, with_value=with_value)
         return TupleOut((*before, *(build(GradLeaf(k)) for k in wanted.wrt))), made
     trees: list[Output] = [build(tree) for tree in wanted.positional]
     named: list[Output] = [build(tree) for _, tree in wanted.named]
     gradients: Output = trees[0] if wanted.single else TupleOut(tuple(trees))
     if wanted.named:
         gradients = TupleOut(tuple(named)) if not trees else TupleOut((gradients, TupleOut(tuple(named))))
-    before = value_outputs(traced, with_value=with_value)
     if not before:
         return gradients, made
     if not with_value:

@@ -16,8 +16,9 @@ class LoopNodes:
     """The metadata nodes of a module, by number; a loop is the node that its back edge names."""
 
     def __init__(self, text: str) -> None:
-        self.nodes: dict[str, list[str]] = {n: t.split(", ") for n, t in _NODE.findall(text)}
-        self._places = {n: _place(match) for n, t in _NODE.findall(text) if (match := _PLACE.fullmatch(t))}
+        found = _NODE.findall(text)
+        self.nodes: dict[str, list[str]] = {n: t.split(", ") for n, t in found}
+        self._places = {n: _place(match) for n, t in found if (match := _PLACE.fullmatch(t))}
 
     def is_loop(self, node: str) -> bool:
         parts = self.nodes[node]

@@ -20,6 +20,17 @@ def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, 
     return build(ops.parallel, [lower, upper, const_index(step)], dict(attrs), [], [block])
 
 
+def parallel_extreme(
+    lower: Value, upper: Value, body: Callable[[Value], Value], neutral: Value, *, kind: str, counter: str
+) -> Value:
+    """Append a parallel loop that finds the extreme ("min" or "max") of the integers that ``body`` builds for a counter
+    of that name."""
+    block = Block([index], [counter])
+    with insert_at(block):
+        build(ops.reduce, [body(block.args[0])], {"kinds": (kind,)})
+    return build(ops.parallel, [lower, upper, const_index(1), neutral], {}, [neutral.type], [block]).result
+
+
 def choose(condition: Value, then: Callable[[], None], otherwise: Callable[[], None], **attrs: str) -> None:
     """Append a branch without results."""
     blocks = []

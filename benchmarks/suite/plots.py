@@ -41,11 +41,18 @@ def _save(figure: Any, path: Path) -> Path:
 
 
 def _rows(axes: Any, names: Sequence[str]) -> None:
-    """One line for each problem, the first on top; times are compared on a logarithmic scale."""
+    """One line for each problem, the first on top."""
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(axis="y", linewidth=0.4)
     axes.axvline(1.0, color="black", linewidth=0.8)
+
+
+def _points(axes: Any, ratios: Sequence[float | None], label: str, marker: str = "o") -> None:
+    """One point in the line of each problem that has a ratio."""
+    points = [(ratio, row) for row, ratio in enumerate(ratios) if ratio is not None]
+    if points:
+        axes.scatter(*zip(*points, strict=True), marker=marker, label=label, zorder=2)
 
 
 def _peers(axes: Any, results: Sequence[Measured], what: str, threads: int) -> None:
@@ -54,13 +61,8 @@ def _peers(axes: Any, results: Sequence[Measured], what: str, threads: int) -> N
 
     _rows(axes, [m.problem.name for m in results])
     for name in dict.fromkeys(peer for m in results for peer, _, _ in m.seconds if peer != "adc"):
-        points = []
-        for row, m in enumerate(results):
-            ratio = m.ratio((name, what, threads if name != "NumPy" else 1), ("adc", what, threads))
-            if ratio is not None:
-                points.append((ratio, row))
-        if points:
-            axes.scatter(*zip(*points, strict=True), label=name, zorder=2)
+        over = name, what, threads if name != "NumPy" else 1
+        _points(axes, [m.ratio(over, ("adc", what, threads)) for m in results], name)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
@@ -70,15 +72,12 @@ def _peers(axes: Any, results: Sequence[Measured], what: str, threads: int) -> N
 
 
 def _threads(axes: Any, results: Sequence[Measured], counts: Sequence[int]) -> None:
-    """How many times faster values and gradients are on the most threads than on one."""
+    """How many times faster values and gradients are on several threads than on one."""
     _rows(axes, [m.problem.name for m in results])
     for what, marker in (("primal", "o"), ("gradient", "s")):
         for count in counts[1:]:
             speedups = [m.ratio(("adc", what, counts[0]), ("adc", what, count)) for m in results]
-            points = [(s, row) for row, s in enumerate(speedups) if s is not None]
-            if points:
-                label = f"{what}, {count} threads"
-                axes.scatter(*zip(*points, strict=True), marker=marker, label=label, zorder=2)
+            _points(axes, speedups, f"{what}, {count} threads", marker)
     for count in counts[1:]:
         axes.axvline(count, color="black", linewidth=0.8, linestyle="--")
     axes.set_xlabel("speedup over one thread")

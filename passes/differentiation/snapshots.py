@@ -22,7 +22,7 @@ from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.building import parallel_loop
 from adc.passes.costs import STORE_BYTE, cost_of, executions, trips
 from adc.passes.differentiation.legality import written
-from adc.passes.differentiation.tape import iteration_number, visible_outside
+from adc.passes.differentiation.tape import iteration_number, loops_above, rectangle, visible_outside
 from adc.passes.extents import Extent, Extents, Shape
 from adc.passes.kinds import COUNTED
 from adc.passes.parallel.cold import is_cold
@@ -174,7 +174,8 @@ def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
     shape = extents.shape(memref)
     fixed = [v for side in sides for v in side.values()]
     fixed += [v for e in shape if isinstance(v := e[0] if isinstance(e, tuple) else e, Value)]
-    loops = _loops_around(anchor, fixed)
+    assert anchor.parent is not None
+    loops = rectangle(loops_above(anchor.parent), (v for v in fixed if constant_of(v) is None))
     memory, starts, made = _allocate(sides, shape, loops, memref, loops[0] if loops else anchor)
     copying = Block()
     with insert_at(copying, anchor.loc):
@@ -182,27 +183,11 @@ def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
         _copy(memref, starts, memory, numbers, [])
     made += copying.ops
     put_before(anchor, copying.ops)
-    assert anchor.parent is not None
     elements = executions(anchor.parent)
     for side in sides:
         elements *= side.trips
     cost = elements * (STORE_BYTE * scalar_bytes(memref.type.element) + _COPYING)
     return Snapshot(memory, tuple(loops), starts, [load for load, _ in candidate.loads], cost, made)
-
-
-def _loops_around(anchor: Op, fixed: Sequence[Value]) -> list[Op]:
-    """The loops around ``anchor``, outermost first, that one block of memory can serve: their extents, and ``fixed``,
-    are known outside of them."""
-    found: list[Op] = []
-    around = anchor.parent.parent_op if anchor.parent is not None else None
-    while around is not None and around.opdef is not ops.while_:
-        if around.opdef in COUNTED:
-            known = [*fixed, *(bound for loop in found for bound in loop.operands[:3])]
-            if not all(visible_outside(v, around) or constant_of(v) is not None for v in known):
-                break
-            found.insert(0, around)
-        around = around.parent.parent_op if around.parent is not None else None
-    return found
 
 
 def _allocate(
@@ -212,7 +197,7 @@ def _allocate(
     assert isinstance(memref.type, MemRefType)
     scratch = Block()
     with insert_at(scratch, before.loc):
-        trips_of = [trip_count(*(_moved(v, 0) for v in loop.operands[:3])) for loop in loops]
+        trips_of = [trip_count(*loop.operands[:3]) for loop in loops]
         starts = tuple(side.start() for side in sides)
         ends = [side.end(_as_value(e)) for side, e in zip(sides, shape, strict=True)]
         extents = [ops.maxsi(end - start, const_index(0)) for start, end in zip(starts, ends, strict=True)]

@@ -29,6 +29,7 @@ from adc.passes.differentiation.demand import Augmented, Recipe
 from adc.passes.differentiation.legality import Legality
 from adc.passes.differentiation.mincut import INFINITE, FlowNetwork
 from adc.passes.differentiation.snapshots import Snapshot, make_snapshots, take_out
+from adc.passes.differentiation.tape import loops_above
 from adc.passes.parallel.cold import is_cold
 
 RECORD_ENTRY = 40.0  # keeping a value in a call's record: an allocation shared by few values
@@ -88,13 +89,7 @@ def _line(value: Value) -> int:
 
 def _loops(value: Value) -> list[Op]:
     """The loops around a value, outermost first."""
-    found: list[Op] = []
-    op = value.block.parent_op if value.block is not None else None
-    while op is not None:
-        if op.opdef in (ops.for_, ops.while_, ops.parallel):
-            found.append(op)
-        op = op.parent.parent_op if op.parent is not None else None
-    return found[::-1]
+    return loops_above(value.block) if value.block is not None else []
 
 
 def _in_loop(value: Value) -> bool:

@@ -9,6 +9,7 @@ of the branch.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -53,7 +54,7 @@ class Tape:
         if value in self.slots:
             return
         block = _home(value, anchor)
-        loops = _loops_above(block)
+        loops = loops_above(block)
         if not loops:
             self._keep_in_branches(value, block, anchor)
         elif loops[-1].opdef is ops.while_:
@@ -87,12 +88,7 @@ class Tape:
     # Counted loops ---------------------------------------------------------------------------------
 
     def _keep_in_buffer(self, value: Value, loops: list[Op], anchor: Op | None) -> None:
-        group = [loops[-1]]
-        for outer in reversed(loops[:-1]):
-            bounds = [b for loop in group for b in loop.operands[:3]]
-            if outer.opdef is ops.while_ or not all(visible_outside(b, outer) for b in bounds):
-                break
-            group.insert(0, outer)
+        group = rectangle(loops)
         first = group[0]
         t = MemRefType((None,) * len(group), value.type)
         with self.insertions.before(first):
@@ -164,7 +160,7 @@ def _home(value: Value, anchor: Op | None) -> Block:
     return block
 
 
-def _loops_above(block: Block) -> list[Op]:
+def loops_above(block: Block) -> list[Op]:
     """The loops around a block, outermost first."""
     loops: list[Op] = []
     op = block.parent_op
@@ -173,6 +169,19 @@ def _loops_above(block: Block) -> list[Op]:
             loops.append(op)
         op = op.parent.parent_op if op.parent is not None else None
     return loops[::-1]
+
+
+def rectangle(loops: Sequence[Op], fixed: Iterable[Value] = ()) -> list[Op]:
+    """The innermost of ``loops`` that one block of memory can serve: outside of them their extents are known, and so
+    are the values ``fixed``."""
+    found: list[Op] = []
+    known = list(fixed)
+    for loop in reversed(loops):
+        if loop.opdef is ops.while_ or not all(visible_outside(v, loop) for v in known):
+            break
+        found.insert(0, loop)
+        known += loop.operands[:3]
+    return found
 
 
 def visible_outside(value: Value, loop: Op) -> bool:

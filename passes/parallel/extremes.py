@@ -12,10 +12,11 @@ from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
-from adc.ir.builder import build, insert_at
+from adc.ir.builder import insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type, index
+from adc.passes.building import parallel_extreme
 from adc.passes.effects import Memory
 from adc.passes.parallel.affine import inside
 
@@ -112,10 +113,9 @@ class Extremes:
             known = fixed[d]
             if known is not None:
                 return level(d + 1, [*at, known])
-            block = Block([index], ["subscript"])
-            with insert_at(block):
-                build(ops.reduce, [level(d + 1, [*at, block.args[0]])], {"kinds": (kind,)})
-            return build(ops.parallel, [zero, limits[d], const_index(1), neutral], {}, [t], [block]).result
+            return parallel_extreme(
+                zero, limits[d], lambda x: level(d + 1, [*at, x]), neutral, kind=kind, counter="subscript"
+            )
 
         # Where it was not worth while nothing is known.
         return ops.select(worth, level(0, []), const(_LEAST if least else _GREATEST, t))

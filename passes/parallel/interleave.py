@@ -21,7 +21,7 @@ from adc.passes.parallel.affine import Form, Forms, enclosing
 from adc.passes.parallel.cold import is_cold
 from adc.passes.parallel.ranges import Emitter
 from adc.passes.parallel.vectorise_outer import LANES
-from adc.passes.rewrite import put_before, put_instead
+from adc.passes.rewrite import put_before, put_instead, replace_op
 
 _ACCESSES = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
 
@@ -128,11 +128,15 @@ class _Group:
                 extents = list(op.operands)
                 if first is None:
                     extents[0] = ops.ceildivsi(extents[0], const_index(self.width))
-                _replace(op, ops.alloc(*extents, type=new), made)
+                laid_out = ops.alloc(*extents, type=new)
+            put_instead(op, made.ops)
+            replace_op(op, [laid_out])
         for op in self.undefined:
             made = Block()
             with insert_at(made, op.loc):
-                _replace(op, ops.undef(type=new), made)
+                nothing = ops.undef(type=new)
+            put_instead(op, made.ops)
+            replace_op(op, [nothing])
         for value in self.values:
             value.type = new
 
@@ -152,10 +156,3 @@ class _Group:
         op.set_operand(at, quotient)
         op.add_operand(rest)
         put_before(op, made.ops)
-
-
-def _replace(op: Op, value: Value, made: Block) -> None:
-    value.hint = op.result.hint
-    op.result.replace_uses(value)
-    put_instead(op, made.ops)
-    op.drop()

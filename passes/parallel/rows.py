@@ -14,7 +14,7 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import clone_op
-from adc.ir.types import index
+from adc.passes.building import parallel_extreme
 from adc.passes.parallel.affine import Form, inside
 from adc.passes.parallel.cold import COLD
 from adc.passes.parallel.dependence import Access, Analysis
@@ -126,12 +126,12 @@ def build_branch(rows: list[Rows]) -> tuple[Block, Block]:
 
 def _in_order(rows: Rows) -> Value:
     """Whether the limits never decrease, where the loop loads them."""
-    block = Block([index], ["row"])
-    with insert_at(block):
-        here = block.args[0] + const_index(rows.offset) if rows.offset else block.args[0]
+
+    def falls(row: Value) -> Value:
+        here = row + const_index(rows.offset) if rows.offset else row
         first, last = (ops.load(rows.limits, k) for k in (here, here + const_index(1)))
-        less = ops.cmpi(last, first, predicate="slt")
-        build(ops.reduce, [ops.select(less, const_index(1), const_index(0))], {"kinds": ("max",)})
+        return ops.select(ops.cmpi(last, first, predicate="slt"), const_index(1), const_index(0))
+
     lower, upper = rows.loop.operands[:2]
-    search = build(ops.parallel, [lower, upper, const_index(1), const_index(0)], {}, [index], [block])
-    return ops.cmpi(search.result, const_index(0), predicate="eq")
+    fallen = parallel_extreme(lower, upper, falls, const_index(0), kind="max", counter="row")
+    return ops.cmpi(fallen, const_index(0), predicate="eq")
