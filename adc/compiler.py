@@ -30,7 +30,7 @@ from adc.passes import pipelines
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.differentiation import differentiate
 from adc.passes.differentiation.demand import CallPlan
-from adc.passes.parallel.lower_accumulate import LowerAccumulate, lower_accumulate
+from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.parallel_plan import ParallelPlan
 from adc.passes.parallel.parallelise import Parallelise, parallelise
 from adc.selecting import Wanted, select
@@ -172,23 +172,27 @@ class Staged:
 
     def prepared(self, module: Module) -> Module:
         """A module as it is lowered to LLVM."""
-        return self._run(module, pipelines.LOWER, "prepare")
+        return self._run(module, self._lowering(), "prepare")
 
     def planned(self, module: Module, roots: Sequence[str]) -> ParallelPlan:
         """What ``prepared`` decides about the loops of some functions and of those that they call."""
         plan, shown = ParallelPlan(), reachable(module, roots)
         with self.measure("prepare"):
-            for step in pipelines.LOWER:
+            for step in self._lowering():
                 if isinstance(step, Parallelise):
                     plan.loops = parallelise(module).loops
                 elif isinstance(step, LowerAccumulate):
-                    plan.shadows = lower_accumulate(module).shadows
+                    plan.shadows = step.plan(module).shadows
                 else:
                     module = step.run(module)
         return ParallelPlan(
             {name: loops for name, loops in plan.loops.items() if name in shown},
             {name: shadows for name, shadows in plan.shadows.items() if name in shown},
         )
+
+    def _lowering(self) -> Pipeline:
+        options = self.subject.options
+        return pipelines.lower(LowerAccumulate(options.accumulate, atomics=not options.deterministic))
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):

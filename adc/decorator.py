@@ -262,6 +262,8 @@ def jit_grad(
     argnames: ArgNames = (),
     threads: int | None = None,
     parallel: bool = True,
+    accumulate: str = "auto",
+    deterministic: bool = True,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 
 
@@ -274,6 +276,8 @@ def jit_grad(
     argnames: ArgNames = (),
     threads: int | None = None,
     parallel: bool = True,
+    accumulate: str = "auto",
+    deterministic: bool = True,
     _engine: Engine = "native",
     _level: int = 3,
     _bounds: bool = True,
@@ -284,8 +288,14 @@ def jit_grad(
     int, a tuple of gradients for a tuple. ``argnames`` are names of parameters or of captured variables, whose
     gradients come in a dict; with both, ``(those of argnums, dict)``. ``threads`` is the number of threads of parallel
     loops (default: ``ADC_NUM_THREADS``, or all cores); without ``parallel`` no loop runs on threads.
+
+    ``accumulate`` is how parallel loops sum what several iterations add to one element of a gradient: ``"gather"``,
+    ``"rows"``, ``"blocks"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is right, and ``"auto"`` elsewhere,
+    which weighs them; the report tells. With ``deterministic=False`` the order of such sums, and so their last bits,
+    may depend on threads, and terms that else would be added one after the other are added atomically.
     """
-    chosen, options = selection(argnums, argnames), Options(threads, parallel, _engine, _level, _bounds)
+    chosen = selection(argnums, argnames)
+    options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic)
 
     @public
     def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adc.ir import kinds
+from adc.passes.parallel import strategies
 
 Engine = Literal["native", "interpreter"]
 ArgNums = int | Iterable[int] | None
@@ -22,6 +23,9 @@ class Options:
     any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs the IR in the reference
     interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is LLVM's optimisation level;
     less than 3 compiles faster. ``bounds``: whether subscripts are checked; benchmarks measure what that costs.
+    ``accumulate``: how terms that several iterations add to one element are summed, wherever that is right (see
+    docs/parallel.md). ``deterministic``: whether they are summed in the same order on any number of threads; if not,
+    they are added atomically where they would have to be added one after the other.
     """
 
     threads: int | None = None
@@ -29,10 +33,20 @@ class Options:
     engine: Engine = "native"
     level: int = 3
     bounds: bool = True
+    accumulate: str = strategies.AUTO
+    deterministic: bool = True
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise kinds.INVALID_OPTION(f"threads must be at least 1, not {self.threads}")
+        if self.accumulate not in strategies.KINDS:
+            known = ", ".join(map(repr, strategies.KINDS))
+            raise kinds.INVALID_OPTION(f"accumulate must be one of {known}, not {self.accumulate!r}")
+        if self.accumulate == "atomic" and self.deterministic:
+            raise kinds.INVALID_OPTION(
+                "accumulate='atomic' adds in an order that threads decide",
+                help="allow that with deterministic=False, or leave accumulate out",
+            )
 
 
 @dataclass(frozen=True)

@@ -187,7 +187,8 @@ bound = op("adc.bound", t.bound, frozenset({Trait.TRAPS}), attrs={"check": True}
 # operands, which are integers or floats: see adc.ir.raising.
 ERROR = {"error": ..., "message": ...}
 assert_ = op("adc.assert", t.trap_unless, frozenset({Trait.TRAPS}), attrs=ERROR, verify=v.error_kind)
-accumulate = op("adc.accumulate", t.accumulate, READS | WRITES)  # %v, %m[...]: m[...] += v; sums commute
+ATOMIC = {"atomic": False}  # what is not atomic is added by one iteration at a time
+accumulate = op("adc.accumulate", t.accumulate, READS | WRITES, attrs=ATOMIC)  # %v, %m[...]: m[...] += v; sums commute
 undef = op("adc.undef", t.given, PURE, attrs=TO)  # a value nobody reads; a memref of extent zero
 grow = op("adc.grow", t.grow, READS | WRITES)  # 1-D buffer, i: the same contents with room for i, the old one is gone
 pack = op("adc.pack", t.pack, frozenset({Trait.ALLOCATES}))  # values to a record

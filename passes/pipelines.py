@@ -76,3 +76,8 @@ SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), FuseLoops
 
 LOWER: Pipeline = (*SIMPLIFY, *SHARE, *TIDY, *WIDEN, *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
+
+
+def lower(accumulate: LowerAccumulate) -> Pipeline:
+    """``LOWER`` with a choice of how terms are added to shadows."""
+    return tuple(accumulate if isinstance(step, LowerAccumulate) else step for step in LOWER)

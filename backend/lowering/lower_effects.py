@@ -50,7 +50,7 @@ class Effects:
         looping = _closure(module, lambda op: op.opdef in _LOOPS or recurs(op))
         return Effects(
             fallible,
-            _closure(module, lambda op: op.opdef is ops.accumulate),
+            _closure(module, _accumulates),
             looping,
             _inlined(module, [name for name in module.funcs if name not in fallible and name not in looping]),
             polls,
@@ -58,7 +58,7 @@ class Effects:
         )
 
     def op_accumulates(self, op: Op) -> bool:
-        return op.opdef is ops.accumulate or (op.opdef is ops.call and op.attrs["callee"] in self.accumulating)
+        return _accumulates(op) or (op.opdef is ops.call and op.attrs["callee"] in self.accumulating)
 
     def op_loops(self, op: Op) -> bool:
         if op.opdef is ops.call:
@@ -70,6 +70,10 @@ class Effects:
         if op.opdef is ops.call:
             return op.attrs["callee"] in self.looping and op.attrs["callee"] in self.fallible
         return op.opdef in _LOOPS and not is_brief(op)
+
+
+def _accumulates(op: Op) -> bool:
+    return op.opdef is ops.accumulate and not op.attrs.get("atomic")
 
 
 def _closure(module: Module, holds: Callable[[Op], bool]) -> frozenset[str]:

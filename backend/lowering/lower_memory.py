@@ -126,10 +126,14 @@ def store(e: FunctionEmitter, op: Op) -> None:
 
 
 def accumulate(e: FunctionEmitter, op: Op) -> None:
-    """Read, add, write: the loops around it are not run on threads."""
+    """Read, add, write: atomically, or else the loops around it are not run on threads."""
     value, target, *subscripts = op.operands
     address = element_address(e, e.memref(target), value.type, e.scalars(subscripts))
     suffix, kind = metadata(e, target), register_type(value.type)
+    if op.attrs.get("atomic"):
+        # No order is asked for but that all is done when the loop ends, for which its barrier sees.
+        e.do(f"atomicrmw fadd ptr {address}, {kind} {e.scalar(value)} monotonic, align {alignment(value.type)}")
+        return
     old = e.let(f"load {kind}, ptr {address}, align {alignment(value.type)}{suffix}")
     new = e.let(f"fadd contract {kind} {settled(e, op, kind, old)}, {e.scalar(value)}")
     e.do(f"store {kind} {new}, ptr {address}, align {alignment(value.type)}{suffix}")

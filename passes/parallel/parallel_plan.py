@@ -27,8 +27,8 @@ class ShadowPlan:
     """How the terms that a parallel loop nest adds to one shadow are summed.
 
     ``kind``: "plain" (iterations touch distinct elements), "gather" (each element collects its terms), "rows" (terms of
-    a row are kept, then added shifted), "interchange" (loops are reordered), "passes" (a loop for each term),
-    "reduction" (one sum), "serial" (one after the other).
+    a tile are kept, then added shifted), "blocks" (in two phases), "interchange" (loops are reordered), "passes" (one
+    loop for each term), "reduction" (one sum), "private" (copies are merged), "atomic", "serial" (one after the other).
     """
 
     loc: Loc

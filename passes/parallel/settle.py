@@ -28,7 +28,7 @@ class SettleAccumulates:
 def _block(block: Block) -> None:
     new = block.in_place_of()
     for op in block.ops:
-        if op.opdef is ops.accumulate:
+        if op.opdef is ops.accumulate and not op.attrs.get("atomic"):
             value, memref, *at = op.operands
             with insert_at(new, op.loc):
                 add_in_place(value, memref, at)

@@ -158,6 +158,8 @@ class _Analysis:
         for op in block.ops:
             if op.opdef in TERMINATORS:
                 continue
+            if op.attrs.get("atomic"):
+                raise _Unfit
             if self._steps_together(op):
                 self.lanes.together.add(op)
                 self.lanes.varying |= {*op.regions[0].args[1:], *op.results}

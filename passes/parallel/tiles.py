@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build
-from adc.ir.core import Op, Value
+from adc.ir.core import Value
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType
 from adc.passes.building import parallel_loop
-from adc.passes.costs import cost_of
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.gather import Axis, Fresh, Gather, Subscripts, if_any
 from adc.passes.parallel.stencils import Stencil
@@ -25,16 +24,6 @@ TILE = {1: 1024, 2: 16}  # elements along the first axis, by the number of axes
 SMALL_TILE = 4
 LARGEST_TILE = 128
 LEAST_SHARE = {1: 4, 2: 4}  # of a tile over what it shares with its neighbours; with more axes buffers are planes
-KEEPING = 6.0  # of a term, in units of ``costs``: storing and loading it
-
-
-def pays_off(fission: Fission, stencil: Stencil) -> bool:
-    """Whether computing a term again and again for each of the shifts costs more than keeping it."""
-    slices = [fission.slice(t.value for t in stencil.terms if t.shift == s) for s in stencil.shifts]
-    together = set[Op]().union(*slices)
-    again = sum(sum(cost_of(op.opdef) for op in part) for part in slices)
-    kept = sum(cost_of(op.opdef) for op in together) + KEEPING * len(slices)
-    return again > 1.2 * kept
 
 
 def build_tiles(
@@ -52,8 +41,9 @@ def build_tiles(
     if_any(axes, loop)
 
 
-def _size(axes: int, span: tuple[int, int]) -> int:
+def size_of(stencil: Stencil) -> int:
     """Elements of a tile: the wider the stencil, the larger, so that few iterations are run for two tiles."""
+    axes, span = len(stencil.loops), stencil.span(0)
     size = TILE.get(axes, SMALL_TILE)
     while size < LARGEST_TILE and size < LEAST_SHARE.get(axes, 2) * (span[1] - span[0]):
         size *= 2
@@ -66,7 +56,7 @@ class _Tiles:
         self.stencil = stencil
         self.axes = axes
         self.fresh = fresh
-        self.size = _size(len(axes), stencil.span(0))
+        self.size = size_of(stencil)
         self.needed = fission.slice(t.value for t in stencil.terms)
 
     def one(self, start: Value, upper: Value) -> None:

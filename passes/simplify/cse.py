@@ -74,7 +74,7 @@ class _Walk:
                 if memory:
                     memory.after_region(op)
             elif memory is not None and (kind in READS or kind in WRITES):
-                if kind is ops.accumulate and (known := memory.known(op.operands[1], op.operands[2:])) is not None:
+                if kind is ops.accumulate and (known := _element(op, memory)) is not None:
                     op = self._accumulated(op, known, kept)
                 if kind is ops.load:
                     known = memory.load(op)
@@ -126,3 +126,8 @@ class _Walk:
 def attr_key(attrs: dict[str, Attr]) -> Hashable:
     """Equal for equal attributes; tells apart 0.0 and -0.0, and takes NaN as equal to itself."""
     return tuple((name, repr(v) if isinstance(v, float) else v) for name, v in attrs.items())
+
+
+def _element(op: Op, memory: AvailableMemory) -> Value | None:
+    """What is in the element that an accumulation adds to, if that is known."""
+    return None if op.attrs.get("atomic") else memory.known(op.operands[1], op.operands[2:])

@@ -15,9 +15,8 @@ from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.base import run_pipeline
-from adc.passes.parallel import lower_accumulate as lowering
-from adc.passes.parallel import tiles
-from adc.passes.parallel.lower_accumulate import lower_accumulate
+from adc.passes.parallel import blocks, tiles
+from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.settle import SettleAccumulates
 from adc.passes.pipelines import SIMPLIFY
 
@@ -52,17 +51,18 @@ def run(module: Module, args: Sequence[Any], order: interpreter.Order = interpre
     return [a.tolist() if isinstance(a, np.ndarray) else a for a in args]
 
 
-def check(module: Module, inputs: Sequence[Sequence[Any]]) -> list[str]:
+def check(module: Module, inputs: Sequence[Sequence[Any]], kind: str = "auto") -> list[str]:
     """Lower, and compare in several orders with what was computed before; the kinds of the plan."""
     before = [run(module, args) for args in inputs]
-    plan = lower_accumulate(module)
+    plan = LowerAccumulate(kind).plan(module)
     verify(module)
     for passes in ((), (SettleAccumulates(),), SIMPLIFY):
         module = run_pipeline(module, passes, verify=True)
         for args, expected in zip(inputs, before, strict=True):
             for order in (interpreter.forward, interpreter.backward, interpreter.shuffled(7)):
                 assert run(module, args, order) == expected
-    assert not any(op.opdef is ops.accumulate for op in module.funcs["f"].walk())
+    left = [op for op in module.funcs["f"].walk() if op.opdef is ops.accumulate]
+    assert all(op.attrs["atomic"] and kind == "atomic" for op in left)
     return [p.kind for p in plan.shadows["f"]]
 
 
@@ -176,18 +176,21 @@ def stencil_module(offsets: Sequence[Sequence[int]], steps: Sequence[str], name:
     return program(params, stencil(offsets, [f"%lo{d}" for d in range(rank)], bounds, steps))
 
 
-def tiled() -> pytest.MonkeyPatch:
-    """Take all terms for expensive, and tiles of a few elements."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(lowering, "pays_off", lambda fission, stencil: True)
-    patch.setattr(tiles, "TILE", {1: 3, 2: 3})
-    patch.setattr(tiles, "SMALL_TILE", 2)
-    return patch
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tiles and blocks of a few elements."""
+    monkeypatch.setattr(tiles, "TILE", {1: 3, 2: 3})
+    monkeypatch.setattr(tiles, "SMALL_TILE", 2)
+    monkeypatch.setattr(blocks, "LENGTH", {1: 3, 2: 3})
+    monkeypatch.setattr(blocks, "SHORT", 2)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data(), in_tiles=st.booleans())
-def test_random_stencils(data: st.DataObject, in_tiles: bool) -> None:
+STENCIL_KINDS = st.sampled_from(["gather", "rows", "blocks", "private", "serial", "atomic"])
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), kind=STENCIL_KINDS)
+def test_random_stencils(data: st.DataObject, kind: str) -> None:
     """Gaps, one-sided ones, one point, steps, domains shorter than the stencil down to nothing."""
     rank = data.draw(st.integers(1, 3))
     radius = data.draw(st.sampled_from([1, 1, 2, 3] if rank < 3 else [1]))
@@ -201,14 +204,8 @@ def test_random_stencils(data: st.DataObject, in_tiles: bool) -> None:
         bounds = [b for n in sizes for b in (radius, radius + n)]
         shape = tuple(n + 2 * radius for n in sizes)
         inputs.append([*arrays(seed, shape, shape, shape), *bounds])
-    if not in_tiles:
-        assert set(check(module, inputs)) <= {"gather", "plain"}
-        return
-    patch = tiled()
-    try:
-        assert set(check(module, inputs)) <= {"rows", "plain"}
-    finally:
-        patch.undo()
+    found = set(check(module, inputs, kind))
+    assert found <= {kind, "plain"} if kind != "private" else "private" in found or found <= {"plain"}
 
 
 def time_loop(body: str, t: str) -> str:
@@ -219,9 +216,9 @@ def time_loop(body: str, t: str) -> str:
   }}"""
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data(), in_tiles=st.booleans())
-def test_swapped_shadows(data: st.DataObject, in_tiles: bool) -> None:
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), kind=STENCIL_KINDS)
+def test_swapped_shadows(data: st.DataObject, kind: str) -> None:
     """Zeroing that is left to the next step, for zero steps and more, where the two domains differ too."""
     rank = data.draw(st.integers(1, 2))
     point = st.tuples(*[st.integers(-2, 2)] * rank)
@@ -240,11 +237,7 @@ def test_swapped_shadows(data: st.DataObject, in_tiles: bool) -> None:
         bounds = [b for n in sizes for b in (2, 2 + n)]
         shape = tuple(n + 4 for n in sizes)
         inputs.append([*arrays(seed, shape, shape, shape), *bounds, seed % 4])
-    patch = tiled() if in_tiles else pytest.MonkeyPatch()
-    try:
-        check(module, inputs)
-    finally:
-        patch.undo()
+    check(module, inputs, kind)
 
 
 def test_three_buffers() -> None:
@@ -269,7 +262,7 @@ def test_three_buffers() -> None:
   }}""",
     )
     inputs = [[*arrays(n, (n + 2,), (n + 2,), (n + 2,)), n + 1, nt] for n in (0, 1, 2, 7) for nt in (0, 1, 2, 5)]
-    assert sorted(check(module, inputs)) == ["gather", "plain"]
+    assert sorted(check(module, inputs, "gather")) == ["gather", "plain"]
     stores = [op for op in module.funcs["f"].walk() if op.opdef is ops.store and op.operands[1].hint == "nbar"]
     assert not stores
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 from unittest import mock
@@ -19,6 +19,7 @@ from adc.backend.calls.abi import Signature
 from adc.backend.lowering import parallel
 from adc.compiler import Staged, compile_functions
 from adc.ir.core import Module
+from adc.passes.parallel import blocks, tiles
 from tests.fuzz.check import Subject, Verdict, loaded
 from tests.fuzz.oracle import SHORT_STEP, lengthen
 from tests.fuzz.params import name_of
@@ -36,6 +37,16 @@ def threads_at_once(block: int) -> Iterator[None]:
             return
         with mock.patch.object(parallel, "block_iterations", lambda e, loop: block):
             yield
+
+
+@contextmanager
+def small_pieces() -> Iterator[None]:
+    """What is compiled meanwhile cuts loops into tiles and blocks of a few iterations."""
+    with ExitStack() as patches:
+        for module, names in ((tiles, ("TILE", "SMALL_TILE")), (blocks, ("LENGTH", "SHORT"))):
+            for name, value in zip(names, ({1: 4, 2: 3}, 2), strict=True):
+                patches.enter_context(mock.patch.object(module, name, value))
+        yield
 
 
 @contextmanager
@@ -92,22 +103,25 @@ def check(
     if level is None:
         level = 3 if seed % 4 == 0 else seed % 2
     block = rng.choice((0, 1, 2, 3))
+    kind = rng.choice(("auto", "auto", "gather", "rows", "blocks", "blocks", "private"))
     try:
-        return Stencil(program, level, block).check(rng)
+        with small_pieces() if rng.random() < 0.7 else nullcontext():
+            return Stencil(program, level, block, kind).check(rng)
     except Exception as error:
         shown = [f"{leaf.dtype}{leaf.shape}" if isinstance(leaf, np.ndarray) else leaf for leaf in program.leaves]
-        error.add_note(f"seed {seed}, level {level}, blocks of {block}\narguments {shown}\n{program.text}")
+        error.add_note(f"seed {seed}, level {level}, {kind}, blocks of {block}\narguments {shown}\n{program.text}")
         raise
 
 
 class Stencil(Subject):
-    """A program with its arguments; ``block`` is how many iterations a thread takes at least."""
+    """A program with its arguments; ``block`` is how many iterations a thread takes at least, ``kind`` how shadows are
+    to be added to."""
 
     step = SHORT_STEP
 
-    def __init__(self, program: Program, level: int, block: int) -> None:
+    def __init__(self, program: Program, level: int, block: int, kind: str) -> None:
         # Other callables than those of the interpreter's engine would not stand for it.
-        super().__init__(program, program.leaves, jit_grad(_engine="interpreter"))
+        super().__init__(program, program.leaves, jit_grad(_engine="interpreter", accumulate=kind))
         self.block = block
         self.engines = Twofold(level)
 

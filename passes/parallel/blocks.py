@@ -1,0 +1,346 @@
+"""Two-phase blocks: terms are scattered, each iteration runs once, and no two blocks meet.
+
+The iterations along the first axis on which terms are apart are cut into blocks. In the first phase each block runs
+all but its last few iterations, as many as the stencil is long (its *rim*); what these add stays clear of the
+neighbours' elements. In the second phase, after a barrier, the rims run, which stay clear of each other because a
+block is twice as long as the stencil or longer. Blocks of one phase run in parallel, and what each element gets in
+which order does not depend on how. If terms are apart along the last of several axes only, rows are independent, and
+there is one phase.
+
+Axes before that are counted through together with the blocks. Within a block the axes from there on run in order.
+Along the last axis the terms of all iterations are computed into row buffers, one for each shift, and then added to
+the shadow, row by row: both loops are SIMD. Buffers are padded with minus zero, which changes nothing, so that all
+terms of a row are added at once.
+
+The loop keeps all else that it does, so terms of several shadows are computed together, and nothing is computed
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index, constant_of, trip_count
+from adc.ir.builder import build, current_block, insert_at
+from adc.ir.core import Block, Op, Value
+from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.types import MemRefType, index
+from adc.passes.building import parallel_loop
+from adc.passes.parallel.affine import Form
+from adc.passes.parallel.fission import Fission
+from adc.passes.parallel.ranges import Emitter
+from adc.passes.parallel.settle import to_sequential
+from adc.passes.parallel.stencils import Stencil
+from adc.passes.rewrite import put_instead
+
+LENGTH = {1: 1024, 2: 32}  # iterations of a block along the first axis, by the number of axes
+SHORT = 16
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Terms of the stencils, which share their loops; no two stencils add to one element."""
+
+    stencils: Sequence[Stencil]
+
+    @property
+    def loops(self) -> tuple[Op, ...]:
+        return self.stencils[0].loops
+
+    @property
+    def axis(self) -> int:
+        """The one that is cut into blocks."""
+        last = len(self.loops) - 1
+        apart = (k for k in range(last) if self._span(k))
+        return next(apart, max(0, last - 1))
+
+    @property
+    def span(self) -> int:
+        """How many iterations along the axis it takes until two of them cannot meet."""
+        return self._span(self.axis)
+
+    def _span(self, level: int) -> int:
+        spans = (stencil.span(level) for stencil in self.stencils)
+        return max(greatest - least for least, greatest in spans)
+
+    @property
+    def length(self) -> int:
+        """Iterations of a block along the axis."""
+        return max(LENGTH.get(len(self.loops) - self.axis, SHORT), 2 * self.span)
+
+
+def find_blocks(fission: Fission, groups: Sequence[Sequence[Op]], stencils: Sequence[Stencil]) -> Blocks | None:
+    """Blocks for all ``groups``, which are what ``stencils`` add, if the loop does nothing else with those elements."""
+    if any(stencil.loops != stencils[0].loops for stencil in stencils):
+        return None
+    group_of = {op: n for n, group in enumerate(groups) for op in group}
+    found = fission.accesses.found
+    for target in found:
+        if target.op not in group_of:
+            continue
+        others = (a for a in found if group_of.get(a.op) != group_of[target.op])
+        if any(not fission.analysis.apart(a, target, fission.loop) for a in others):
+            return None
+    blocks = Blocks(stencils)
+    outside = [op for loop in blocks.loops[: blocks.axis] for op in loop.regions[0].ops[:-1] if op not in blocks.loops]
+    if blocks.axis and (fission.loop.results or any(not op.opdef.pure for op in outside)):
+        return None  # each block would do that again
+    return blocks
+
+
+def build_blocks(fission: Fission, blocks: Blocks, *, threads: bool) -> Op:
+    """Append the two phases, whose results stand for the loop's, which is left without users; the loop over blocks."""
+    return _Builder(fission, blocks).build(threads)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The iterations along the last axis, as counters; ``count`` how many numbers there are from the first to the end.
+    """
+
+    lower: Value
+    upper: Value
+    count: Value
+
+
+@dataclass(frozen=True)
+class _Target:
+    """The elements that terms with ``shifts`` are added to: they differ in the last of their numbers only."""
+
+    stencil: Stencil
+    shifts: Sequence[tuple[int, ...]]
+    buffers: Sequence[Value]
+
+    @property
+    def least(self) -> int:
+        return self.shifts[0][-1]
+
+    @property
+    def greatest(self) -> int:
+        return self.shifts[-1][-1]
+
+
+class _Builder:
+    def __init__(self, fission: Fission, blocks: Blocks) -> None:
+        self.fission = fission
+        self.loop = fission.loop
+        self.blocks = blocks
+        self.emitter = Emitter(fission.analysis.forms)
+        self.steps = [_step(loop) for loop in blocks.loops]
+        self.before = current_block()
+        self.kinds = self.loop.regions[0].terminator.attrs["kinds"]
+
+    def build(self, threads: bool) -> Op:
+        if not self.blocks.span:
+            return self._phase(threads, None, self.loop.operands[3:])
+        loop, types = self.loop, [r.type for r in self.loop.results]
+        phase = Block([index, *types], ["phase", *(r.hint for r in loop.results)])
+        with insert_at(phase):
+            first = ops.cmpi(phase.args[0], const_index(0), predicate="eq")
+            over = self._phase(threads, first, phase.args[1:])
+            build(ops.yield_, over.results)
+        phases = build(ops.for_, [*map(const_index, (0, 2, 1)), *loop.operands[3:]], {}, types, [phase])
+        self._stand_in(phases)
+        return over
+
+    def _stand_in(self, new: Op) -> None:
+        for old, result in zip(self.loop.results, new.results, strict=True):
+            result.hint = old.hint
+            old.replace_uses(result)
+
+    def _phase(self, threads: bool, first: Value | None, carried: Sequence[Value]) -> Op:
+        """Append the loop over the blocks, for the ``first`` phase, the second, or both in one."""
+        blocks, body = self.blocks, Block([index], ["block"])
+        axes = [self._bounds(level) for level in range(blocks.axis + 1)]
+        counts = [trip_count(lower, upper, const_index(s)) for (lower, upper), s in zip(axes, self.steps, strict=False)]
+        counts[-1] = ops.ceildivsi(counts[-1], const_index(blocks.length))
+        with insert_at(body):
+            number, starts = body.args[0], list[Value]()
+            for level in range(blocks.axis, -1, -1):
+                place = ops.remsi(number, counts[level]) if level else number
+                number = ops.divsi(number, counts[level]) if level else number
+                each = self.steps[level] * (blocks.length if level == blocks.axis else 1)
+                starts.insert(0, ops.addi(axes[level][0], ops.muli(place, const_index(each))))
+            build(ops.reduce, self._block(starts, axes[-1][1], first), {"kinds": self.kinds})
+        total = counts[0]
+        for count in counts[1:]:
+            total = ops.muli(total, count)
+        operands = [const_index(0), total, const_index(1), *carried]
+        made = build(
+            ops.parallel, operands, {"threads": True} if threads else {}, [r.type for r in self.loop.results], [body]
+        )
+        if first is None:
+            self._stand_in(made)
+        return made
+
+    def _bounds(self, level: int) -> tuple[Value, Value]:
+        """Of an axis, computed before the nest."""
+        forms = self.fission.analysis.forms
+        lower, upper = (self._value(forms.of(v)) for v in self.blocks.loops[level].operands[:2])
+        return lower, upper
+
+    def _block(self, starts: Sequence[Value], upper: Value, first: Value | None) -> Sequence[Value]:
+        """Append one phase of a block; what it reduces. ``starts``: where it is on the axes up to that of blocks, which
+        ends at ``upper``."""
+        loop, blocks, start, step = self.loop, self.blocks, starts[-1], self.steps[self.blocks.axis]
+        # What is left is compared, not where it ends: a sum could wrap around.
+        left = ops.subi(upper, start)
+        end = ops.addi(start, ops.minsi(left, const_index(step * blocks.length)))
+        if first is not None:
+            middle = ops.addi(start, ops.minsi(left, const_index(step * (blocks.length - blocks.span))))
+            start, end = ops.select(first, start, middle), ops.select(first, middle, end)
+        bounds = [(x, ops.addi(x, const_index(s))) for x, s in zip(starts[:-1], self.steps, strict=False)]
+        bounds.append((start, end))
+        row = self._row(start, end)
+        targets = self._targets(row)
+        neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(self.kinds, loop.results, strict=True)]
+        mapping: Mapping = {}
+        copy = clone_op(loop, mapping)
+        copy.attrs = {name: value for name, value in copy.attrs.items() if name != "threads"}
+        for k, value in enumerate(neutral):
+            copy.set_operand(3 + k, value)
+        bodies = [self._copied(mapping, axis.regions[0]) for axis in blocks.loops]
+        for body, (lower, upper) in zip(bodies, bounds, strict=False):
+            assert body.parent_op is not None
+            body.parent_op.set_operand(0, lower)
+            body.parent_op.set_operand(1, upper)
+        self._keep_terms(mapping, bodies[-1], row, targets)
+        self._add_rows(bodies, row, targets)
+        for outer in bodies[-2::-1]:
+            old = outer.parent_op
+            assert old is not None
+            new = to_sequential(old)
+            put_instead(old, [new])
+            copy = new if old is copy else copy
+        return copy.results
+
+    def _copied(self, mapping: Mapping, block: Block) -> Block:
+        """What ``block``, the body of a loop, was copied to."""
+        copy = mapping[block.args[0]].owner
+        assert isinstance(copy, Block)
+        return copy
+
+    def _value(self, form: Form) -> Value:
+        """A form of what is known before the nest, computed there."""
+        with insert_at(self.before):
+            return self.emitter.value(form)
+
+    def _row(self, lower: Value, upper: Value) -> _Row:
+        """The last axis; with one axis it is the block, from ``lower`` to ``upper``."""
+        if len(self.blocks.loops) > 1:
+            lower, upper = self._bounds(len(self.blocks.loops) - 1)
+        return _Row(lower, upper, ops.maxsi(ops.subi(upper, lower), const_index(0)))
+
+    # Rows -------------------------------------------------------------------------------------------------------------
+
+    def _targets(self, row: _Row) -> list[_Target]:
+        """What the terms of a row are added to, with buffers for them."""
+        found = []
+        for stencil in self.blocks.stencils:
+            outer = dict.fromkeys(shift[:-1] for shift in stencil.shifts)
+            for place in outer:
+                shifts = [shift for shift in stencil.shifts if shift[:-1] == place]
+                found.append(_Target(stencil, shifts, [self._buffer(stencil, shifts, row) for _ in shifts]))
+        return found
+
+    def _pad(self, shifts: Sequence[tuple[int, ...]]) -> int:
+        return (shifts[-1][-1] - shifts[0][-1]) * self.steps[-1]
+
+    def _buffer(self, stencil: Stencil, shifts: Sequence[tuple[int, ...]], row: _Row) -> Value:
+        """For the terms of a row, and neutral ones at both ends, where other shifts have terms and this has none."""
+        base = stencil.base.type
+        assert isinstance(base, MemRefType)
+        pad = self._pad(shifts)
+        buffer = ops.alloc(ops.addi(row.count, const_index(2 * pad)), type=MemRefType((None,), base.element))
+        nothing = const(-0.0, base.element)
+        if self.steps[-1] != 1:  # only every so many elements are terms
+            parallel_loop(
+                const_index(0),
+                ops.addi(row.count, const_index(2 * pad)),
+                lambda x: _store(nothing, buffer, x),
+            )
+        elif pad:
+            for begin in (const_index(0), ops.addi(row.count, const_index(pad))):
+                end = ops.addi(begin, const_index(pad))
+                parallel_loop(begin, end, lambda x: _store(nothing, buffer, x))
+        return buffer
+
+    def _keep_terms(self, mapping: Mapping, body: Block, row: _Row, targets: Sequence[_Target]) -> None:
+        """Let the innermost loop store terms to buffers instead of adding them."""
+        old = self.blocks.loops[-1].regions[0]
+        gone = {term.op for target in targets for term in target.stencil.terms}
+        end = body.terminator
+        kept = []
+        for before, copied in zip(old.ops[:-1], body.ops[:-1], strict=True):
+            if before in gone:
+                copied.drop()
+            else:
+                kept.append(copied)
+        body.set_ops(kept)
+        with insert_at(body):
+            for target in targets:
+                at = ops.addi(ops.subi(body.args[0], row.lower), const_index(self._pad(target.shifts)))
+                for shift, buffer in zip(target.shifts, target.buffers, strict=True):
+                    terms = [mapping.get(t.value, t.value) for t in target.stencil.terms if t.shift == shift]
+                    _store(_sum(terms), buffer, at)
+        body.append(end)
+
+    def _add_rows(self, bodies: Sequence[Block], row: _Row, targets: Sequence[_Target]) -> None:
+        """Behind the innermost loop, add what the buffers hold to the shadows."""
+        inner = bodies[-1].parent_op
+        assert inner is not None
+        added = Block()
+        with insert_at(added):
+            outer = [body.args[0] for body in bodies[:-1]]
+            for target in targets:
+                self._add_row(target, row, outer)
+        put_instead(inner, [inner, *added.ops])
+
+    def _add_row(self, target: _Target, row: _Row, outer: Sequence[Value]) -> None:
+        step, base, pad = self.steps[-1], target.stencil.base, self._pad(target.shifts)
+        lower = ops.addi(row.lower, const_index(target.least * step))
+        upper = ops.addi(row.upper, const_index(target.greatest * step))
+        # Nothing is added for no iterations, however far apart the shifts are.
+        upper = ops.select(ops.cmpi(row.lower, row.upper, predicate="slt"), upper, lower)
+
+        def add(x: Value) -> None:
+            terms = []
+            for shift, buffer in zip(target.shifts, target.buffers, strict=True):
+                at = ops.addi(ops.subi(x, row.lower), const_index(pad - shift[-1] * step))
+                terms.append(ops.load(buffer, at))
+            element = self._element(target, [*outer, x])
+            build(ops.store, [ops.addf(ops.load(base, *element), _sum(terms)), base, *element])
+
+        parallel_loop(lower, upper, add, step=step)
+
+    def _element(self, target: _Target, at: Sequence[Value]) -> list[Value]:
+        """The subscripts of an element. ``at`` are the counters of the outer loops in the iteration that adds, and that
+        of the last one in the iteration that would without shift."""
+        stencil, found = target.stencil, []
+        for axis, origin in zip(stencil.axes, stencil.origin, strict=True):
+            if axis is None:
+                found.append(self._value(origin))
+                continue
+            moved = 0 if axis == len(self.steps) - 1 else target.shifts[0][axis] * self.steps[axis]
+            offset = origin + moved
+            found.append(ops.addi(at[axis], self._value(offset)) if offset.terms else at[axis])
+        return found
+
+
+def _step(loop: Op) -> int:
+    step = constant_of(loop.operands[2])
+    assert step is not None
+    return int(step)
+
+
+def _store(value: Value, buffer: Value, at: Value) -> None:
+    build(ops.store, [value, buffer, at])
+
+
+def _sum(terms: Sequence[Value]) -> Value:
+    total = terms[0]
+    for term in terms[1:]:
+        total = ops.addf(total, term)
+    return total

@@ -1,0 +1,165 @@
+"""Two-phase blocks, and what else a user may ask for: right, chosen where it costs less, the same on any threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from adc import jit_grad
+from adc.backend import runtime
+from adc.errors import AdcError
+from adc.ir import interpreter
+from adc.passes.parallel import blocks
+from adc.passes.parallel.strategies import KINDS
+from tests.passes.test_gather import M, arrays, check, nest, number, program
+from tests.stencils.check import threads_at_once
+
+C = "memref<?x?x?xf64>"
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "LENGTH", {1: 3, 2: 3})
+    monkeypatch.setattr(blocks, "SHORT", 2)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_several_shadows_and_leading_axes(data: st.DataObject) -> None:
+    """Terms of two shadows, apart along any of three axes, beside a plain one, a store and a sum over all."""
+    lines = [
+        f"%g = memref.load %vbar[%i0, %i1, %i2] : {C}",
+        "%zero = arith.constant 0.0 : f64",
+        f"memref.store %zero, %vbar[%i0, %i1, %i2] : {C}",
+        f"adc.accumulate %g, %wbar[%i0, %i1, %i2] : {C}",
+    ]
+    sums = data.draw(st.booleans())
+    if sums:
+        lines.append("adc.accumulate %g, %c[] : memref<f64>")
+    reach = data.draw(st.sampled_from([(0, 0, 2), (0, 2, 1), (0, 2, 0), (1, 1, 1), (2, 0, 0)]))
+    for k in range(data.draw(st.integers(2, 5))):
+        offset = [data.draw(st.integers(-r, r)) for r in reach]
+        for d, o in enumerate(offset):
+            lines.append(f"%t{k}_{d} = arith.addi %i{d}, {number(o)} : index")
+        at = ", ".join(f"%t{k}_{d}" for d in range(3))
+        lines.append(f"adc.accumulate %g, %{data.draw(st.sampled_from(['abar', 'bbar']))}[{at}] : {C}")
+    upper = [f"%n{d}" for d in range(3)]
+    steps = [f"%c{data.draw(st.sampled_from([1, 1, 2]))}" for _ in range(3)]
+    params = ", ".join([f"%{a}: {C}" for a in ("abar", "bbar", "vbar", "wbar")] + ["%c: memref<f64>"])
+    bounds = ", ".join(f"{n}: index" for n in upper)
+    module = program(f"{params}, {bounds}", nest("\n".join(lines), ["%c2"] * 3, upper, steps))
+    inputs = []
+    for seed in range(4):
+        sizes = data.draw(st.tuples(*[st.integers(0, 7)] * 3))
+        shape = tuple(n + 4 for n in sizes)
+        inputs.append([*arrays(seed, *[shape] * 4, ()), *(n + 2 for n in sizes)])
+    # A nest that sums is not cut along an inner axis.
+    others = {"gather", "rows"} if sums else set()
+    assert set(check(module, inputs, "blocks")) <= {"blocks", "plain", "reduction"} | others
+
+
+def test_not_where_the_loop_reads_what_it_adds_to() -> None:
+    """A row further on is read, which is no other iteration's element, but would be changed too early or too late."""
+    body = f"""%g = memref.load %ubar[%i0, %c0] : {M}
+  %k = arith.addi %i1, %c1 : index
+  %l = arith.addi %i1, %c2 : index
+  adc.accumulate %g, %ubar[%i0, %k] : {M}
+  adc.accumulate %g, %ubar[%i0, %l] : {M}"""
+    module = program(f"%ubar: {M}, %n: index", nest(body, ["%c0"] * 2, ["%n"] * 2))
+    assert "blocks" not in check(module, [[*arrays(0, (6, 9)), 6]], "blocks")
+
+
+def limited(u, k):
+    """Terms that are expensive, of two shadows."""
+    n, m = u.shape
+    v, w = np.zeros((n, m)), np.zeros((n, m))
+    for i in range(1, n - 1):
+        for j in range(2, m - 2):
+            a = np.sin(u[i - 1, j] * u[i, j] + k[i, j - 2] * u[i + 1, j + 2])
+            v[i, j] = a * u[i, j - 1]
+            w[i, j] = np.exp(-a * k[i, j + 1]) * k[i - 1, j]
+    return np.sum(v * w)
+
+
+def heat(u, k):
+    n, m = u.shape
+    v = np.zeros((n, m))
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            v[i, j] = u[i, j] + 0.1 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - 4.0 * u[i, j])
+    return np.sum(v * k)
+
+
+def mesh(u, ends):
+    v = np.zeros(ends.shape[0])
+    for e in range(ends.shape[0]):
+        v[e] = u[ends[e, 0]] * u[ends[e, 1]]
+    return np.sum(v * v)
+
+
+def kinds_of(function, *args):
+    function.grad(*args)
+    return [p.kind for plans in function.report().parallel.shadows.values() for p in plans]
+
+
+def test_chosen_by_cost() -> None:
+    u, k = arrays(0, (9, 9), (9, 9))
+    assert "blocks" in kinds_of(jit_grad(limited, argnums=(0, 1)), u, k)
+    found = jit_grad(heat)
+    assert "gather" in kinds_of(found, u, k)
+    assert "in blocks" in str(found.report())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_kind_is_right_on_any_threads(kind: str) -> None:
+    rng = np.random.default_rng(3)
+    u, k = rng.standard_normal((41, 30)), rng.standard_normal((41, 30))
+    x, ends = rng.standard_normal(50), rng.integers(0, 50, (3000, 2))
+    before = runtime.threads()
+    for f, args, argnums in ((limited, (u, k), (0, 1)), (mesh, (x, ends), (0,))):
+        expected = jit_grad(f, argnums=argnums, parallel=False, accumulate="serial").grad(*args)
+        with threads_at_once(2):
+            function = jit_grad(f, argnums=argnums, accumulate=kind, deterministic=kind != "atomic")
+            first = None
+            for threads in (1, 2, 3, 4, 8):
+                runtime.set_threads(threads)
+                found = function.grad(*args)
+                first = first or [g.tobytes() for g in found]
+                if kind != "atomic":
+                    assert [g.tobytes() for g in found] == first
+                for g, e in zip(found, expected, strict=True):
+                    np.testing.assert_allclose(g, e, rtol=1e-11, atol=1e-11)
+            runtime.set_threads(before)
+
+
+def test_atomics_only_where_nothing_else_is_parallel() -> None:
+    u, k = arrays(0, (9, 9), (9, 9))
+    assert "atomic" not in kinds_of(jit_grad(limited, argnums=(0, 1), deterministic=False), u, k)
+    function = jit_grad(mesh, accumulate="atomic", deterministic=False)
+    assert "atomic" in kinds_of(function, np.ones(4), np.zeros((5, 2), int))
+    assert "atomicrmw fadd" in function.dump_ir("llvm")
+
+
+def test_what_cannot_be_asked_for() -> None:
+    with pytest.raises(AdcError, match="accumulate must be one of 'auto', 'gather'"):
+        jit_grad(heat, accumulate="fast")
+    with pytest.raises(AdcError, match="deterministic=False"):
+        jit_grad(heat, accumulate="atomic")
+
+
+def test_orders_of_the_interpreter_are_orders_of_threads() -> None:
+    """The oracle runs blocks in other orders too: else it would not see that two of them meet."""
+    module = program(
+        "%a: memref<?xf64>",
+        "scf.parallel (%i) = (%c0) to (%c3) step (%c1) {\n"
+        "  %x = memref.load %a[%c0] : memref<?xf64>\n  memref.store %x, %a[%i] : memref<?xf64>\n"
+        "  %y = arith.addf %x, %x : f64\n  memref.store %y, %a[%c0] : memref<?xf64>\n}",
+    )
+    outcomes = set()
+    for order in (interpreter.forward, interpreter.backward):
+        a = np.ones(3)
+        interpreter.run(module, "f", [a], order=order)
+        outcomes.add(a.tobytes())
+    assert len(outcomes) == 2
