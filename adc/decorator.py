@@ -290,8 +290,8 @@ def jit_grad(
     loops (default: ``ADC_NUM_THREADS``, or all cores); without ``parallel`` no loop runs on threads.
 
     ``accumulate`` is how parallel loops sum what several iterations add to one element of a gradient: ``"gather"``,
-    ``"rows"``, ``"blocks"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is right, and ``"auto"`` elsewhere,
-    which weighs them; the report tells. With ``deterministic=False`` the order of such sums, and so their last bits,
+    ``"rows"``, ``"blocks"``, ``"colours"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is right, and
+    ``"auto"`` elsewhere, which weighs them; the report tells. With ``deterministic=False`` the order of such sums, and so their last bits,
     may depend on threads, and terms that else would be added one after the other are added atomically.
     """
     chosen = selection(argnums, argnames)

@@ -74,7 +74,7 @@ WIDEN: Pipeline = (IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart(), I
 SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), FuseLoops())
 """Which loops are parallel, and how what they add to shadows is summed."""
 
-LOWER: Pipeline = (*SIMPLIFY, *SHARE, *TIDY, *WIDEN, *FREE, *OUTLINE)
+LOWER: Pipeline = (*SIMPLIFY, CSE(), *SHARE, *TIDY, *WIDEN, *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
 
 

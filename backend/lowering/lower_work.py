@@ -93,7 +93,7 @@ class _Estimate:
         e = self.e
         bounds = [self._outside(v) for v in loop.operands[:3]]
         if any(b is None for b in bounds):
-            return _GUESS
+            return float(loop.attrs.get("adc.trips", _GUESS))
         lower, upper, step = (str(b) for b in bounds)
         if lower.isdigit() and upper.isdigit() and step.isdigit():
             return float(len(range(int(lower), int(upper), int(step))))

@@ -28,6 +28,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, index
 from adc.passes.building import parallel_loop
+from adc.passes.kinds import TRIPS
 from adc.passes.parallel.affine import Form
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.ranges import Emitter
@@ -208,10 +209,12 @@ class _Builder:
             body.parent_op.set_operand(1, upper)
         self._keep_terms(mapping, bodies[-1], row, targets)
         self._add_rows(bodies, row, targets)
-        for outer in bodies[-2::-1]:
-            old = outer.parent_op
+        for level in range(len(bodies) - 2, -1, -1):
+            old = bodies[level].parent_op
             assert old is not None
             new = to_sequential(old)
+            if level <= blocks.axis:
+                new.attrs[TRIPS] = blocks.length if level == blocks.axis else 1
             put_instead(old, [new])
             copy = new if old is copy else copy
         return copy.results

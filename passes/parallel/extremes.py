@@ -18,10 +18,13 @@ from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.building import parallel_extreme
 from adc.passes.effects import Memory
-from adc.passes.parallel.affine import inside
+from adc.passes.kinds import COUNTED, LOOPS
+from adc.passes.parallel.affine import enclosing, inside
 
 PER_ITERATION, AT_LEAST = 16, 4096
-"""Elements that may be gone through for each iteration of the nest's outermost loop, and in any case."""
+"""Elements that may be gone through for each iteration of the nest, and in any case."""
+
+MOST_TRIPS, MOST_ITERATIONS = 2**20, 2**38  # that are counted, so that products do not wrap around
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 _Key = tuple[Value, tuple[Value | None, ...], bool]
@@ -53,6 +56,7 @@ class Extremes:
         self.origins = origins
         self.pending = Block()
         self._found: dict[_Key, Value] = {}
+        self._most: Value | None = None  # elements that may be gone through
 
     def of(self, value: Value, *, least: bool) -> Value | None:
         """A bound of ``value`` in all iterations, if it is loaded from memory that they do not change."""
@@ -86,6 +90,20 @@ class Extremes:
             return self._fixed(op.operands[0])
         return None
 
+    def _iterations(self, loop: Op) -> Value:
+        """Of the innermost loops in ``loop``, as far as that is known before the nest; others count once."""
+        inner: Value | None = None
+        for op in loop.regions[0].walk():
+            if op.opdef in COUNTED and next(outer for outer in enclosing(op.parent) if outer.opdef in LOOPS) is loop:
+                found = self._iterations(op)
+                inner = found if inner is None else ops.maxsi(inner, found)
+        trips = None
+        if not any(inside(v, self.loop) for v in loop.operands[:3]):
+            trips = ops.minsi(trip_count(*loop.operands[:3]), const_index(MOST_TRIPS))
+        if trips is None or inner is None:
+            return trips or inner or const_index(1)
+        return ops.minsi(ops.muli(trips, inner), const_index(MOST_ITERATIONS))
+
     def _search(self, memref: Value, fixed: Sequence[Value | None], t: Type, *, least: bool) -> Value:
         zero = const_index(0)
         extents = [ops.dim(memref, dim=d) for d in range(len(fixed))]
@@ -96,9 +114,10 @@ class Extremes:
             else:
                 inner = ops.andi(ops.cmpi(zero, v, predicate="sle"), ops.cmpi(v, extent, predicate="slt"))
                 there = inner if there is None else ops.andi(there, inner)
-        trips = ops.minsi(trip_count(*self.loop.operands[:3]), const_index(2**40))
-        most = ops.maxsi(ops.muli(trips, const_index(PER_ITERATION)), const_index(AT_LEAST))
-        worth = ops.cmpi(size, most, predicate="sle")
+        if self._most is None:
+            most = ops.muli(self._iterations(self.loop), const_index(PER_ITERATION))
+            self._most = ops.maxsi(most, const_index(AT_LEAST))
+        worth = ops.cmpi(size, self._most, predicate="sle")
         chosen = worth if there is None else ops.andi(worth, there)
         limits = [ops.select(chosen, extent, zero) for extent in extents]
         kind = "min" if least else "max"

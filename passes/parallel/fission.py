@@ -58,21 +58,23 @@ class Fission:
 
     def with_surroundings(self, accumulations: Accumulations) -> set[Op]:
         """``accumulations``, what they need, and the loops and branches that they are in, with what those need."""
+        return set(accumulations) | self.surroundings(accumulations, [v for op in accumulations for v in op.operands])
+
+    def surroundings(self, accumulations: Accumulations, values: Iterable[Value]) -> set[Op]:
+        """What computes ``values``, and the loops and branches that ``accumulations`` are in, with what those need."""
         needed: set[Op] = set()
-        values: list[Value] = []
+        wanted = list(values)
         for op in accumulations:
-            needed.add(op)
-            values += op.operands
             for outer in enclosing(op.parent):
                 if outer is self.loop:
                     break
                 needed.add(outer)
-                values += outer.operands if outer.opdef is not ops.parallel else outer.operands[:3]
+                wanted += outer.operands if outer.opdef is not ops.parallel else outer.operands[:3]
                 if outer.opdef is not ops.parallel:
                     for region in outer.regions:
                         needed.add(region.terminator)
-                        values += region.terminator.operands
-        return needed | self.slice(values)
+                        wanted += region.terminator.operands
+        return needed | self.slice(wanted)
 
     # Legality ---------------------------------------------------------------------------------------------------------
 
@@ -160,9 +162,9 @@ class Fission:
 
     # Copies -----------------------------------------------------------------------------------------------------------
 
-    def copy(self, needed: set[Op]) -> Op:
-        """Append a nest of the operations ``needed`` alone."""
-        return self._copy_loop(self.loop, needed, {})
+    def copy(self, needed: set[Op], mapping: Mapping | None = None) -> Op:
+        """Append a nest of the operations ``needed`` alone. ``mapping``: what stands for values from outside."""
+        return self._copy_loop(self.loop, needed, {} if mapping is None else mapping)
 
     def _copy_loop(self, loop: Op, needed: set[Op], mapping: Mapping) -> Op:
         """A parallel loop that keeps none of its reductions."""

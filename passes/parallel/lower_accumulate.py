@@ -10,6 +10,7 @@ shadow the first of these that is right is chosen:
   those that an inner loop counts through (``windows``);
 - *interchange*: loops whose iterations meet are put inside of those whose iterations do not;
 - *passes*: terms of which each alone is plain; one loop for each of them;
+- *colours*: blocks of one colour have no element in common (``colouring``), where subscripts are those of many steps;
 - *private*: chunks of iterations add to copies, which are added in order (``private``), where that is worth it;
 - *atomic*: in any order, only where the user has given up determinism;
 - *serial*: the loop runs in sequence, in a loop of its own if the rest need not.
@@ -28,9 +29,10 @@ from adc.ir import ops
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
-from adc.passes.effects import Summaries
+from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import ONE_BY_ONE
 from adc.passes.parallel.cold import warm_regions
+from adc.passes.parallel.colouring import build_colouring, find_colouring
 from adc.passes.parallel.dependence import Access, Analysis
 from adc.passes.parallel.fission import Fission, effects_left
 from adc.passes.parallel.hoist_sums import HoistSums
@@ -42,7 +44,7 @@ from adc.passes.parallel.settle import add_in_place, to_sequential
 from adc.passes.parallel.strategies import AUTO
 from adc.passes.parallel.unconditional import make_unconditional
 from adc.passes.parallel.ways import Group, Ways, erase
-from adc.passes.rewrite import put_instead
+from adc.passes.rewrite import put_before, put_instead
 
 _Solve = Callable[[list[Op], str, Fission, Block], bool]
 
@@ -90,18 +92,30 @@ class _Lowering:
         self.analysis = Analysis(func, module, summaries)
         self.ways = Ways(self.analysis, self._block, options.wanted)
         self._privates: list[Private] = []
+        self._memory: Memory | None = None  # where subscripts are loaded
 
     def run(self) -> list[ShadowPlan]:
         sums = HoistSums(self.func, self.analysis)
         sums.run()
         self.ways.noted |= sums.bases
+        self._look_around()
         self._block(self.func.body)
+        for loop, added in self.ways.before.items():
+            put_before(loop, added.ops)
         self._finish(self.func.body, None, {copy for private in self._privates for copy in private.copies})
         for private in self._privates:
             if not private.only_accumulates():
                 put_instead(private.loop, [to_sequential(private.loop)])
         self.func.body.set_ops([*self.ways.entry, *self.func.body.ops])
         return sums.plans + self.ways.plans
+
+    def _look_around(self) -> None:
+        """Find what sequential loops write, before anything is changed, if subscripts are loaded."""
+        if any(op.opdef is ops.load and op.result.type.is_integer for op in self.func.walk()):
+            self._memory = Memory(self.func, self.analysis.summaries)
+            for op in self.func.walk():
+                if op.opdef is ops.for_:
+                    self._memory.effects(op)
 
     def _block(self, block: Block) -> None:
         new = block.in_place_of()
@@ -141,8 +155,15 @@ class _Lowering:
         if self.options.wanted != "serial":
             solves = (self.ways.gather, self.ways.windows, self.ways.interchange, self.ways.passes)
             left = [(group, reason) for group, reason in left if not self._solve(solves, group, reason, fission, block)]
-            if self._private(loop, left, block):
+            if self._coloured(fission, groups, left, block):
                 return
+        self._rest(fission, groups, left, block)
+
+    def _rest(self, fission: Fission, groups: list[Group], left: list[Group], block: Block) -> None:
+        """Append what becomes of a loop of whose ``groups`` only those ``left`` are still in it."""
+        loop = fission.loop
+        if self.options.wanted != "serial" and self._private(loop, left, block):
+            return
         if self.options.atomics:
             left = [group for group in left if not self._atomic(group, fission)]
         serial = [(g, reason) for g, reason in left if not self._solve([self.ways.alone], g, reason, fission, block)]
@@ -229,6 +250,26 @@ class _Lowering:
                 erase(fission.loop, set(group))
                 return True
         return False
+
+    def _coloured(self, fission: Fission, groups: list[Group], left: list[Group], block: Block) -> bool:
+        """Append a branch: the loop by colours of blocks, or in another form."""
+        if self.options.wanted not in (AUTO, "colours") or self._memory is None:
+            return False
+        colouring = find_colouring(fission, [group for group, _ in left], self._memory)
+        if colouring is None:
+            return False
+        before = self.ways.before.setdefault(colouring.around[0], Block())
+        with insert_at(block, fission.loop.loc):
+            over, otherwise = build_colouring(colouring, before, always=self.options.wanted == "colours")
+        steps = colouring.around[0].regions[0].args[0].hint or "steps"
+        for group, reason in left:
+            self.ways.note(group, "colours", f"{reason}, the same for all {steps}; found once")
+        self._block(over.regions[0])
+        (end,) = otherwise.ops
+        otherwise.set_ops([])
+        self._rest(fission, groups, left, otherwise)
+        otherwise.append(end)
+        return True
 
     def _private(self, loop: Op, groups: list[Group], block: Block) -> bool:
         """Append chunks of ``loop`` that add to copies, and the loop in sequence for where that is not worth it."""

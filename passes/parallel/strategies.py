@@ -17,7 +17,7 @@ from adc.passes.parallel.stencils import Stencil
 from adc.passes.parallel.tiles import size_of
 
 AUTO = "auto"
-KINDS = (AUTO, "gather", "rows", "blocks", "private", "serial", "atomic")
+KINDS = (AUTO, "gather", "rows", "blocks", "colours", "private", "serial", "atomic")
 """What can be asked for; where it would not be right, what is right is done."""
 
 KEEPING = 6.0  # a term, in units of ``costs``: storing and loading it

@@ -45,7 +45,8 @@ class Ways:
         self.plans: list[ShadowPlan] = []
         self.noted: set[Value] = set()
         self.entry: list[Op] = []  # constants for the start of the function
-        self.after: dict[Op, Block] = {}  # what follows a loop
+        self.before: dict[Op, Block] = {}  # what precedes a loop
+        self.after: dict[Op, Block] = {}  # and what follows it
         self._weighed: dict[Value, str] = {}  # of shadows that were not added to in blocks: what that would cost
 
     def note(self, group: list[Op], kind: str, reason: str) -> None:

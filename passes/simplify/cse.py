@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
+from adc.ir.arith import constant_of
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
 from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import COMMUTATIVE, PURE, READS, WRITES
@@ -93,12 +94,18 @@ class _Walk:
 
     @staticmethod
     def _accumulated(op: Op, known: Value, kept: list[Op]) -> Op:
-        """An accumulation into an element whose value is known, as a store of the sum in the place of ``op``."""
+        """An accumulation into an element whose value is known, as a store of the sum in the place of ``op``.
+
+        Onto zero the value itself is stored. That keeps a minus zero, which is no other cotangent, and where the value
+        is what the element held before it was zeroed (``a[k] += x``) nothing is left to do.
+        """
         value, *place = op.operands
-        total = Op(ops.addf, (known, value), (value.type,), {"fastmath": "none"}, loc=op.loc)
-        total.parent = op.parent
-        kept.append(total)
-        store = Op(ops.store, (total.result, *place), (), loc=op.loc)
+        if constant_of(known) != 0.0:
+            total = Op(ops.addf, (known, value), (value.type,), {"fastmath": "none"}, loc=op.loc)
+            total.parent = op.parent
+            kept.append(total)
+            value = total.result
+        store = Op(ops.store, (value, *place), (), loc=op.loc)
         store.parent = op.parent
         op.drop()
         return store

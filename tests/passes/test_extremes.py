@@ -8,6 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adc import jit_grad
+from adc.ir import interpreter, ops
+from adc.ir.parser import parse_module
+from adc.passes.parallel.extremes import AT_LEAST
 
 
 def gather(x, idx, n):
@@ -99,3 +102,21 @@ def test_long_arrays_of_which_little_is_used():
     assert compiled(x, idx, 5) == 5.0
     with pytest.raises(IndexError):
         compiled(x, idx, 8)
+
+
+def test_few_steps_over_a_long_array():
+    """It counts how often the inner loop runs: nothing is checked in it."""
+
+    def summed(x, idx, steps):
+        total = 0.0
+        for _ in range(steps):
+            for i in range(len(idx)):
+                total += x[idx[i]]
+        return total
+
+    compiled = jit_grad(summed)
+    args = np.ones(10), np.full(AT_LEAST + 1, 3), 3
+    compiled(*args)
+    statistics = interpreter.Statistics()
+    interpreter.run(parse_module(compiled.dump_ir("lowered")), "summed", args, statistics=statistics)
+    assert statistics.executed[ops.bound] == 0
