@@ -28,8 +28,8 @@ class ShadowPlan:
 
     ``kind``: "plain" (iterations touch distinct elements), "gather" (each element collects its terms), "rows" (terms of
     a tile are kept, then added shifted), "blocks" (in two phases), "interchange" (loops are reordered), "passes" (one
-    loop for each term), "reduction" (one sum), "colours" (of blocks), "private" (copies are merged), "atomic", or "serial"
-    (one after the other).
+    loop for each term), "reduction" (one sum), "colours" (of blocks), "private" (copies are merged), "atomic",
+    "serial" (one after the other).
     """
 
     loc: Loc
