@@ -291,8 +291,9 @@ def jit_grad(
 
     ``accumulate`` is how parallel loops sum what several iterations add to one element of a gradient: ``"gather"``,
     ``"rows"``, ``"blocks"``, ``"colours"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is right, and
-    ``"auto"`` elsewhere, which weighs them; the report tells. With ``deterministic=False`` the order of such sums, and so
-    their last bits, may depend on threads, and terms that else would be added one after the other are added atomically.
+    ``"auto"`` elsewhere, which weighs them; the report tells. With ``deterministic=False`` the order of such sums,
+    and so their last bits, may depend on threads, and terms that else would be added one after the other are added
+    atomically.
     """
     chosen = selection(argnums, argnames)
     options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic)

@@ -50,15 +50,15 @@ def test_zeros_and_a_term_for_each_element(at: str) -> None:
         %v = memref.load %a[%i] : memref<?xf64>
         adc.accumulate %v, %t[{at}] : memref<?xf64>"""),
         program(
-            f"""%w = arith.addf %zero, %x : f64
-            %v = memref.load %a[%i] : memref<?xf64>
-            %u = arith.addf %w, %v : f64
+            f"""%v = memref.load %a[%i] : memref<?xf64>
+            %u = arith.addf %x, %v : f64
             memref.store %u, %t[{at}] : memref<?xf64>""",
             initial="",
         ).replace("%r = arith.subi %last, %i : index", "%r = arith.subi %last, %i : index" if at == "%r" else "")
         .replace("%last = arith.addi %n, %m1 : index", "%last = arith.addi %n, %m1 : index" if at == "%r" else "")
         .replace("%m1 = arith.constant -1 : index", "%m1 = arith.constant -1 : index" if at == "%r" else "")
-        .replace("%c2 = arith.constant 2 : index", ""),
+        .replace("%c2 = arith.constant 2 : index", "")
+        .replace("%zero = arith.constant 0.0 : f64", ""),
     )  # fmt: skip
 
 
