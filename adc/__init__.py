@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adc import errors
+    from adc.checkpoints import every, revolve
     from adc.decorator import JitFunction, find_culprit, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
     from adc.frontend import prange
@@ -30,11 +31,13 @@ __all__ = [
     "JitFunction",
     "Pullback",
     "errors",
+    "every",
     "find_culprit",
     "grad",
     "jit_grad",
     "prange",
     "pullback",
+    "revolve",
     "value_and_grad",
     "vjp",
 ]
@@ -43,11 +46,13 @@ _HOMES = {
     "AdcError": "adc.errors",
     "JitFunction": "adc.decorator",
     "Pullback": "adc.pullbacks",
+    "every": "adc.checkpoints",
     "find_culprit": "adc.decorator",
     "grad": "adc.decorator",
     "jit_grad": "adc.decorator",
     "prange": "adc.frontend",
     "pullback": "adc.decorator",
+    "revolve": "adc.checkpoints",
     "value_and_grad": "adc.decorator",
     "vjp": "adc.decorator",
 }

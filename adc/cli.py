@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -62,6 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument("--argnums", help="positions of the parameters to differentiate by: 0 or 0,1 (default 0)")
     compile_.add_argument("--argnames", help="names of the parameters to differentiate by")
     compile_.add_argument("--cpu", default="native", help="the CPU to compile for, by LLVM's name (default: this one)")
+    compile_.add_argument(
+        "--checkpoint", metavar="SPEC", help="revolve:N, every:K, sqrt, recompute-all: how gradients repeat time steps"
+    )
     compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
     compile_.set_defaults(run=_compile)
     demo = commands.add_parser("demo", help="the plate problem, from a Python function to an object file")
@@ -80,9 +84,11 @@ def _compile(options: argparse.Namespace) -> int:
     function = load(options.target)
     subject = function._subject
     if options.no_parallel:
-        from dataclasses import replace
-
         subject.options = replace(subject.options, parallel=False)
+    if options.checkpoint is not None:
+        from adc.checkpoints import read
+
+        subject.options = replace(subject.options, checkpoint=read(options.checkpoint))
     chosen = function._chosen
     if options.argnums is not None or options.argnames is not None:
         chosen = selection(_numbers(options.argnums), _names(options.argnames))

@@ -28,6 +28,7 @@ from adc.ir.types import MemRefType, Type, f64
 from adc.options import Options, Selection
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.checkpointing.steps import OutlineSteps, StepsPlan
 from adc.passes.differentiation import differentiate
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
@@ -75,6 +76,7 @@ class Staged:
     subject: Subject
     abstracts: tuple[Abstract, ...]
     seconds: dict[str, float] = field(default_factory=dict)
+    steps: list[StepsPlan] = field(default_factory=list)  # of loops that are checkpointed
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
@@ -151,7 +153,7 @@ class Staged:
         ``clears``: shadows may hold anything when it is called; else they must be zero. Arguments that overlap share
         shadows, which then must be.
         """
-        module = self.simplified(traced)
+        module = self._in_steps(self.simplified(traced))
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
         if clears and not alias_groups(traced):
@@ -161,10 +163,18 @@ class Staged:
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""
-        module = self.simplified(traced)
+        module = self._in_steps(self.simplified(traced))
         with self.measure("differentiate"):
             adjoint, plan = differentiate.split(module, traced.entry, wanted.wrt)
         return module, adjoint, plan
+
+    def _in_steps(self, module: Module) -> Module:
+        """The module with the loops that are checkpointed as functions of steps."""
+        schedule = self.subject.options.checkpoint
+        if schedule is not None:
+            with self.measure("differentiate"):
+                self.steps = OutlineSteps(schedule).plan(module)
+        return module
 
     def tidied(self, module: Module) -> Module:
         """Differentiated code as it is shown."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, ov
 from adc.alignment import Borrowed
 from adc.backend.calls.callable_type import NativeCallable
 from adc.boundary import internal, leaving, public
+from adc.checkpoints import Checkpoint, read
 from adc.compiler import Staged, Subject, UnknownConstant
 from adc.containers import Lowered, lower
 from adc.errors import AdcError
@@ -264,6 +265,7 @@ def jit_grad(
     parallel: bool = True,
     accumulate: str = "auto",
     deterministic: bool = True,
+    checkpoint: Checkpoint = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 
 
@@ -278,6 +280,7 @@ def jit_grad(
     parallel: bool = True,
     accumulate: str = "auto",
     deterministic: bool = True,
+    checkpoint: Checkpoint = None,
     _engine: Engine = "native",
     _level: int = 3,
     _bounds: bool = True,
@@ -294,9 +297,13 @@ def jit_grad(
     ``"auto"`` elsewhere, which weighs them; the report tells. With ``deterministic=False`` the order of such sums,
     and so their last bits, may depend on threads, and terms that else would be added one after the other are added
     atomically.
+
+    ``checkpoint`` lets the gradient keep snapshots of what a time loop changes, instead of a tape of all steps, and
+    run steps again: ``adc.revolve(snapshots=N)``, ``adc.every(K)``, ``"sqrt"``, ``"recompute-all"``. It is for the
+    outermost sequential loops with loops or calls inside; the report tells. The gradient's bits stay the same.
     """
     chosen = selection(argnums, argnames)
-    options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic)
+    options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic, read(checkpoint))
 
     @public
     def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:

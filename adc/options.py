@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adc.ir import kinds
+from adc.passes.checkpointing.schedule import Schedule
 from adc.passes.parallel import strategies
 
 Engine = Literal["native", "interpreter"]
@@ -26,6 +27,7 @@ class Options:
     ``accumulate``: how terms that several iterations add to one element are summed, wherever that is right (see
     docs/parallel.md). ``deterministic``: whether they are summed in the same order on any number of threads; if not,
     they are added atomically where they would have to be added one after the other.
+    ``checkpoint``: how gradients run the steps of sequential loops again, or None.
     """
 
     threads: int | None = None
@@ -35,6 +37,7 @@ class Options:
     bounds: bool = True
     accumulate: str = strategies.AUTO
     deterministic: bool = True
+    checkpoint: Schedule | None = None
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:

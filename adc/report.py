@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from adc.compiler import Staged, Subject
 from adc.frontend.abstract import Abstract
 from adc.options import Selection
+from adc.passes.checkpointing.steps import StepsPlan
 from adc.passes.differentiation.differentiate import Adjoint
 from adc.passes.parallel.parallel_plan import ParallelPlan
 
@@ -16,8 +17,9 @@ from adc.passes.parallel.parallel_plan import ParallelPlan
 class Report:
     """The plans of one gradient.
 
-    ``adjoint`` holds what is active and what is stored, of callees too; ``parallel`` which loops of the function and of
-    its gradient run on threads, and how the terms that several iterations add to one element are summed.
+    ``adjoint`` holds what is active and what is stored, of callees too; ``steps`` which loops are checkpointed;
+    ``parallel`` which loops of the function and of its gradient run on threads, and how the terms that several
+    iterations add to one element are summed.
     """
 
     function: str
@@ -25,6 +27,7 @@ class Report:
     with_respect_to: tuple[str, ...]
     adjoint: Adjoint
     parallel: ParallelPlan
+    steps: tuple[StepsPlan, ...]
     seconds: dict[str, float]
 
     def __str__(self) -> str:
@@ -33,6 +36,7 @@ class Report:
             f"gradient with respect to {', '.join(self.with_respect_to)}",
             "",
             str(self.adjoint),
+            *(["", "checkpointing:", *map(str, self.steps)] if self.steps else []),
             "",
             str(self.parallel),
             "",
@@ -52,4 +56,4 @@ def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -
     leaves = traced.leaves
     wrt = tuple(str(leaves[k].path[0]) + "".join(f"[{n}]" for n in leaves[k].path[1:]) for k in wanted.wrt)
     arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
-    return Report(subject.name, arguments, wrt, adjoint, parallel, staged.seconds)
+    return Report(subject.name, arguments, wrt, adjoint, parallel, tuple(staged.steps), staged.seconds)

@@ -8,7 +8,7 @@ Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, cha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from adc.ir import ops
@@ -21,6 +21,7 @@ from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType, memref, record
 from adc.passes.differentiation.activity import Activity, Interface
 from adc.passes.differentiation.augment import augment
+from adc.passes.differentiation.checkpointed import Steps, Sweeps, is_checkpointed
 from adc.passes.differentiation.demand import Augmented, CallPlan
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.insertion import Insertions
@@ -87,6 +88,7 @@ class _Differentiator:
         self.module = module
         self.plans = SplitPlans(module, self._split)
         self.adjoints: dict[SplitKey, Adjoint] = {}
+        self.sweeps: dict[tuple[str, Interface], tuple[Sweeps, Adjoint]] = {}
 
     # One function ----------------------------------------------------------------------------------------------------
 
@@ -132,18 +134,15 @@ class _Differentiator:
         """
         name, interface, stable = key
         primal = self.module.funcs[name]
+        if is_checkpointed(primal):
+            return self._split_steps(primal, key, assumed)
         func = clone_func(primal, assumed.augmented)
         func.attrs.pop("adc.entry", None)
         originals = list(func.args)
         positions: list[int] = []
 
         def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
-            companions = {}
-            for k, arg in enumerate(originals):
-                if isinstance(arg.type, MemRefType) and activity.has_shadow(arg):
-                    positions.append(k)
-                    companions[arg] = self._add_shadow_arg(func, k, arg.type)
-            return companions
+            return self._shadow_args(func, activity, originals, positions)
 
         augmented, recipes = augment(
             self.module, func, interface, stable, self.split, direct=False, shadow_args=shadow_args, assumed=assumed
@@ -209,6 +208,60 @@ class _Differentiator:
         )
         return found, func, rev
 
+    def _split_steps(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func]:
+        """The same for a function of steps, which is differentiated piece by piece."""
+        steps = Steps(self.module, primal, key, assumed, self._both_sweeps)
+        inner = self.sweeps[steps.run, steps.interface][1]
+        plan = steps.plan
+        self.adjoints[key] = Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, str(steps), [inner])
+        return plan, steps.augmented(), steps.reverse()
+
+    def _both_sweeps(self, name: str, interface: Interface, carried: Collection[int]) -> Sweeps:
+        """A function that runs the forward and the reverse sweep of a function, on memory that it may change.
+
+        The arguments ``carried`` have no cotangents yet.
+        """
+        known = self.sweeps.get((name, interface))
+        if known is not None:
+            return known[0]
+        func = clone_func(self.module.funcs[name], self.module.unique_name(f"{name}.adjoint"))
+        originals = list(func.args)
+        positions: list[int] = []
+        stable = frozenset(k for k, a in enumerate(originals) if isinstance(a.type, MemRefType))
+        augmented, recipes = augment(
+            self.module,
+            func,
+            interface,
+            stable,
+            self.split,
+            direct=True,
+            shadow_args=lambda func, activity: self._shadow_args(func, activity, originals, positions),
+        )
+        plan, tape = self._store(augmented, recipes)
+        returned = self._remove_return(func)
+        active = augmented.activity.active
+        given = tuple(k for k in sorted(interface.useful_results) if active(returned[k]))
+        found = tuple(k for k in sorted(interface.varied) if active(originals[k]))
+        summed = tuple(k for k in found if k not in carried)
+        root = Frame(func.body, func.body, func.loc)
+        sweep = RegionSweep(augmented, Reader(augmented, plan, tape.slots, root, recipes), recipes)
+        cotangents: Cotangents = {}
+        with insert_at(func.body, func.loc):
+            for k in given:
+                sweep.add(cotangents, returned[k], func.body.add_arg(returned[k].type, "result_bar"))
+                func.arg_attrs.append({})
+            for k in summed:
+                sweep.add(cotangents, originals[k], func.body.add_arg(originals[k].type, f"{originals[k].hint}_bar"))
+                func.arg_attrs.append({})
+            sweep.block(root, cotangents)
+            totals = [sweep.total(cotangents, originals[k]) for k in found]
+            build(ops.return_, totals)
+        func.result_types = tuple(v.type for v in totals)
+        self.module.add(func)
+        made = Sweeps(func.name, tuple(positions), given, summed, found)
+        self.sweeps[name, interface] = made, self._adjoint(func.name, None, augmented, plan)
+        return made
+
     # Steps -----------------------------------------------------------------------------------------------------------
 
     def _store(self, augmented: Augmented, recipes: Recipes) -> tuple[StoragePlan, Tape]:
@@ -240,6 +293,17 @@ class _Differentiator:
             attrs["adc.alias"] = func.arg_attrs[position]["adc.alias"] + SHADOW_ALIAS
         func.arg_attrs.append(attrs)
         return shadow
+
+    def _shadow_args(
+        self, func: Func, activity: Activity, originals: list[Value], positions: list[int]
+    ) -> dict[Value, Value]:
+        """Add shadows of the arguments that need one, and note which these are."""
+        companions = {}
+        for k, arg in enumerate(originals):
+            if isinstance(arg.type, MemRefType) and activity.has_shadow(arg):
+                positions.append(k)
+                companions[arg] = self._add_shadow_arg(func, k, arg.type)
+        return companions
 
     def _shadow_args_of_gradient(
         self, func: Func, activity: Activity, originals: list[Value], wrt: frozenset[int]
