@@ -79,7 +79,7 @@ def _compile(options: argparse.Namespace) -> int:
     from adc.ahead import SUFFIXES, compile_ahead
     from adc.dump import dump, language_of, resolve, stages_of, write_stage
     from adc.loading import load
-    from adc.options import selection
+    from adc.options import Derivative, selection
 
     function = load(options.target)
     subject = function._subject
@@ -96,7 +96,7 @@ def _compile(options: argparse.Namespace) -> int:
     requested = options.dump_ir if options.dump_ir is not None else os.environ.get("ADC_DUMP_IR")
     if requested is not None:
         for stage in stages_of(requested):
-            text = dump(subject, abstracts, stage, chosen)
+            text = dump(subject, abstracts, stage, Derivative((chosen,)))
             write_stage(sys.stdout, f"{subject.name}: {stage}", text, language_of(stage))
         if options.output is None:
             return 0

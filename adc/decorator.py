@@ -19,7 +19,7 @@ from adc.containers import Lowered, lower
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract
 from adc.ir import kinds
-from adc.options import ArgNames, ArgNums, Engine, Options, Selection, selection
+from adc.options import ArgNames, ArgNums, Derivative, Engine, Options, Selection, selection
 from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import Parameters, abstracts_of, leaf_type, normalise, pinned
 from adc.specialise import Gradient, Primal, Specialisation
@@ -49,6 +49,11 @@ class Dispatcher(NativeCallable):
 
     def _compile(self, staged: Staged) -> Specialisation:
         raise NotImplementedError
+
+    @property
+    def _derivative(self) -> Derivative:
+        """What is shown as the gradient."""
+        return Derivative((self._chosen,))
 
     def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
         borrowed = Borrowed()
@@ -127,7 +132,26 @@ class Dispatcher(NativeCallable):
         """Show a function that was just compiled, as the environment variable ``ADC_DUMP_IR`` asks."""
         from adc.dump import dump_requested
 
-        dump_requested(self._subject, key, self._chosen, self._kind)
+        dump_requested(self._subject, key, self._derivative, self._kind)
+
+    @public
+    def dump_ir(self, stage: str = "simplified", signature: str | None = None, *, locs: bool = False) -> str:
+        """The function at a stage of compilation, as text: traced, simplified, plan, adjoint, lowered, llvm or asm.
+
+        It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without, for those of the last call,
+        or for the annotations of the parameters. Nothing is run.
+        """
+        from adc.dump import dump, resolve
+
+        return dump(self._subject, resolve(self._subject, signature), stage, self._derivative, locs=locs)
+
+    @public
+    def report(self, signature: str | None = None) -> Report:
+        """What the gradient stores, repeats and runs on threads, line by line; for the types that ``dump_ir`` takes."""
+        from adc.dump import resolve
+        from adc.report import report
+
+        return report(self._subject, resolve(self._subject, signature), self._derivative)
 
     def _known(self) -> list[Specialisation]:
         return [spec for specs in self._table.values() for spec in specs]
@@ -158,6 +182,10 @@ class GradientFunction(Dispatcher):
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Gradient(staged, self._chain, self._miss, with_value=self._with_value, has_aux=self._has_aux)
+
+    @property
+    def _derivative(self) -> Derivative:
+        return Derivative(self._chain, self._has_aux)
 
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         """A gradient leaves the caller's arrays as they are: it does not matter whether they could be written."""
@@ -224,25 +252,6 @@ class JitFunction(Dispatcher, Generic[P, R]):
         """The result of a call, effects included, and the pullback of its cotangents."""
         result: tuple[R, Pullback] = self._pullbacks._dispatch(*args, **kwargs)
         return result
-
-    @public
-    def dump_ir(self, stage: str = "simplified", signature: str | None = None, *, locs: bool = False) -> str:
-        """The function at a stage of compilation, as text: traced, simplified, plan, adjoint, lowered, llvm or asm.
-
-        It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without, for those of the last call,
-        or for the annotations of the parameters. Nothing is run.
-        """
-        from adc.dump import dump, resolve
-
-        return dump(self._subject, resolve(self._subject, signature), stage, self._chosen, locs=locs)
-
-    @public
-    def report(self, signature: str | None = None) -> Report:
-        """What the gradient stores, repeats and runs on threads, line by line; for the types that ``dump_ir`` takes."""
-        from adc.dump import resolve
-        from adc.report import report
-
-        return report(self._subject, resolve(self._subject, signature), self._chosen)
 
     def __repr__(self) -> str:
         return f"<adc function {self.__module__}.{getattr(self, '__qualname__', self._subject.name)}>"

@@ -50,7 +50,7 @@ def demo(output: Path, size: int) -> None:
     small = "f64[:, ::1], f64, f64[:, :, ::1], i64, f64, f64"
     write_stage(sys.stdout, "the function, simplified", abridged(plate.loops.dump_ir("simplified", small), 44))
     write_stage(sys.stdout, "its gradient", abridged(plate.loops.dump_ir("adjoint", small), 70))
-    plan = report(plate.loops._subject, resolve(plate.loops._subject, small), plate.loops._chosen)
+    plan = report(plate.loops._subject, resolve(plate.loops._subject, small), plate.loops._derivative)
     write_stage(sys.stdout, "what the gradient stores, and what it does not", abridged(str(plan), 40), "text")
 
     _title("5. The plate, recovered from noisy measurements")

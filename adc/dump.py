@@ -23,7 +23,7 @@ from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import annotated, parse_signature
 from adc.ir import kinds
 from adc.ir.printer import print_module
-from adc.options import Selection
+from adc.options import FIRST, Derivative
 from adc.selecting import everything
 
 STAGES = ("traced", "simplified", "plan", "adjoint", "lowered", "llvm", "asm")
@@ -70,7 +70,7 @@ def dump(
     subject: Subject,
     abstracts: Sequence[Abstract],
     stage: str,
-    chosen: Selection | None = None,
+    derivative: Derivative = FIRST,
     *,
     kind: str = "gradient",
     locs: bool = False,
@@ -95,7 +95,7 @@ def dump(
         module, adjoint, plan = staged.split(traced, everything(names, staged.abstracts, traced))
         roots = [plan.augmented, plan.reverse]
     else:
-        traced, wanted = staged.traced_for([chosen or Selection()])
+        traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
         module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
         roots = [adjoint.name]
     if stage == "plan":
@@ -111,7 +111,7 @@ def dump(
     return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
 
 
-def dump_requested(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection | None, kind: str) -> None:
+def dump_requested(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative, kind: str) -> None:
     """Print to stderr the stages that ``ADC_DUMP_IR`` names, for a function that was just compiled."""
     requested = os.environ.get("ADC_DUMP_IR")
     if requested is None:
@@ -119,7 +119,7 @@ def dump_requested(subject: Subject, abstracts: Sequence[Abstract], chosen: Sele
     for stage in stages_of(requested):
         if kind == "primal" and stage in ("plan", "adjoint"):
             continue
-        text = dump(subject, abstracts, stage, chosen, kind=kind)
+        text = dump(subject, abstracts, stage, derivative, kind=kind)
         write_stage(sys.stderr, f"{subject.name}: {stage}", text, language_of(stage))
 
 

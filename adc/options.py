@@ -65,6 +65,21 @@ class Selection:
     names: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class Derivative:
+    """A gradient, or one of a gradient and so on: with respect to what, in turn.
+
+    ``has_aux``: the function returns a pair of the value that is differentiated and what is handed on.
+    """
+
+    chain: tuple[Selection, ...] = (Selection(),)
+    has_aux: bool = False
+
+
+FIRST = Derivative()
+"""With respect to the first argument."""
+
+
 def selection(argnums: ArgNums, argnames: ArgNames) -> Selection:
     """Read ``argnums`` and ``argnames`` as users give them. With neither, the first argument is meant."""
     names = tuple(argnames) if isinstance(argnames, Iterable) and not isinstance(argnames, str) else (argnames,)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adc.compiler import Staged, Subject
 from adc.frontend.abstract import Abstract
-from adc.options import Selection
+from adc.options import Derivative
 from adc.passes.checkpointing.steps import StepsPlan
 from adc.passes.differentiation.differentiate import Adjoint
 from adc.passes.parallel.parallel_plan import ParallelPlan
@@ -47,10 +47,10 @@ class Report:
     __repr__ = __str__
 
 
-def report(subject: Subject, abstracts: Sequence[Abstract], chosen: Selection) -> Report:
+def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative) -> Report:
     """Compile the gradient as far as the IR goes, and report on it."""
     staged = Staged(subject, tuple(abstracts))
-    traced, wanted = staged.traced_for([chosen])
+    traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
     module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
     parallel = staged.planned(module, [traced.entry, adjoint.name])
     leaves = traced.leaves

@@ -109,7 +109,7 @@ def assembly(function: Any, types: str, kind: str) -> str:
     """The machine code of a decorated function (``primal``), its ``gradient`` or its ``pullback``, for ``types``."""
     from adc.dump import dump, resolve
 
-    return dump(function._subject, resolve(function._subject, types), "asm", function._chosen, kind=kind)
+    return dump(function._subject, resolve(function._subject, types), "asm", function._derivative, kind=kind)
 
 
 def hot_loops(function: Any, types: str, kind: str, calls: str | None = None) -> bool:

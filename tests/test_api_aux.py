@@ -134,3 +134,22 @@ def test_mistakes() -> None:
         adc.grad(weighted)(A, B, W)
     with pytest.raises(adc.AdcError, match="has_aux is for first derivatives"):
         adc.grad(adc.grad(weighted, has_aux=True))
+
+
+def test_it_can_be_looked_at() -> None:
+    both = adc.value_and_grad(weighted, has_aux=True)
+    both(A, B, W)
+    assert "weighted.grad" in both.dump_ir("adjoint")
+    assert "a_bar" in str(both.report())
+    twice = adc.grad(adc.grad(lambda x: x * x * x))
+    assert "math" not in twice.dump_ir("adjoint", "f64") and twice(2.0) == 12.0
+
+
+def test_it_is_shown_when_asked_for(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("ADC_DUMP_IR", "adjoint")
+
+    def pair(x):
+        return x * x, x
+
+    assert adc.grad(pair, has_aux=True)(3.0) == (6.0, 3.0)
+    assert "pair.grad" in capfd.readouterr().err
