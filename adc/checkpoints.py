@@ -5,12 +5,14 @@ from __future__ import annotations
 import operator
 import re
 
+from adc.boundary import public
 from adc.ir import kinds
 from adc.passes.checkpointing.schedule import Schedule
 
 Checkpoint = Schedule | str | None
 
 
+@public
 def revolve(snapshots: int) -> Schedule:
     """At most so many snapshots of the state of a loop, where they make the repeated steps the fewest possible.
 
@@ -19,6 +21,7 @@ def revolve(snapshots: int) -> Schedule:
     return Schedule(_positive("snapshots", snapshots))
 
 
+@public
 def every(steps: int) -> Schedule:
     """A snapshot before each ``steps`` steps, which are run again with a tape: each step is run twice."""
     return Schedule(0, _positive("steps", steps))

@@ -36,7 +36,7 @@ class Report:
             f"gradient with respect to {', '.join(self.with_respect_to)}",
             "",
             str(self.adjoint),
-            *(["", "checkpointing:", *map(str, self.steps)] if self.steps else []),
+            *(["", "checkpointing:", *dict.fromkeys(map(str, self.steps))] if self.steps else []),
             "",
             str(self.parallel),
             "",

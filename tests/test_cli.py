@@ -117,6 +117,42 @@ def test_shared_library(folder: Path) -> None:
     assert library.only(ctypes.c_double(5.0), ctypes.byref(y)) == 0 and y.value == 25.0
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_checkpointed_object(folder: Path) -> None:
+    """The gradient by snapshots, and the two halves of the pullback, the second one run twice."""
+    import ctypes
+
+    import numpy as np
+
+    (folder / "steps.py").write_text(
+        "import math\n"
+        'def walk(u: "f64[::1]", n: "i64"):\n'
+        "    for t in range(n):\n"
+        "        for i in range(1, u.shape[0]):\n"
+        "            u[i] += 0.1 * math.sin(u[i - 1])\n"
+        "    return u[-1]\n"
+    )
+    expected = None
+    for spec in ("store-all", "revolve:3", "every:4", "sqrt"):
+        run = adc(folder, "compile", "steps.py", "--emit", "shared", "--checkpoint", spec, "-o", f"{spec[:4]}.so")
+        assert run.returncode == 0, run.stderr
+        library = ctypes.CDLL(str(folder / f"{spec[:4]}.so"))
+        double, size, steps = ctypes.POINTER(ctypes.c_double), ctypes.c_int64(5), ctypes.c_int64(23)
+        u, grad, bar, y = np.linspace(0.1, 0.9, 5), np.zeros(5), np.zeros(5), ctypes.c_double()
+        at = [a.ctypes.data_as(double) for a in (u, grad, bar)]
+        assert library.walk_grad(at[0], size, steps, at[1], ctypes.byref(y)) == 0
+        expected = grad.copy() if expected is None else expected
+        assert grad.tobytes() == expected.tobytes()
+        handle = ctypes.c_void_p()
+        assert library.walk_aug(at[0], size, steps, at[2], ctypes.byref(handle), ctypes.byref(y)) == 0
+        for _ in range(2):
+            bar[:] = 0.0
+            assert library.walk_rev(at[0], size, at[2], ctypes.c_double(1.0), handle) == 0
+            np.testing.assert_allclose(bar, expected, rtol=1e-13)
+        library.walk_free(handle)
+    assert adc(folder, "compile", "steps.py", "--checkpoint", "often").returncode == 1
+
+
 def test_signature(folder: Path) -> None:
     run = adc(folder, "compile", "program.py:untyped", "--signature", "f32, i64", "-o", "u.o")
     assert run.returncode == 0, run.stderr

@@ -95,7 +95,7 @@ def _describe(f: CFunction) -> list[str]:
     if f.kind == "forward":
         rows.append(("handle", "out: what the reverse sweep needs; give it to the _rev function, then to _free"))
     if f.kind == "reverse":
-        rows.append(("handle", "in: from the _aug function; may be used again, and is not changed"))
+        rows.append(("handle", "in: from the _aug function; may be used again, by one thread at a time"))
     rows += [row for r in f.results for row in _result_rows(r)]
     width = max((len(name) for name, _ in rows), default=0)
     lines += [f"  {name.ljust(width)}  {text}" for name, text in rows]
