@@ -36,8 +36,11 @@ from adc.passes.parallel.settle import to_sequential
 from adc.passes.parallel.stencils import Stencil
 from adc.passes.rewrite import put_instead
 
-LENGTH = {1: 1024, 2: 32}  # iterations of a block along the first axis, by the number of axes
+LENGTH = {1: 1024, 2: 32}  # iterations of a block along the axis that is cut, at most, by the number of axes from there
 SHORT = 16
+LEAST = 8  # and at least, where there are several axes
+BLOCKS = 64
+"""That there are, if they are not shorter than that: what many threads need."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,16 @@ class Blocks:
 
     @property
     def length(self) -> int:
-        """Iterations of a block along the axis."""
+        """Iterations of a block along the axis, at most."""
         return max(LENGTH.get(len(self.loops) - self.axis, SHORT), 2 * self.span)
+
+    def length_for(self, trips: Value) -> Value:
+        """The same for so many iterations in all; it does not depend on threads."""
+        if len(self.loops) == 1:
+            return const_index(self.length)
+        share = ops.ceildivsi(trips, const_index(BLOCKS))
+        least = min(self.length, max(LEAST, 2 * self.span))
+        return ops.minsi(ops.maxsi(share, const_index(least)), const_index(self.length))
 
 
 def find_blocks(fission: Fission, groups: Sequence[Sequence[Op]], stencils: Sequence[Stencil]) -> Blocks | None:
@@ -156,15 +167,18 @@ class _Builder:
         blocks, body = self.blocks, Block([index], ["block"])
         axes = [self._bounds(level) for level in range(blocks.axis + 1)]
         counts = [trip_count(lower, upper, const_index(s)) for (lower, upper), s in zip(axes, self.steps, strict=False)]
-        counts[-1] = ops.ceildivsi(counts[-1], const_index(blocks.length))
+        length = blocks.length_for(counts[-1])
+        counts[-1] = ops.ceildivsi(counts[-1], length)
         with insert_at(body):
             number, starts = body.args[0], list[Value]()
             for level in range(blocks.axis, -1, -1):
                 place = ops.remsi(number, counts[level]) if level else number
                 number = ops.divsi(number, counts[level]) if level else number
-                each = self.steps[level] * (blocks.length if level == blocks.axis else 1)
-                starts.insert(0, ops.addi(axes[level][0], ops.muli(place, const_index(each))))
-            build(ops.reduce, self._block(starts, axes[-1][1], first), {"kinds": self.kinds})
+                each = ops.muli(place, const_index(self.steps[level]))
+                if level == blocks.axis:
+                    each = ops.muli(each, length)
+                starts.insert(0, ops.addi(axes[level][0], each))
+            build(ops.reduce, self._block(starts, axes[-1][1], length, first), {"kinds": self.kinds})
         total = counts[0]
         for count in counts[1:]:
             total = ops.muli(total, count)
@@ -182,15 +196,18 @@ class _Builder:
         lower, upper = (self._value(forms.of(v)) for v in self.blocks.loops[level].operands[:2])
         return lower, upper
 
-    def _block(self, starts: Sequence[Value], upper: Value, first: Value | None) -> Sequence[Value]:
-        """Append one phase of a block; what it reduces. ``starts``: where it is on the axes up to that of blocks, which
-        ends at ``upper``."""
+    def _block(
+        self, starts: Sequence[Value], upper: Value, length: Value, first: Value | None
+    ) -> Sequence[Value]:
+        """Append one phase of a block of ``length`` iterations; what it reduces. ``starts``: where it is on the axes up
+        to that of blocks, which ends at ``upper``."""
         loop, blocks, start, step = self.loop, self.blocks, starts[-1], self.steps[self.blocks.axis]
         # What is left is compared, not where it ends: a sum could wrap around.
         left = ops.subi(upper, start)
-        end = ops.addi(start, ops.minsi(left, const_index(step * blocks.length)))
+        end = ops.addi(start, ops.minsi(left, ops.muli(length, const_index(step))))
         if first is not None:
-            middle = ops.addi(start, ops.minsi(left, const_index(step * (blocks.length - blocks.span))))
+            core = ops.muli(ops.subi(length, const_index(blocks.span)), const_index(step))
+            middle = ops.addi(start, ops.minsi(left, core))
             start, end = ops.select(first, start, middle), ops.select(first, middle, end)
         bounds = [(x, ops.addi(x, const_index(s))) for x, s in zip(starts[:-1], self.steps, strict=False)]
         bounds.append((start, end))

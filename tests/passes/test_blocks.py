@@ -23,6 +23,8 @@ C = "memref<?x?x?xf64>"
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LENGTH", {1: 3, 2: 3})
     monkeypatch.setattr(blocks, "SHORT", 2)
+    monkeypatch.setattr(blocks, "LEAST", 2)
+    monkeypatch.setattr(blocks, "BLOCKS", 3)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

@@ -183,6 +183,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles, "SMALL_TILE", 2)
     monkeypatch.setattr(blocks, "LENGTH", {1: 3, 2: 3})
     monkeypatch.setattr(blocks, "SHORT", 2)
+    monkeypatch.setattr(blocks, "LEAST", 2)
 
 
 STENCIL_KINDS = st.sampled_from(["gather", "rows", "blocks", "private", "serial", "atomic"])
