@@ -120,12 +120,12 @@ def _steps(loop: Op, memory: Memory) -> list[int] | str:
         return "it uses what a call has left"
     if any(isinstance(v.type, MemRefType) and isinstance(v.type.element, MemRefType) for v in captured):
         return "it uses an array of arrays"
-    for v in captured:
-        if memory.may_write(loop, v):
-            if strip_views(v) is not v:
-                return "it writes to a view of an array"
-            if any(other is not v and memory.may_overlap(v, other) for other in captured):
-                return "arrays that it writes to may overlap others"
+    for n, v in enumerate(captured):
+        if memory.may_write(loop, v) and strip_views(v) is not v:
+            return "it writes to a view of an array"
+        # If they are only read, their shadows overlap all the same.
+        if any(memory.may_overlap(v, other) for other in captured[:n]):
+            return "arrays that it uses may overlap"
     if _period(after) > MOST_BUFFERS:
         return "buffers take too many steps to be where they were"
     return after

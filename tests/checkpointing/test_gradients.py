@@ -228,6 +228,25 @@ def test_a_loop_that_stays_as_it_is() -> None:
     assert "is another one after each step" in str(compiled.report())
 
 
+def test_arguments_that_overlap() -> None:
+    """They share one shadow; what is two arrays to the steps would be one in memory."""
+
+    def product(a, b, n):
+        u = np.zeros(a.shape[0])
+        for _ in range(n):
+            for i in range(1, a.shape[0]):
+                u[i] = np.sin(u[i - 1] + a[i] * b[i - 1])
+        return np.sum(u)
+
+    x = np.random.default_rng(0).random(7)
+    compiled = jit_grad(product, argnums=(0, 1), checkpoint="sqrt")
+    for a, b in ((x, x.copy()), (x[1:], x[:-1]), (x, x)):
+        expected = jit_grad(product, argnums=(0, 1)).grad(a, b, 5)
+        for found, wanted in zip(compiled.grad(a, b, 5), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    assert "arrays that it uses may overlap" in str(compiled.report())
+
+
 def test_memory_is_that_of_the_snapshots() -> None:
     """A trajectory of 240 MB, of which a tenth would be too much."""
     code = """
