@@ -49,8 +49,8 @@ class Colouring:
     fission: Fission
     groups: Sequence[Sequence[Op]]
     bases: Sequence[Value]
-    around: Sequence[Op]
-    needed: set[Op]
+    around: list[Op]
+    needed: list[Op]
 
 
 def find_colouring(fission: Fission, groups: Sequence[Sequence[Op]], memory: Memory) -> Colouring | None:
@@ -65,14 +65,13 @@ def find_colouring(fission: Fission, groups: Sequence[Sequence[Op]], memory: Mem
         return None
     if any(not (op.opdef.pure or op.opdef in _READ or op.regions) for op in needed):
         return None
-    found = Colouring(fission, groups, [base for base in bases if base is not None], [], needed)
-    around: list[Op] = []
+    in_order = [op for op in fission.position if op in needed]
+    found = Colouring(fission, groups, [base for base in bases if base is not None], [], in_order)
     for outer in enclosing(loop.parent):
         if outer.opdef is not ops.for_ or not _stays(found, outer, memory):
             break
-        around.insert(0, outer)
-    found.around = around
-    return found if around else None
+        found.around.insert(0, outer)
+    return found if found.around else None
 
 
 _STRUCTURES = frozenset({ops.for_, ops.parallel, ops.if_})
@@ -199,7 +198,7 @@ class _Inspector:
                 if not inside(v, fission.loop) and inside(v, colouring.around[0]):
                     mapping[v] = self._value(v)
         limits = _limits(block, bounds)
-        copy = fission.copy(colouring.needed | set(group_of), mapping)
+        copy = fission.copy({*colouring.needed, *group_of}, mapping)
         for k, value in enumerate(limits):
             copy.set_operand(k, value)
         old = [op for op in fission.loop.regions[0].walk() if op in group_of]
@@ -299,7 +298,7 @@ def _run_block(colouring: Colouring, limits: tuple[Value, Value]) -> Sequence[Va
     loop = colouring.fission.loop
     kinds, types = loop.regions[0].terminator.attrs["kinds"], [r.type for r in loop.results]
     neutral = [const(ops.NEUTRAL[kind], t) for kind, t in zip(kinds, types, strict=True)]
-    terms = {op for group in colouring.groups for op in group}
+    terms = dict.fromkeys(op for group in colouring.groups for op in group)
     apart = constant_of(loop.operands[2]) == 1 and all(op.parent is loop.regions[0] for op in terms)
     buffers = {op: ops.alloc(type=MemRefType((SIZE,), op.operands[0].type)) for op in terms} if apart else {}
     copy = clone_op(loop, {})
@@ -318,7 +317,7 @@ def _run_block(colouring: Colouring, limits: tuple[Value, Value]) -> Sequence[Va
                 build(ops.store, [place.operands[0], buffers[op], here])
             put_instead(place, kept.ops)
             place.drop()
-    adding = colouring.fission.copy(colouring.needed | terms)
+    adding = colouring.fission.copy({*colouring.needed, *terms})
     for k, value in enumerate(limits):
         adding.set_operand(k, value)
     in_order = [op for op in loop.regions[0].ops if op in terms]

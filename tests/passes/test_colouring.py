@@ -167,6 +167,27 @@ def test_where_subscripts_stay() -> None:
     assert "colours" not in kinds_of("edges", accumulate="private")
 
 
+def test_time_loops_whose_length_changes() -> None:
+    """How often the inner one runs is not known before the outer one: colours are found in between."""
+
+    def twice(u, left, right, n):
+        f = np.zeros(left.shape[0])
+        for k in range(n):
+            for _ in range(k):
+                for e in range(left.shape[0]):
+                    f[e] = np.sin(u[left[e]] * u[right[e]])
+                for e in range(left.shape[0]):
+                    u[left[e]] += 0.01 * f[e]
+        return np.sum(u * u)
+
+    u, left, right = arguments("edges", 2, 20, 600, 0, 2)[:3]
+    compiled = jit_grad(twice)
+    found = compiled.grad(u.copy(), left, right, 6)
+    expected = jit_grad(twice, parallel=False, accumulate="serial").grad(u.copy(), left, right, 6)
+    np.testing.assert_allclose(found, expected, rtol=1e-11)
+    assert "colours" in str(compiled.report())
+
+
 def test_the_adjoint_of_adding_only_reads() -> None:
     """``u[k] += x``: the cotangent of ``u[k]`` stays what it was, so that iterations are independent."""
 
