@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.types import index
+
+
+def sum_of(terms: Sequence[Value]) -> Value:
+    """Append the sum of floats, from the first to the last."""
+    return reduce(ops.addf, terms)
 
 
 def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, step: int = 1, **attrs: bool) -> Op:

@@ -14,6 +14,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
+from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, clone_op, inline_block, used_from_outside
@@ -75,8 +76,7 @@ class OutlineSteps:
 
 def _called_in_loops(module: Module) -> set[str]:
     """The functions that are called in loops, or by such functions."""
-    found: set[str] = set()
-    work = [
+    called = (
         op.attrs["callee"]
         for func in module.funcs.values()
         for loop in func.walk()
@@ -84,13 +84,8 @@ def _called_in_loops(module: Module) -> set[str]:
         for region in loop.regions
         for op in region.walk()
         if op.opdef is ops.call
-    ]
-    while work:
-        name = work.pop()
-        if name not in found and name in module.funcs:
-            found.add(name)
-            work += [op.attrs["callee"] for op in module.funcs[name].walk() if op.opdef is ops.call]
-    return found
+    )
+    return reachable(module, called)
 
 
 def _outermost(block: Block) -> Iterator[Op]:

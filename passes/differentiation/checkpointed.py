@@ -12,7 +12,7 @@ time it begins with that alone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -24,7 +24,7 @@ from adc.passes.building import choose, parallel_loop
 from adc.passes.checkpointing.schedule import split_function
 from adc.passes.checkpointing.steps import CHECKPOINT
 from adc.passes.differentiation.activity import Interface
-from adc.passes.differentiation.demand import CallPlan
+from adc.passes.differentiation.demand import CallPlan, union
 from adc.passes.differentiation.shadows import cast_to
 from adc.passes.differentiation.split_plans import SplitKey
 from adc.passes.effects import Summaries
@@ -69,6 +69,17 @@ class _Pieces:
         return ops.minsi(ops.muli(piece, self.length), self.steps)
 
 
+@dataclass(frozen=True)
+class _Left:
+    """What the reverse sweep works with: snapshots and their places, from the record; arguments and shadows by
+    position, with buffers for the state."""
+
+    slots: Sequence[Value]
+    places: Value
+    given: dict[int, Value]
+    shadows: dict[int, Value]
+
+
 class Steps:
     """Makes the plan, the augmented and the reverse function of ``primal`` (in this order), by its schedule.
 
@@ -95,12 +106,12 @@ class Steps:
         self.plan = CallPlan(
             assumed.augmented,
             assumed.reverse,
-            _union(assumed.shadows, self.inner.shadows),
+            union(assumed.shadows, self.inner.shadows),
             (),
             (),
-            _union(assumed.kept, self.fixed),
-            _union(assumed.cotangents_in, self.inner.cotangents_in),
-            _union(assumed.cotangents_out, self.inner.cotangents_out),
+            union(assumed.kept, self.fixed),
+            union(assumed.cotangents_in, self.inner.cotangents_in),
+            union(assumed.cotangents_out, self.inner.cotangents_out),
             True,
         )
 
@@ -241,8 +252,9 @@ class Steps:
             given.update((k, _as(given[k], self.types[k])) for k in self.copied)
             pieces = self._pieces(steps)
             totals = self._totals(incoming)
-            end, totals = self._reverse_last(pieces, slots, places, given, shadows, totals)
-            ends = self._reverse_pieces(pieces, slots, places, given, shadows, totals, end)
+            left = _Left(slots, places, given, shadows)
+            end, totals = self._reverse_last(pieces, left, totals)
+            ends = self._reverse_pieces(pieces, left, totals, end)
             build(ops.store, [const_index(0), places, pieces.slots])
             build(ops.return_, [ends.get(k, const(0.0, self.types[k])) for k in plan.cotangents_out])
         return func
@@ -269,32 +281,24 @@ class Steps:
                 found[k] = incoming.get(k - self.first_carried, found[k])
         return found
 
-    def _restore(
-        self, slots: Sequence[Value], number: Value, given: dict[int, Value]
-    ) -> tuple[Sequence[Value], Sequence[Value]]:
+    def _restore(self, left: _Left, number: Value) -> tuple[Sequence[Value], Sequence[Value]]:
         """Append copies of a snapshot to the working buffers; the arguments, what is carried excepted, and that."""
-        for k, slot in zip(self.state, slots, strict=False):
-            _copy(slot, given[k], (number,), ())
-        carried = [ops.load(slot, number) for slot in slots[len(self.state) :]]
-        return [given.get(k, const_index(0)) for k in range(self.first_carried)], carried
+        for k, slot in zip(self.state, left.slots, strict=False):
+            _copy(slot, left.given[k], (number,), ())
+        carried = [ops.load(slot, number) for slot in left.slots[len(self.state) :]]
+        return [left.given.get(k, const_index(0)) for k in range(self.first_carried)], carried
 
     def _reverse_last(
-        self,
-        pieces: _Pieces,
-        slots: Sequence[Value],
-        places: Value,
-        given: dict[int, Value],
-        shadows: dict[int, Value],
-        totals: dict[int, Value],
+        self, pieces: _Pieces, left: _Left, totals: dict[int, Value]
     ) -> tuple[Value, dict[int, Value]]:
         """Append the reversal of the last piece, if the state before it was kept; where those before it end, and the
         cotangents there."""
-        kept = ops.cmpi(ops.load(places, ops.addi(pieces.slots, const_index(1))), const_index(0), predicate="ne")
+        kept = ops.cmpi(ops.load(left.places, ops.addi(pieces.slots, const_index(1))), const_index(0), predicate="ne")
         before = ops.subi(pieces.count, const_index(1))
         one, none = Block(), Block()
         with insert_at(one):
-            args, carried = self._restore(slots, pieces.slots, given)
-            found = self._reverse_piece(pieces, before, pieces.count, args, carried, shadows, totals)
+            args, carried = self._restore(left, pieces.slots)
+            found = self._reverse_piece(pieces, before, pieces.count, args, carried, left.shadows, totals)
             build(ops.yield_, [found[k] for k in totals])
         with insert_at(none):
             build(ops.yield_, list(totals.values()))
@@ -302,14 +306,7 @@ class Steps:
         return ops.select(kept, before, pieces.count), dict(zip(totals, made.results, strict=True))
 
     def _reverse_pieces(
-        self,
-        pieces: _Pieces,
-        slots: Sequence[Value],
-        places: Value,
-        given: dict[int, Value],
-        shadows: dict[int, Value],
-        totals: dict[int, Value],
-        count: Value,
+        self, pieces: _Pieces, left: _Left, totals: dict[int, Value], count: Value
     ) -> dict[int, Value]:
         """Append the loop that reverses piece after piece, the first ``count`` of them; the cotangents in the end."""
         positions = list(totals)
@@ -320,27 +317,27 @@ class Steps:
             build(ops.condition, [ops.cmpi(const_index(0), head.args[0], predicate="slt"), *head.args])
         with insert_at(body):
             end, top, *values = body.args
-            here = ops.load(places, top)
+            here = ops.load(left.places, top)
             reach = ops.subi(end, here)
-            left = ops.subi(pieces.slots, top)
+            unused = ops.subi(pieces.slots, top)
             alone = ops.cmpi(reach, const_index(1), predicate="eq")
-            room = ops.cmpi(const_index(1), left, predicate="slt")
+            room = ops.cmpi(const_index(1), unused, predicate="slt")
             keep = ops.andi(room, ops.cmpi(const_index(1), reach, predicate="slt"))
             before = ops.subi(end, const_index(1))
-            target = ops.select(keep, ops.addi(here, self._split(reach, left)), before)
-            args, carried = self._restore(slots, top, given)
+            target = ops.select(keep, ops.addi(here, self._split(reach, unused)), before)
+            args, carried = self._restore(left, top)
             carried = self._advance(pieces, here, target, args, carried)
 
             def save() -> None:
                 number = ops.addi(top, const_index(1))
-                build(ops.store, [target, places, number])
-                self._save(slots, number, args, carried)
+                build(ops.store, [target, left.places, number])
+                self._save(left.slots, number, args, carried)
 
             choose(keep, save, lambda: None)
             one = Block()
             with insert_at(one):
                 so_far = dict(zip(positions, values, strict=True))
-                found = self._reverse_piece(pieces, target, end, args, carried, shadows, so_far)
+                found = self._reverse_piece(pieces, target, end, args, carried, left.shadows, so_far)
                 build(ops.yield_, [found[k] for k in positions])
             same = Block()
             with insert_at(same):
@@ -351,7 +348,7 @@ class Steps:
                 ops.yield_,
                 [ops.select(keep, end, target), ops.select(keep, ops.addi(top, const_index(1)), further), *ends],
             )
-        start = [count, ops.load(places, pieces.slots), *totals.values()]
+        start = [count, ops.load(left.places, pieces.slots), *totals.values()]
         loop = build(ops.while_, start, None, types, [head, body])
         return dict(zip(positions, loop.results[2:], strict=True))
 
@@ -419,7 +416,3 @@ def _copy(source: Value, target: Value, source_at: tuple[Value, ...], target_at:
 
 def _is_float(t: Type) -> bool:
     return t.element.is_float if isinstance(t, MemRefType) else t.is_float
-
-
-def _union(assumed: Iterable[int], found: Iterable[int]) -> tuple[int, ...]:
-    return tuple(sorted({*assumed, *found}))

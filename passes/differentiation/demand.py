@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adc.ir import ops
@@ -36,6 +36,11 @@ class CallPlan:
     cotangents_in: tuple[int, ...]
     cotangents_out: tuple[int, ...]
     record: bool
+
+
+def union(assumed: Iterable[int], found: Iterable[int]) -> tuple[int, ...]:
+    """Positions of a plan that asks for no less than what was assumed."""
+    return tuple(sorted({*assumed, *found}))
 
 
 @dataclass

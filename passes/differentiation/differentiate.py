@@ -22,7 +22,7 @@ from adc.ir.types import MemRefType, memref, record
 from adc.passes.differentiation.activity import Activity, Interface
 from adc.passes.differentiation.augment import augment
 from adc.passes.differentiation.checkpointed import Steps, Sweeps, is_checkpointed
-from adc.passes.differentiation.demand import Augmented, CallPlan
+from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.reverse import Cotangents
@@ -152,13 +152,13 @@ class _Differentiator:
         activity = augmented.activity
 
         useful = (k for k in interface.useful_results if activity.active(returned[k]))
-        cotangents_in = _union(assumed.cotangents_in, useful)
-        floats_out = _union(assumed.cotangents_out, (k for k in interface.varied if activity.active(originals[k])))
+        cotangents_in = union(assumed.cotangents_in, useful)
+        floats_out = union(assumed.cotangents_out, (k for k in interface.varied if activity.active(originals[k])))
         residuals = list(dict.fromkeys(tape.residuals))
         aliasing = self._aliasing(func)
         held = _reached(aliasing, residuals)
         # Who keeps a record that refers to an argument's memory is to know that it does.
-        kept = _union(
+        kept = union(
             assumed.kept,
             (
                 k
@@ -424,10 +424,6 @@ class _Differentiator:
 def _reached(aliasing: Aliasing, values: Iterable[Value]) -> set[Value]:
     """The roots of what can be reached through the memrefs among ``values``."""
     return {root for v in values if isinstance(v.type, MemRefType) for root in aliasing.reach(v)}
-
-
-def _union(assumed: Iterable[int], found: Iterable[int]) -> tuple[int, ...]:
-    return tuple(sorted({*assumed, *found}))
 
 
 def _forward_shadow(augmented: Augmented, memref: Value) -> Value:

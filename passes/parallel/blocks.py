@@ -27,7 +27,7 @@ from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, index
-from adc.passes.building import parallel_loop
+from adc.passes.building import parallel_loop, sum_of
 from adc.passes.kinds import TRIPS
 from adc.passes.parallel.affine import Form
 from adc.passes.parallel.fission import Fission
@@ -304,7 +304,7 @@ class _Builder:
                 at = ops.addi(ops.subi(body.args[0], row.lower), const_index(self._pad(target.shifts)))
                 for shift, buffer in zip(target.shifts, target.buffers, strict=True):
                     terms = [mapping.get(t.value, t.value) for t in target.stencil.terms if t.shift == shift]
-                    _store(_sum(terms), buffer, at)
+                    _store(sum_of(terms), buffer, at)
         body.append(end)
 
     def _add_rows(self, bodies: Sequence[Block], row: _Row, targets: Sequence[_Target]) -> None:
@@ -331,7 +331,7 @@ class _Builder:
                 at = ops.addi(ops.subi(x, row.lower), const_index(pad - shift[-1] * step))
                 terms.append(ops.load(buffer, at))
             element = self._element(target, [*outer, x])
-            build(ops.store, [ops.addf(ops.load(base, *element), _sum(terms)), base, *element])
+            build(ops.store, [ops.addf(ops.load(base, *element), sum_of(terms)), base, *element])
 
         parallel_loop(lower, upper, add, step=step)
 
@@ -357,10 +357,3 @@ def _step(loop: Op) -> int:
 
 def _store(value: Value, buffer: Value, at: Value) -> None:
     build(ops.store, [value, buffer, at])
-
-
-def _sum(terms: Sequence[Value]) -> Value:
-    total = terms[0]
-    for term in terms[1:]:
-        total = ops.addf(total, term)
-    return total

@@ -21,7 +21,7 @@ from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type
-from adc.passes.building import choose, parallel_loop
+from adc.passes.building import choose, parallel_loop, sum_of
 from adc.passes.parallel.affine import Form, Forms
 from adc.passes.parallel.cold import COLD
 from adc.passes.parallel.fission import Fission
@@ -295,11 +295,7 @@ def by_recomputation(fission: Fission, stencil: Stencil, axes: Sequence[Axis]) -
             mapping[loop.regions[0].args[0]] = axis.counter(x, q)
             with insert_at(current_block(), loop.loc):
                 fission.copy_ops(loop.regions[0], needed[shift], mapping)
-        terms = [mapping.get(t.value, t.value) for t in stencil.terms if t.shift == shift]
-        total = terms[0]
-        for term in terms[1:]:
-            total = ops.addf(total, term)
-        return total
+        return sum_of([mapping.get(t.value, t.value) for t in stencil.terms if t.shift == shift])
 
     return evaluate
 

@@ -8,6 +8,7 @@ each iteration once, but add each row's terms to memory in several steps, and th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.core import Op
@@ -25,6 +26,18 @@ ADDING = 4.0  # to an element: loading, adding, storing it
 GAIN = 1.2  # what is more complicated must be better by so much
 
 
+@dataclass(frozen=True)
+class Weighed:
+    """What an iteration costs in nests of their own for each stencil, and in blocks for all."""
+
+    separate: float
+    together: float
+
+    @property
+    def favours_blocks(self) -> bool:
+        return self.separate > GAIN * self.together
+
+
 class Costs:
     """Of one iteration of a nest."""
 
@@ -35,14 +48,8 @@ class Costs:
         """Whether repeating terms costs more than keeping them."""
         return self.gathered(stencil) > GAIN * self.tiled(stencil)
 
-    def favour_blocks(self, stencils: Sequence[Stencil]) -> bool:
-        return self.separate(stencils) > GAIN * self.together(stencils)
-
-    def against_blocks(self, stencils: Sequence[Stencil]) -> str:
-        return f"cost {self.separate(stencils):.0f}, {self.together(stencils):.0f} in blocks"
-
-    def compared(self, stencils: Sequence[Stencil]) -> str:
-        return f"cost {self.together(stencils):.0f}, {self.separate(stencils):.0f} in nests of their own"
+    def weigh(self, stencils: Sequence[Stencil]) -> Weighed:
+        return Weighed(self.separate(stencils), self.together(stencils))
 
     def gathered(self, stencil: Stencil) -> float:
         return ADDING + sum(_cost(self._slice(stencil, [shift])) for shift in stencil.shifts)

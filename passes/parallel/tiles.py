@@ -15,7 +15,7 @@ from adc.ir.builder import build
 from adc.ir.core import Value
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType
-from adc.passes.building import parallel_loop
+from adc.passes.building import parallel_loop, sum_of
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.gather import Axis, Fresh, Gather, Subscripts, if_any
 from adc.passes.parallel.stencils import Stencil
@@ -121,7 +121,4 @@ class _Tiles:
         place = self._place(at, origin)
         for shift, buffer in buffers.items():
             terms = [mapping.get(t.value, t.value) for t in self.stencil.terms if t.shift == shift]
-            total = terms[0]
-            for term in terms[1:]:
-                total = ops.addf(total, term)
-            build(ops.store, [total, buffer, *place])
+            build(ops.store, [sum_of(terms), buffer, *place])

@@ -63,16 +63,18 @@ class Ways:
         found = self._find_blocks(fission, groups)
         if found is None:
             return False
-        costs = Costs(fission)
-        if self.wanted == AUTO and not costs.favour_blocks(found.stencils):
-            self._weighed.update((strip_views(s.base), costs.against_blocks(found.stencils)) for s in found.stencils)
+        weighed = Costs(fission).weigh(found.stencils)
+        if self.wanted == AUTO and not weighed.favours_blocks:
+            text = f"cost {weighed.separate:.0f}, {weighed.together:.0f} in blocks"
+            self._weighed.update((strip_views(s.base), text) for s in found.stencils)
             return False
         with insert_at(block, fission.loop.loc):
             over = build_blocks(fission, found, threads=bool(fission.loop.attrs.get("threads")))
         for group, _ in groups:
             base = strip_views(group[0].operands[1])
             count = sum(len(s.shifts) for s in found.stencils if strip_views(s.base) is base)
-            self.note(group, "blocks", f"{_offsets(count)}, {costs.compared(found.stencils)}")
+            cost = f"cost {weighed.together:.0f}, {weighed.separate:.0f} in nests of their own"
+            self.note(group, "blocks", f"{_offsets(count)}, {cost}")
         fission.loop.drop()
         self.descend(over.regions[0])
         return True
