@@ -20,24 +20,45 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adc import errors
-    from adc.checkpoints import every, revolve
+    from adc.checking import check_grads, test_rule
+    from adc.checkpoints import every, revolve, steps
     from adc.decorator import JitFunction, find_culprit, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
-    from adc.frontend import prange
+    from adc.frontend import prange, stop_gradient
+    from adc.implicit import fixed_point, root
+    from adc.modes import hessian, hvp, jacobian, jvp
     from adc.pullbacks import Pullback
+    from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
 
 __all__ = [
     "AdcError",
     "JitFunction",
     "Pullback",
+    "check_grads",
+    "clear_new_rule_hooks",
     "errors",
     "every",
     "find_culprit",
+    "fixed_point",
+    "frule",
     "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
     "jit_grad",
+    "jvp",
+    "no_rule",
+    "on_new_rule",
     "prange",
     "pullback",
+    "refresh_rules",
     "revolve",
+    "root",
+    "rrule",
+    "scalar_rule",
+    "steps",
+    "stop_gradient",
+    "test_rule",
     "value_and_grad",
     "vjp",
 ]
@@ -46,13 +67,30 @@ _HOMES = {
     "AdcError": "adc.errors",
     "JitFunction": "adc.decorator",
     "Pullback": "adc.pullbacks",
+    "check_grads": "adc.checking",
+    "clear_new_rule_hooks": "adc.rules",
     "every": "adc.checkpoints",
     "find_culprit": "adc.decorator",
+    "fixed_point": "adc.implicit",
+    "frule": "adc.rules",
     "grad": "adc.decorator",
+    "hessian": "adc.modes",
+    "hvp": "adc.modes",
+    "jacobian": "adc.modes",
     "jit_grad": "adc.decorator",
+    "jvp": "adc.modes",
+    "no_rule": "adc.rules",
+    "on_new_rule": "adc.rules",
     "prange": "adc.frontend",
     "pullback": "adc.decorator",
+    "refresh_rules": "adc.rules",
     "revolve": "adc.checkpoints",
+    "root": "adc.implicit",
+    "rrule": "adc.rules",
+    "scalar_rule": "adc.rules",
+    "steps": "adc.checkpoints",
+    "stop_gradient": "adc.frontend",
+    "test_rule": "adc.checking",
     "value_and_grad": "adc.decorator",
     "vjp": "adc.decorator",
 }

@@ -1,4 +1,4 @@
-"""Ahead-of-time compilation: a Python function, its gradient and its pullback as one object file with a C header."""
+"""Ahead-of-time compilation: a Python function and its derivatives as one object file with a C header."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from adc.frontend.abstract import Abstract
 from adc.frontend.tracer import Traced
 from adc.ir import kinds
 from adc.options import Selection
-from adc.seeding import seeded
-from adc.selecting import everything
+from adc.seeding import both_halves, seeded
+from adc.selecting import everything, select
 
 Emit = Literal["obj", "shared", "asm", "llvm"]
 SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "asm": ".s", "llvm": ".ll"}
@@ -46,13 +46,14 @@ def compile_ahead(
     """Write ``output`` and, for an object or a shared library, a header beside it.
 
     The functions are named after the Python function: ``f``, ``f_grad`` if it returns one float and what ``chosen``
-    selects has a gradient, and the pullback ``f_aug``, ``f_rev``, ``f_free`` if anything has one.
+    selects has a gradient, ``f_jvp`` with tangents of what ``chosen`` selects, and the pullback ``f_aug``, ``f_rev``,
+    ``f_free`` if anything has one.
     """
     done = Output()
     staged = Staged(subject, tuple(abstracts))
     name = cabi.identifier(subject.name)
     parts = [_primal(staged, name)]
-    for make in (_gradient, _pullback):
+    for make in (_gradient, _tangent, _pullback):
         try:
             parts.append(make(staged, name, chosen))
         except DifferentiationError as error:
@@ -96,8 +97,20 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     arguments = cabi.argument_names(traced.module.funcs[traced.entry])
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
     module = staged.prepared(module)
+    staged.keep_to_memory(module, adjoint.name)
     function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1)
     return aot.Part(part_of(module, [adjoint.name]), (function,))
+
+
+def _tangent(staged: Staged, name: str, chosen: Selection) -> aot.Part:
+    traced = staged.traced()
+    entry = traced.module.funcs[traced.entry]
+    arguments = cabi.argument_names(entry)
+    wanted = select(staged.subject.name, staged.subject.parameters, staged.abstracts, traced, chosen)
+    module, found = staged.tangent(traced, wanted.wrt, sorted(traced.mutated))
+    module = staged.prepared(module)
+    function = cabi.tangent(module, found.name, f"{name}_jvp", arguments, found.arguments, found.results)
+    return aot.Part(part_of(module, [found.name]), (function,))
 
 
 def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
@@ -111,6 +124,7 @@ def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     module, _, plan = staged.split(traced, wanted)
     forward, reverse, taken = seeded(module, traced.entry, plan)
     module = staged.prepared(module)
+    staged.keep_to_memory(module, forward, both_halves(module, forward, reverse, plan, taken))
     functions = (
         cabi.forward(module, forward, f"{name}_aug", arguments, plan.shadows),
         cabi.reverse(

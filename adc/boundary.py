@@ -109,6 +109,14 @@ def user_call() -> Loc:
     return Loc(code.co_filename, frame.f_lineno)
 
 
+def user_variables() -> dict[str, object]:
+    """The local variables where the innermost call from outside adc was made."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and _is_own(frame):
+        frame = frame.f_back
+    return dict(frame.f_locals) if frame is not None else {}
+
+
 def _is_own(frame: FrameType) -> bool:
     name = str(frame.f_globals.get("__name__", ""))
     return name == "adc" or name.startswith("adc.")

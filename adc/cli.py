@@ -1,4 +1,4 @@
-"""The command ``adc``: ``adc compile`` and ``adc demo``."""
+"""The command ``adc``: ``adc compile``, ``adc rules`` and ``adc demo``."""
 
 from __future__ import annotations
 
@@ -66,8 +66,18 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument(
         "--checkpoint", metavar="SPEC", help="revolve:N, every:K, sqrt, recompute-all: how gradients repeat time steps"
     )
+    compile_.add_argument(
+        "--memory", metavar="BYTES", help="how much gradients may allocate, for instance 2GB: they repeat steps to fit"
+    )
     compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
     compile_.set_defaults(run=_compile)
+    rules = commands.add_parser(
+        "rules",
+        help="list the derivative rules",
+        description="List the derivative rules: what has one, its signature, and the line of the source.",
+    )
+    rules.add_argument("files", metavar="FILE", nargs="*", type=Path, help="Python files, to list their rules as well")
+    rules.set_defaults(run=_rules)
     demo = commands.add_parser("demo", help="the plate problem, from a Python function to an object file")
     demo.add_argument("--output", type=Path, default=Path("demo-output"), help="where files go (default: demo-output)")
     demo.add_argument("--size", type=int, default=48, help="points along each side of the plate (default: 48)")
@@ -85,10 +95,10 @@ def _compile(options: argparse.Namespace) -> int:
     subject = function._subject
     if options.no_parallel:
         subject.options = replace(subject.options, parallel=False)
-    if options.checkpoint is not None:
-        from adc.checkpoints import read
+    if options.checkpoint is not None or options.memory is not None:
+        from adc.checkpoints import combined
 
-        subject.options = replace(subject.options, checkpoint=read(options.checkpoint))
+        subject.options = replace(subject.options, checkpoint=combined(options.checkpoint, options.memory))
     chosen = function._chosen
     if options.argnums is not None or options.argnames is not None:
         chosen = selection(_numbers(options.argnums), _names(options.argnames))
@@ -109,6 +119,18 @@ def _compile(options: argparse.Namespace) -> int:
     print(f"wrote {' and '.join(map(str, done.files))}: {', '.join(done.functions)}")
     if options.emit == "obj":
         print(f"link with: cc main.c {output} {' '.join(done.libraries)}")
+    return 0
+
+
+def _rules(options: argparse.Namespace) -> int:
+    from adc.loading import run_file
+    from adc.rule_listing import listing
+
+    for file in options.files:
+        if not file.is_file():
+            raise kinds.NO_SUCH_FUNCTION(f"no such file: {file}", help="give Python files, or none")
+        run_file(file)
+    sys.stdout.write(listing())
     return 0
 
 

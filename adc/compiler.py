@@ -14,6 +14,8 @@ import numpy as np
 
 from adc import collector, containers
 from adc.backend.calls.abi import Signature
+from adc.backend.runtime import threads_asked
+from adc.derived import gradients_returned
 from adc.frontend.abstract import Abstract, Array, Scalar
 from adc.frontend.frame import NeedsConstant
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, constant_path, trace
@@ -25,12 +27,15 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.types import MemRefType, Type, f64
-from adc.options import Options, Selection
+from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, run_pipeline
-from adc.passes.checkpointing.steps import OutlineSteps, StepsPlan
-from adc.passes.differentiation import differentiate
+from adc.passes.checkpointing.budget import Chosen, choose_schedules
+from adc.passes.checkpointing.footprint import Unsized
+from adc.passes.checkpointing.steps import OutlineSteps, StepsPlan, without_schedules
+from adc.passes.differentiation import differentiate, forward
 from adc.passes.differentiation.demand import CallPlan
+from adc.passes.differentiation.inner import define_derivatives
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.parallel_plan import ParallelPlan
 from adc.passes.parallel.parallelise import Parallelise, parallelise
@@ -93,12 +98,14 @@ class Staged:
         positional, keywords = self.subject.parameters.split(self.abstracts)
         with self.measure("trace"):
             try:
-                return trace(self.subject.fn, positional, keywords, pins=True)
+                traced = trace(self.subject.fn, positional, keywords, pins=True)
             except NeedsConstant as need:
                 name, *positions = constant_path(need)
                 path = (self.subject.parameters.names.index(str(name)), *map(int, positions))
                 shown = containers.label(self.abstracts, self.subject.parameters.names, path)
                 raise UnknownConstant(shown, path) from None
+        define_derivatives(traced.module, traced.entry, pipelines.SIMPLIFY)
+        return traced
 
     def traced_for(self, chain: Sequence[Selection], *, has_aux: bool = False) -> tuple[Traced, Wanted]:
         """The function whose gradient is taken by the last of ``chain``, and with respect to what.
@@ -130,11 +137,31 @@ class Staged:
                 f"the gradient of {self.subject.name} is not one float, so it has no gradient",
                 help="differentiate by one float argument first",
             )
-        module, adjoint = self.gradient(traced, wanted, with_value=False)
-        func = module.funcs[adjoint.name]
-        if len(func.args) > len(traced.leaves):
+        # The outer gradient has schedules of its own: the inner one keeps a tape.
+        return self._as_function(traced, wanted, with_value=False, steps=False)
+
+    def function(self, derivative: Derivative) -> Traced:
+        """What is to be differentiated in forward mode: the function, or one of its derivatives."""
+        if not derivative.chain:
+            return self.traced()
+        if derivative.has_aux:
+            raise kinds.NO_DERIVATIVE(
+                f"the gradient of {self.subject.name} hands on another value, and has no derivative",
+                help="differentiate a function that returns the float alone",
+            )
+        traced, wanted = self.traced_for(derivative.chain)
+        return self._as_function(traced, wanted, with_value=derivative.with_value)
+
+    def _as_function(self, traced: Traced, wanted: Wanted, *, with_value: bool, steps: bool = True) -> Traced:
+        """The gradient as a function that returns what Python gets from it, and changes none of its arguments."""
+        module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps)
+        if alias_groups(traced):
             raise kinds.NO_DERIVATIVE(f"second derivatives of {self.subject.name} with overlapping arguments")
-        return replace(traced, module=module, entry=adjoint.name, result=ResultLeaf(0, by), mutated=frozenset())
+        places = gradients_returned(module.funcs[adjoint.name], wanted.wrt, values=int(with_value))
+        result = wanted.result(traced, places)
+        if with_value:
+            result = ResultTuple((traced.result, result))
+        return replace(traced, module=module, entry=adjoint.name, result=result, mutated=frozenset(), changed={})
 
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""
@@ -146,20 +173,27 @@ class Staged:
         return self.prepared(self.simplified(traced))
 
     def gradient(
-        self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False
+        self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False, steps: bool = True
     ) -> tuple[Module, differentiate.Adjoint]:
         """A module with the gradient, before what is done to lower it.
 
         ``clears``: shadows may hold anything when it is called; else they must be zero. Arguments that overlap share
-        shadows, which then must be.
+        shadows, which then must be. ``steps``: whether loops have their schedules.
         """
-        module = self._in_steps(self.simplified(traced))
+        module = self.simplified(traced)
+        module = self._in_steps(module) if steps else without_schedules(module)
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
         if clears and not alias_groups(traced):
             func = module.funcs[adjoint.name]
             clear_shadows(func, [k for k, attrs in enumerate(func.arg_attrs) if "adc.shadow" in attrs])
         return module, adjoint
+
+    def tangent(self, traced: Traced, wrt: Sequence[int], final: Sequence[int] = ()) -> tuple[Module, forward.Tangent]:
+        """A module with the function that carries tangents, before what is done to lower it."""
+        module = self.simplified(traced)
+        with self.measure("differentiate"):
+            return module, forward.jvp(module, traced.entry, wrt, final)
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""
@@ -170,11 +204,23 @@ class Staged:
 
     def _in_steps(self, module: Module) -> Module:
         """The module with the loops that are checkpointed as functions of steps."""
-        schedule = self.subject.options.checkpoint
-        if schedule is not None:
-            with self.measure("differentiate"):
-                self.steps = OutlineSteps(schedule).plan(module)
+        with self.measure("differentiate"):
+            self.steps = OutlineSteps(self.subject.options.checkpoint).plan(module)
         return module
+
+    def _keep_to(self, memory: int, module: Module, gradient: str) -> None:
+        """Let a final function choose the schedules of its loops."""
+        try:
+            chosen = choose_schedules(module, gradient, memory, self.subject.options.threads or threads_asked())
+        except Unsized as error:
+            raise kinds.UNKNOWN_SIZE(
+                f"memory= needs to know before {self.subject.name} runs what its gradient takes: {error.reason}",
+                error.loc,
+                help="say checkpoint= instead, for instance adc.revolve(snapshots=32)",
+            ) from None
+        if chosen is not None:
+            made = part_of(module, [chosen.search])
+            module.funcs.update(self._run(made, pipelines.TIDY, "prepare").funcs)
 
     def tidied(self, module: Module) -> Module:
         """Differentiated code as it is shown."""
@@ -183,6 +229,25 @@ class Staged:
     def prepared(self, module: Module) -> Module:
         """A module as it is lowered to LLVM."""
         return self._run(module, self._lowering(), "prepare")
+
+    def keep_to_memory(self, module: Module, entry: str, measured: Func | None = None) -> Chosen | None:
+        """Let a function of a prepared module choose the schedules of its loops by the memory that the options allow;
+        None if they say nothing. ``measured``: what is to keep to it, if that is more than the function alone."""
+        schedule, threads = self.subject.options.checkpoint, self.subject.options.threads
+        if schedule is None or not schedule.memory:
+            return None
+        with self.measure("prepare"):
+            try:
+                chosen = choose_schedules(module, entry, schedule.memory, threads or threads_asked(), measured)
+            except Unsized as error:
+                raise kinds.UNKNOWN_SIZE(
+                    f"memory= needs to know before {self.subject.name} runs what its gradient takes: {error.reason}",
+                    error.loc,
+                    help="say checkpoint= instead, for instance adc.revolve(snapshots=32)",
+                ) from None
+        made = part_of(module, [chosen.search, chosen.footprint])
+        module.funcs.update(self._run(made, pipelines.TIDY, "prepare").funcs)
+        return chosen
 
     def planned(self, module: Module, roots: Sequence[str]) -> ParallelPlan:
         """What ``prepared`` decides about the loops of some functions and of those that they call."""

@@ -145,6 +145,13 @@ def positions(tree: Result) -> list[int]:
     return [tree.position] if isinstance(tree, ResultLeaf) else []
 
 
+def is_run_time_list(tree: Result) -> bool:
+    """Whether a result is, or holds, a list whose length is known at run time only."""
+    if not isinstance(tree, ResultTuple):
+        return False
+    return (tree.form.kind == "list" and bool(tree.form.names)) or any(map(is_run_time_list, tree.items))
+
+
 def mentions(tree: Result, numbers: Container[int]) -> bool:
     """Whether one of the objects of these numbers is part of a result."""
     if not isinstance(tree, ResultTuple):
@@ -188,16 +195,19 @@ def _current(owner: Any, form: Form, position: int) -> Any:
 # Cotangents -----------------------------------------------------------------------------------------------------------
 
 
-def cotangent_parts(value: Any, form: Form, count: int, where: str) -> list[Any]:
-    """The cotangents of a container's items. Raises ``ArgumentError`` where ``value`` is made otherwise.
+def cotangent_parts(
+    value: Any, form: Form, count: int, where: str, *, of: str = "the result", wrong: kinds.Kind = kinds.WRONG_COTANGENT
+) -> list[Any]:
+    """The cotangents, or tangents, of a container's items. Raises ``ArgumentError`` where ``value`` is made otherwise.
 
-    For an object or dict it may be a dict of fields; fields that it leaves out have the cotangent zero.
+    For an object or dict it may be a dict of fields; fields that it leaves out have the cotangent zero. ``of`` is what
+    ``value`` belongs to, in words.
     """
     if form.kind == "list" and form.names:
         return _row_parts(value, form, where)
     if form.kind in ("tuple", "list"):
         if not isinstance(value, tuple | list) or len(value) != count:
-            raise kinds.WRONG_COTANGENT(f"{where} must be a {form} of {count}, as the result is, not {value!r}")
+            raise wrong(f"{where} must be a {form} of {count}, as {of} is, not {value!r}")
         return list(value)
     if isinstance(value, form.cls):
         own = form_of(value)
@@ -208,12 +218,12 @@ def cotangent_parts(value: Any, form: Form, count: int, where: str) -> list[Any]
     elif isinstance(value, tuple) and form.kind == "namedtuple" and len(value) == count:
         return list(value)
     else:
-        raise kinds.WRONG_COTANGENT(f"{where} must be a {form} or a dict of its fields, not {value!r}")
+        raise wrong(f"{where} must be a {form} or a dict of its fields, not {value!r}")
     for name in given:
         if name not in form.names:
             what = "key" if form.kind == "dict" else "field"
             known = ", ".join(map(str, form.names))
-            raise kinds.WRONG_COTANGENT(f"{where} has the {what} {name!r}, which {form} has not; it has {known}")
+            raise wrong(f"{where} has the {what} {name!r}, which {form} has not; it has {known}")
     return [given.get(name) for name in form.names]
 
 

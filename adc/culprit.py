@@ -105,7 +105,7 @@ def _computed(func: Func) -> list[Value]:
 
 
 def _describe(op: Op) -> str:
-    return f"{op.attrs['callee']}()" if op.opdef is ops.call else op.opdef.name
+    return f"{op.attrs['callee'].replace('.ruled', '')}()" if op.opdef is ops.call else op.opdef.name
 
 
 def _copies(args: Sequence[Any]) -> list[Any]:

@@ -3,171 +3,43 @@
 from __future__ import annotations
 
 import functools
-import os
-import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from adc.alignment import Borrowed
-from adc.backend.calls.callable_type import NativeCallable
-from adc.boundary import internal, leaving, public
-from adc.checkpoints import Checkpoint, read
-from adc.compiler import Staged, Subject, UnknownConstant
-from adc.containers import Lowered, lower
+from adc.boundary import internal, public
+from adc.checkpoints import Checkpoint, combined
+from adc.compiler import Staged, Subject
+from adc.containers import lower
+from adc.dispatch import Checkpointing, Dispatcher, writable
 from adc.errors import AdcError
-from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract
+from adc.frontend.abstract import Abstract
+from adc.frontend.rules import gradients
 from adc.ir import kinds
-from adc.options import ArgNames, ArgNums, Derivative, Engine, Options, Selection, selection
+from adc.jvps import JvpFunction
+from adc.options import NONE, ArgNames, ArgNums, Derivative, Engine, Options, Selection, selection
 from adc.pullbacks import Pullback, PullbackCode
-from adc.signature import Parameters, abstracts_of, leaf_type, normalise, pinned
+from adc.signature import Parameters, abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
 
 if TYPE_CHECKING:
     from adc.culprit import Culprit
-    from adc.report import Report
+    from adc.forecast import Forecast
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Dispatcher(NativeCallable):
-    """Finds, or compiles, the specialisation for the arguments of a call.
-
-    The compiled code of the last one is the target of the object: a call whose arguments fit it runs without any of
-    this. All others come here.
-    """
-
-    _kind: ClassVar[str]
-
-    def __init__(self, subject: Subject, chosen: Selection) -> None:
-        self._subject = subject
-        self._chosen = chosen
-        self._table: dict[tuple[Abstract, ...], list[Specialisation]] = {}
-        self._here = threading.local()
-
-    def _compile(self, staged: Staged) -> Specialisation:
-        raise NotImplementedError
-
-    @property
-    def _derivative(self) -> Derivative:
-        """What is shown as the gradient."""
-        return Derivative((self._chosen,))
-
-    def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
-        borrowed = Borrowed()
-        try:
-            values = self._subject.parameters.bind(args, kwargs)
-            lowered = lower(self._subject.parameters.names, values)
-            spec, values = self._find(lowered, borrowed)
-            if spec.wrapped:
-                return spec.run_wrapped(spec.canonical(values), lowered.objects)
-            count = None if kwargs else self._subject.parameters.by_position(len(args))
-            direct = None if count is None else spec.direct.get(count)
-            if direct is not None and direct is not self._target and self._subject.options.engine == "native":
-                self._set_target(direct)
-            return spec.run(spec.canonical(values))
-        except Exception as error:
-            left = leaving(error, self._subject.name)
-        finally:
-            borrowed.give_back()
-        raise left
-
-    def _miss(self, *args: Any) -> Any:
-        """Called by compiled code for arguments that it was not made for."""
-        # The handler of a signal may call this function while a call that came here runs.
-        depth = getattr(self._here, "misses", 0)
-        if depth == _MOST_MISSES:
-            raise kinds.WRONG_ARGUMENTS(f"{self._subject.name}: compiled code does not take these arguments")
-        self._here.misses = depth + 1
-        try:
-            return self._dispatch(*args)
-        finally:
-            self._here.misses = depth
-
-    def _find(self, lowered: Lowered, borrowed: Borrowed) -> tuple[Specialisation, tuple[Any, ...]]:
-        """The specialisation for the values of all parameters, and the values as it takes them."""
-        subject = self._subject
-        values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
-        types = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
-        while True:
-            try:
-                return self._compiled(pinned(types, values, subject.constants.get(types, ()))), values
-            except UnknownConstant as unknown:
-                leaf = leaf_type(types, unknown.path)
-                known = subject.constants.setdefault(types, set())
-                if not isinstance(leaf, Scalar) or leaf.type.is_float or unknown.path in known:
-                    raise
-                known.add(unknown.path)
-
-    def _compiled(self, key: tuple[Abstract, ...]) -> Specialisation:
-        """What was compiled for argument types, or is now."""
-        subject = self._subject
-        for spec in self._table.get(key, ()):
-            if spec.fits():
-                return spec
-        with subject.lock:
-            for spec in self._table.get(key, ()):
-                if spec.fits():
-                    return spec
-            try:
-                spec = self._compile(Staged(subject, key))
-            except (AdcError, MemoryError):
-                raise
-            except Exception as error:
-                raise internal(error, subject.name) from error
-            # The newest first: what was redefined does not come back as a rule.
-            self._table[key] = [spec, *self._table.get(key, ())][:_KEPT]
-            subject.last = key
-        if "ADC_DUMP_IR" in os.environ:
-            self._dump(key)
-        return spec
-
-    def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
-        """What to compile for, given the types of the arguments."""
-        return abstracts
-
-    def _dump(self, key: tuple[Abstract, ...]) -> None:
-        """Show a function that was just compiled, as the environment variable ``ADC_DUMP_IR`` asks."""
-        from adc.dump import dump_requested
-
-        dump_requested(self._subject, key, self._derivative, self._kind)
-
-    @public
-    def dump_ir(self, stage: str = "simplified", signature: str | None = None, *, locs: bool = False) -> str:
-        """The function at a stage of compilation, as text: traced, simplified, plan, adjoint, lowered, llvm or asm.
-
-        It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without, for those of the last call,
-        or for the annotations of the parameters. Nothing is run.
-        """
-        from adc.dump import dump, resolve
-
-        return dump(self._subject, resolve(self._subject, signature), stage, self._derivative, locs=locs)
-
-    @public
-    def report(self, signature: str | None = None) -> Report:
-        """What the gradient stores, repeats and runs on threads, line by line; for the types that ``dump_ir`` takes."""
-        from adc.dump import resolve
-        from adc.report import report
-
-        return report(self._subject, resolve(self._subject, signature), self._derivative)
-
-    def _known(self) -> list[Specialisation]:
-        return [spec for specs in self._table.values() for spec in specs]
-
-
-def _made_writable(leaf: Abstract) -> Abstract:
-    return replace(leaf, writable=True) if isinstance(leaf, Array) else leaf
-
-
 _Kind = tuple[Selection, bool, bool]  # by what, with the value or without, and whether more is handed on
-_MOST_MISSES = 4  # calls inside calls, each with arguments that nothing was compiled for
-_KEPT = 8  # specialisations for equal argument types that differ in what they read by name
 
 
-class GradientFunction(Dispatcher):
-    """The gradient of a function, or its value and gradient: takes the function's arguments."""
+class GradientFunction(Checkpointing):
+    """The gradient of a function, or its value and gradient: takes the function's arguments.
+
+    A call may also give ``checkpoint=`` or ``memory=``, which then take the place of those of ``jit_grad``.
+    """
 
     _kind = "gradient"
 
@@ -179,17 +51,24 @@ class GradientFunction(Dispatcher):
         self._with_value = with_value
         self._has_aux = has_aux
         self._gradients: dict[_Kind, GradientFunction] = {}
+        self._jvps = JvpFunction(subject, chain[-1], self._forward_of)
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Gradient(staged, self._chain, self._miss, with_value=self._with_value, has_aux=self._has_aux)
+
+    def _variant(self, subject: Subject) -> Dispatcher:
+        return GradientFunction(subject, self._chain, with_value=self._with_value, has_aux=self._has_aux)
 
     @property
     def _derivative(self) -> Derivative:
         return Derivative(self._chain, self._has_aux)
 
+    @property
+    def _forward_of(self) -> Derivative:
+        return replace(self._derivative, with_value=self._with_value)
+
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
-        """A gradient leaves the caller's arrays as they are: it does not matter whether they could be written."""
-        return tuple(map_abstract(a, _made_writable) for a in abstracts)
+        return writable(abstracts)
 
     def _gradient(self, chosen: Selection, *, with_value: bool, has_aux: bool = False) -> GradientFunction:
         """The gradient of this gradient."""
@@ -203,15 +82,59 @@ class GradientFunction(Dispatcher):
         made = GradientFunction(self._subject, (*self._chain, chosen), with_value=with_value)
         return self._gradients.setdefault((chosen, with_value, False), made)
 
+    @public
+    def forecast(self, *args: Any, **kwargs: Any) -> Forecast:
+        """What a call with these arguments will take: peak memory, snapshots, steps that are run again; and what more
+        or less memory would buy. Nothing is run. It prints as a table."""
+        from adc.forecast import forecast
+
+        if (variant := self._asked_otherwise(kwargs)) is not None:
+            assert isinstance(variant, GradientFunction)
+            return variant.forecast(*args, **kwargs)
+        subject, borrowed = self._subject, Borrowed()
+        lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
+        values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
+        try:
+            found, _ = self._made(lowered, borrowed, lambda key: forecast(subject, key, values, self._derivative))
+        except (AdcError, MemoryError):
+            raise
+        except Exception as error:
+            raise internal(error, subject.name) from error
+        return found
+
+    @public
+    def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        """The gradient and its derivative along tangents of the arguments: forward over reverse; see ``adc.jvp``."""
+        value, tangent = self._jvps.evaluate(args, tangents)
+        return value, tangent
+
+    def _along(self, args: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        """The derivative along tangents alone, which may take less."""
+        return self._jvps.evaluate(args, tangents, value=False)[1]
+
+    @property
+    def __adc_gradient__(self) -> tuple[str, Any, int | tuple[int, ...], bool] | None:
+        """What a call in compiled code means: the function, by which arguments, with the value or not."""
+        chosen = self._chain[-1]
+        if chosen.names or self._has_aux:
+            return None
+        inner = self._chain[:-1]
+        function = GradientFunction(self._subject, inner, with_value=False) if inner else self._subject.fn
+        argnums = chosen.numbers[0] if chosen.single else chosen.numbers
+        return "value_and_grad" if self._with_value else "grad", function, argnums, self._with_value
+
     def __repr__(self) -> str:
         what = "value and gradient of " if self._with_value else "gradient of "
         return f"<{what}{'gradient of ' * (len(self._chain) - 1)}{self._subject.name}>"
 
 
-class _PullbackFunction(Dispatcher):
+class _PullbackFunction(Checkpointing):
     """The forward half of pullbacks."""
 
     _kind = "pullback"
+
+    def _variant(self, subject: Subject) -> Dispatcher:
+        return _PullbackFunction(subject, self._chosen)
 
     def _compile(self, staged: Staged) -> Specialisation:
         return PullbackCode(staged, self._miss)
@@ -222,7 +145,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
 
     ``f(...)`` does what the Python function does, results and effects. ``f.grad(...)`` and ``f.value_and_grad(...)``
     differentiate a function that returns one float, and leave the caller's arrays as they were. ``f.pullback(...)``
-    calls the function and returns its result and a ``Pullback``.
+    calls the function and returns its result and a ``Pullback``. ``f.jvp(args, tangents)`` is forward mode.
     """
 
     _kind = "primal"
@@ -239,6 +162,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
         self.grad = self._gradient(chosen, with_value=False)
         self.value_and_grad = self._gradient(chosen, with_value=True)
         self._pullbacks = _PullbackFunction(self._subject, chosen)
+        self._jvps = JvpFunction(self._subject, chosen, NONE)
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Primal(staged, self._miss)
@@ -252,6 +176,13 @@ class JitFunction(Dispatcher, Generic[P, R]):
         """The result of a call, effects included, and the pullback of its cotangents."""
         result: tuple[R, Pullback] = self._pullbacks._dispatch(*args, **kwargs)
         return result
+
+    @public
+    def jvp(
+        self, args: Sequence[Any], tangents: Sequence[Any], *, final: str | Sequence[str] = ()
+    ) -> tuple[Any, ...]:
+        """The value for arguments ``args``, and its derivative along their ``tangents``; see ``adc.jvp``."""
+        return self._jvps.evaluate(args, tangents, (final,) if isinstance(final, str) else tuple(final))
 
     def __repr__(self) -> str:
         return f"<adc function {self.__module__}.{getattr(self, '__qualname__', self._subject.name)}>"
@@ -275,6 +206,7 @@ def jit_grad(
     accumulate: str = "auto",
     deterministic: bool = True,
     checkpoint: Checkpoint = None,
+    memory: int | str | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 
 
@@ -290,6 +222,7 @@ def jit_grad(
     accumulate: str = "auto",
     deterministic: bool = True,
     checkpoint: Checkpoint = None,
+    memory: int | str | None = None,
     _engine: Engine = "native",
     _level: int = 3,
     _bounds: bool = True,
@@ -310,9 +243,12 @@ def jit_grad(
     ``checkpoint`` lets the gradient keep snapshots of what a time loop changes, instead of a tape of all steps, and
     run steps again: ``adc.revolve(snapshots=N)``, ``adc.every(K)``, ``"sqrt"``, ``"recompute-all"``. It is for the
     outermost sequential loops with loops or calls inside; the report tells. The gradient's bits stay the same.
+    ``memory`` (bytes, or text as ``"2GB"``) chooses the schedule when the gradient is called, so that all that the call
+    allocates, the gradient included, is at most as much; it raises a MemoryError that says what would do.
     """
     chosen = selection(argnums, argnames)
-    options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic, read(checkpoint))
+    schedule = combined(checkpoint, memory)
+    options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic, schedule)
 
     @public
     def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:
@@ -325,7 +261,7 @@ def _plain_function(fn: Callable[..., Any]) -> Callable[..., Any]:
     return fn._subject.fn if isinstance(fn, JitFunction) else fn
 
 
-def _function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
+def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
     """``fn`` as adc calls it. A plain function remembers what was compiled for it, as long as it lives."""
     if isinstance(fn, JitFunction):
         return fn
@@ -337,8 +273,9 @@ def _function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
     return known
 
 
-def _differentiable(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFunction:
-    return fn if isinstance(fn, GradientFunction) else _function_of(fn)
+def differentiable(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFunction:
+    """``fn`` as something that has derivatives."""
+    return fn if isinstance(fn, GradientFunction) else function_of(fn)
 
 
 @public
@@ -352,7 +289,7 @@ def grad(
     ``has_aux``, ``fn`` returns a pair ``(value, aux)``: the value is differentiated, and ``aux``, made of numbers,
     arrays and containers, is handed on: ``(gradient, aux)``.
     """
-    return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=False, has_aux=has_aux)
+    return differentiable(fn)._gradient(selection(argnums, argnames), with_value=False, has_aux=has_aux)
 
 
 @public
@@ -360,17 +297,18 @@ def value_and_grad(
     fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, has_aux: bool = False
 ) -> GradientFunction:
     """As ``grad``, returning ``(value, gradient)``; with ``has_aux``, ``((value, aux), gradient)``."""
-    return _differentiable(fn)._gradient(selection(argnums, argnames), with_value=True, has_aux=has_aux)
+    return differentiable(fn)._gradient(selection(argnums, argnames), with_value=True, has_aux=has_aux)
 
 
 @public
 def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pullback]:
     """Call a function: its result, and the ``Pullback`` of this call."""
-    result: tuple[R, Pullback] = _function_of(fn).pullback(*args, **kwargs)
+    result: tuple[R, Pullback] = function_of(fn).pullback(*args, **kwargs)
     return result
 
 
 vjp = pullback
+gradients.register(grad, value_and_grad)  # in compiled code
 
 
 @public
@@ -385,7 +323,7 @@ def find_culprit(
     """
     from adc import culprit
 
-    subject = _function_of(fn)._subject
+    subject = function_of(fn)._subject
     lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
     values = normalise(subject.parameters.names, lowered.values, shapes=lowered.shapes)
     staged = Staged(subject, abstracts_of(subject.parameters.names, values, lowered.shapes))

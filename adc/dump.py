@@ -5,6 +5,7 @@ traced                the function as it was written, operation by operation
 simplified            after folding, forwarding, hoisting; independent loops are parallel: what is differentiated
 plan                  for each value that the reverse sweep needs: had again, recomputed or stored, and why
 adjoint               the gradient: forward and reverse sweep
+tangent               forward mode: the function with tangents
 lowered               primal and gradient as they are translated, parallel updates chosen
 llvm, asm             LLVM IR after optimisation, machine code for the host
 ====================  ==========================================================================================
@@ -23,10 +24,10 @@ from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import annotated, parse_signature
 from adc.ir import kinds
 from adc.ir.printer import print_module
-from adc.options import FIRST, Derivative
-from adc.selecting import everything
+from adc.options import FIRST, NONE, Derivative
+from adc.selecting import everything, select
 
-STAGES = ("traced", "simplified", "plan", "adjoint", "lowered", "llvm", "asm")
+STAGES = ("traced", "simplified", "plan", "adjoint", "tangent", "lowered", "llvm", "asm")
 
 
 def stages_of(text: str) -> tuple[str, ...]:
@@ -73,11 +74,13 @@ def dump(
     derivative: Derivative = FIRST,
     *,
     kind: str = "gradient",
+    forward: Derivative = NONE,
     locs: bool = False,
 ) -> str:
     """A function at one stage, as text.
 
-    ``kind``: with which derivative: ``"gradient"``, ``"pullback"``, or ``"primal"`` for none.
+    ``kind``: with which derivative: ``"gradient"``, ``"pullback"``, ``"jvp"``, or ``"primal"`` for none. ``forward`` is
+    what forward mode is shown of: the function, or a gradient of it.
     """
     (stage,) = stages_of(stage) if stage else ("simplified",)
     staged = Staged(subject, tuple(abstracts))
@@ -85,24 +88,34 @@ def dump(
         return print_module(staged.traced().module, locs=locs)
     if stage == "simplified":
         return print_module(staged.simplified(staged.traced()), locs=locs)
-    if kind == "primal":
+    found: object = None
+    names = subject.parameters.names
+    if kind == "jvp" or stage == "tangent":
+        traced = staged.function(forward)
+        wrt = select(subject.name, subject.parameters, staged.abstracts, traced, derivative.chain[-1]).wrt
+        module, tangent = staged.tangent(traced, wrt, sorted(traced.mutated))
+        found, roots = tangent, [tangent.name]
+    elif kind == "primal":
         if stage in ("plan", "adjoint"):
             raise kinds.INVALID_OPTION(f"the stage {stage} is one of the gradient")
         traced = staged.traced()
         module, roots = staged.simplified(traced), []
     elif kind == "pullback":
-        traced, names = staged.traced(), subject.parameters.names
-        module, adjoint, plan = staged.split(traced, everything(names, staged.abstracts, traced))
+        traced = staged.traced()
+        module, found, plan = staged.split(traced, everything(names, staged.abstracts, traced))
         roots = [plan.augmented, plan.reverse]
     else:
         traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
         module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
-        roots = [adjoint.name]
+        found, roots = adjoint, [adjoint.name]
     if stage == "plan":
-        return f"{adjoint}\n\n{staged.planned(module, [traced.entry, *roots])}\n"
-    if stage == "adjoint":
+        return f"{found}\n\n{staged.planned(module, [traced.entry, *roots])}\n"
+    if stage in ("adjoint", "tangent"):
         return print_module(part_of(staged.tidied(module), roots), locs=locs)
-    with_primal = part_of(staged.prepared(module), [traced.entry, *roots])
+    module = staged.prepared(module)
+    if kind == "gradient":
+        staged.keep_to_memory(module, roots[0])
+    with_primal = part_of(module, [traced.entry, *roots])
     if stage == "lowered":
         return print_module(with_primal, locs=locs)
     from adc.native import compiled_text  # what only prints IR need not load the code generator
@@ -111,15 +124,26 @@ def dump(
     return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
 
 
-def dump_requested(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative, kind: str) -> None:
+# What is shown of what was just compiled.
+_SHOWN = {
+    "primal": tuple(stage for stage in STAGES if stage not in ("plan", "adjoint", "tangent")),
+    "gradient": tuple(stage for stage in STAGES if stage != "tangent"),
+    "pullback": tuple(stage for stage in STAGES if stage != "tangent"),
+    "jvp": tuple(stage for stage in STAGES if stage not in ("plan", "adjoint")),
+}
+
+
+def dump_requested(
+    subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative, kind: str, forward: Derivative
+) -> None:
     """Print to stderr the stages that ``ADC_DUMP_IR`` names, for a function that was just compiled."""
     requested = os.environ.get("ADC_DUMP_IR")
     if requested is None:
         return
     for stage in stages_of(requested):
-        if kind == "primal" and stage in ("plan", "adjoint"):
+        if stage not in _SHOWN[kind]:
             continue
-        text = dump(subject, abstracts, stage, derivative, kind=kind)
+        text = dump(subject, abstracts, stage, derivative, kind=kind, forward=forward)
         write_stage(sys.stderr, f"{subject.name}: {stage}", text, language_of(stage))
 
 

@@ -24,7 +24,7 @@ def load(target: str) -> JitFunction[..., Any]:
     file = Path(path)
     if not file.is_file():
         raise kinds.NO_SUCH_FUNCTION(f"no such file: {path}", help="the form is FILE.py or FILE.py:FUNCTION")
-    module = _run(file)
+    module = run_file(file)
     if name:
         found = getattr(module, name, None)
         if not isinstance(found, JitFunction | types.FunctionType):
@@ -55,7 +55,8 @@ def _listing(module: types.ModuleType) -> str:
     return f"write FILE:FUNCTION; it has {', '.join(names)}" if names else "it defines no function"
 
 
-def _run(file: Path) -> types.ModuleType:
+def run_file(file: Path) -> types.ModuleType:
+    """The module that a file makes when it is run."""
     name = f"__adc_compile_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file.resolve())
     if spec is None or spec.loader is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from adc.ir import kinds
-from adc.passes.checkpointing.schedule import Schedule
+from adc.ir.schedules import Schedule
 from adc.passes.parallel import strategies
 
 Engine = Literal["native", "interpreter"]
@@ -67,17 +67,22 @@ class Selection:
 
 @dataclass(frozen=True)
 class Derivative:
-    """A gradient, or one of a gradient and so on: with respect to what, in turn.
+    """A gradient, or one of a gradient and so on: with respect to what, in turn; with none, the function itself.
 
-    ``has_aux``: the function returns a pair of the value that is differentiated and what is handed on.
+    ``has_aux``: the function returns a pair of the value that is differentiated and what is handed on. ``with_value``:
+    the value comes with the last gradient.
     """
 
     chain: tuple[Selection, ...] = (Selection(),)
     has_aux: bool = False
+    with_value: bool = False
 
 
 FIRST = Derivative()
 """With respect to the first argument."""
+
+NONE = Derivative(())
+"""The function itself."""
 
 
 def selection(argnums: ArgNums, argnames: ArgNames) -> Selection:

@@ -33,7 +33,7 @@ from adc.ir.core import Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
-from adc.seeding import seeded
+from adc.seeding import both_halves, seeded
 from adc.selecting import GradLeaf, GradTree, everything
 from adc.specialise import Specialisation, arrange
 
@@ -53,6 +53,7 @@ class PullbackCode(Specialisation):
         self.shadows = list(self.plan.shadows)
         self.cleared = self._clear(module, reverse)
         module = staged.prepared(module)
+        staged.keep_to_memory(module, forward, both_halves(module, forward, reverse, self.plan, self.taken))
         self.fresh = self._fresh_shadows(module)
         self.read_in_reverse = frozenset(_read(module, reverse, self.plan.kept))
         leaf_params = binding.leaf_params(self.names, traced, read_only=False)
@@ -245,6 +246,21 @@ class Pullback:
         seeds = Seeds(code.names, code.abstracts, code.traced)
         seeds.add_result(cotangent)
         seeds.add_final(final or {})
+        found = self._pulled(seeds)
+
+        def build(tree: GradTree) -> Any:
+            if tree is None:
+                return None
+            return found(tree.position) if isinstance(tree, GradLeaf) else tree.build(map(build, tree.items))
+
+        return tuple(build(tree) for tree in code.wanted.positional)
+
+    def by_result(self, cotangents: Mapping[int, Any]) -> Callable[[int], Any]:
+        """As a call, given the cotangents of results of the IR by their positions: what gives that of each argument."""
+        return self._pulled(Seeds(self._code.names, self._code.abstracts, self._code.traced, dict(cotangents)))
+
+    def _pulled(self, seeds: Seeds) -> Callable[[int], Any]:
+        code = self._code
         with self._lock:
             shadows = {**self._shadows, **{k: _new_array(*self._like[k]) for k in code.fresh}}
             for k, shadow in shadows.items():
@@ -255,7 +271,7 @@ class Pullback:
             record = [self._record] if code.has_record else []
             ordered = [shadows[k] for k in code.shadows]
             results = code.reverse(*self._kept.values(), *ordered, *cotangents, *record)
-            return self._assemble(results, shadows, rest)
+            return self._cotangents(results, shadows, rest)
 
     def _seed(self, position: int, value: Any) -> Any:
         t = self._code.result_types[position]
@@ -292,31 +308,27 @@ class Pullback:
                 rest[k] = rest.get(k, 0.0) + (np.asarray(value) if shape else _number(value))
         return rest
 
-    def _assemble(
+    def _cotangents(
         self, results: tuple[Any, ...], shadows: Mapping[int, NDArray], rest: Mapping[int, Any]
-    ) -> tuple[Any, ...]:
+    ) -> Callable[[int], Any]:
         code = self._code
         scalars = dict(zip(code.plan.cotangents_out, results, strict=True))
         arrays = {k: shadow if k in code.fresh else shadow.copy() for k, shadow in shadows.items()}
 
-        def build(tree: GradTree) -> Any:
-            if tree is None:
-                return None
-            if not isinstance(tree, GradLeaf):
-                return tree.build(map(build, tree.items))
-            abstract = code.traced.leaves[tree.position].abstract
+        def cotangent(position: int) -> Any:
+            abstract = code.traced.leaves[position].abstract
             if isinstance(abstract, Array):
-                known = arrays.get(tree.position)
+                known = arrays.get(position)
                 if known is None:
-                    known = np.zeros(*self._like[tree.position])
-                if tree.position in rest:
-                    known += rest[tree.position]
+                    known = np.zeros(*self._like[position])
+                if position in rest:
+                    known += rest[position]
                 return known
             assert isinstance(abstract, Scalar)
-            value = scalars.get(tree.position, 0.0) + rest.get(tree.position, 0.0)
+            value = scalars.get(position, 0.0) + rest.get(position, 0.0)
             return binding.as_scalar(value, abstract.type, strong=not abstract.weak)
 
-        return tuple(build(tree) for tree in code.wanted.positional)
+        return cotangent
 
 
 def _new_array(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:

@@ -33,6 +33,33 @@ def seeded(module: Module, name: str, plan: CallPlan) -> tuple[str, str, tuple[i
     return forward, reverse, taken
 
 
+def both_halves(module: Module, forward: str, reverse: str, plan: CallPlan, taken: Sequence[int]) -> Func:
+    """A function that is never called, in no module: the forward function, then the reverse function. It allocates what
+    a pullback that is called does."""
+    first, second = module.funcs[forward], module.funcs[reverse]
+    func = Func(f"{forward}.both", [a.type for a in first.args], [], [a.hint for a in first.args], first.loc)
+    with insert_at(func.body, first.loc):
+        results = build(ops.call, func.args, {"callee": forward, "types": first.result_types}).results
+        shadows = [_like(func.args[k]) for k in plan.shadows]
+        operands = [*(func.args[k] for k in plan.kept), *shadows, *(results[k] for k in taken)]
+        operands += results[len(first.result_types) - 1 :] if len(second.args) > len(operands) else []
+        operands = [_as_type(v, a.type) for v, a in zip(operands, second.args, strict=True)]
+        build(ops.call, operands, {"callee": reverse, "types": second.result_types})
+        build(ops.return_, ())
+    return func
+
+
+def _like(memory: Value) -> Value:
+    """An array for the shadow of another one."""
+    t = memory.type
+    assert isinstance(t, MemRefType)
+    return ops.alloc(*(ops.dim(memory, dim=d) for d in range(t.rank)), type=memref(t.element, t.rank))
+
+
+def _as_type(value: Value, t: Type) -> Value:
+    return cast_to(value, t) if isinstance(t, MemRefType) and value.type != t else value
+
+
 def _forward(module: Module, name: str, plan: CallPlan) -> str:
     primal, augmented = module.funcs[name], module.funcs[plan.augmented]
     results = (*primal.result_types, record)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from adc import containers
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple
 from adc.frontend.data.forms import TUPLE, Form, build
 from adc.frontend.suggestions import for_name
-from adc.frontend.tracer import Leaf, Traced
+from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.ir import kinds
 from adc.options import Selection
 from adc.signature import Parameters
@@ -60,6 +60,44 @@ class Wanted:
         for tree in (*self.positional, *(tree for _, tree in self.named)):
             collect(tree)
         return tuple(sorted(found))
+
+    def build(self, by_position: Mapping[int, Any]) -> Any:
+        """The gradients as Python gets them, from those by each argument of the IR."""
+
+        def build(tree: GradTree) -> Any:
+            if tree is None:
+                return None
+            if isinstance(tree, GradLeaf):
+                return by_position[tree.position]
+            return tree.build(map(build, tree.items))
+
+        positional = tuple(build(tree) for tree in self.positional)
+        gradients: Any = positional[0] if self.single else positional
+        if not self.named:
+            return gradients
+        by_name = {name: build(tree) for name, tree in self.named}
+        return (gradients, by_name) if positional else by_name
+
+    def result(self, traced: Traced, places: Mapping[int, int]) -> Result:
+        """The gradients as a result, given where those by each argument are among the results of the IR."""
+
+        def build(tree: GradTree) -> Result:
+            if tree is None:
+                return ResultStatic(None)
+            if isinstance(tree, GradTuple):
+                return ResultTuple(tuple(map(build, tree.items)), containers.plain_form(tree.form))
+            abstract = traced.leaves[tree.position].abstract
+            if isinstance(abstract, Array):
+                abstract = Array(abstract.element, abstract.rank)
+            return ResultLeaf(places[tree.position], abstract)
+
+        positional = tuple(map(build, self.positional))
+        gradients = positional[0] if self.single else ResultTuple(positional)
+        if not self.named:
+            return gradients
+        form = Form("dict", dict, tuple(name for name, _ in self.named))
+        named = ResultTuple(tuple(build(tree) for _, tree in self.named), form)
+        return ResultTuple((gradients, named)) if positional else named
 
 
 def is_float(abstract: Abstract) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,11 @@ from adc import aliasing, binding, containers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, alias_groups, compile_functions, result_type
 from adc.frontend.abstract import Array, Scalar, abstract_of
+from adc.frontend.rules.registry import RULES
 from adc.frontend.tracer import Leaf, ResultLeaf, Traced
 from adc.ir import kinds
 from adc.ir.core import Module
 from adc.options import Selection
-from adc.selecting import GradLeaf, GradTree
 from adc.signature import at, replace_leaves
 
 NDArray = np.ndarray[Any, Any]
@@ -87,7 +87,12 @@ class Specialisation:
         return {len(s.arguments): c for s, c in zip(signatures, callables, strict=True)}
 
     def fits(self) -> bool:
-        """Whether what the function reads by name is still what it was traced with, or of the same types."""
+        """Whether what the function reads by name is still what it was traced with, or of the same types.
+
+        The derivative rules of what it calls must be the same, too.
+        """
+        if RULES.changed(self.traced.consulted, self.traced.version):
+            return False
         # Compiled code compares objects by identity.
         if not all(guard.holds() and guard.fetch() is guard.expected for guard in self.traced.guards):
             return False
@@ -122,6 +127,13 @@ class Specialisation:
                         "which the function reads by name",
                         help=f"pass {self.leaf_name(c)} as an argument too",
                     )
+
+    def may_matter(self, k: int, c: int, wrt: Container[int]) -> bool:
+        """Whether it matters to derivatives with respect to ``wrt`` that argument ``k`` overlaps the captured ``c``."""
+        if self.traced.leaves[k].kind == "capture":
+            return k in wrt and c in wrt
+        floats = all(self.traced.leaves[n].abstract.element.is_float for n in (k, c))  # type: ignore[attr-defined]
+        return floats and (k in wrt or c in wrt)
 
 
 class Primal(Specialisation):
@@ -177,6 +189,7 @@ class Gradient(Specialisation):
         self.value_type = result_type(traced, self.result.position)
         module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value or has_aux, clears=True)
         module = staged.prepared(module)
+        staged.keep_to_memory(module, self.adjoint.name)
         func = module.funcs[self.adjoint.name]
         self.shadows = binding.shadow_positions(func)
         self.aliased = bool(alias_groups(traced))
@@ -215,7 +228,7 @@ class Gradient(Specialisation):
     def run(self, values: tuple[Any, ...]) -> Any:
         leaves = self.leaf_values(values)
         wrt = set(self.wanted.wrt)
-        self.check_captures(leaves, lambda k, c: self._may_matter(k, c, wrt))
+        self.check_captures(leaves, lambda k, c: self.may_matter(k, c, wrt))
         if not self.aliased and self.wrapped:
             before, found = self._parts(self.kernel(*values))
             return self._arranged(before, dict(zip(self.wanted.wrt, found, strict=True)))
@@ -228,12 +241,6 @@ class Gradient(Specialisation):
         }
         results = self.kernel(*replace_leaves(values, replaced), *(arranged.shadows[k] for k in self.shadows))
         return self._assemble(results, arranged.shadows)
-
-    def _may_matter(self, k: int, c: int, wrt: set[int]) -> bool:
-        if self.traced.leaves[k].kind == "capture":
-            return k in wrt and c in wrt
-        floats = all(self.traced.leaves[n].abstract.element.is_float for n in (k, c))  # type: ignore[attr-defined]
-        return floats and (k in wrt or c in wrt)
 
     def _named(self, result: Any) -> Any:
         if not self.wanted.named or not (self.with_value or self.has_aux):
@@ -271,18 +278,7 @@ class Gradient(Specialisation):
     def _arranged(self, before: tuple[Any, ...], by_position: Mapping[int, Any]) -> Any:
         """What the call returns, given the value and what is handed on, and the gradient by each argument of the IR."""
 
-        def build(tree: GradTree) -> Any:
-            if tree is None:
-                return None
-            if isinstance(tree, GradLeaf):
-                return by_position[tree.position]
-            return tree.build(map(build, tree.items))
-
-        positional = tuple(build(tree) for tree in self.wanted.positional)
-        gradients: Any = positional[0] if self.wanted.single else positional
-        if self.wanted.named:
-            by_name = {name: build(tree) for name, tree in self.wanted.named}
-            gradients = (gradients, by_name) if positional else by_name
+        gradients = self.wanted.build(by_position)
         if not before:
             return gradients
         if not self.with_value:

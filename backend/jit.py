@@ -38,7 +38,9 @@ class Engine:
         self._symbols = {**(openmp() or {}), **(symbols or {})}
         self._lock = threading.Lock()
         self._numbers = itertools.count()
-        self._jit = llvm.create_lljit_compiler(host().machine())
+        # JITLink: the other linker puts code and constants wherever there is room, and ends the process if 32 bits do
+        # not reach from one to the other.
+        self._jit = llvm.create_lljit_compiler(host().machine(), use_jit_link=True)
 
     def load(
         self, object_code: bytes | Iterable[bytes], exports: Collection[str], symbols: Mapping[str, int] | None = None

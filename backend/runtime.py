@@ -68,7 +68,7 @@ def _load() -> dict[str, int]:
     for kept in (jit, library):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     addresses = {name: library[name] for name in EXPORTS}
-    ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = _threads_asked()
+    ctypes.c_int32.from_address(addresses["adc_default_threads"]).value = threads_asked()
     ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.main_thread().ident or 0
     handler = ctypes.pythonapi.PyCapsule_New
     handler.restype, handler.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
@@ -92,7 +92,7 @@ def _is_linux() -> bool:
     return "linux" in target.host().triple
 
 
-def _threads_asked() -> int:
+def threads_asked() -> int:
     """``ADC_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the processors that this process may run on."""
     for variable in ("ADC_NUM_THREADS", "OMP_NUM_THREADS"):
         text = os.environ.get(variable, "")

@@ -144,8 +144,9 @@ done:
   ret void
 }
 
-; A new block from the system, linked into the context and live; its data, or null.
-define internal ptr @adc_rt_new_block(ptr %ctx, i32 %class) noinline {
+; A new block from the system for so many bytes, linked into the context and live; its data, or null. What of the block
+; is beyond them is not on huge pages: it takes no memory as long as nobody uses it.
+define internal ptr @adc_rt_new_block(ptr %ctx, i32 %class, i64 %bytes) noinline {
 entry:
   %capacity = call i64 @adc_rt_capacity(i32 %class)
   %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
@@ -185,7 +186,8 @@ have:
   %aligned = and i64 %over, %inverse
   br i1 %huge, label %advise, label %place
 advise:
-  %pages = and i64 %capacity, -2097152
+  %used = add i64 %bytes, 4096
+  %pages = and i64 %used, -2097152
   %start = inttoptr i64 %aligned to ptr
   MADVISE
   br label %place
@@ -282,7 +284,7 @@ found:
   ret ptr %data
 system:
   call void @adc_rt_unlock(ptr %lock)
-  %new = call ptr @adc_rt_new_block(ptr %ctx, i32 %class)
+  %new = call ptr @adc_rt_new_block(ptr %ctx, i32 %class, i64 %bytes)
   ret ptr %new
 }
 

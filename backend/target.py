@@ -38,6 +38,9 @@ _OPTIONS = (
     # What an iteration loads that the one before has loaded, as neighbours of stencils are, is loaded again: values
     # that are handed on keep loops with more than one store from becoming SIMD, and are no faster where they do not.
     "-enable-load-in-loop-pre=false",
+    # No SIMD loop that runs only if the rows of an array have one element: `pairs[i, 0]` is loaded by gathering.
+    # Arrays whose innermost elements are side by side are another type, so that nothing is lost.
+    "-enable-mem-access-versioning=false",
 )
 _HAVE_OPTIONS = (22,)  # LLVM ends the process if it does not know an option
 

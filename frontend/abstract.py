@@ -89,6 +89,12 @@ class Row:
         look like the items."""
         return [None, *_columns(self.item, cotangents)]
 
+    def listed_tangents(self, count: int, columns: Sequence[Any]) -> list[Any] | None:
+        """The list of the tangents of items, given those of the columns; None if there are no floats in items."""
+        if all(column is None for column in columns):
+            return None
+        return _listed(self.item, count, iter(columns))
+
     def __str__(self) -> str:
         return str(self.item)
 
@@ -96,6 +102,8 @@ class Row:
 def _listed(item: Abstract, count: int, columns: Iterator[Any]) -> list[Any]:
     if isinstance(item, Scalar):
         column = next(columns)
+        if column is None:
+            return [None] * count
         return column.tolist() if item.weak else list(column)
     if isinstance(item, Tuple):
         parts = [_listed(part, count, columns) for part in item.items]

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Any, Protocol
 
 from adc.frontend import abstract
-from adc.frontend.data.roots import Root
+from adc.frontend.data.roots import Root, Roots
 from adc.frontend.data.values import AbstractValue, Closure, Contents, Ref, Scalar, array
 from adc.frontend.numeric.convert import from_element
 from adc.frontend.syntax.liveness import Liveness
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir.builder import at_loc, insert_at
-from adc.ir.core import Block, Func, Loc, Module, Value
+from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.types import Type
 
 
@@ -79,6 +79,7 @@ class Tracer(Protocol):
     """What a frame needs of the whole."""
 
     module: Module
+    called: tuple[Op, Roots] | None  # the last call of a function, and what of the caller's it writes to
 
     def call(
         self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
@@ -90,6 +91,9 @@ class Tracer(Protocol):
 
     def guard(self, guard: Guard) -> None:
         """Have the compiled code depend on ``guard``."""
+
+    def consult(self, function: object) -> None:
+        """Have the compiled code depend on which rules ``function`` has."""
 
     def read_outer(self, name: str, fetch: Callable[[], Any]) -> None:
         """Note that a mutable object from outside is read."""

@@ -1,6 +1,10 @@
-"""``prange``: a ``range`` whose iterations may run in any order and at the same time."""
+"""Functions that mean something to the compiler: ``prange`` and ``stop_gradient``."""
 
 from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
 
 
 def prange(*args: int) -> range:
@@ -9,3 +13,10 @@ def prange(*args: int) -> range:
     Iterations must not depend on each other, but for sums, products, minima and maxima of numbers.
     """
     return range(*args)
+
+
+def stop_gradient(x: Any) -> Any:
+    """``x`` as a constant: no derivative goes through it. Arrays are copied; of a tuple, each item."""
+    if isinstance(x, tuple):
+        return type(x)(*map(stop_gradient, x)) if hasattr(x, "_fields") else tuple(map(stop_gradient, x))
+    return x.copy() if isinstance(x, np.ndarray) else x

@@ -23,6 +23,7 @@ from adc.ir import kinds
 from adc.ir.arith import const
 from adc.ir.builder import current_block, current_loc
 from adc.ir.diagnostics import Note
+from adc.ir.schedules import Schedule
 from adc.ir.types import i1
 
 
@@ -124,7 +125,7 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
             return Scalar(result.value, result.dtype, result.weak, lambda: _pin(frame, name, fetch))
         return result
     try:
-        form = forms.form_of(value)
+        form = None if isinstance(value, Schedule) else forms.form_of(value)
     except forms.Unsuitable as error:
         raise refuse(current_loc(), f"'{name}' cannot be used here: {error}", kind=kinds.UNSUPPORTED_VALUE) from None
     if form is not None:

@@ -31,19 +31,23 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Guard, NeedsConstant
-from adc.frontend.functions.calls import Callee, call_value, python_function
+from adc.frontend.functions.callee import Callee, python_function
+from adc.frontend.functions.calls import call_value
 from adc.frontend.functions.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.functions.recursion import Assumption, Specialisation, Undetermined, assumed, common
 from adc.frontend.functions.signature import arrays_of, describe_arguments, operands_of, prepare, receive
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.convert import to_element
 from adc.frontend.numeric.rules import static_of
+from adc.frontend.rules.layout import Layout
+from adc.frontend.rules.registry import RULES
 from adc.frontend.statements import execute_function
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
+from adc.ir.attached import drop_unmentioned
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.callgraph import reachable
-from adc.ir.core import UNKNOWN, Func, Module
+from adc.ir.core import UNKNOWN, Func, Module, Op
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
 from adc.ir.types import Type, i64, index
@@ -96,6 +100,7 @@ class Traced:
     ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
     ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
     ends with an error on all paths. ``aux`` is what a gradient hands on beside the value, of the results after it.
+    ``consulted`` are the ids of functions on whose derivative rules, those of ``version``, the code depends.
     """
 
     module: Module
@@ -109,6 +114,8 @@ class Traced:
     outer: tuple[tuple[str, Callable[[], Any]], ...] = ()
     never: bool = False
     aux: Result | None = None
+    consulted: frozenset[int] = frozenset()
+    version: int = 0
 
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
@@ -136,16 +143,29 @@ class Tracer:
     module: Module = field(default_factory=Module)
     guards: dict[tuple[str, int], Guard] = field(default_factory=dict)
     outer: dict[str, tuple[str, Callable[[], Any]]] = field(default_factory=dict)
+    consulted: dict[int, object] = field(default_factory=dict)  # functions whose rules, or lack of them, matter
+    version: int = field(default_factory=lambda: RULES.version)  # of the rules
     entry: object = None  # identity of the callee that is the entrance
+    called: tuple[Op, Roots] | None = None  # the last call of a function, and what of the caller's it writes to
     known: dict[Key, Specialisation] = field(default_factory=dict)
     constants: dict[object, set[str]] = field(default_factory=dict)  # per callee: parameters that must be known
     _tasks: dict[Key, tuple[Callee, list[str]]] = field(default_factory=dict)
     _attempts: dict[Key, _Attempt] = field(default_factory=dict)
+    _parts: dict[Key, list[str]] = field(default_factory=dict)  # the functions that rules gave
     _sources: dict[str, FunctionSource] = field(default_factory=dict)  # of the functions in IR, by their names
     _solve: Builder[Key, Assumption] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._solve = Builder(lambda key: Assumption(), self._specialise, self._forget)
+        self._solve = Builder(self._first, self._specialise, self._forget)
+
+    def _first(self, key: Key) -> Assumption:
+        """What is assumed of a signature to begin with. With rules: what it returns without them."""
+        callee, names = self._tasks[key]
+        if callee.ruled is None or callee.ruled.plain is None:
+            return Assumption()
+        plain = (callee.ruled.plain.identity, key[1])
+        self._tasks[plain] = callee.ruled.plain, names
+        return self._solve(plain)
 
     def read_outer(self, name: str, fetch: Callable[[], Any]) -> None:
         self.outer[name] = name, fetch
@@ -155,6 +175,9 @@ class Tracer:
 
     def captured(self, closure: Closure) -> Closure:
         return capture(closure)
+
+    def consult(self, function: object) -> None:
+        self.consulted[id(function)] = function
 
     def capture_alias(self, name: str) -> int | None:
         return self.aliases.get(name)
@@ -236,13 +259,15 @@ class Tracer:
     def _forget(self, key: Key) -> None:
         found = self.known.pop(key, None)
         if found is not None:
-            del self.module.funcs[found.name]
+            for name in (found.name, *self._parts.pop(key, ())):
+                del self.module.funcs[name]
 
     def _specialise(self, key: Key, before: Assumption) -> Assumption:
         """Trace a callee for a signature, by what is assumed of it; what has come out."""
         callee, names = self._tasks[key]
         self._forget(key)
-        name = self.module.unique_name(_symbol(callee.source.name))
+        suffix = callee.ruled.suffix if callee.ruled is not None else ""
+        name = self.module.unique_name(_symbol(callee.source.name) + suffix)
         func = self.module.add(Func(name, [], loc=callee.source.header))
         self._sources[name] = callee.source
         frame = Frame(
@@ -282,8 +307,10 @@ class Tracer:
         with insert_at(func.body, func.loc):
             left = coerce(left, after)
             build(ops.return_, flatten(left))
+        made = callee.ruled.complete(frame, after) if callee.ruled is not None else []
         _finish(frame)
         func.result_types = tuple(ir_types(after))
+        self._parts[key] = [self.module.add(part).name for part in made]
         found = self.known[key] = Specialisation(
             name,
             tuple(a.type for a in func.args),
@@ -300,7 +327,7 @@ class Tracer:
 
     def _run(self, callee: Callee, frame: Frame) -> AbstractValue:
         with insert_at(frame.func.body, frame.func.loc):
-            result = execute_function(frame, callee.source.body)
+            result = callee.ruled.run(frame) if callee.ruled else execute_function(frame, callee.source.body)
         if any(isinstance(leaf, Method) for leaf in _parts(result)):
             raise refuse(
                 callee.source.header,
@@ -323,8 +350,9 @@ class Tracer:
             passed[root] = value.roots
         if s.never:
             frame.env[NEVER] = NONE
-        for root in s.written:
-            frame.written |= passed.get(root, frozenset())
+        written = frozenset[Root]().union(*(passed.get(root, frozenset()) for root in s.written))
+        frame.written |= written
+        self.called = op, written
         fresh: dict[Root | None, Root] = {}
 
         def roots(k: int) -> Roots:
@@ -428,7 +456,8 @@ def trace(
         raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}", kind=kinds.NO_SOURCE)
     callee = Callee.of(function, UNKNOWN)
     try:
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=function), pins)
+        entry = None if RULES.has(function) else function
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=entry), pins)
     except RecursiveEntry:
         # The entrance calls the function that calls itself.
         return _traced(callee, args, kwargs, Tracer(capture_aliases), pins)
@@ -477,9 +506,10 @@ def _traced(
                 frame.env[name] = heap.unpack(frame, value, objects, given=True)
     if tracer.entry is None:
         with insert_at(func.body, func.loc):
-            given = {name: frame.env[name] for name in parameters.parameters if name in frame.env}
-            result = tracer._call_function(frame, callee, given)
+            positional, keywords = Layout.of(callee.source).spread(frame)
+            result = tracer.call(frame, Static(callee.identity), [v for _, v in positional], keywords)
     else:
+        tracer.consult(callee.identity)
         result = tracer._run(callee, frame)
     with insert_at(func.body, func.loc):
         heap.check_result(frame, result)
@@ -488,6 +518,7 @@ def _traced(
         assert isinstance(tree, ResultTuple)
         build(ops.return_, values)
     func.result_types = tuple(v.type for v in values)
+    drop_unmentioned(tracer.module, [func.name])
     mutated = _finish(frame)
     for c, _ in frame.captures.values():
         leaves.append(Leaf((c.name,), c.abstract, "capture", c.fetch))
@@ -502,6 +533,8 @@ def _traced(
         {n: t for n, t in enumerate(tree.items[1:]) if isinstance(t, ResultTuple)},
         tuple(tracer.outer.values()),
         never=NEVER in frame.env,
+        consulted=frozenset(tracer.consulted),
+        version=tracer.version,
     )
 
 

@@ -53,6 +53,8 @@ FORMATS: dict[OpDef, str] = {
     ops.condition: "({0}) {*}{attrs}{: 1*}",
     ops.reduce: "({*}{: *}){attrs}",
     ops.call: "{callee}({*}){attrs} : {fn}",
+    ops.gradient: "{callee}({*}){attrs} : {fn}",
+    ops.ruled: "{callee}({*}){attrs} : {fn}",
     ops.return_: "{*}{attrs}{: *}",
     ops.undef: "{attrs} : {=type}",
     ops.grow: "{0}, {1}{attrs} : {t0}",

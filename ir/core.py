@@ -219,8 +219,9 @@ class Func:
 
     Attributes in use: on an argument ``adc.name`` (Python's name), ``adc.alias`` (an int: arguments with the same
     number may overlap, those without or with different ones never do), ``adc.shadow`` (position of the argument whose
-    shadow this one is), ``adc.readonly`` (never stored to); on the function ``adc.entry`` (callable from outside),
-    ``adc.cold`` (for the rare case; need not be fast), ``adc.noinline`` (stays a function of its own).
+    shadow this one is), ``adc.tangent`` (of the one whose tangent it is), ``adc.readonly`` (never stored to); on the
+    function ``adc.entry`` (callable from outside), ``adc.cold`` (for the rare case; need not be fast),
+    ``adc.noinline`` (stays a function of its own).
     """
 
     __slots__ = ("arg_attrs", "attrs", "body", "loc", "name", "result_types")

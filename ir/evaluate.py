@@ -290,6 +290,7 @@ erf = total(math.erf)
 erfc = total(math.erfc)
 hypot = on_floats(math.hypot)
 twin = on_floats(lambda value, derivative: value)
+stop_gradient = on_floats(lambda x: x)
 lgamma = on_floats(_lgamma)
 tgamma = on_floats(_tgamma)
 

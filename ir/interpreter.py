@@ -258,6 +258,9 @@ class _Interpreter:
         self.defined(operands)
         return self.block(op.regions[0 if operands[0] else 1], env)
 
+    def _ruled(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        return operands[: len(op.results)]
+
     def _call(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         callee = self.module.funcs.get(op.attrs["callee"])
         if callee is None:
@@ -321,6 +324,7 @@ _RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequenc
     ops.while_: _Interpreter._while,
     ops.if_: _Interpreter._if,
     ops.call: _Interpreter._call,
+    ops.ruled: _Interpreter._ruled,
     ops.bound: _Interpreter._bound,
     ops.assert_: _Interpreter._assert,
     ops.undef: _Interpreter._undef,

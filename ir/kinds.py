@@ -133,16 +133,25 @@ OVERLAPPING_ARGUMENTS = _kind("overlapping-arguments", d.ArgumentError, "arrays 
 NUMBER_TOO_LARGE = _kind("number-too-large", d.RangeError, "a number that does not fit into 64 bits, or into an int32")
 NOT_A_FUNCTION = _kind("not-a-function", d.ArgumentError, "something to compile that is no Python function")
 INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with a value that is not possible")
+UNKNOWN_SIZE = _kind("unknown-size", d.ArgumentError, "memory= for a gradient whose need of memory is not known before")
 UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are not known, or not spelled right")
 
 # Derivatives ----------------------------------------------------------------------------------------------------------
 
 WRONG_ARGNUMS = _kind("wrong-argnums", d.ArgumentError, "argnums or argnames that name no argument, or one twice")
+NOT_CHECKPOINTED = _kind(
+    "not-checkpointed", d.DifferentiationError, "a loop with a schedule whose steps cannot be run again"
+)
 NO_GRADIENT = _kind("no-gradient", d.DifferentiationError, "the gradient of an argument that is not made of floats")
 NOT_SCALAR = _kind("not-scalar", d.DifferentiationError, "the gradient of a function that does not return one float")
 NO_DERIVATIVE = _kind("no-derivative", d.DifferentiationError, "a derivative that adc cannot form")
 WRONG_COTANGENT = _kind("wrong-cotangent", d.ArgumentError, "a cotangent that is not made as the result is")
 COTANGENT_SHAPE = _kind("cotangent-shape", d.ShapeError, "a cotangent whose shape is not that of the result")
+WRONG_TANGENT = _kind("wrong-tangent", d.ArgumentError, "a tangent that is not made as its argument is")
+TANGENT_SHAPE = _kind("tangent-shape", d.ShapeError, "a tangent whose shape is not that of its argument")
+WRONG_DERIVATIVE = _kind("wrong-derivative", d.DifferentiationError, "a derivative that a check finds to be wrong")
+INVALID_RULE = _kind("invalid-rule", d.ArgumentError, "a derivative rule that is declared in a way that cannot be")
+WRONG_RULE = _kind("wrong-rule", d.CompileTypeError, "a derivative rule that does not fit its function, or a call")
 CHANGED_ARRAY = _kind("changed-array", d.DifferentiationError, "an array changed between the two sweeps of a pullback")
 
 # Running --------------------------------------------------------------------------------------------------------------

@@ -138,6 +138,7 @@ trunc = _math("math.trunc", evaluate=e.trunc, samples=s.REAL)
 round_ = _math("math.round", evaluate=e.round_, samples=s.REAL)  # half away from zero, as C
 roundeven = _math("math.roundeven", evaluate=e.roundeven, samples=s.REAL)  # half to even, as Python and NumPy
 twin = _math("adc.twin", 2, evaluate=e.twin, samples=s.PAIRS)  # one number found twice: %a its value, %b its derivative
+stop_gradient = _math("adc.stop_gradient", evaluate=e.stop_gradient, samples=s.REAL)  # the number, as a constant
 hypot = _math("adc.hypot", 2, evaluate=e.hypot, samples=s.PAIRS)
 lgamma = _math("adc.lgamma", evaluate=e.lgamma, samples=s.GAMMA)
 tgamma = _math("adc.tgamma", evaluate=e.tgamma, samples=s.GAMMA)
@@ -177,7 +178,15 @@ parallel = op("scf.parallel", regions=1, verify=v.parallel_loop(reduce))
 
 # func -----------------------------------------------------------------------------------------------------------------
 call = op("func.call", t.call, READS | WRITES | {Trait.TRAPS}, attrs={"callee": ..., "types": ...})
+# The float that ``callee`` returns, then its derivatives by the floats among the arguments ``wrt``. The operands are
+# its arguments, then a shadow for each memref in ``wrt``, to which its gradient is added. A pass makes it a call.
+GRADIENT: dict[str, Any] = {"callee": ..., "types": ..., "wrt": ...}
+gradient = op("adc.gradient", t.call, READS | WRITES | {Trait.TRAPS}, attrs=GRADIENT)
 return_ = op("func.return", t.nothing, TERMINATOR)
+
+# What the function ``callee``, which has derivative rules (``adc.ir.attached``), gave: %results, the %residuals of its
+# rrule, the %arguments of the call. The results are the first operands; the derivative is that of the rule.
+ruled = op("adc.ruled", t.ruled, PURE, attrs={"callee": ..., "types": ...})
 
 # adc ------------------------------------------------------------------------------------------------------------------
 # A Python subscript into an extent: a negative one counts from the end; out of range raises IndexError if ``check``,

@@ -235,5 +235,13 @@ def matmul(types: Types, attrs: Attrs) -> Types:
     return []
 
 
+def ruled(types: Types, attrs: Attrs) -> Types:
+    """The results first, then residuals and arguments; one float at least."""
+    results = list(attrs["types"])
+    _require(list(types[: len(results)]) == results, "the first operands are the results")
+    _require(not any(isinstance(t, MemRefType) for t in types), "is for numbers")
+    return results
+
+
 def call(types: Types, attrs: Attrs) -> Types:
     return list(attrs["types"])

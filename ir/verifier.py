@@ -23,7 +23,10 @@ Of an operation:
 15. what ``OpDef.verify`` checks: attributes within their range; for loops, branches and reductions, that initial
     values, region arguments, what the regions' terminators give, and results agree in number and type, that regions
     end in the right terminator, that counters and bounds are ``index`` and conditions ``i1``;
-16. a call names a function of the module, and passes and takes the types of its signature.
+16. a call names a function of the module, and passes and takes the types of its signature;
+17. so does ``adc.ruled``, whose operands are the results, the residuals and the arguments of a function with rules;
+18. so does ``adc.gradient``, whose callee returns one float, with a shadow for each memref that it is taken by;
+19. the rules that a function carries are functions of the module that fit it; see ``adc.ir.attached``.
 """
 
 from __future__ import annotations
@@ -32,10 +35,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from adc.ir import ops
+from adc.ir.attached import attached
+from adc.ir.attached import check as attached_check
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.printer import print_op
-from adc.ir.types import MemRefType, Type
+from adc.ir.types import MemRefType, Type, memref
 
 
 class VerificationError(AssertionError):
@@ -102,6 +107,9 @@ class _Verifier:
                 and (arg.type.rank, arg.type.element) == (primal.rank, primal.element)
             ):
                 self.fail(f"argument {position}: of type {arg.type}, shadow of one of type {primal}")
+        wrong = attached_check(func, self.module) if self.module is not None else None
+        if wrong is not None:
+            self.fail(f"rules: {wrong}")
         for attrs in (func.attrs, *func.arg_attrs):
             for key, value in attrs.items():
                 if not _is_attr(value):
@@ -155,6 +163,10 @@ class _Verifier:
         self.types(op)
         if opdef is ops.call:
             self.call(op)
+        if opdef is ops.ruled:
+            self.ruled(op)
+        if opdef is ops.gradient:
+            self.gradient(op)
         if opdef is ops.return_:
             self.returned(op)
         elif op is self.func.body.ops[-1]:
@@ -193,6 +205,34 @@ class _Verifier:
             self.fail(f"passes {_shown(passed)}, but @{callee.name} takes {_shown(taken)}", op)
         if tuple(op.attrs["types"]) != callee.result_types:
             self.fail(f"@{callee.name} returns {_shown(callee.result_types)}", op)
+
+    def ruled(self, op: Op) -> None:
+        if self.module is None:
+            return
+        callee = self.module.funcs.get(op.attrs["callee"])
+        rules = attached(callee) if callee is not None else None
+        if callee is None or rules is None or rules.rrule is None:
+            self.fail(f"there is no function @{op.attrs['callee']} with an rrule", op)
+        given = (*self.module.funcs[rules.rrule].result_types, *(a.type for a in callee.args))
+        passed = tuple(v.type for v in op.operands)
+        if passed != given or tuple(r.type for r in op.results) != callee.result_types:
+            self.fail(f"has {_shown(passed)}, where @{callee.name} and its rule give {_shown(given)}", op)
+
+    def gradient(self, op: Op) -> None:
+        if self.module is None:
+            return
+        callee = self.module.funcs.get(op.attrs["callee"])
+        if callee is None or len(callee.result_types) != 1 or not callee.result_types[0].is_float:
+            self.fail(f"there is no function @{op.attrs['callee']} that returns one float", op)
+        args = [a.type for a in callee.args]
+        by = [args[k] for k in op.attrs["wrt"]]
+        shadows = [memref(t.element, t.rank) for t in by if isinstance(t, MemRefType)]
+        passed = [v.type for v in op.operands]
+        if passed != [*args, *shadows]:
+            self.fail(f"passes {_shown(passed)}, but @{callee.name} takes {_shown([*args, *shadows])}", op)
+        given = (callee.result_types[0], *(t for t in by if t.is_float))
+        if tuple(r.type for r in op.results) != given:
+            self.fail(f"returns {_shown([r.type for r in op.results])}, where {_shown(given)} follow", op)
 
     def returned(self, op: Op) -> None:
         if op.parent is not self.func.body:

@@ -47,3 +47,22 @@ def choose(condition: Value, then: Callable[[], None], otherwise: Callable[[], N
             build(ops.yield_, ())
         blocks.append(block)
     build(ops.if_, [condition], dict(attrs), [], blocks)
+
+
+def nest(extents: Sequence[Value], body: Callable[[list[Value]], object]) -> None:
+    """A nest of parallel loops over a box; ``body`` gets the subscripts."""
+    subscripts: list[Value] = []
+
+    def level(rest: Sequence[Value]) -> None:
+        if not rest:
+            body(subscripts)
+            return
+        from_to = [const_index(0), rest[0], const_index(1)]
+        block = Block((rest[0].type,))
+        subscripts.append(block.args[0])
+        with insert_at(block):
+            level(rest[1:])
+            build(ops.reduce, [], {"kinds": ()})
+        build(ops.parallel, from_to, result_types=(), regions=[block])
+
+    level(extents)

@@ -11,29 +11,37 @@ from adc.ir.opdef import OpDef, Trait
 from adc.ir.types import MemRefType, scalar_bytes
 
 DEFAULT_TRIPS = 64  # of a loop whose trip count is not a constant
-STORE_BYTE = 2.0  # writing one byte to a tape and reading it back, when the tape leaves the cache
+STORE_BYTE = 1.5  # writing one byte to a tape and reading it back, when the tape leaves the cache
 CALL = 20.0
 _FREE = {ops.constant, ops.undef, ops.dim, ops.cast, ops.subview, ops.transpose, ops.index_cast, ops.bound}
 _CHEAP_MATH = {ops.absf, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.roundeven, ops.round_}
-_DIVISIONS = {ops.divf, ops.sqrt, ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi}
-_SLOW = {ops.powf, ops.lgamma, ops.tgamma, ops.polygamma, ops.remf, ops.remainder}
+_INTEGER_DIVISIONS = {ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi}
+
+# Of vector code, an element, as the processor's own division and glibc's vector functions do it (measured, over arrays
+# in the first cache). What is not listed costs MATH.
+MATH = 8.0
+_MEASURED = {
+    **dict.fromkeys((ops.divf, ops.hypot), 7.0),
+    **dict.fromkeys((ops.sqrt, ops.rsqrt, ops.log, ops.log2, ops.log10, ops.log1p, ops.tan), 10.0),
+    **dict.fromkeys((ops.asin, ops.acos, ops.atan, ops.sinh, ops.cosh, ops.erf, ops.erfc, ops.cbrt), 13.0),
+    **dict.fromkeys((ops.tanh, ops.atan2, ops.asinh, ops.acosh, ops.atanh), 18.0),
+    **dict.fromkeys((ops.powf, ops.lgamma, ops.tgamma, ops.polygamma, ops.remf, ops.remainder), 30.0),
+}
 
 
 def cost_of(opdef: OpDef) -> float:
     """Of one execution of an operation without regions."""
     if opdef in _FREE:
         return 0.0
+    if opdef in _MEASURED:
+        return _MEASURED[opdef]
     if opdef in _CHEAP_MATH or opdef.dialect == "arith":
-        return 4.0 if opdef in _DIVISIONS else (20.0 if opdef in _SLOW else 1.0)
-    if opdef in _DIVISIONS:
-        return 4.0
-    if opdef in _SLOW:
-        return 30.0
+        return 4.0 if opdef in _INTEGER_DIVISIONS else 1.0
     if opdef is ops.call:
         return CALL
     if Trait.READS in opdef.traits or Trait.WRITES in opdef.traits:
         return 1.5
-    return 8.0  # math
+    return MATH
 
 
 def cost_of_block(block: Block, module: Module | None = None) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from adc.passes.base import Pipeline
+from adc.passes.differentiation.requested import TakeGradients
 from adc.passes.parallel.distribute_sums import DistributeSums
 from adc.passes.parallel.fuse import FuseLoops
 from adc.passes.parallel.interleave import Interleave
@@ -14,6 +15,7 @@ from adc.passes.parallel.races import KeepPromises
 from adc.passes.parallel.set_apart import SetApart
 from adc.passes.parallel.settle import SettleAccumulates
 from adc.passes.parallel.split_ranges import SplitRanges
+from adc.passes.parallel.terms_first import TermsFirst
 from adc.passes.parallel.unchecked import DropChecks
 from adc.passes.parallel.vectorise_outer import VectoriseOuter
 from adc.passes.parallel.version_bounds import VersionBounds
@@ -22,6 +24,7 @@ from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
 from adc.passes.simplify.dealloc import InsertDeallocs
+from adc.passes.simplify.drop_rules import DropRules
 from adc.passes.simplify.first_writes import FirstWrites
 from adc.passes.simplify.ifconvert import IfConvert
 from adc.passes.simplify.inline import Inline
@@ -46,6 +49,7 @@ TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
 """After a pass that copies or restructures loops."""
 
 PREPARE: Pipeline = (
+    TakeGradients(SIMPLIFY),
     *SIMPLIFY,
     Inline(SIMPLIFY),
     SplitRanges(TIDY),
@@ -68,13 +72,16 @@ FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
-WIDEN: Pipeline = (IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart(), Interleave(), SettleAccumulates())
+WIDEN: Pipeline = (
+    *(IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart()),
+    *(Interleave(), TermsFirst(), SettleAccumulates()),
+)
 """What makes loops faster when it is settled which are parallel."""
 
 SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), FuseLoops())
 """Which loops are parallel, and how what they add to shadows is summed."""
 
-LOWER: Pipeline = (*SIMPLIFY, CSE(), *SHARE, *TIDY, *WIDEN, *FREE, *OUTLINE)
+LOWER: Pipeline = (DropRules((Inline(),)), *SIMPLIFY, CSE(), *SHARE, *TIDY, *WIDEN, *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -77,7 +78,8 @@ def adc(folder: Path, *arguments: str, **variables: str) -> subprocess.Completed
 def test_object_and_header(folder: Path) -> None:
     run = adc(folder, "compile", "program.py:energy", "-o", "energy.o")
     assert run.returncode == 0, run.stderr
-    assert run.stdout.startswith("wrote energy.o and energy.h: energy, energy_grad, energy_aug, energy_rev\n")
+    written = "wrote energy.o and energy.h: energy, energy_grad, energy_jvp, energy_aug, energy_rev\n"
+    assert run.stdout.startswith(written)
     assert "link with: cc main.c energy.o -lm" in run.stdout
     assert (folder / "energy.o").read_bytes()[:4] == b"\x7fELF"
     header = (folder / "energy.h").read_text()
@@ -97,6 +99,36 @@ def test_linked_program(folder: Path) -> None:
     )
     subprocess.run(["cc", "-Wall", "-Werror", "main.c", "only.o", "-lm", "-o", "main"], cwd=folder, check=True)
     assert subprocess.run(["./main"], cwd=folder, capture_output=True, text=True).stdout == "9 8\n"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_forward_mode_from_c(folder: Path) -> None:
+    """An array that is changed, and one that is only written: their tangents change with them."""
+    (folder / "march.py").write_text(
+        "import math\n"
+        'def march(u: "f64[::1]", k: "f64", out: "f64[:]"):\n'
+        "    for i in range(u.shape[0]):\n"
+        "        u[i] = k * math.sin(u[i])\n"
+        "        out[i] = u[i] * u[i]\n"
+        "    return u[0], k * k\n"
+    )
+    run = adc(folder, "compile", "march.py", "--argnums", "0,1", "-o", "march.o")
+    assert run.returncode == 0 and "march_jvp" in run.stdout, run.stdout + run.stderr
+    flags = re.findall(r" (-[lf]\w+)", run.stdout)
+    assert "the tangent of u" in (folder / "march.h").read_text()
+    (folder / "main.c").write_text(
+        '#include <stdio.h>\n#include "march.h"\n'
+        "int main(void) {\n"
+        "    double u[2] = {0.3, 0.5}, v[2] = {1, 2}, out[4] = {9, 9, 9, 9}, w[2] = {9, 9}, y[4];\n"
+        "    if (march_jvp(u, 2, 2.0, out, 2, 2, v, 10.0, w, 1, &y[0], &y[1], &y[2], &y[3])) return 1;\n"
+        '    printf("%.15g %.15g %.15g %.15g %.15g %.15g\\n", y[0], y[1], y[2], y[3], v[1], w[1]);\n'
+        "    return 0;\n}\n"
+    )
+    subprocess.run(["cc", "-Wall", "-Werror", "main.c", "march.o", *flags, "-o", "main"], cwd=folder, check=True)
+    shown = subprocess.run(["./main"], cwd=folder, capture_output=True, text=True).stdout
+    dots = [10.0 * math.sin(x) + 2.0 * math.cos(x) * d for x, d in ((0.3, 1.0), (0.5, 2.0))]
+    expected = [2.0 * math.sin(0.3), 4.0, dots[0], 40.0, dots[1], 2.0 * 2.0 * math.sin(0.5) * dots[1]]
+    assert [float(x) for x in shown.split()] == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize(("emit", "suffix", "sign"), [("asm", ".s", ".text"), ("llvm", ".ll", "@only(double")])
@@ -173,7 +205,7 @@ def test_argnums_and_names(folder: Path) -> None:
 def test_function_without_a_float_result_has_a_pullback(folder: Path) -> None:
     run = adc(folder, "compile", "program.py:scaled", "-o", "s.o")
     assert run.returncode == 0, run.stderr
-    assert "wrote s.o and s.h: scaled, scaled_aug, scaled_rev" in run.stdout
+    assert "wrote s.o and s.h: scaled, scaled_jvp, scaled_aug, scaled_rev" in run.stdout
     assert "note: scaled returns None" in run.stderr
 
 
@@ -182,7 +214,7 @@ def test_cpu(folder: Path) -> None:
     assert "zmm" not in (folder / "only.s").read_text()
 
 
-@pytest.mark.parametrize("stage", ["traced", "simplified", "plan", "adjoint", "lowered", "llvm", "asm"])
+@pytest.mark.parametrize("stage", ["traced", "simplified", "plan", "adjoint", "tangent", "lowered", "llvm", "asm"])
 def test_dump_ir_is_plain_in_a_pipe(folder: Path, stage: str) -> None:
     run = adc(folder, "compile", "program.py:energy", f"--dump-ir={stage}")
     assert run.returncode == 0, run.stderr
@@ -194,7 +226,7 @@ def test_dump_ir_is_plain_in_a_pipe(folder: Path, stage: str) -> None:
 def test_dump_all_stages(folder: Path) -> None:
     run = adc(folder, "compile", "one.py", "--dump-ir", "-o", "only.o")
     titles = re.findall(r"^// only: (\w+)$", run.stdout, re.MULTILINE)
-    assert titles == ["traced", "simplified", "plan", "adjoint", "lowered", "llvm", "asm"]
+    assert titles == ["traced", "simplified", "plan", "adjoint", "tangent", "lowered", "llvm", "asm"]
     assert (folder / "only.o").exists()
 
 
@@ -266,6 +298,25 @@ def test_help_and_version(folder: Path) -> None:
     assert "--signature" in adc(folder, "compile", "--help").stdout
     assert adc(folder, "--version").stdout.startswith("adc ")
     assert adc(folder, "nonsense").returncode == 2
+
+
+def test_rules(folder: Path) -> None:
+    (folder / "own.py").write_text(
+        "import adc\n\ndef area(w, h):\n    return w * h\n\n"
+        "adc.scalar_rule(area, lambda w, h: h, lambda w, h: w)\n\n"
+        "@adc.rrule(area)\ndef rule(w: float, h: 'f64[:]', *rest):\n    return w, lambda g: (g, None)\n"
+    )
+    done = adc(folder, "rules", "own.py")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[0] == ["OPERATION", "SIGNATURE", "RULE", "LINE"]
+    (sine,) = (line for line in lines if line[0] == "math.sin")
+    assert sine[1] == "(x)" and sine[-1].rpartition(":")[0].endswith("rules.py")
+    file, _, number = sine[-1].rpartition(":")
+    assert "ops.sin:" in Path(folder, file).read_text().splitlines()[int(number) - 1]
+    assert ["area", "(float,", "float)", "scalar", "own.py:6"] in lines
+    assert ["area", "(float,", "f64[:],", "*object)", "rrule", "own.py:8"] in lines
+    assert adc(folder, "rules", "gone.py").returncode == 1
 
 
 def test_demo(folder: Path) -> None:

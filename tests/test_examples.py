@@ -8,11 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
 
-from adc import plate
+from adc import jit_grad, plate
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,6 +22,7 @@ def load(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"example_{name}", ROOT / "examples" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look
     spec.loader.exec_module(module)
     return module
 
@@ -87,3 +89,86 @@ def test_own_lbfgs_finds_the_minimum() -> None:
 
     x = plate.lbfgs(rosenbrock, np.zeros(10), 500, lambda _: None)
     np.testing.assert_allclose(x, np.ones(10), atol=1e-3)
+
+
+@pytest.fixture(scope="module")
+def wave() -> tuple[ModuleType, Any]:
+    module = load("wave")
+    return module, module.survey(quick=True)
+
+
+@pytest.fixture(scope="module")
+def frugal(wave: tuple[ModuleType, Any]) -> Any:
+    return jit_grad(memory="1500kB")(wave[0].shot_misfit)
+
+
+def test_wave_misfit_is_that_of_the_traces(wave: tuple[ModuleType, Any], frugal: Any) -> None:
+    """Of the true model nothing, of the start what plain NumPy says."""
+    _, survey = wave
+    residual = survey.traces(survey.start, 1) - survey.recorded[1]
+    assert frugal(*survey.arguments(survey.start, 1)) == pytest.approx(0.5 * np.sum(residual**2), rel=1e-10)
+    assert frugal(*survey.arguments(survey.truth, 1)) < 1e-20
+
+
+def test_wave_gradient(wave: tuple[ModuleType, Any], frugal: Any) -> None:
+    """Within its memory, with steps run again: against differences of plain NumPy."""
+    _, survey = wave
+    arguments = survey.arguments(survey.start, 0)
+    forecast = frugal.grad.forecast(*arguments)
+    (loop,) = forecast.loops
+    assert forecast.peak <= 1_500_000 < loop.steps * loop.tape / 5
+    assert loop.repeated > 2 * loop.steps
+    gradient = frugal.grad(*arguments)
+    assert np.array_equal(frugal.grad(*arguments, checkpoint="store-all"), gradient)
+    rng = np.random.default_rng(3)
+    for _ in range(2):
+        step, h = rng.standard_normal(survey.start.shape), 1e-5
+        ahead, behind = (
+            0.5 * np.sum((survey.traces(survey.start + s * h * step, 0) - survey.recorded[0]) ** 2) for s in (1, -1)
+        )
+        assert np.sum(gradient * step) == pytest.approx((ahead - behind) / (2 * h), rel=1e-5)
+
+
+def test_waves_leave(wave: tuple[ModuleType, Any]) -> None:
+    """In uniform ground, the layers at the sides send back little: as if they were further away."""
+    module, survey = wave
+    (n, m), more = survey.start.shape, 80
+    ratio, fastest = survey.interval / survey.spacing, 2.0
+    made = []
+    for extra in (0, more):
+        shape = n + 2 * extra, m + 2 * extra
+        damping = module.damping_layers(shape, survey.border, survey.spacing, survey.interval, fastest)
+        place = survey.row + extra, m // 2 + extra
+        at = range(survey.receivers.start + extra, survey.receivers.stop + extra, survey.receivers.step)
+        made.append(module.traces(np.full(shape, fastest), damping, ratio, survey.wavelet, *place, at))
+    assert np.max(np.abs(made[0] - made[1])) < 0.05 * np.max(np.abs(made[1]))
+
+
+@pytest.mark.parametrize("scipy", [True, False])
+def test_wave_model_is_recovered(wave: tuple[ModuleType, Any], frugal: Any, scipy: bool) -> None:
+    module, survey = wave
+    if scipy:
+        pytest.importorskip("scipy")
+    inversion = module.Inversion(survey, frugal)
+    found, _ = inversion.run(6 if scipy else 12, scipy=scipy)
+    assert inversion.history[-1] < inversion.history[0] / (15 if scipy else 5)
+    assert survey.error(found) < (0.75 if scipy else 0.85) * survey.error(survey.start)
+    outside = np.ones(found.shape, bool)
+    outside[survey.inside] = False
+    assert np.array_equal(found[outside], survey.start[outside])
+    # The change is smoothed: its gradient too, against differences.
+    rng = np.random.default_rng(4)
+    x = 0.1 * rng.standard_normal(survey.start[survey.inside].size)
+    step, h = rng.standard_normal(x.size), 1e-5
+    slope = float(inversion.objective(x)[1] @ step)
+    ahead, behind = (inversion.objective(x + s * h * step)[0] for s in (1, -1))
+    assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-5)
+
+
+def test_wave(tmp_path: Path) -> None:
+    script = str(ROOT / "examples" / "wave.py")
+    printed = run(script, "--quick", "--iterations", "2", "--output", "out", folder=tmp_path)
+    assert "at most 1.5 MB" in printed and "steps run again" in printed and "iteration   2" in printed
+    if importlib.util.find_spec("matplotlib"):
+        assert (tmp_path / "out" / "wave-models.png").stat().st_size > 5_000
+        assert b"<svg" in (tmp_path / "out" / "wave-misfit.svg").read_bytes()

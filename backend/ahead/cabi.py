@@ -1,8 +1,9 @@
 """The C interface of ahead-of-time output: which functions there are, what each takes and gives, under which names.
 
-For a Python function ``heat`` an object file has ``heat``, and if asked for ``heat_grad``, and the pullback as
-``heat_aug``, ``heat_rev`` and ``heat_free``. All return a status. Arguments are flat: an array is a pointer, its
-extents, and, if its layout is not C-contiguous, its strides in elements. Results come last, through pointers.
+For a Python function ``heat`` an object file has ``heat``, and if asked for ``heat_grad``, forward mode as
+``heat_jvp``, and the pullback as ``heat_aug``, ``heat_rev`` and ``heat_free``. All return a status. Arguments are flat:
+an array is a pointer, its extents, and, if its layout is not C-contiguous, its strides in elements. Results come last,
+through pointers.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from adc.ir.core import Func, Module
 from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, i1
 
 # in: read; inout: read and written; gradient: overwritten with a gradient; cotangent: read, and replaced.
-Role = Literal["in", "inout", "gradient", "cotangent"]
+Role = Literal["in", "inout", "gradient", "cotangent"]  # a tangent is read, or read and written, as its argument is
 Kind = Literal["call", "forward", "reverse"]
 
 _RESERVED = """
@@ -94,7 +95,7 @@ def primal(module: Module, function: str, name: str) -> CFunction:
     """The function itself."""
     func, names = module.funcs[function], Names()
     params = [
-        CParam(names(_name(func, k)), arg.type, "in" if func.arg_attrs[k].get("adc.readonly") else "inout")
+        CParam(names(_name(func, k)), arg.type, _role(func, k))
         for k, arg in enumerate(func.args)
     ]
     results = _results(names, func.result_types)
@@ -125,13 +126,39 @@ def gradient(
     return CFunction(name, function, "call", summary, tuple(params), tuple(results))
 
 
+def tangent(
+    module: Module, function: str, name: str, arguments: Sequence[str], of: Sequence[int], results: Sequence[int]
+) -> CFunction:
+    """Forward mode: arguments, tangents of those at ``of``; results, tangents of those at ``results``."""
+    func, names = module.funcs[function], Names()
+    params = []
+    for k, argument in enumerate(arguments):
+        params.append(CParam(names(argument), func.args[k].type, _role(func, k)))
+    for n, k in enumerate(of, len(arguments)):
+        like = k if isinstance(func.args[k].type, MemRefType) else None
+        meaning = f"the tangent of {arguments[k]}"
+        params.append(CParam(names(f"{arguments[k]}_dot"), func.args[n].type, _role(func, k), like, meaning))
+    count = len(func.result_types) - len(results)
+    found = _results(names, func.result_types[:count])
+    for t, k in zip(func.result_types[count:], results, strict=True):
+        found.append(CResult(names(f"{found[k].name}_dot"), t, f"the tangent of {found[k].name}"))
+    summary = (
+        f"Computes what {name.removesuffix('_jvp')} does, and its derivative along tangents of the arguments. "
+        "The tangents of arrays that are changed change with them."
+    )
+    return CFunction(name, function, "call", summary, tuple(params), tuple(found))
+
+
+def _role(func: Func, position: int) -> Role:
+    return "in" if func.arg_attrs[position].get("adc.readonly") else "inout"
+
+
 def forward(module: Module, function: str, name: str, arguments: Sequence[str], shadows: Sequence[int]) -> CFunction:
     """The forward sweep of a pullback: arguments, shadows of ``shadows`` (positions); results, perhaps a record."""
     func, names = module.funcs[function], Names()
     params = []
     for k, argument in enumerate(arguments):
-        role: Role = "in" if func.arg_attrs[k].get("adc.readonly") else "inout"
-        params.append(CParam(names(argument), func.args[k].type, role))
+        params.append(CParam(names(argument), func.args[k].type, _role(func, k)))
     for k, arg in zip(shadows, func.args[len(arguments) :], strict=True):
         params.append(CParam(names(f"{arguments[k]}_bar"), arg.type, "cotangent", k))
     results = _results(names, [t for t in func.result_types if not isinstance(t, RecordType)])

@@ -18,6 +18,7 @@ INLINE_OPS = 300  # the largest function that always goes into its callers
 BRIEF_TRIPS = 256  # of a loop and those inside it, in total
 INLINE_TOTAL = 3000  # the most operations that all calls of one function may add
 _LOOPS = (ops.for_, ops.while_, ops.parallel)
+_LANES = frozenset({"adc.lanes", "adc.one_by_one"})
 
 
 @dataclass(frozen=True)
@@ -128,9 +129,12 @@ def _brief_trips(loop: Op) -> int | None:
     if loop.opdef is ops.while_:
         return None
     bounds = [constant_of(v) for v in loop.operands[:3]]
-    if any(b is None for b in bounds):
+    if all(b is not None for b in bounds):
+        trips = len(range(*(int(b) for b in bounds if b is not None)))
+    elif _LANES.isdisjoint(loop.attrs) or "adc.trips" not in loop.attrs:
         return None
-    lower, upper, step = (int(b) for b in bounds if b is not None)
+    else:
+        trips = int(loop.attrs["adc.trips"])  # there are no more lanes
     most = 1
     for op in loop.regions[0].walk():
         if op.opdef in _LOOPS:
@@ -138,7 +142,7 @@ def _brief_trips(loop: Op) -> int | None:
             if inner is None:
                 return None
             most = max(most, inner)  # of the inner loop, those in it included
-    return most * len(range(lower, upper, step))
+    return most * trips
 
 
 def _may_fail(op: Op) -> bool:

@@ -33,6 +33,11 @@ def _select(e: FunctionEmitter, op: Op) -> None:
         e.env[op.result] = SCALARS[ops.select](e, op, *e.scalars(op.operands))
 
 
+def _ruled(e: FunctionEmitter, op: Op) -> None:
+    for result, value in zip(op.results, op.operands, strict=False):
+        e.env[result] = e[value]
+
+
 LOWERINGS: dict[OpDef, Lowering] = {definition: _scalar(lowering) for definition, lowering in SCALARS.items()}
 LOWERINGS |= {
     ops.select: _select,
@@ -54,6 +59,7 @@ LOWERINGS |= {
     ops.parallel: parallel.parallel,
     # func
     ops.call: control.call,
+    ops.ruled: _ruled,
     # adc
     ops.bound: control.bound,
     ops.assert_: control.assert_,

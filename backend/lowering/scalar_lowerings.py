@@ -312,6 +312,7 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.trunc: _intrinsic("llvm.trunc"),
     ops.round_: _intrinsic("llvm.round"),
     ops.roundeven: _intrinsic("llvm.roundeven"),
+    ops.stop_gradient: lambda e, op, x: x,
     ops.twin: lambda e, op, value, derivative: value,
     ops.hypot: _library("hypot"),
     ops.lgamma: _library("lgamma"),

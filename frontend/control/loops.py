@@ -21,7 +21,8 @@ from adc.frontend.numeric.scalars import logical_not
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, current_loc, insert_at
-from adc.ir.core import Block, Value
+from adc.ir.core import Attr, Block, Value
+from adc.ir.schedules import SCHEDULE, Schedule
 from adc.ir.types import i1, i64, index
 
 Trace = Callable[[], None]  # traces the body of a loop once, at the insertion point
@@ -53,6 +54,7 @@ class Counted:
     step: Value
     value: Callable[[Value], Value]
     last: Callable[[], Value]  # the loop variable's last value, if there was an iteration
+    schedule: Schedule | None = None
 
     def known_to_run(self) -> bool | None:
         """Whether there is an iteration, if that can be told now."""
@@ -86,7 +88,7 @@ def counted(r: Range) -> Counted:
                 return stop - 1
             return start + ops.floordivsi(stop - 1 - start, stride) * step
 
-        return Counted(start, stop, stride, lambda k: k, last)
+        return Counted(start, stop, stride, lambda k: k, last, r.schedule)
     if step == 0:
         raise refuse(current_loc(), "range() arg 3 must not be zero", kind=kinds.INVALID_VALUE)
     stride = convert(as_scalar(r.step), i64)
@@ -94,7 +96,12 @@ def counted(r: Range) -> Counted:
         trap_unless(ops.cmpi(stride, const_index(0), predicate="ne"), "ValueError", "range() arg 3 must not be zero")
     trip = ops.ceildivsi(stop - start, stride)
     return Counted(
-        const_index(0), trip, const_index(1), lambda k: start + k * stride, lambda: start + (trip - 1) * stride
+        const_index(0),
+        trip,
+        const_index(1),
+        lambda k: start + k * stride,
+        lambda: start + (trip - 1) * stride,
+        r.schedule,
     )
 
 
@@ -163,7 +170,7 @@ def for_counted(
         with insert_at(body):
             build(ops.yield_, yields)
         bounds = [loop.lower, loop.upper, loop.step]
-        results = build(ops.for_, [*bounds, *inits], result_types=[v.type for v in inits], regions=[body]).results
+        results = build(ops.for_, [*bounds, *inits], _attrs(loop), [v.type for v in inits], [body]).results
     _name_results(results, [*carry.hints(), *carry.late_hints(ran)])
     carry.leave(iter(results), ran)
     if private is not None and private in after:
@@ -184,7 +191,11 @@ def _while_counted(
     with insert_at(body):
         build(ops.yield_, [body.args[0] + loop.step, *yields])
     start = [loop.lower, *inits]
-    return build(ops.while_, start, result_types=[v.type for v in start], regions=[head, body]).results
+    return build(ops.while_, start, _attrs(loop), [v.type for v in start], [head, body]).results
+
+
+def _attrs(loop: Counted) -> dict[str, Attr]:
+    return {} if loop.schedule is None else {SCHEDULE: loop.schedule.attr()}
 
 
 def _unless_ended(flags: list[Value], more: Value) -> Value:

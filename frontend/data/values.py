@@ -24,6 +24,7 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.core import Value
 from adc.ir.diagnostics import Note
 from adc.ir.kinds import Kind
+from adc.ir.schedules import Schedule
 from adc.ir.types import MemRefType, Type, f64, i1, i64
 
 if TYPE_CHECKING:
@@ -209,12 +210,13 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
 
 @dataclass(frozen=True, eq=False)
 class Range(AbstractValue):
-    """A ``range`` or ``prange``: integers, static or not."""
+    """A ``range``, ``prange`` or ``steps``: integers, static or not."""
 
     start: AbstractValue
     stop: AbstractValue
     step: AbstractValue
     parallel: bool = False
+    schedule: Schedule | None = None
 
 
 @dataclass(frozen=True)

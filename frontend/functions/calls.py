@@ -7,7 +7,6 @@ import enum
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend.control.exceptions import is_exception, make_error
@@ -27,73 +26,23 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import decorators
+from adc.frontend.functions import decorators, derivatives
+from adc.frontend.functions.callee import Callee, python_function
 from adc.frontend.functions.closures import SELF, capture
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
-from adc.frontend.names import external, known_int
+from adc.frontend.names import known_int
 from adc.frontend.numeric import arrays
+from adc.frontend.rules import application, gradients
+from adc.frontend.rules.registry import RULES, subject_of
 from adc.frontend.suggestions import for_function, full_name
 from adc.frontend.syntax.matching import has_length
-from adc.frontend.syntax.source import FunctionSource, NoSource, function_source
+from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds
 from adc.ir.builder import current_loc
-from adc.ir.core import Loc
-
-
-@dataclass(frozen=True, eq=False)
-class Callee:
-    """A Python function to trace. ``identity`` tells it from others; ``free`` are further arguments: of a function
-    defined in a traced one itself, with what it captured."""
-
-    identity: object
-    source: FunctionSource
-    module_globals: dict[str, Any]
-    cells: dict[str, Any]
-    defaults: Mapping[str, Any]
-    free: Mapping[str, AbstractValue]
-
-    @staticmethod
-    def of(fn: types.FunctionType, loc: Loc) -> Callee:
-        """From a function object; refused at ``loc`` if its source cannot be had."""
-        try:
-            source = function_source(fn)
-        except NoSource as reason:
-            raise refuse(loc, f"no rule and no source for {fn.__name__}: {reason}", kind=kinds.NO_SOURCE) from None
-        if not isinstance(source.node, ast.FunctionDef | ast.Lambda):
-            raise refuse(
-                source.header,
-                "async functions are not supported",
-                "use a plain function",
-                kind=kinds.UNSUPPORTED_FUNCTION,
-            )
-        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
-        a = source.node.args
-        positional = [p.arg for p in (*a.posonlyargs, *a.args)]
-        values = fn.__defaults__ or ()
-        defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
-        defaults |= fn.__kwdefaults__ or {}
-        return Callee(fn, source, fn.__globals__, cells, defaults, {})
-
-    def default(self, frame: Frame, name: str) -> AbstractValue:
-        """The default of a parameter; numbers are known, arrays are captured."""
-        value = self.defaults[name]
-        if isinstance(value, AbstractValue):
-            return value
-        if value is None or isinstance(value, bool | int | float | str):
-            return Static(value)
-        return external(frame, value, ("default", id(self.identity), name), name, lambda: self.defaults[name])
-
 
 CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractValue]
-
-
-def python_function(obj: Any) -> Any:
-    """What a decorator wrapped, or ``obj`` itself."""
-    while not isinstance(obj, types.FunctionType) and hasattr(obj, "__wrapped__"):
-        obj = obj.__wrapped__
-    return obj
 
 
 def call_value(
@@ -122,6 +71,29 @@ def call_value(
     own = records.method(frame, callee, "__call__")
     if own is not None:
         return call_value(frame, own, args, kwargs, call_function)
+    if isinstance(callee, Static) and gradients.is_gradient(callee.value):
+        return gradients.call_gradient(frame, callee.value, args, kwargs)
+    made = gradients.as_gradient(callee.value) if isinstance(callee, Static) else None
+    if made is not None:
+        return gradients.call_gradient(frame, made[0], [made[1], *args], kwargs)
+    if isinstance(callee, Static) and callable(callee.value):
+        subject = subject_of(callee.value)
+        frame.tracer.consult(subject)
+        if RULES.has(subject):
+            ruled = application.call(frame, subject, args, kwargs, call_plain, call_function)
+            if ruled is not None:
+                return ruled
+    return call_plain(frame, callee, args, kwargs, call_function)
+
+
+def call_plain(
+    frame: Frame,
+    callee: AbstractValue,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    call_function: CallFunction,
+) -> AbstractValue:
+    """Call what is no method, closure or partial, without regard to the rules that there may be for it."""
     if not isinstance(callee, Static) or not callable(callee.value):
         raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
     if callee.value is has_length:
@@ -146,6 +118,8 @@ def call_value(
     folded = constant_call(callee.value, args, kwargs)
     if folded is not None:
         return folded
+    if derivatives.is_jvp(callee.value):
+        return derivatives.jvp(frame, args, kwargs, frame.tracer.call)
     _refuse_own(callee.value)
     function = python_function(callee.value)
     foreign = not isinstance(function, types.FunctionType) or _root_package(function) == "numpy"

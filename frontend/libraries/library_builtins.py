@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from adc.frontend.checkpoints import every, read, revolve, steps
 from adc.frontend.control.loops import make_range
 from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.joining import narrow_values
@@ -32,12 +34,13 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions
 from adc.frontend.libraries.attributes import extent
-from adc.frontend.marker import prange
+from adc.frontend.marker import prange, stop_gradient
 from adc.frontend.numeric import arrays, scalars, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert, kind
 from adc.frontend.numeric.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
+from adc.ir.schedules import Schedule
 from adc.ir.types import Type, f32, f64, i1, i64
 
 
@@ -54,6 +57,29 @@ def _abs(frame: Frame, x: AbstractValue) -> AbstractValue:
         return Scalar(ops.absi(s.value), s.dtype, s.weak)
 
     return apply("abs", scalar, x)
+
+
+def _stop_gradient(frame: Frame, x: AbstractValue) -> AbstractValue:
+    """A value as a constant; of a tuple, each item. What has no derivative stays as it is."""
+    if isinstance(x, Tuple):
+        return x.of(_stop_gradient(frame, item) for item in x.items)
+    if isinstance(x, Array | Lazy):
+        return arrays.settled(frame, arrays.elementwise(_stopped, x))
+    if isinstance(x, Scalar):
+        return _stopped(x)
+    if isinstance(x, Static):
+        return x
+    raise refuse(
+        current_loc(),
+        f"stop_gradient() takes numbers, arrays and tuples, not {describe_type(x)}",
+        "use it on what it holds",
+        kind=kinds.WRONG_TYPE,
+    )
+
+
+def _stopped(x: AbstractValue) -> Scalar:
+    s = as_scalar(x)
+    return Scalar(ops.stop_gradient(s.value), s.dtype, s.weak) if s.dtype.is_float else s
 
 
 def _extremum(name: str, symbol: str) -> Rule:
@@ -177,6 +203,27 @@ def _range(parallel: bool) -> Rule:
     return rule
 
 
+def _steps(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    given = dict(kwargs)
+    checkpoint = given.pop("checkpoint", Static(None))
+    no_keywords("steps", given)
+    return replace(make_range(args), schedule=read(static_of(checkpoint, "a schedule")))
+
+
+def _schedule(function: Callable[..., Schedule]) -> Rule:
+    """What makes schedules does so when the function is compiled."""
+
+    def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        return Static(
+            function(
+                *(static_of(value, "a number") for value in args),
+                **{name: static_of(value, "a number") for name, value in kwargs.items()},
+            )
+        )
+
+    return rule
+
+
 def _pow(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
     return arrays.operate(frame, "**", x, y)
 
@@ -263,6 +310,10 @@ TABLE: dict[Any, Rule] = {
     len: positional("len", 1, _len),
     range: _range(parallel=False),
     prange: _range(parallel=True),
+    steps: _steps,
+    revolve: _schedule(revolve),
+    every: _schedule(every),
+    stop_gradient: positional("stop_gradient", 1, _stop_gradient),
     pow: positional("pow", 2, _pow),
     divmod: positional("divmod", 2, _divmod),
     sum: positional("sum", range(1, 3), _sum),

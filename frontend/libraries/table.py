@@ -29,6 +29,11 @@ BY_IDENTITY = library_containers.BY_IDENTITY  # those that take objects themselv
 SUPPORTED.update(map(full_name, LIBRARY))
 
 
+def known_as(alias: Any, original: Any) -> None:
+    """Let a function that stands for another one have its rule."""
+    LIBRARY[alias] = LIBRARY[original]
+
+
 def is_library(obj: Any) -> bool:
     """Whether a rule for ``obj`` is known."""
     try:

@@ -1,28 +1,16 @@
-"""Schedules: how many snapshots there are, and how many steps a tape holds between them."""
+"""Functions of the IR that schedules are worked out by, while the program runs."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Func, Module, Value
+from adc.ir.core import Block, Func, Loc, Module, Value
 from adc.ir.types import index
 
 SPLIT = "adc.binomial_split"
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """``snapshots`` of the state, at most, are there at a time (0: as many as there are pieces); the loop is cut into
-    pieces of ``steps`` (0: the root of their number), each of which is reversed with a tape of its own."""
-
-    snapshots: int
-    steps: int = 1
-
-    def attr(self) -> tuple[int, int]:
-        return self.snapshots, self.steps
+REPEATED = "adc.repeated"
+UNDECIDED = "adc.schedule"
 
 
 def split_function(module: Module) -> str:
@@ -38,9 +26,28 @@ def split_function(module: Module) -> str:
     return SPLIT
 
 
-def _split(pieces: Value, s: Value) -> Value:
-    one, two, three = (const_index(n) for n in (1, 2, 3))
-    # The least r such that r repetitions of s snapshots are enough: the binomial (s + r over s) is at least ``pieces``.
+def repeated_function(module: Module) -> str:
+    """The function that says how many of ``l`` pieces are run again, without a tape, to come to the places where they
+    are reversed, if there are ``s`` snapshots: a run to the beginning of the last one is not counted.
+
+    Reference: Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
+    differentiation, Optim. Methods Softw. 1, 1992.
+    """
+    if REPEATED not in module.funcs:
+        func = module.add(Func(REPEATED, [index, index], [index], ["pieces", "snapshots"]))
+        with insert_at(func.body):
+            one = const_index(1)
+            pieces, s = ops.maxsi(func.args[0], one), func.args[1]
+            r, reach = _repetitions(pieces, s)
+            fewest = ops.muli(r, pieces) - ops.divsi(ops.muli(reach, r), ops.addi(s, one))
+            build(ops.return_, [fewest - (pieces - one)])
+    return REPEATED
+
+
+def _repetitions(pieces: Value, s: Value) -> tuple[Value, Value]:
+    """The least r such that r repetitions of s snapshots are enough: the binomial (s + r over s) is at least
+    ``pieces``; and that binomial."""
+    one = const_index(1)
     head, body = Block([index, index]), Block([index, index])
     with insert_at(head):
         build(ops.condition, [ops.cmpi(head.args[1], pieces, predicate="slt"), *head.args])
@@ -48,7 +55,12 @@ def _split(pieces: Value, s: Value) -> Value:
         r = ops.addi(body.args[0], one)
         build(ops.yield_, [r, ops.divsi(ops.muli(body.args[1], ops.addi(r, s)), r)])
     r, reach = build(ops.while_, [const_index(0), one], None, [index, index], [head, body]).results
-    zero = const_index(0)
+    return r, reach
+
+
+def _split(pieces: Value, s: Value) -> Value:
+    zero, one, two, three = (const_index(n) for n in (0, 1, 2, 3))
+    r, reach = _repetitions(pieces, s)
 
     def over(number: Value, by: Value) -> Value:
         """A quotient whose divisor is zero only where it is not asked for."""
@@ -68,3 +80,14 @@ def _split(pieces: Value, s: Value) -> Value:
     many = ops.cmpi(reach - fifth, pieces, predicate="sle")
     place = ops.select(few, fourth, ops.select(many, first, pieces - second - third))
     return ops.maxsi(place, one)
+
+
+def undecided(module: Module, loop: Loc) -> str:
+    """The name of the function that says the schedule of a loop: snapshots, and steps of a piece. As long as nothing
+    better is known these are one and one. All copies of a loop share it."""
+    name = f"{UNDECIDED}.{loop.line}.{loop.column}"
+    if name not in module.funcs:
+        func = module.add(Func(name, [], [index, index], [], loop))
+        with insert_at(func.body):
+            build(ops.return_, [const_index(1), const_index(1)])
+    return name

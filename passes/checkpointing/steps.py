@@ -1,34 +1,24 @@
-"""Time loops as functions of their own: what a schedule runs, and runs again.
-
-``for t in range(n)`` becomes a function of the first and the last step, of what the loop uses, and of what it carries.
-Buffers that change places (``u, v = v, u``) are where they were after as many steps as there are buffers: so many
-steps are one, and what is left over follows in a loop as it was. All memory thus has one name in all steps.
-"""
+"""Which loops become functions of steps, and which cannot: see ``adc.passes.checkpointing.outline``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from adc.ir import ops
-from adc.ir.arith import const_index, constant_of, trip_count
-from adc.ir.builder import build, insert_at
+from adc.ir import kinds, ops
 from adc.ir.callgraph import reachable
-from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.core import Block, Func, Module, Op
 from adc.ir.moments import strip_views
-from adc.ir.rewrite import Mapping, clone_op, inline_block, used_from_outside
-from adc.ir.types import MemRefType, RecordType, index
-from adc.passes.checkpointing.schedule import Schedule
+from adc.ir.rewrite import used_from_outside
+from adc.ir.schedules import SCHEDULE, Schedule
+from adc.ir.types import MemRefType, RecordType
+from adc.passes.checkpointing.conventions import CHECKPOINT, SPANS
+from adc.passes.checkpointing.outline import MOST_BUFFERS, CountedLoop, OpenLoop, period
 from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import LOOPS
-from adc.passes.rewrite import put_instead
 
-CHECKPOINT = "adc.checkpoint"
-"""Attribute of functions of steps: the schedule, the name of the function that runs steps, and how many arguments from
-the end on are what the loop carries."""
-
-MOST_BUFFERS = 6
+OPEN = "its length is not known before, so that it takes adc.revolve(snapshots) or 'recompute-all' only"
 
 
 @dataclass(frozen=True)
@@ -44,34 +34,68 @@ class StepsPlan:
 
 @dataclass(frozen=True)
 class OutlineSteps:
-    """Make the outermost sequential loops functions of steps, which are differentiated by ``schedule``."""
+    """Make loops functions of steps, which are differentiated by a schedule: those that have one of their own, and, by
+    ``schedule``, the outermost sequential ones."""
 
     name: ClassVar[str] = "outline-steps"
 
-    schedule: Schedule
+    schedule: Schedule | None = None
 
     def run(self, module: Module) -> Module:
         self.plan(module)
         return module
 
     def plan(self, module: Module) -> list[StepsPlan]:
-        """Change the module, and say what was done."""
+        """Change the module, and say what was done. Raises ``DifferentiationError`` for a loop that has a schedule of
+        its own and cannot be run by it."""
         found = []
-        summaries = Summaries(module)
+        for func in list(module.funcs.values()):
+            # Inner loops first: an outer one then calls their steps.
+            for loop in [op for op in func.walk() if SCHEDULE in op.attrs][::-1]:
+                schedule = Schedule(*loop.attrs[SCHEDULE])
+                reason = self._outline(module, func, loop, schedule)
+                if reason:
+                    raise kinds.NOT_CHECKPOINTED(
+                        f"the steps of this loop cannot be run again: {reason}",
+                        loop.loc,
+                        help="use range instead of adc.steps, or leave out checkpoint=",
+                    )
+                found.append(StepsPlan(loop.loc.line))
+        if self.schedule is None:
+            return found
         repeated = _called_in_loops(module)
         for func in list(module.funcs.values()):
-            if func.name in repeated:
+            if func.name in repeated or not func.attrs.keys().isdisjoint((CHECKPOINT, SPANS)):
                 continue
-            memory: Memory | None = None
             for loop in list(_outermost(func.body)):
-                memory = memory or Memory(func, summaries)
-                made = _steps(loop, memory)
-                if isinstance(made, str):
-                    found.append(StepsPlan(loop.loc.line, made))
-                    continue
-                _Outlining(module, func, loop, made, self.schedule).run()
-                found.append(StepsPlan(loop.loc.line))
+                found.append(StepsPlan(loop.loc.line, self._outline(module, func, loop, self.schedule)))
         return found
+
+    @staticmethod
+    def _outline(module: Module, func: Func, loop: Op, schedule: Schedule) -> str:
+        """Why it is not possible, or nothing."""
+        memory = Memory(func, Summaries(module))
+        if loop.opdef is ops.while_:
+            if schedule.steps != 1 or schedule.memory:
+                return OPEN
+            scalars = _open_steps(loop, memory)
+            if isinstance(scalars, str):
+                return scalars
+            OpenLoop(module, func, loop, scalars, schedule).run()
+            return ""
+        made = _steps(loop, memory)
+        if isinstance(made, str):
+            return made
+        CountedLoop(module, func, loop, made, schedule).run()
+        return ""
+
+
+def without_schedules(module: Module) -> Module:
+    """The module, whose loops have no schedules of their own any more."""
+    for func in module.funcs.values():
+        for op in func.walk():
+            op.attrs.pop(SCHEDULE, None)
+    return module
 
 
 def _called_in_loops(module: Module) -> set[str]:
@@ -89,10 +113,10 @@ def _called_in_loops(module: Module) -> set[str]:
 
 
 def _outermost(block: Block) -> Iterator[Op]:
-    """The outermost counted sequential loops that are worth it: those with other loops, or calls, inside."""
+    """The outermost sequential loops that are worth it: those with other loops, or calls, inside."""
     for op in block.ops:
-        if op.opdef is ops.for_:
-            if any(inner.opdef in LOOPS or inner.opdef is ops.call for inner in op.regions[0].walk()):
+        if op.opdef in (ops.for_, ops.while_):
+            if any(inner.opdef in LOOPS or inner.opdef is ops.call for region in op.regions for inner in region.walk()):
                 yield op
         elif op.opdef is ops.if_:
             for region in op.regions:
@@ -110,6 +134,33 @@ def _steps(loop: Op, memory: Memory) -> list[int] | str:
             after.append(value.index - 1)
         else:
             return "an array that it carries is another one after each step"
+    reason = _of_arrays(loop, memory)
+    if reason:
+        return reason
+    if period(after) > MOST_BUFFERS:
+        return "buffers take too many steps to be where they were"
+    return after
+
+
+def _open_steps(loop: Op, memory: Memory) -> list[int] | str:
+    """Positions of what a loop of unknown length carries besides arrays, which stay where they are; else why not."""
+    before, after = loop.regions
+    _, *passed = before.terminator.operands
+    scalars = []
+    for k, (arg, value) in enumerate(zip(before.args, after.terminator.operands, strict=True)):
+        if not isinstance(arg.type, MemRefType):
+            scalars.append(k)
+        elif value.owner is not after or passed[value.index] is not arg:
+            return "an array that it carries is another one after each step, and its length is not known before"
+    if any(isinstance(v.type, MemRefType) and v.op is not None and v.op.parent is before for v in passed):
+        return "what decides whether it goes on makes a view of an array"
+    if any(effects.everything or effects.writes for effects in map(memory.effects, before.ops)):
+        return "what decides whether it goes on changes memory"
+    return _of_arrays(loop, memory) or scalars
+
+
+def _of_arrays(loop: Op, memory: Memory) -> str:
+    """Why the arrays that a loop uses do not allow it to be run in steps, or nothing."""
     captured = [v for v in used_from_outside([loop]) if isinstance(v.type, MemRefType)]
     if any(isinstance(v.type, RecordType) for v in used_from_outside([loop])):
         return "it uses what a call has left"
@@ -121,112 +172,4 @@ def _steps(loop: Op, memory: Memory) -> list[int] | str:
         # If they are only read, their shadows overlap all the same.
         if any(memory.may_overlap(v, other) for other in captured[:n]):
             return "arrays that it uses may overlap"
-    if _period(after) > MOST_BUFFERS:
-        return "buffers take too many steps to be where they were"
-    return after
-
-
-def _period(after: Sequence[int]) -> int:
-    """After how many steps all buffers are where they were."""
-    place, count = list(after), 1
-    while place != list(range(len(after))):
-        place, count = [after[k] for k in place], count + 1
-        if count > MOST_BUFFERS:
-            break
-    return count
-
-
-class _Outlining:
-    def __init__(self, module: Module, func: Func, loop: Op, after: Sequence[int], schedule: Schedule) -> None:
-        self.module = module
-        self.func = func
-        self.loop = loop
-        self.after = after
-        self.schedule = schedule
-        self.scalars = [k for k, v in enumerate(loop.results) if not isinstance(v.type, MemRefType)]
-
-    def run(self) -> None:
-        """Put a call of the steps, and a loop for those that are left over, where the loop was."""
-        loop, period = self.loop, _period(self.after)
-        made = Block()
-        with insert_at(made, loop.loc):
-            lower, upper, step = loop.operands[:3]
-            steps = trip_count(lower, upper, step)
-            rounds = steps if period == 1 else ops.floordivsi(steps, const_index(period))
-            carried = self._call(rounds, period)
-            results = list(loop.operands[3:])
-            for k, value in zip(self.scalars, carried, strict=True):
-                results[k] = value
-            if period > 1:
-                done = ops.muli(rounds, const_index(period))
-                start = ops.addi(lower, done if constant_of(step) == 1 else ops.muli(done, step))
-                rest = clone_op(loop, {})
-                for k, value in enumerate((start, upper, step, *results)):
-                    rest.set_operand(k, value)
-                results = list(rest.results)
-        for old, new in zip(loop.results, results, strict=True):
-            old.replace_uses(new)
-        put_instead(loop, made.ops)
-        loop.drop()
-
-    def _call(self, rounds: Value, period: int) -> Sequence[Value]:
-        """Append the call of all whole rounds; what the loop carries then, buffers excepted."""
-        used = self._used()
-        constants = [v.op for v in used if v.op is not None and v.op.opdef is ops.constant]
-        captured = [v for v in used if v.op not in constants]
-        initial = [self.loop.operands[3 + k] for k in self.scalars]
-        types = [v.type for v in initial]
-        hints = ["first", "last", *(v.hint for v in captured)]
-        hints += [self.loop.regions[0].args[1 + k].hint for k in self.scalars]
-        own = Func(
-            self.module.unique_name(f"{self.func.name}.run"),
-            [index, index, *(v.type for v in captured), *types],
-            types,
-            hints,
-            self.loop.loc,
-        )
-        self.module.add(own)
-        first, last, *rest = own.args
-        mapping: Mapping = dict(zip(captured, rest, strict=False))
-        with insert_at(own.body, self.loop.loc):
-            for op in constants:
-                clone_op(op, mapping)
-            build(ops.return_, self._loop(first, last, rest[len(captured) :], mapping, period))
-        steps = Func(self.module.unique_name(f"{self.func.name}.steps"), own.type.inputs, types, hints, self.loop.loc)
-        steps.attrs[CHECKPOINT] = (*self.schedule.attr(), len(types), own.name)
-        self.module.add(steps)
-        with insert_at(steps.body, self.loop.loc):
-            inner = build(ops.call, steps.args, {"callee": own.name, "types": tuple(types)})
-            build(ops.return_, inner.results)
-        operands = [const_index(0), rounds, *captured, *initial]
-        return build(ops.call, operands, {"callee": steps.name, "types": tuple(types)}).results
-
-    def _used(self) -> list[Value]:
-        """What the loop uses from outside, initial values of scalars that it carries excepted."""
-        loop, (body,) = self.loop, self.loop.regions
-        found = dict.fromkeys((loop.operands[0], loop.operands[2]))
-        found.update((v, None) for v in loop.operands[3:] if isinstance(v.type, MemRefType))
-        found.update((v, None) for v in used_from_outside(body.ops) if v.owner is not body)
-        return list(found)
-
-    def _loop(
-        self, first: Value, last: Value, carried: Sequence[Value], mapping: Mapping, period: int
-    ) -> Sequence[Value]:
-        """Append the loop over rounds from ``first`` to ``last``; ``mapping``: what stands for values from outside."""
-        loop, (body,) = self.loop, self.loop.regions
-        lower, _, step = (mapping.get(v, v) for v in loop.operands[:3])
-        block = Block([index, *(v.type for v in carried)], ["round", *(v.hint for v in carried)])
-        with insert_at(block, loop.loc):
-            state: list[Value] = [mapping.get(v, v) for v in loop.operands[3:]]
-            for k, value in zip(self.scalars, block.args[1:], strict=True):
-                state[k] = value
-            for n in range(period):
-                number = block.args[0]
-                if period > 1:
-                    number = ops.addi(ops.muli(number, const_index(period)), const_index(n))
-                offset = number if constant_of(step) == 1 else ops.muli(number, step)
-                counter = offset if constant_of(lower) == 0 else ops.addi(lower, offset)
-                state = inline_block(body, [counter, *state], dict(mapping))
-            build(ops.yield_, [state[k] for k in self.scalars])
-        bounds = [first, last, const_index(1)]
-        return build(ops.for_, [*bounds, *carried], {}, [v.type for v in carried], [block]).results
+    return ""

@@ -10,14 +10,19 @@ Reference: Hascoet and Pascual, The Tapenade Automatic Differentiation Tool, ACM
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from adc.ir import kinds, ops
-from adc.ir.alias import Aliasing, Roots, returned_memory
+from adc.ir.alias import Aliasing, returned_memory
+from adc.ir.attached import attached, is_float
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, RecordType, Type
+from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.rules import RULES, differentiable
+
+FORWARD_OVER_REVERSE = "adc.hvp() and adc.hessian() form second derivatives forward over reverse, which takes this"
 
 
 @dataclass(frozen=True)
@@ -105,16 +110,20 @@ class Activity:
         return "\n".join(lines)
 
 
-def analyse(module: Module, func: Func, interface: Interface) -> Activity:
-    """Activity of ``func`` for the given inputs and outputs; calls are followed into their callees."""
-    return _Analysis(func, interface, _Callees(module)).run()
+def analyse(module: Module, func: Func, interface: Interface, *, records: bool = False) -> Activity:
+    """Activity of ``func`` for the given inputs and outputs; calls are followed into their callees.
+
+    Without ``records`` a record may not hold what varies: the reverse mode has no cotangents of records.
+    """
+    return _Analysis(func, interface, _Callees(module, records=records)).run()
 
 
 class _Callees:
     """What calls do, for all functions of a module: least fixed points where functions call each other in circles."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, *, records: bool) -> None:
         self.module = module
+        self.records = records
         self.returned = returned_memory(module)
         nothing: frozenset[int] = frozenset()
         # Results and memref arguments that vary after a call, if the given arguments vary before it.
@@ -129,6 +138,10 @@ class _Callees:
     def _forward(self, key: tuple[str, frozenset[int]]) -> tuple[frozenset[int], frozenset[int]]:
         callee, varied = key
         func = self.module.funcs[callee]
+        rules = attached(func)
+        if rules is not None:  # whatever the function computes
+            vary = not varied.isdisjoint((*rules.cotangents, *rules.tangents, *rules.constant))
+            return frozenset(k for k, t in enumerate(func.result_types) if vary and is_float(t)), frozenset()
         inner = _Analysis(func, Interface(varied, frozenset()), self)
         inner._fixpoint(inner.result.varied, [func.args[k] for k in varied], inner._forward)
         args = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType) and inner._marked(a))
@@ -137,6 +150,9 @@ class _Callees:
     def _backward(self, key: tuple[str, frozenset[int], frozenset[int]]) -> frozenset[int]:
         callee, results, args = key
         func = self.module.funcs[callee]
+        rules = attached(func)
+        if rules is not None:
+            return frozenset((*rules.cotangents, *rules.tangents, *rules.constant) if results else ())
         inner = _Analysis(func, Interface(frozenset(), results, args), self)
         outputs = [func.body.terminator.operands[k] for k in results] + [func.args[k] for k in args]
         inner._fixpoint(inner.result.useful, outputs, inner._backward)
@@ -182,23 +198,29 @@ class _Analysis:
 
     def _marked(self, value: Value) -> bool:
         if isinstance(value.type, MemRefType):
-            return not self.marks.isdisjoint(self.aliasing.roots(value))
+            return not self.marks.isdisjoint(self._memory(value))
         return value in self.marks
+
+    def _memory(self, memref: Value) -> AbstractSet[Value]:
+        """The roots of a memref; with records, of what it holds as well."""
+        if self.callees.records and isinstance(memref.type.element, MemRefType):  # type: ignore[attr-defined]
+            return self.aliasing.reach(memref)
+        return self.aliasing.roots(memref)
 
     def _mark(self, value: Value) -> None:
         if isinstance(value.type, MemRefType):
-            roots: Roots = self.aliasing.roots(value)
+            roots = self._memory(value)
             if not roots <= self.marks:
                 self.marks |= roots
                 self.changed = True
-        elif value.type.is_float and value not in self.marks:
+        elif _is_active_type(value.type) and value not in self.marks:
             self.marks.add(value)
             self.changed = True
 
     def _flow(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
         """Values passed on between regions; memrefs flow through their roots."""
         for source, target in zip(sources, targets, strict=True):
-            if source.type.is_float and source in self.marks:
+            if _is_active_type(source.type) and source in self.marks:
                 self._mark(target)
 
     # Forward: what varies --------------------------------------------------------------------------------------------
@@ -209,7 +231,7 @@ class _Analysis:
             if any(operand in self.marks for operand in differentiable(op)):
                 self._mark(op.result)
         elif kind is ops.load:
-            if op.result.type.is_float and self._marked(op.operands[0]):
+            if _is_active_type(op.result.type) and self._marked(op.operands[0]):
                 self._mark(op.result)
         elif kind in (ops.store, ops.fill, ops.accumulate, ops.copy):
             if self._marked(op.operands[0]) and _holds_floats(op.operands[1]):
@@ -221,9 +243,21 @@ class _Analysis:
                 self._mark(op.results[k])
             for k in args:
                 self._mark(op.operands[k])
+        elif kind is ops.ruled:
+            if any(self._marked(v) for v in user_rules.varying(self.callees.module, op)):
+                for result in op.results:
+                    self._mark(result)
         elif kind is ops.pack:
             if any(self._marked(v) for v in op.operands):
-                raise kinds.NO_DERIVATIVE("cannot differentiate through a record of a reverse sweep", op.loc)
+                if not self.callees.records:
+                    raise kinds.NO_DERIVATIVE(
+                        "cannot differentiate through a record of a reverse sweep", op.loc, help=FORWARD_OVER_REVERSE
+                    )
+                self._mark(op.result)
+        elif kind is ops.unpack:
+            if op.operands[0] in self.marks:
+                for result in op.results:
+                    self._mark(result)
         else:
             for sources, targets in edges(op):
                 self._flow(sources, targets)
@@ -251,6 +285,17 @@ class _Analysis:
             if results or args:
                 for k in self.callees.backward((op.attrs["callee"], results, args)):
                     self._mark(op.operands[k])
+        elif kind is ops.pack:
+            if op.result in self.marks:
+                for operand in op.operands:
+                    self._mark(operand)
+        elif kind is ops.unpack:
+            if any(self._marked(r) for r in op.results):
+                self._mark(op.operands[0])
+        elif kind is ops.ruled:
+            if any(self._marked(r) for r in op.results):
+                for operand in user_rules.varying(self.callees.module, op):
+                    self._mark(operand)
         else:
             for sources, targets in edges(op):
                 self._flow(targets, sources)
@@ -282,7 +327,12 @@ def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
 
 def _holds_floats(memref: Value) -> bool:
     t = memref.type
-    return isinstance(t, MemRefType) and t.element.is_float
+    return isinstance(t, MemRefType) and _is_active_type(t.element)
+
+
+def _is_active_type(t: Type) -> bool:
+    """Records are marked in forward mode only."""
+    return t.is_float or isinstance(t, RecordType)
 
 
 def _memrefs(func: Func) -> Iterable[Value]:

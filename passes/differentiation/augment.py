@@ -8,6 +8,7 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType
+from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.choices import link_choices
 from adc.passes.differentiation.demand import Augmented, CallPlan
@@ -84,6 +85,7 @@ def augment(
     ``split`` differentiates a callee. ``shadow_args`` gives the companions of the function's arguments. The arguments
     and results of which ``assumed`` says that they have a shadow get one.
     """
+    user_rules.expand(module, func)
     serialise_reductions(func)
     link_choices(func)
     rotate_while_loops(func)
@@ -93,6 +95,7 @@ def augment(
         results = [returned[k] for k in (*assumed.shadow_results, *assumed.given)]
         for memref in (*(func.args[k] for k in assumed.shadows), *results):
             activity.give_shadow(memref)
+    check_rules(module, func, activity)
     legality = Legality(module, func, activity.aliasing, stable)
     augmented = Augmented(module, func, activity, interface, direct)
     if assumed is not None:
@@ -105,6 +108,20 @@ def augment(
     add_companions(augmented, insertions)
     insertions.apply(func)
     return augmented, Recipes(augmented, legality)
+
+
+def check_rules(module: Module, func: Func, activity: Activity) -> None:
+    """Refuse derivatives by what rules give none by."""
+    for op in func.walk():
+        if op.opdef not in (ops.call, ops.ruled) or user_rules.rules_of(module, op) is None:
+            continue
+        if any(activity.has_shadow(r) if isinstance(r.type, MemRefType) else activity.active(r) for r in op.results):
+            user_rules.refuse_constants(module, op, lambda v: _varies(activity, v))
+
+
+def _varies(activity: Activity, value: Value) -> bool:
+    roots = activity.aliasing.roots(value) if isinstance(value.type, MemRefType) else {value}
+    return not activity.varied.isdisjoint(roots)
 
 
 def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:

@@ -19,13 +19,14 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
-from adc.ir.types import MemRefType, Type, index, memref, record
-from adc.passes.building import choose, parallel_loop
+from adc.ir.types import MemRefType, Type, index, record
+from adc.passes.building import choose
+from adc.passes.checkpointing.conventions import ASKED, BOUNDS, CHECKPOINT
 from adc.passes.checkpointing.schedule import split_function
-from adc.passes.checkpointing.steps import CHECKPOINT
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.demand import CallPlan, union
-from adc.passes.differentiation.shadows import cast_to
+from adc.passes.differentiation.open_steps import run_open
+from adc.passes.differentiation.pieces import Left, Pieces, as_type, copied, copy, is_float, like, root
 from adc.passes.differentiation.split_plans import SplitKey
 from adc.passes.effects import Summaries
 
@@ -54,44 +55,19 @@ def is_checkpointed(func: Func) -> bool:
     return CHECKPOINT in func.attrs
 
 
-@dataclass(frozen=True)
-class _Pieces:
-    """``count`` pieces of ``length`` steps (the last one perhaps shorter) of ``steps`` in all, and ``slots`` for
-    snapshots."""
-
-    steps: Value
-    length: Value
-    count: Value
-    slots: Value
-
-    def start(self, piece: Value) -> Value:
-        """The first step of a piece."""
-        return ops.minsi(ops.muli(piece, self.length), self.steps)
-
-
-@dataclass(frozen=True)
-class _Left:
-    """What the reverse sweep works with: snapshots and their places, from the record; arguments and shadows by
-    position, with buffers for the state."""
-
-    slots: Sequence[Value]
-    places: Value
-    given: dict[int, Value]
-    shadows: dict[int, Value]
-
-
 class Steps:
     """Makes the plan, the augmented and the reverse function of ``primal`` (in this order), by its schedule.
 
-    Positions are those of the arguments: the first and the last step, what is used, what is carried.
+    Positions are those of the arguments: the range of steps (``BOUNDS``), what is used, what is carried.
     """
 
     def __init__(self, module: Module, primal: Func, key: SplitKey, assumed: CallPlan, both: BothSweeps) -> None:
         _, interface, stable = key
         self.module = module
         self.primal = primal
-        snapshots, piece, count, run = primal.attrs[CHECKPOINT]
-        self.snapshots, self.piece, self.run = int(snapshots), int(piece), str(run)
+        snapshots, piece, asked, count, run, advance = primal.attrs[CHECKPOINT]
+        self.snapshots, self.piece, self.asked = int(snapshots), int(piece), str(asked)
+        self.run, self.advance = str(run), str(advance)
         self.types = [a.type for a in primal.args]
         self.first_carried = len(self.types) - int(count)
         self.carried = range(self.first_carried, len(self.types))
@@ -100,7 +76,7 @@ class Steps:
         memrefs = [k for k, t in enumerate(self.types) if isinstance(t, MemRefType)]
         self.state = [k for k in memrefs if k in writes.writes]
         self.copied = [k for k in memrefs if k not in writes.writes and k not in stable]
-        self.fixed = [k for k in range(2, self.first_carried) if k not in self.state and k not in self.copied]
+        self.fixed = [k for k in range(BOUNDS, self.first_carried) if k not in self.state and k not in self.copied]
         self.interface = self._interface(interface)
         self.inner = both(self.run, self.interface, self.carried)
         self.plan = CallPlan(
@@ -118,14 +94,17 @@ class Steps:
     def __str__(self) -> str:
         names = [self.primal.args[k].hint or "an array" for k in self.state]
         names += [self.primal.args[k].hint or "a number" for k in self.carried]
+        state = ", ".join(names)
+        if self.asked:
+            return f"steps of @{self.run}: snapshots of {state} and pieces as the memory allows"
         kept = "a snapshot for each piece" if not self.snapshots else f"at most {self.snapshots} snapshots"
         length = f"{self.piece} step{'s' if self.piece != 1 else ''}" if self.piece else "the root of the steps"
-        return f"steps of @{self.run}: {kept} of {', '.join(names)}; pieces of {length}"
+        return f"steps of @{self.run}: {kept} of {state}; pieces of {length}"
 
     def _interface(self, outer: Interface) -> Interface:
         """Of the steps of a piece: what they are given and leave are all of the state."""
-        floats = {k for k in self.state if _is_float(self.types[k])}
-        carried = {k for k in self.carried if _is_float(self.types[k])}
+        floats = {k for k in self.state if is_float(self.types[k])}
+        carried = {k for k in self.carried if is_float(self.types[k])}
         results = frozenset(k - self.first_carried for k in carried)
         return Interface(frozenset(outer.varied | floats | carried), results, frozenset(outer.useful_args | floats))
 
@@ -146,43 +125,92 @@ class Steps:
             pieces = self._pieces(given[1])
             slots = [self._slots(self.types[k], pieces, given[k]) for k in (*self.state, *self.carried)]
             places = ops.alloc(ops.addi(pieces.slots, const_index(2)), type=MemRefType((None,), index))
-            copies = [_copied(given[k]) for k in self.copied]
+            copies = [copied(given[k]) for k in self.copied]
+            buffers = [like(given[k]) for k in self.state]
             carried: Sequence[Value] = [given[k] for k in self.carried]
             build(ops.store, [const_index(0), places, const_index(0)])
             self._save(slots, const_index(0), given, carried)
-            place, top, *carried = self._place_snapshots(pieces, slots, places, given, carried)
-            build(ops.store, [top, places, pieces.slots])
-            # The state before the last piece is kept beside the snapshots: the reverse sweep begins with it.
-            last = ops.maxsi(ops.subi(pieces.count, const_index(1)), place)
-            carried = self._advance(pieces, place, last, given, carried)
-            at_last = ops.cmpi(place, last, predicate="slt")
-            choose(at_last, lambda: self._save(slots, pieces.slots, given, carried), lambda: None)
-            flag = ops.select(at_last, const_index(1), const_index(0))
-            build(ops.store, [flag, places, ops.addi(pieces.slots, const_index(1))])
-            carried = self._advance(pieces, last, pieces.count, given, carried)
-            left = build(ops.pack, [given[1], places, *slots, *copies]).result
-            build(ops.return_, [*carried, left])
-        self._packed = [index, places.type, *(v.type for v in (*slots, *copies))]
+            if self.advance:
+                pieces, carried = self._run_open(pieces.slots, slots, places, given, carried)
+            else:
+                carried = self._run_counted(pieces, slots, places, buffers, given, carried)
+            left = [pieces.steps, pieces.count, pieces.slots, places, *slots, *buffers, *copies]
+            build(ops.return_, [*carried, build(ops.pack, left).result])
+        if self.asked:
+            func.attrs[ASKED] = self.asked
+        self._packed = [v.type for v in left]
         return func
 
-    def _pieces(self, steps: Value) -> _Pieces:
-        length = const_index(self.piece) if self.piece else _root(steps)
+    def _run_counted(
+        self,
+        pieces: Pieces,
+        slots: Sequence[Value],
+        places: Value,
+        buffers: Sequence[Value],
+        given: Sequence[Value],
+        carried: Sequence[Value],
+    ) -> Sequence[Value]:
+        """Append the forward sweep; what is carried in the end."""
+        place, top, *carried = self._place_snapshots(pieces, slots, places, given, carried)
+        build(ops.store, [top, places, pieces.slots])
+        # The state before the last piece is left in the buffers that the reverse sweep begins to work with.
+        last = ops.maxsi(ops.subi(pieces.count, const_index(1)), place)
+        carried = self._advance(pieces, place, last, given, carried)
+        at_last = ops.cmpi(place, last, predicate="slt")
+
+        def leave() -> None:
+            for k, buffer in zip(self.state, buffers, strict=True):
+                copy(given[k], buffer, (), ())
+            for value, slot in zip(carried, slots[len(self.state) :], strict=True):
+                build(ops.store, [value, slot, pieces.slots])
+
+        choose(at_last, leave, lambda: None)
+        flag = ops.select(at_last, const_index(1), const_index(0))
+        build(ops.store, [flag, places, ops.addi(pieces.slots, const_index(1))])
+        return self._advance(pieces, last, pieces.count, given, carried)
+
+    def _run_open(
+        self, room: Value, slots: Sequence[Value], places: Value, given: Sequence[Value], carried: Sequence[Value]
+    ) -> tuple[Pieces, Sequence[Value]]:
+        """The same for steps whose number is found out; that number, too."""
+
+        def advance(limit: Value, values: Sequence[Value]) -> Sequence[Value]:
+            zero = const_index(0)
+            operands = [zero, limit, zero, zero, *given[BOUNDS : self.first_carried], *values]
+            types = (index, *self.primal.result_types)
+            return build(ops.call, operands, {"callee": self.advance, "types": types}).results
+
+        def move(source: Value, target: Value) -> None:
+            for slot in slots:
+                copy(slot, slot, (source,), (target,))
+
+        steps, top, found = run_open(
+            room, places, carried, advance, lambda number, values: self._save(slots, number, given, values), move
+        )
+        build(ops.store, [top, places, room])
+        build(ops.store, [const_index(0), places, ops.addi(room, const_index(1))])
+        return Pieces(steps, steps, room), found
+
+    def _pieces(self, steps: Value) -> Pieces:
+        snapshots: Value | None = const_index(self.snapshots) if self.snapshots else None
+        length = const_index(self.piece) if self.piece else root(steps)
+        if self.asked:
+            snapshots, length = build(ops.call, [], {"callee": self.asked, "types": (index, index)}).results
+        if self.advance:
+            return Pieces(steps, steps, snapshots or const_index(1))
         count = ops.ceildivsi(steps, length)
         slots = ops.maxsi(count, const_index(1))
-        if self.snapshots:
-            slots = ops.minsi(slots, const_index(self.snapshots))
-        return _Pieces(steps, length, count, slots)
+        return Pieces(steps, count, slots if snapshots is None else ops.minsi(slots, snapshots))
 
-    def _slots(self, t: Type, pieces: _Pieces, value: Value) -> Value:
-        """Memory for snapshots of a value, and for one of it before the last piece."""
-        count = ops.addi(pieces.slots, const_index(1))
+    def _slots(self, t: Type, pieces: Pieces, value: Value) -> Value:
+        """Memory for snapshots of a value; for that of a number before the last piece, too."""
         if not isinstance(t, MemRefType):
-            return ops.alloc(count, type=MemRefType((None,), t))
+            return ops.alloc(ops.addi(pieces.slots, const_index(1)), type=MemRefType((None,), t))
         extents = [ops.dim(value, dim=d) for d in range(t.rank)]
-        return ops.alloc(count, *extents, type=MemRefType((None,) * (t.rank + 1), t.element))
+        return ops.alloc(pieces.slots, *extents, type=MemRefType((None,) * (t.rank + 1), t.element))
 
     def _place_snapshots(
-        self, pieces: _Pieces, slots: Sequence[Value], places: Value, args: Sequence[Value], carried: Sequence[Value]
+        self, pieces: Pieces, slots: Sequence[Value], places: Value, args: Sequence[Value], carried: Sequence[Value]
     ) -> Sequence[Value]:
         """Append the loop that makes the snapshots of the forward sweep: where the last one is, its number, and what is
         carried there."""
@@ -209,16 +237,16 @@ class Steps:
         return build(ops.call, [count, snapshots], {"callee": name, "types": (index,)}).result
 
     def _advance(
-        self, pieces: _Pieces, start: Value, end: Value, args: Sequence[Value], carried: Sequence[Value]
+        self, pieces: Pieces, start: Value, end: Value, args: Sequence[Value], carried: Sequence[Value]
     ) -> Sequence[Value]:
         """Append a run of the pieces from ``start`` to ``end``; what they carry then."""
-        operands = [pieces.start(start), pieces.start(end), *args[2 : self.first_carried], *carried]
+        operands = [*pieces.bounds(start, end, pieces.steps), *args[BOUNDS : self.first_carried], *carried]
         types = self.primal.result_types
         return build(ops.call, operands, {"callee": self.run, "types": types}).results
 
     def _save(self, slots: Sequence[Value], number: Value, args: Sequence[Value], carried: Sequence[Value]) -> None:
         for k, slot in zip(self.state, slots, strict=False):
-            _copy(args[k], slot, (), (number,))
+            copy(args[k], slot, (), (number,))
         for value, slot in zip(carried, slots[len(self.state) :], strict=True):
             build(ops.store, [value, slot, number])
 
@@ -244,18 +272,18 @@ class Steps:
             given: dict[int, Value] = {k: next(inputs) for k in plan.kept}
             shadows = {k: next(inputs) for k in plan.shadows}
             incoming = {k: next(inputs) for k in plan.cotangents_in}
-            steps, places, *rest = self._unpacked(next(inputs))
+            steps, count, slot_count, places, *rest = self._unpacked(next(inputs))
             slots = rest[: len(self.state) + len(self.carried)]
-            given.update(zip(self.copied, rest[len(slots) :], strict=True))
-            for k, slot in zip(self.state, slots, strict=False):
-                given[k] = self._working_buffer(k, slot)
-            given.update((k, _as(given[k], self.types[k])) for k in self.copied)
-            pieces = self._pieces(steps)
+            given.update(zip((*self.state, *self.copied), rest[len(slots) :], strict=True))
+            given.update((k, as_type(given[k], self.types[k])) for k in (*self.state, *self.copied))
+            pieces = Pieces(steps, count, slot_count)
             totals = self._totals(incoming)
-            left = _Left(slots, places, given, shadows)
+            left = Left(slots, places, given, shadows)
             end, totals = self._reverse_last(pieces, left, totals)
             ends = self._reverse_pieces(pieces, left, totals, end)
+            # What is left for another time is the first snapshot alone.
             build(ops.store, [const_index(0), places, pieces.slots])
+            build(ops.store, [const_index(0), places, ops.addi(pieces.slots, const_index(1))])
             build(ops.return_, [ends.get(k, const(0.0, self.types[k])) for k in plan.cotangents_out])
         return func
 
@@ -266,12 +294,6 @@ class Steps:
         attrs = {"types": types, "roots": roots, "contents": ((),) * len(types)}
         return build(ops.unpack, [left], attrs).results
 
-    def _working_buffer(self, position: int, slot: Value) -> Value:
-        t = self.types[position]
-        assert isinstance(t, MemRefType)
-        extents = [ops.dim(slot, dim=d + 1) for d in range(t.rank)]
-        return _as(ops.alloc(*extents, type=memref(t.element, t.rank)), t)
-
     def _totals(self, incoming: dict[int, Value]) -> dict[int, Value]:
         """The cotangents that the loop over the pieces carries, by position: of floats that are carried or used."""
         found = {}
@@ -281,15 +303,22 @@ class Steps:
                 found[k] = incoming.get(k - self.first_carried, found[k])
         return found
 
-    def _restore(self, left: _Left, number: Value) -> tuple[Sequence[Value], Sequence[Value]]:
+    def _restore(self, left: Left, number: Value) -> tuple[Sequence[Value], Sequence[Value]]:
         """Append copies of a snapshot to the working buffers; the arguments, what is carried excepted, and that."""
         for k, slot in zip(self.state, left.slots, strict=False):
-            _copy(slot, left.given[k], (number,), ())
-        carried = [ops.load(slot, number) for slot in left.slots[len(self.state) :]]
-        return [left.given.get(k, const_index(0)) for k in range(self.first_carried)], carried
+            copy(slot, left.given[k], (number,), ())
+        return self._args(left), self._numbers(left, number)
+
+    def _args(self, left: Left) -> Sequence[Value]:
+        """The arguments, what is carried excepted."""
+        return [left.given.get(k, const_index(0)) for k in range(self.first_carried)]
+
+    def _numbers(self, left: Left, number: Value) -> Sequence[Value]:
+        """Append the loads of what is carried from a snapshot."""
+        return [ops.load(slot, number) for slot in left.slots[len(self.state) :]]
 
     def _reverse_last(
-        self, pieces: _Pieces, left: _Left, totals: dict[int, Value]
+        self, pieces: Pieces, left: Left, totals: dict[int, Value]
     ) -> tuple[Value, dict[int, Value]]:
         """Append the reversal of the last piece, if the state before it was kept; where those before it end, and the
         cotangents there."""
@@ -297,7 +326,7 @@ class Steps:
         before = ops.subi(pieces.count, const_index(1))
         one, none = Block(), Block()
         with insert_at(one):
-            args, carried = self._restore(left, pieces.slots)
+            args, carried = self._args(left), self._numbers(left, pieces.slots)
             found = self._reverse_piece(pieces, before, pieces.count, args, carried, left.shadows, totals)
             build(ops.yield_, [found[k] for k in totals])
         with insert_at(none):
@@ -306,7 +335,7 @@ class Steps:
         return ops.select(kept, before, pieces.count), dict(zip(totals, made.results, strict=True))
 
     def _reverse_pieces(
-        self, pieces: _Pieces, left: _Left, totals: dict[int, Value], count: Value
+        self, pieces: Pieces, left: Left, totals: dict[int, Value], count: Value
     ) -> dict[int, Value]:
         """Append the loop that reverses piece after piece, the first ``count`` of them; the cotangents in the end."""
         positions = list(totals)
@@ -354,7 +383,7 @@ class Steps:
 
     def _reverse_piece(
         self,
-        pieces: _Pieces,
+        pieces: Pieces,
         piece: Value,
         end: Value,
         args: Sequence[Value],
@@ -364,55 +393,11 @@ class Steps:
     ) -> dict[int, Value]:
         """Append both sweeps of one piece; the cotangents before it."""
         inner = self.inner
-        operands = [pieces.start(piece), pieces.start(end), *args[2:], *carried, *(shadows[k] for k in inner.shadows)]
+        operands = [*pieces.bounds(piece, end, pieces.longest), *args[BOUNDS:], *carried]
+        operands += [shadows[k] for k in inner.shadows]
         operands += [totals[self.first_carried + k] for k in inner.cotangents_in]
         operands += [totals[k] for k in inner.summed]
         types = tuple(self.types[k] for k in inner.cotangents_out)
         back = build(ops.call, operands, {"callee": inner.name, "types": types})
         passed = dict(zip(inner.cotangents_out, back.results, strict=True))
         return {k: passed[k] if k in passed else const(0.0, self.types[k]) for k in totals}
-
-
-def _root(steps: Value) -> Value:
-    """The root of a number, rounded up; at least one."""
-    head, body = Block([index]), Block([index])
-    with insert_at(head):
-        (n,) = head.args
-        build(ops.condition, [ops.cmpi(ops.muli(n, n), steps, predicate="slt"), n])
-    with insert_at(body):
-        build(ops.yield_, [ops.addi(body.args[0], const_index(1))])
-    return build(ops.while_, [const_index(1)], None, [index], [head, body]).result
-
-
-def _as(memory: Value, t: Type) -> Value:
-    assert isinstance(t, MemRefType)
-    return cast_to(memory, t)
-
-
-def _copied(memory: Value) -> Value:
-    t = memory.type
-    assert isinstance(t, MemRefType)
-    fresh = ops.alloc(*(ops.dim(memory, dim=d) for d in range(t.rank)), type=memref(t.element, t.rank))
-    build(ops.copy, [memory, fresh])
-    return fresh
-
-
-def _copy(source: Value, target: Value, source_at: tuple[Value, ...], target_at: tuple[Value, ...]) -> None:
-    """Append a copy of an array to another one; of either the first subscripts may be given."""
-    t = source.type
-    assert isinstance(t, MemRefType)
-    rank = t.rank - len(source_at)
-
-    def level(at: tuple[Value, ...]) -> None:
-        if len(at) == rank:
-            build(ops.store, [ops.load(source, *source_at, *at), target, *target_at, *at])
-            return
-        extent = ops.dim(source, dim=len(source_at) + len(at))
-        attrs = {} if at else {"threads": True}
-        parallel_loop(const_index(0), extent, lambda x: level((*at, x)), **attrs)
-
-    level(())
-
-
-def _is_float(t: Type) -> bool:
-    return t.element.is_float if isinstance(t, MemRefType) else t.is_float

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from adc.ir import ops
+from adc.ir.attached import parts
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity import Activity, Interface
 from adc.passes.differentiation.need import needs
 from adc.passes.differentiation.rules import RULES
+from adc.passes.differentiation.user_rules import needed_residuals, rules_of
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,18 @@ class Augmented:
             return self.activity.has_shadow(op.operands[1])
         if kind is ops.call:
             return op in self.calls
+        if kind is ops.ruled:
+            return any(map(self.activity.active, op.results)) and bool(self.ruled_cotangents(op))
         return op in self.adjoint_regions
 
     def active_operands(self, op: Op) -> list[int]:
         return [k for k, v in enumerate(op.operands) if self.activity.active(v)]
+
+    def ruled_cotangents(self, op: Op) -> list[int]:
+        """Which cotangents that the pullback of ``adc.ruled`` returns are wanted."""
+        rules, arguments = rules_of(self.module, op), parts(op, self.module).arguments
+        assert rules is not None
+        return [n for n, k in enumerate(rules.cotangents) if self.activity.active(arguments[k])]
 
     def demands(self, op: Op) -> list[Value]:
         """Primal values that the adjoint of ``op`` itself (not of what is inside it) uses."""
@@ -123,6 +133,9 @@ class Augmented:
             return [v for m in op.operands if isinstance(m.type, MemRefType) for v in self.shadow_demands(m)]
         if kind is ops.call:
             return self._call_demands(op)
+        if kind is ops.ruled:
+            residuals = parts(op, self.module).residuals
+            return [residuals[k] for k in needed_residuals(self.module, op, self.ruled_cotangents(op))]
         if kind is ops.while_:
             return [self.counters[op]]
         return list(op.operands[: 1 if kind is ops.if_ else 3])

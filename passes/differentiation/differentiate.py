@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import const
+from adc.ir.attached import attached
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.moments import strip_views
@@ -27,12 +28,11 @@ from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.reverse import Cotangents
 from adc.passes.differentiation.reverse_regions import RegionSweep
-from adc.passes.differentiation.shadows import cast_to, like, view_of, zeroed
+from adc.passes.differentiation.rule_calls import split_functions
+from adc.passes.differentiation.shadows import SHADOW_ALIAS, cast_to, like, view_of, zeroed
 from adc.passes.differentiation.split_plans import SplitKey, SplitPlans
 from adc.passes.differentiation.storage import Recipes, StoragePlan, plan_storage
 from adc.passes.differentiation.tape import Tape
-
-SHADOW_ALIAS = 1 << 20  # added to an alias number: shadows overlap each other, never what they shadow
 
 
 @dataclass
@@ -134,6 +134,8 @@ class _Differentiator:
         """
         name, interface, stable = key
         primal = self.module.funcs[name]
+        if attached(primal) is not None:
+            return split_functions(self.module, name, stable, assumed)
         if is_checkpointed(primal):
             return self._split_steps(primal, key, assumed)
         func = clone_func(primal, assumed.augmented)

@@ -104,6 +104,8 @@ class Reader:
                 return self.value(grown)
         if op is None:
             return self._argument(value)
+        if op.opdef is ops.ruled:
+            return self.value(op.operands[value.index])
         snapshot = self.recipes.snapshots.get(op)
         if snapshot is not None:
             values = [self.value(v) for v in snapshot.recipe(op)]

@@ -11,9 +11,13 @@ from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
+from adc.ir.attached import parts
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.rewrite import inline_block
 from adc.ir.types import MemRefType
+from adc.passes.building import nest
+from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.need import emit_rule, needs
@@ -93,9 +97,30 @@ class ReverseSweep:
         terms = emit_rule(op, active, g, y, operands, self.reader.frame.target)
         used = [op.operands[k] for k in need.operands] + ([op.result] if need.result else [])
         if self.strong_zeros.guarded(op, used):
-            terms = [None if term is None else strong(g, term) for term in terms]
+            terms = [None if term is None else strong([g], term) for term in terms]
         for k, term in zip(active, terms, strict=True):
             self.add(cotangents, op.operands[k], term)
+
+    def _ruled(self, op: Op, cotangents: Cotangents) -> None:
+        """What a function with a derivative rule gave: its pullback."""
+        module = self.augmented.module
+        given = {r: cotangents.pop(r) for r in op.results if r in cotangents}
+        if not given:
+            return
+        rules = user_rules.rules_of(module, op)
+        assert rules is not None and rules.pullback is not None
+        arguments = parts(op, module).arguments
+        wanted = self.augmented.ruled_cotangents(op)
+        needed = user_rules.needed_residuals(module, op, wanted)
+        residuals = parts(op, module).residuals
+        passed = [self.reader.value(v) if k in needed else const(0, v.type) for k, v in enumerate(residuals)]
+        passed += [given.get(r, const(0.0, r.type)) for r in op.results if r.type.is_float]
+        pullback = module.funcs[rules.pullback]
+        terms = inline_block(pullback.body, passed)
+        guarded = self.strong_zeros.guarded_rule(op, pullback, [residuals[k] for k in needed])
+        for n in wanted:
+            term = strong(list(given.values()), terms[n]) if guarded else terms[n]
+            self.add(cotangents, arguments[rules.cotangents[n]], term)
 
     # Memory ----------------------------------------------------------------------------------------------------------
 
@@ -126,7 +151,7 @@ class ReverseSweep:
         shadow = self.reader.shadow(target)
         if self.activity.has_shadow(source):
             onto = self.reader.shadow(source)
-            _nest(like(shadow), lambda at: _move(shadow, onto, at))
+            nest(like(shadow), lambda at: _move(shadow, onto, at))
         else:
             build(ops.fill, [const(0.0, shadow.type.element), shadow])  # type: ignore[attr-defined]
 
@@ -161,25 +186,6 @@ class ReverseSweep:
         return list(found)
 
 
-def _nest(extents: list[Value], body) -> None:  # type: ignore[no-untyped-def]
-    """A nest of parallel loops over a box; ``body`` gets the subscripts."""
-    subscripts: list[Value] = []
-
-    def level(rest: list[Value]) -> None:
-        if not rest:
-            body(subscripts)
-            return
-        from_to = [const_index(0), rest[0], const_index(1)]
-        block = Block((rest[0].type,))
-        subscripts.append(block.args[0])
-        with insert_at(block):
-            level(rest[1:])
-            build(ops.reduce, [], {"kinds": ()})
-        build(ops.parallel, from_to, result_types=(), regions=[block])
-
-    level(extents)
-
-
 def _move(shadow: Value, onto: Value, at: list[Value]) -> None:
     g = ops.load(shadow, *at)
     build(ops.store, [const(0.0, g.type), shadow, *at])
@@ -212,4 +218,5 @@ _REVERSALS = {
     ops.fill: ReverseSweep._fill,
     ops.copy: ReverseSweep._copy,
     ops.call: ReverseSweep._call,
+    ops.ruled: ReverseSweep._ruled,
 }

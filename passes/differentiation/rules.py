@@ -65,6 +65,8 @@ def _quotient(g: Value, y: Value, a: Value, b: Value) -> Terms:
     divisor = constant_of(b)
     if divisor is not None and 1e-300 < abs(divisor) < 1e300:
         return g * (1.0 / divisor), None  # a constant is not active
+    if constant_of(a) == 1.0:
+        return None, -((g * y) * y)  # a reciprocal: no division, and nothing but the result is needed
     share = g / b
     return share, -(share * y)
 
@@ -99,8 +101,8 @@ RULES: dict[OpDef, Rule] = {
     ops.maxnumf: _extremum,
     ops.minnumf: _extremum,
     ops.select: lambda g, y, c, a, b: (None, ops.select(c, g, _zero(g)), ops.select(c, _zero(g), g)),
-    ops.extf: lambda g, y, x: (_convert(g, x),),
-    ops.truncf: lambda g, y, x: (_convert(g, x),),
+    ops.extf: lambda g, y, x: (_convert(g, y, x),),
+    ops.truncf: lambda g, y, x: (_convert(g, y, x),),
     # math: trigonometric and hyperbolic
     ops.sin: lambda g, y, x: (g * ops.cos(x),),
     ops.cos: lambda g, y, x: (-(g * ops.sin(x)),),
@@ -138,6 +140,7 @@ RULES: dict[OpDef, Rule] = {
     # math: the rest
     ops.fma: lambda g, y, a, b, c: (g * b, g * a, g),
     ops.absf: lambda g, y, x: (_unless(_is("oeq", x, 0.0), g * _sign(x)),),
+    ops.stop_gradient: lambda g, y, x: (None,),
     ops.twin: lambda g, y, a, b: (None, g),
     ops.copysign: lambda g, y, x, s: (g * (_sign(x) * _sign(s)), None),
 }
@@ -152,10 +155,13 @@ CONSTANT: frozenset[OpDef] = frozenset(
 
 def differentiable(op: Op) -> Sequence[Value]:
     """The operands that the result of an operation with a rule may vary with."""
+    if op.opdef is ops.stop_gradient:
+        return ()
     return op.operands[1:] if op.opdef is ops.twin else op.operands
 
 
-def _convert(g: Value, x: Value) -> Value:
-    """The cotangent of a cast: cast back (forward mode casts the other way, as its ``g`` has the operand's type)."""
-    wider = x.type.width > g.type.width  # type: ignore[attr-defined]
-    return (ops.extf if wider else ops.truncf)(g, type=x.type)
+def _convert(g: Value, y: Value, x: Value) -> Value:
+    """The term of a cast: a cotangent is cast back, a tangent as the operand is."""
+    to = x.type if g.type == y.type else y.type
+    wider = to.width > g.type.width  # type: ignore[attr-defined]
+    return (ops.extf if wider else ops.truncf)(g, type=to)

@@ -14,9 +14,12 @@ from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, index, record
+from adc.passes.differentiation.activity import FORWARD_OVER_REVERSE
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.legality import escaping
+
+SHADOW_ALIAS = 1 << 20  # added to an alias number: shadows overlap each other, never what they shadow
 
 
 def like(memref: Value) -> list[Value]:
@@ -87,7 +90,9 @@ class _Companions:
                     self._call(op)
                 self._made_by_call(op, results)
             elif op.opdef is ops.load and self._has_shadow(op.result):
-                raise kinds.NO_DERIVATIVE("cannot differentiate through an array of arrays", op.loc)
+                raise kinds.NO_DERIVATIVE(
+                    "cannot differentiate through an array of arrays", op.loc, help=FORWARD_OVER_REVERSE
+                )
             else:
                 for region in op.regions:
                     self.visit(region)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from adc.ir import ops
+from adc.ir.attached import attached
 from adc.ir.core import Func, Module, Value
 from adc.ir.fixpoint import Builder
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.demand import CallPlan
+from adc.passes.differentiation.rule_calls import split_plan
 
 SplitKey = tuple[str, Interface, frozenset[int]]  # a function, what of it is differentiated, the arguments that stay
 Build = Callable[[SplitKey, CallPlan], tuple[CallPlan, Func, Func]]
@@ -34,6 +36,8 @@ class SplitPlans:
         """The least that differentiating asks for: what is active, and nothing that is kept for the reverse sweep."""
         name, interface, _ = key
         func = self._module.funcs[name]
+        if attached(func) is not None:
+            return split_plan(self._module, name, interface, self._name(f"{name}.aug"), self._name(f"{name}.rev"))
         activity = analyse(self._module, func, interface)
         returned = func.body.terminator.operands
 

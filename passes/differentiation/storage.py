@@ -148,6 +148,8 @@ class Recipes:
                 return [grown], 0.0
         if isinstance(value.type, RecordType):
             return None
+        if value.op is not None and value.op.opdef is ops.ruled:
+            return [value.op.operands[value.index]], 0.0
         return self._argument(value) if value.op is None else self._result(value.op)
 
     def add_snapshots(self) -> None:

@@ -8,12 +8,15 @@ zero, and nothing else is changed: where the partial is finite the derivative by
 The guard costs two comparisons and a selection, and stands only where both can happen: the partial, at finite
 arguments, is infinite or NaN, or uses a value that may be; and the cotangent may be zero because of what is not chosen,
 not run, not read. A chain of sums and products has none.
+
+In forward mode what is not chosen, run or read is dropped with its tangent. But tangents may be zero, of elements along
+which no derivative is taken, so terms of operations whose own partials may be infinite have the guard.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
@@ -58,6 +61,8 @@ class StrongZeros:
         for op in func.walk():
             if op.opdef in RULES and (_singular(op) or any(v in self._wild for v in op.operands)):
                 self._wild.add(op.result)
+            if op.opdef is ops.ruled:
+                self._wild.update(op.results)
         self._suspect = self._through_memory(func, aliasing)
 
     def guarded(self, op: Op, needed: Iterable[Value]) -> bool:
@@ -66,9 +71,18 @@ class StrongZeros:
         if not why:
             return False
         if _singular(op):
-            # A divisor that is the same for all elements is no trap set by one of them.
-            return why & _CHOSEN != 0 or op.opdef is not ops.divf or op.operands[1].block is op.parent
+            return why & _CHOSEN != 0 or may_blow_up(op)
         found = self._wild if not why & _CHOSEN else self._suspect
+        return any(v in found for v in needed)
+
+    def guarded_rule(self, op: Op, pullback: Func, needed: Iterable[Value]) -> bool:
+        """The same of ``adc.ruled``, whose pullback uses the values ``needed`` of the primal."""
+        whys = [self._vanishing.get(r, 0) for r in op.results if r.type.is_float]
+        if not all(whys):
+            return False
+        if any(inner.opdef is ops.call or _singular(inner) for inner in pullback.walk()):
+            return True
+        found = self._suspect if any(why & _CHOSEN for why in whys) else self._wild
         return any(v in found for v in needed)
 
     def _through_memory(self, func: Func, aliasing: Aliasing) -> set[Value]:
@@ -129,6 +143,14 @@ class StrongZeros:
 _PASSING = frozenset({ops.yield_, ops.reduce, ops.condition})
 
 
+def may_blow_up(op: Op) -> bool:
+    """Whether a partial of a scalar operation may be infinite or NaN, though its arguments are finite.
+
+    A divisor that is the same for all elements does not count: it is no trap set by one of them.
+    """
+    return _singular(op) and (op.opdef is not ops.divf or op.operands[1].block is op.parent)
+
+
 def _singular(op: Op) -> bool:
     if op.opdef is ops.divf or op.opdef is ops.fpowi:
         by = constant_of(op.operands[1])
@@ -142,8 +164,13 @@ def _expects_nan(comparison: Op) -> bool:
     return comparison.attrs["predicate"] in ("uno", "ord") or any(x is not None and math.isinf(x) for x in numbers)
 
 
-def strong(g: Value, term: Value) -> Value:
-    """``term``, a multiple of ``g``; zero where ``g`` is zero and ``term`` is NaN. Appended at the insertion point."""
+def strong(cotangents: Sequence[Value], term: Value) -> Value:
+    """``term``, a combination of multiples of ``cotangents``; zero where these are and ``term`` is NaN.
+
+    Appended at the insertion point.
+    """
     zero = const(0.0, term.type)
-    vain = ops.andi(ops.cmpf(g, const(0.0, g.type), predicate="oeq"), ops.cmpf(term, term, predicate="uno"))
+    vain = ops.cmpf(term, term, predicate="uno")
+    for g in reversed(cotangents):
+        vain = ops.andi(ops.cmpf(g, const(0.0, g.type), predicate="oeq"), vain)
     return ops.select(vain, zero, term)

@@ -12,12 +12,13 @@ or for few elements. That is known when the program runs: the loop is there in a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import chain
 
 from adc.ir import ops
-from adc.ir.arith import const, const_index, constant_of, trip_count
+from adc.ir.arith import const, const_index, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
@@ -29,6 +30,7 @@ from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.private import shared
 from adc.passes.parallel.ranges import Emitter
 from adc.passes.parallel.settle import to_sequential
+from adc.passes.parallel.terms_first import terms_are_apart, terms_first
 from adc.passes.rewrite import put_instead
 
 SIZE = 128
@@ -51,6 +53,13 @@ class Colouring:
     bases: Sequence[Value]
     around: list[Op]
     needed: list[Op]
+
+    def given(self) -> Iterator[Value]:
+        """What subscripts are computed from, or are, that is computed outside the loop."""
+        terms = (v for group in self.groups for op in group for v in op.operands[2:])
+        for v in chain(terms, *(op.operands for op in self.needed)):
+            if not inside(v, self.fission.loop):
+                yield v
 
 
 def find_colouring(fission: Fission, groups: Sequence[Sequence[Op]], memory: Memory) -> Colouring | None:
@@ -85,9 +94,8 @@ def _stays(colouring: Colouring, outer: Op, memory: Memory) -> bool:
     for op in colouring.needed:
         if op.opdef is ops.load and (inside(op.operands[0], outer) or memory.may_write(outer, op.operands[0])):
             return False
-        for v in op.operands:
-            if not inside(v, fission.loop) and inside(v, outer) and not _known(forms.of(v), outer):
-                return False
+    if any(inside(v, outer) and not _known(forms.of(v), outer) for v in colouring.given()):
+        return False
     limits = [forms.of(v) for loop in (fission.loop, *colouring.around) for v in loop.operands[:3]]
     for base in colouring.bases:
         assert isinstance(base.type, MemRefType)
@@ -193,10 +201,9 @@ class _Inspector:
         fission, colouring = self.colouring.fission, self.colouring
         group_of = {op: k for k, group in enumerate(colouring.groups) for op in group}
         mapping: Mapping = {}
-        for op in colouring.needed:
-            for v in op.operands:
-                if not inside(v, fission.loop) and inside(v, colouring.around[0]):
-                    mapping[v] = self._value(v)
+        for v in colouring.given():
+            if inside(v, colouring.around[0]):
+                mapping[v] = self._value(v)
         limits = _limits(block, bounds)
         copy = fission.copy({*colouring.needed, *group_of}, mapping)
         for k, value in enumerate(limits):
@@ -299,36 +306,13 @@ def _run_block(colouring: Colouring, limits: tuple[Value, Value]) -> Sequence[Va
     kinds, types = loop.regions[0].terminator.attrs["kinds"], [r.type for r in loop.results]
     neutral = [const(ops.NEUTRAL[kind], t) for kind, t in zip(kinds, types, strict=True)]
     terms = dict.fromkeys(op for group in colouring.groups for op in group)
-    apart = constant_of(loop.operands[2]) == 1 and all(op.parent is loop.regions[0] for op in terms)
-    buffers = {op: ops.alloc(type=MemRefType((SIZE,), op.operands[0].type)) for op in terms} if apart else {}
+    if terms_are_apart(loop, terms):
+        needed = set(colouring.needed)
+        return terms_first(loop, terms, limits, neutral, SIZE, needed.__contains__)
     copy = clone_op(loop, {})
     for k, value in enumerate((*limits, loop.operands[2], *neutral)):
         copy.set_operand(k, value)
     copy.attrs = {name: value for name, value in copy.attrs.items() if name != "threads"} | {TRIPS: SIZE}
-    if not apart:
-        alone = to_sequential(copy)
-        put_instead(copy, [alone])
-        return alone.results
-    for op, place in list(zip(loop.regions[0].ops, copy.regions[0].ops, strict=True)):
-        if op in terms:
-            kept = Block()
-            with insert_at(kept, op.loc):
-                here = ops.subi(copy.regions[0].args[0], limits[0])
-                build(ops.store, [place.operands[0], buffers[op], here])
-            put_instead(place, kept.ops)
-            place.drop()
-    adding = colouring.fission.copy({*colouring.needed, *terms})
-    for k, value in enumerate(limits):
-        adding.set_operand(k, value)
-    in_order = [op for op in loop.regions[0].ops if op in terms]
-    places = [op for op in adding.regions[0].ops if op.opdef is ops.accumulate]
-    for op, place in zip(in_order, places, strict=True):
-        found = Block()
-        with insert_at(found, op.loc):
-            value = ops.load(buffers[op], ops.subi(adding.regions[0].args[0], limits[0]))
-        place.set_operand(0, value)
-        put_instead(place, [*found.ops, place])
-    scatter = to_sequential(adding)
-    scatter.attrs[TRIPS] = SIZE
-    put_instead(adding, [scatter])
-    return copy.results
+    alone = to_sequential(copy)
+    put_instead(copy, [alone])
+    return alone.results

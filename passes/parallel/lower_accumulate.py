@@ -30,7 +30,7 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.passes.effects import Memory, Summaries
-from adc.passes.kinds import ONE_BY_ONE
+from adc.passes.kinds import LOOPS, ONE_BY_ONE
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.colouring import build_colouring, find_colouring
 from adc.passes.parallel.dependence import Access, Analysis
@@ -92,6 +92,7 @@ class _Lowering:
         self.analysis = Analysis(func, module, summaries)
         self.ways = Ways(self.analysis, self._block, options.wanted)
         self._privates: list[Private] = []
+        self._in_chunk = False
         self._memory: Memory | None = None  # where subscripts are loaded
 
     def run(self) -> list[ShadowPlan]:
@@ -166,7 +167,10 @@ class _Lowering:
             return
         if self.options.atomics:
             left = [group for group in left if not self._atomic(group, fission)]
-        serial = [(g, reason) for g, reason in left if not self._solve([self.ways.alone], g, reason, fission, block)]
+        # In a chunk there is nothing but SIMD to be gained, which is in the innermost loops.
+        inner = self._in_chunk and any(op.opdef in LOOPS for op in loop.regions[0].walk())
+        alone = [] if inner else [self.ways.alone]
+        serial = [(g, reason) for g, reason in left if not self._solve(alone, g, reason, fission, block)]
         for group, reason in serial:
             self.ways.note(group, "serial", reason)
         if not serial:
@@ -285,8 +289,10 @@ class _Lowering:
         alone.attrs[ONE_BY_ONE] = True
         private.otherwise.set_ops([alone, *private.otherwise.ops])
         self._privates.append(private)
-        for body in (private.loop.regions[0], alone.regions[0]):
-            self._block(body)
+        around, self._in_chunk = self._in_chunk, True
+        self._block(private.loop.regions[0])
+        self._in_chunk = around
+        self._block(alone.regions[0])
         mark_threads(alone.regions[0])
         return True
 

@@ -31,7 +31,7 @@ MOST_CHUNKS = 16
 MOST_ELEMENTS = 1 << 23
 """Of all copies together: 64 MB of doubles."""
 
-BLOCK = 32
+BLOCK = 64
 """Chunks are of so many iterations, or of a multiple."""
 
 WORTH = 32

@@ -1,10 +1,10 @@
 """Parallel loops around loops that carry values: blocks of their iterations run side by side.
 
-``for p in prange(n): for i in range(d): s += x[p, i] * y[i]`` becomes, for 32 values of p at a time, ``for i: for each
-of the 32: s[lane] += x[p, i] * y[i]``, whose innermost loop LLVM makes SIMD. What each iteration of the parallel loop
+``for p in prange(n): for i in range(d): s += x[p, i] * y[i]`` becomes, for 64 values of p at a time, ``for i: for each
+of the 64: s[lane] += x[p, i] * y[i]``, whose innermost loop LLVM makes SIMD. What each iteration of the parallel loop
 has for itself lives in small buffers, an element per lane. Iterations of a parallel loop may run in any order,
-interleaved too, and each of them does what it did, in the same order. Those that do not fill a block run as they did,
-after it.
+interleaved too, and each of them does what it did, in the same order. Those that do not fill a block are a shorter one,
+whose code is not the same: registers are for a number of lanes that is known.
 
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, chapter 5
 (strip-mining, scalar expansion, loop distribution).
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
@@ -24,13 +24,14 @@ from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.building import parallel_loop
 from adc.passes.effects import Memory, Summaries
-from adc.passes.kinds import BY_LANES, ONE_BY_ONE
+from adc.passes.kinds import BY_LANES, ONE_BY_ONE, TRIPS
 from adc.passes.parallel.affine import Forms, inside
 from adc.passes.parallel.side_by_side import Lanes, Packing, choose, outermost
-from adc.passes.rewrite import put_before
+from adc.passes.rewrite import put_instead
 
-LANES = 32
-"""Iterations side by side: some registers' worth, so that one waits for its sum while others go on."""
+LANES = 64
+"""Iterations side by side: some registers' worth, so that one waits for its sum while others go on, and what is the
+same for all is spread over many."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +56,23 @@ class VectoriseOuter:
 
 
 def _transform(lanes: Lanes, width: int) -> None:
-    """Put the blocked loop in front of the loop, which keeps the iterations that are left."""
+    """Put the blocked loops, that of full blocks and that of what is left over, in the place of the loop."""
     loop = lanes.loop
     with insert_at(Block(), loop.loc) as made:
         lower, upper, step = loop.operands[:3]
         by = int(constant_of(step) or 0)
-        blocks = ops.floordivsi(trip_count(lower, upper, step), const_index(width))
-        blocked = _Expansion(lanes, width, by).build(blocks)
-        rest = ops.addi(lower, ops.muli(blocks, const_index(width * by)))
-    put_before(loop, made.ops)
-    loop.attrs[ONE_BY_ONE] = True
-    loop.set_operand(0, rest)
-    for k, result in enumerate(blocked.results):
-        loop.set_operand(3 + k, result)
+        trips = trip_count(lower, upper, step)
+        blocks = ops.floordivsi(trips, const_index(width))
+        full = _Expansion(lanes, width, by).build(const_index(0), blocks, loop.operands[3:])
+        rest = ops.subi(trips, ops.muli(blocks, const_index(width)))
+        last = ops.addi(blocks, ops.minsi(rest, const_index(1)))
+        short = _Expansion(lanes, width, by, rest).build(blocks, last, full.results)
+        short.attrs = {name: value for name, value in short.attrs.items() if name != "threads"}
+    put_instead(loop, made.ops)
+    for old, new in zip(loop.results, short.results, strict=True):
+        new.hint = old.hint
+        old.replace_uses(new)
+    loop.drop()
 
 
 @dataclass(eq=False)
@@ -112,9 +117,10 @@ _Step = Op | _Strip | _Together  # an operation: for all lanes at once
 class _Expansion:
     """The blocked loop of one parallel loop."""
 
-    def __init__(self, lanes: Lanes, width: int, by: int) -> None:
+    def __init__(self, lanes: Lanes, width: int, by: int, count: Value | None = None) -> None:
         self.lanes = lanes
         self.width = width
+        self.count = count  # of the lanes that are in use, if it is not ``width``
         self.by = by  # the step of the loop
         self.body = lanes.loop.regions[0]
         self.home: dict[Value, _Strip] = {}
@@ -125,7 +131,8 @@ class _Expansion:
         self.first: Value  # the counter of the first lane
         self.steps = self._split(self.body)
 
-    def build(self, blocks: Value) -> Op:
+    def build(self, first: Value, last: Value, initial: Sequence[Value]) -> Op:
+        """The loop over blocks ``first`` to ``last``, appended."""
         end = self.body.terminator
         kept = self._kept(self.steps, end.operands)
         block = Block([index])
@@ -139,7 +146,7 @@ class _Expansion:
             kinds = end.attrs["kinds"]
             totals = self._lanes(_Strip(), end.operands, kinds, uniform) if end.operands else ()
             build(ops.reduce, totals, {"kinds": kinds})
-        operands = [const_index(0), blocks, const_index(1), *self.lanes.loop.operands[3:]]
+        operands = [first, last, const_index(1), *initial]
         types = [r.type for r in self.lanes.loop.results]
         return build(ops.parallel, operands, dict(self.lanes.loop.attrs), types, [block])
 
@@ -265,7 +272,7 @@ class _Expansion:
                     taken = lane.known[packing.load.result]
                 build(ops.store, [taken, buffer, ops.subi(block.args[0], lower), number])
 
-            parallel_loop(const_index(0), const_index(self.width), one, **{BY_LANES: True})
+            parallel_loop(*self._lanes_in_use(), one, **self._marks())
             build(ops.yield_, [])
         build(ops.for_, [lower, upper, const_index(1)], None, [], [block])
         self.packed[packing.load] = buffer
@@ -305,8 +312,8 @@ class _Expansion:
             with insert_at(block):
                 self._one(strip, block.args[0], uniform)
                 build(ops.yield_, ())
-            limits = [const_index(0), const_index(self.width), const_index(1)]
-            build(ops.for_, limits, {ONE_BY_ONE: True}, [], [block])
+            limits = [*self._lanes_in_use(), const_index(1)]
+            build(ops.for_, limits, {ONE_BY_ONE: True, TRIPS: self.width}, [], [block])
             return
         terms = list(strip.summed)
         if strip.ops or strip.carried or terms:
@@ -342,8 +349,14 @@ class _Expansion:
             lane = self._one(strip, block.args[0], uniform)
             build(ops.reduce, [lane.value(v) for v in terms], {"kinds": tuple(kinds)})
         types: list[Type] = [v.type for v in terms]
-        limits = [const_index(0), const_index(self.width), const_index(1)]
-        return build(ops.parallel, [*limits, *neutral], {BY_LANES: True}, types, [block]).results
+        limits = [*self._lanes_in_use(), const_index(1)]
+        return build(ops.parallel, [*limits, *neutral], self._marks(), types, [block]).results
+
+    def _lanes_in_use(self) -> tuple[Value, Value]:
+        return const_index(0), const_index(self.width) if self.count is None else self.count
+
+    def _marks(self) -> dict[str, Any]:
+        return {BY_LANES: True} if self.count is None else {BY_LANES: True, TRIPS: self.width}
 
 
 class _Lane:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
+from adc.ir.attached import attached
 from adc.ir.builder import insert_at
 from adc.ir.callgraph import components, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op
@@ -18,6 +19,8 @@ from adc.ir.rewrite import inline_block
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.kinds import LOOPS
 from adc.passes.rewrite import put_instead, replace_op
+
+_STAYS = frozenset({"adc.entry", "adc.noinline"})
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,9 @@ class Inline:
             while work:
                 call = work.pop(0)
                 callee = module.funcs.get(call.attrs["callee"])
-                if callee is None or callee.name in circular or callee.attrs.get("adc.entry"):
+                if callee is None or callee.name in circular or not _STAYS.isdisjoint(callee.attrs):
+                    continue
+                if attached(callee) is not None:  # its rule is wanted where the call is differentiated
                     continue
                 size = sum(1 for _ in callee.walk())
                 if size <= min(self.most, left):

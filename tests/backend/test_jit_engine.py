@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import concurrent.futures
 import os
+import platform
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +21,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Loc
 from adc.ir.parser import parse_module
 from adc.ir.types import f64
+from tests.backend import far_memory
 from tests.backend.lowering_harness import Native, module_of
 
 _SQUARE = """
@@ -139,3 +143,16 @@ func.func @main(%a: memref<?xf64>) {
     assert names["adc.main"][0] == native.library.address("adc.main")
     assert all(size > 0 for _, size in names.values())
     assert any("$loop" in name for name in names)
+
+
+@pytest.mark.skipif(platform.system() != "Linux" or platform.machine() != "x86_64", reason="reserves memory by address")
+def test_code_and_constants_are_together_where_free_memory_is_not() -> None:
+    """Beside large libraries there may be no two free places that are near each other."""
+    expected = 1e-30
+    for k in range(far_memory.TERMS):
+        expected = expected * float(f"1.{k:03}") + 1e-30
+    command = [sys.executable, "-m", "tests.backend.far_memory"]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == pytest.approx(expected, rel=1e-12)

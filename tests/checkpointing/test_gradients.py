@@ -203,6 +203,39 @@ def test_a_pullback_again_and_again() -> None:
         assert found[1] == pytest.approx(factor * expected[1][1], rel=1e-14)
 
 
+@pytest.mark.parametrize("name", ["heat", "bodies", "recurrent"])
+def test_second_derivatives(name: str) -> None:
+    """Forward over reverse: the schedules, and what they run, carry tangents."""
+    function, _, _ = PROGRAMS[name]
+    args = arguments(name)
+    direction = np.random.default_rng(3).standard_normal(np.shape(args[0]))
+    tangents = (direction, *[None] * len(args))
+
+    def product(**options: Any) -> Any:
+        return adc.hvp(jit_grad(function, _level=1, **options), (*copied(args), 7), tangents)
+
+    expected = product(checkpoint="store-all")
+    np.testing.assert_allclose(product(), expected, rtol=1e-11, atol=1e-11)
+    for options in ({"checkpoint": "revolve:3"}, {"checkpoint": "sqrt"}, {"memory": "1MB"}):
+        assert product(**options).tobytes() == expected.tobytes(), options
+
+
+def test_a_gradient_of_a_gradient() -> None:
+    """Reverse over reverse: the outer one may have the schedule."""
+
+    def f(c, n):
+        u = np.ones(5)
+        for _ in adc.steps(n, checkpoint="sqrt"):
+            for i in range(1, 5):
+                u[i] = np.sin(c * u[i - 1]) + 0.5 * u[i]
+        return np.sum(u)
+
+    for schedule in (None, "revolve:2"):
+        compiled = jit_grad(f, checkpoint=schedule, _level=1)
+        ends = [compiled.grad(0.7 + step, 6) for step in (1e-6, -1e-6)]
+        assert adc.grad(adc.grad(compiled))(0.7, 6) == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7)
+
+
 def test_what_is_changed_later_is_copied() -> None:
     args = arguments("two_loops")
     expected = jit_grad(two_loops, argnums=(0, 1)).grad(*copied(args), 6)

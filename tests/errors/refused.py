@@ -248,7 +248,7 @@ def vectorised(u):
 
 
 def gradient_inside(x):
-    return adc.grad(cube)(x)  # error: outside-only | adc.grad(cube)
+    return adc.pullback(cube, x)[0]  # error: outside-only | adc.pullback(cube, x)
 
 
 def cube(y):

@@ -160,6 +160,9 @@ class Subject:
             if first is not None:
                 assert np.array_equal(first, second, equal_nan=True), f"pulled back twice: leaf {k} differs"
         direction = _direction(self.leaves, rng)
+        along = self._forward(function, names, direction, weights, seed)
+        _close(along, _inner(self.leaves, pulled, direction), 1e-3 if self.tolerance > 1e-6 else 1e-8,
+               "forward against reverse mode", scale=_size(pulled))
         runs = samples(self.oracle, self.leaves, direction, trail, self.step)
         if runs is None:
             return Verdict(skipped="not smooth here")
@@ -178,7 +181,23 @@ class Subject:
         ):
             truth = difference(runs, value, self.step)
             _close(_inner(self.leaves, cotangents, direction), truth, tolerance, what, scale=_size(cotangents))
-        return Verdict(checked=2)
+        _close(along, truth, tolerance, "forward mode", scale=_size(pulled))
+        return Verdict(checked=3)
+
+    def _forward(
+        self, function: Any, names: dict[str, Any], direction: Values, weights: Values, seed: float
+    ) -> float:
+        """The derivative along a direction by forward mode, of the weighted result and final state."""
+        given = self._given(names)
+        rest = iter(_window(a, step) for a, step in zip(self.leaves, direction, strict=True))
+        tangents = [_contained(param, rest) for param in self.params]
+        final = self._final(weights)
+        tangent, states = function.jvp(given, tangents, final=tuple(final) or self._names()[:1])[1:]
+        self._same_leaves(given, read(self.params, self._given(names), given), "after forward mode", 0.0)
+        return seed * tangent + sum(_paired(w, states[name][1]) for name, w in final.items())
+
+    def _names(self) -> list[str]:
+        return [name_of(param) for param in self.params]
 
     def _gradient_leaves(self, gradients: dict[int, Any], given: Values) -> Values:
         """Leaf by leaf, None for what has none; of parameters that are not among them too."""
@@ -299,6 +318,26 @@ def _inner(leaves: Values, gradients: Values, direction: Values) -> float:
             offset = (a.__array_interface__["data"][0] - a.base.__array_interface__["data"][0]) // a.itemsize
             whole[offset : offset + a.size] = gradient
     return total + sum(float(np.sum(whole * step)) for whole, step in bases.values())
+
+
+def _window(a: Any, step: Any) -> Any:
+    """The part of a direction that belongs to an array: of that of its base, if it is a window."""
+    if not _is_float_array(a) or a.base is None:
+        return step
+    offset = (a.__array_interface__["data"][0] - a.base.__array_interface__["data"][0]) // a.itemsize
+    return step[offset : offset + a.size]
+
+
+def _paired(weight: Any, tangent: Any) -> float:
+    """The inner product of weights, in dicts, lists and tuples, and a tangent in the containers of its argument."""
+    if weight is None:
+        return 0.0
+    if isinstance(weight, dict):
+        parts = tangent if isinstance(tangent, dict) else vars(tangent)
+        return sum(_paired(w, parts[label]) for label, w in weight.items())
+    if isinstance(weight, tuple | list):
+        return sum(_paired(w, t) for w, t in zip(weight, tangent, strict=True))
+    return float(np.sum(weight * tangent))
 
 
 def _size(gradients: Any) -> float:

@@ -141,6 +141,8 @@ ACCEPTED: list[tuple[OpDef, list[Type], dict[str, object], list[Type]]] = [
     (ops.pack, [f64, A, record], {}, [record]),
     (ops.unpack, [record], {"types": (f64, A)}, [f64, A]),
     (ops.call, [f64], {"callee": "f", "types": (f64, index)}, [f64, index]),
+    (ops.gradient, [f64], {"callee": "f", "types": (f64, f64), "wrt": (0,)}, [f64, f64]),
+    (ops.ruled, [f64, index, f32, f64], {"callee": "f", "types": (f64, index)}, [f64, index]),
 ]
 
 REFUSED: list[tuple[OpDef, list[Type], dict[str, object]]] = [
@@ -172,6 +174,8 @@ REFUSED: list[tuple[OpDef, list[Type], dict[str, object]]] = [
     (ops.assert_, [], {}),
     (ops.grow, [A, index], {}),
     (ops.unpack, [f64], {"types": (f64,)}),
+    (ops.ruled, [f32, f64], {"callee": "f", "types": (f64,)}),
+    (ops.ruled, [f64, memref(f64, 1)], {"callee": "f", "types": (f64,)}),
 ]
 
 

@@ -115,6 +115,7 @@ MPMATH: dict[OpDef, Callable[..., Any]] = {
     ops.trunc: lambda x: mpmath.sign(x) * mpmath.floor(abs(x)),
     ops.round_: _round_half_away,
     ops.roundeven: mpmath.nint,
+    ops.stop_gradient: lambda x: x,
     ops.twin: lambda value, derivative: value,
     ops.hypot: mpmath.hypot,
     ops.lgamma: lambda x: mpmath.log(abs(mpmath.gamma(x))),

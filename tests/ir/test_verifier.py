@@ -15,9 +15,19 @@ from adc.ir.parser import parse_module
 from adc.ir.types import f32, f64, i1, i64, index, memref
 from adc.ir.verifier import VerificationError, verify, verify_func
 
-TEXT = """
+TEXT = """\
 func.func @callee(%x: f64) -> f64 {
   func.return %x : f64
+}
+func.func @ruled(%x: f64) -> f64 attributes {adc.cotangents = [0], adc.pullback = "ruled.pullback", \
+adc.rrule = "ruled.rrule", adc.rule = "rrule"} {
+  func.return %x : f64
+}
+func.func @ruled.rrule(%x: f64) -> (f64, f64) {
+  func.return %x, %x : f64, f64
+}
+func.func @ruled.pullback(%x: f64, %g: f64) -> f64 {
+  func.return %g : f64
 }
 func.func @f(%u: memref<?xf64> {adc.alias = 0}, %d: memref<?xf64> {adc.shadow = 0}, %n: index, %x: f64) -> f64 {
   %c0 = arith.constant 0 : index
@@ -47,7 +57,9 @@ func.func @f(%u: memref<?xf64> {adc.alias = 0}, %d: memref<?xf64> {adc.shadow = 
     scf.yield %p : f64
   }
   %called = func.call @callee(%z) : (f64) -> f64
-  func.return %called : f64
+  %by_rule = adc.ruled @ruled(%called, %x, %x) : (f64, f64, f64) -> f64
+  %value, %derivative = adc.gradient @callee(%by_rule) {wrt = [0]} : (f64) -> (f64, f64)
+  func.return %derivative : f64
 }
 """
 
@@ -412,6 +424,61 @@ def call_results(m: Fixture) -> None:
     m["called"].type = f32
 
 
+@breaks(17, "no function @callee with an rrule")
+def ruled_by_nothing(m: Fixture) -> None:
+    m.op(ops.ruled).attrs["callee"] = "callee"
+
+
+@breaks(17, "where @ruled and its rule give")
+def ruled_operands(m: Fixture) -> None:
+    m.op(ops.ruled).set_operand(2, m["n"])
+
+
+@breaks(18, "no function @scf that returns one float")
+def gradient_of_nothing(m: Fixture) -> None:
+    m.op(ops.gradient).attrs["callee"] = "scf"
+
+
+@breaks(18, "but @callee takes")
+def gradient_operands(m: Fixture) -> None:
+    m.op(ops.gradient).set_operand(0, m["n"])
+
+
+@breaks(18, "where (f64, f64) follow")
+def gradient_results(m: Fixture) -> None:
+    m["derivative"].type = f32
+
+
+@breaks(19, "no function @gone")
+def rule_that_is_not_there(m: Fixture) -> None:
+    m.module.funcs["ruled"].attrs["adc.rrule"] = "gone"
+
+
+@breaks(19, "names a position that is no float argument")
+def rule_position(m: Fixture) -> None:
+    m.module.funcs["ruled"].attrs["adc.cotangents"] = (1,)
+
+
+@breaks(19, "does not return the cotangents")
+def rule_without_cotangent(m: Fixture) -> None:
+    m.module.funcs["ruled"].attrs["adc.cotangents"] = ()
+
+
+@breaks(19, "does not take the residuals")
+def rule_of_another_function(m: Fixture) -> None:
+    m.module.funcs["ruled"].attrs["adc.pullback"] = "callee"
+
+
+@breaks(19, "does not take and return what the function does")
+def rule_with_other_results(m: Fixture) -> None:
+    m.module.funcs["ruled"].attrs["adc.rrule"] = "ruled.pullback"
+
+
+@breaks(19, "goes with a pullback")
+def rule_without_pullback(m: Fixture) -> None:
+    del m.module.funcs["ruled"].attrs["adc.pullback"]
+
+
 def replace_last(block: Block, op: Op) -> None:
     block.ops.pop().drop()
     block.append(op)
@@ -429,7 +496,7 @@ def test_broken(number: int, message: str, change: Break) -> None:
 def test_every_invariant_is_broken_once() -> None:
     assert verifier.__doc__ is not None
     listed = {int(number) for number in re.findall(r"(?m)^ ?(\d+)\. ", verifier.__doc__)}
-    assert {number for number, _, _ in BREAKS} == listed == set(range(1, 17))
+    assert {number for number, _, _ in BREAKS} == listed == set(range(1, 20))
 
 
 def single(definition: OpDef, operands: list[Value], func: Func, **attrs: object) -> Func:

@@ -60,6 +60,35 @@ def planes(u, at, area, steps):
     return np.sum(u * u)
 
 
+def section(u, at, row, steps):
+    """The first subscript is one for all iterations, and for all steps; it is checked in each."""
+    before = np.zeros(u.shape)
+    now = u.copy()
+    total = 0.0
+    for _ in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(u.shape[1]):
+                before[i, j] = u[i, j] * now[i - 1, j]
+        before[row, 0] += 1.0
+        before, now = now, before
+        for e in range(at.shape[0]):
+            total += now[row, at[e, 0]] * now[row, at[e, 1]]
+    return total
+
+
+def rolling(u, at, area, steps):
+    """The first subscript is one for all iterations, but another one in each step."""
+    m = at.shape[0]
+    f = np.zeros(m)
+    for t in range(steps):
+        r = t % u.shape[0]
+        for e in range(m):
+            f[e] = area[e] * u[r, at[e]] ** 2
+        for e in range(m):
+            u[r, at[e]] += 0.01 * f[e]
+    return np.sum(u * u)
+
+
 def moving(u, at, area, steps):
     """The subscripts are others in each step."""
     m = at.shape[0]
@@ -85,6 +114,10 @@ def arguments(name: str, seed: int, n: int, m: int, steps: int, reach: int) -> t
         return rng.standard_normal(n), first, right, rng.random(m), steps
     if name == "planes":
         return rng.standard_normal((n, 3)), np.stack([left, right], 1), 0.3, steps
+    if name == "section":
+        return rng.standard_normal((3, n)), np.stack([left, right], 1), 1, steps
+    if name == "rolling":
+        return rng.standard_normal((3, n)), right, rng.random(m), steps
     return rng.standard_normal(n), right, rng.random(m), steps
 
 
@@ -92,7 +125,14 @@ def copied(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
 
 
-PROGRAMS = {"edges": (edges, (0, 3)), "rows": (rows, (0, 3)), "planes": (planes, (0, 2)), "moving": (moving, (0, 2))}
+PROGRAMS = {
+    "edges": (edges, (0, 3)),
+    "rows": (rows, (0, 3)),
+    "planes": (planes, (0, 2)),
+    "section": (section, (0,)),
+    "rolling": (rolling, (0, 2)),
+    "moving": (moving, (0, 2)),
+}
 
 
 @functools.cache
@@ -144,7 +184,7 @@ def test_right_on_any_threads(
 
 def test_the_interpreter_agrees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(colouring, "SIZE", 4)
-    for name in ("edges", "rows", "planes"):
+    for name in ("edges", "rows", "planes", "section", "rolling"):
         function, argnums = PROGRAMS[name]
         args = arguments(name, 1, 15, 30, 4, 2)
         native = jit_grad(function, argnums=argnums, accumulate="colours").grad(*copied(args))
@@ -164,6 +204,7 @@ def test_where_subscripts_stay() -> None:
     assert "colours" in kinds_of("edges")
     assert "colours" in kinds_of("rows")
     assert "colours" not in kinds_of("moving")
+    assert "colours" not in kinds_of("rolling")
     assert "colours" not in kinds_of("edges", accumulate="private")
 
 

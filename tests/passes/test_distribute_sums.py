@@ -148,3 +148,23 @@ def test_signed_zeros_and_infinities() -> None:
     compiled = jit_grad(f)
     assert math.copysign(1.0, compiled(np.array([-1.0, -2.0]))) == -1.0
     assert compiled(np.array([-1.0, 2.0])) == pytest.approx(f(np.array([-1.0, 2.0])), rel=1e-14)
+
+
+def test_many_terms_in_one_loop() -> None:
+    """Each of them is looked at once."""
+
+    def wave(a):
+        total = 0.0
+        for i in range(len(a)):
+            for k in MANY:
+                total += np.sin(a[i] * k)
+        return total
+
+    a = np.linspace(0.0, 1.0, 70)
+    compiled = jit_grad(wave)
+    value, gradient = compiled.value_and_grad(a)
+    assert value == pytest.approx(wave(a), rel=1e-13)
+    assert np.allclose(gradient, sum(k * np.cos(a * k) for k in MANY), rtol=1e-12)
+
+
+MANY = tuple(1.0 + 0.1 * k for k in range(48))

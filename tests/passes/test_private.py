@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import adc
 from adc import jit_grad, prange
 from adc.backend import runtime
-from adc.passes.parallel import private
+from adc.passes.parallel import private, terms_first
 
 THREADS = (1, 2, 3, 4, 8)
 
@@ -93,7 +94,17 @@ def in_time(w, idx, x):
     return total
 
 
-PROGRAMS = [gathered, rows, everywhere, two, backwards, nearest, in_time]
+def computed(w, idx, x):
+    """Elements that are found by arithmetic on floats; terms from branches; and a result for each iteration."""
+    out = np.zeros(len(idx))
+    for i in prange(len(idx)):
+        a, b = w[int(float(idx[i]) * 0.7)], w[idx[i]]
+        s = math.exp(0.3 * a) * b if idx[i] % 2 > 0 else math.sqrt(1.0 + a * a)
+        out[i] = s * math.sin(b - x[i])
+    return np.sum(out * out)
+
+
+PROGRAMS = [gathered, rows, everywhere, two, backwards, nearest, in_time, computed]
 
 
 def inputs(function: Callable[..., Any], n: int, m: int, seed: int, dtype: Any = np.float64) -> list[Any]:
@@ -163,11 +174,36 @@ def test_short_chunks(function: Callable[..., Any], data: st.DataObject) -> None
     expected = jit_grad(function, argnums=(0, 2), _engine="interpreter").grad(*args)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(private, "WORTH", 1)
-        patch.setattr(private, "BLOCK", 2)
+        patch.setattr(private, "BLOCK", data.draw(st.sampled_from([2, 7])))
+        patch.setattr(terms_first, "STRIP", data.draw(st.sampled_from([1, 2, 3, 64])))
         for engine in ("interpreter", "native"):
             found = jit_grad(function, argnums=(0, 2), _engine=engine).grad(*args)
             for a, b in zip(found, expected, strict=True):
                 assert np.allclose(a, b, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("function", "strips"), [(gathered, 1), (computed, 1), (rows, 0), (everywhere, 0)])
+def test_terms_are_computed_first(function: Callable[..., Any], strips: int) -> None:
+    """Where there are no loops inside, which have their own ways to become SIMD."""
+    compiled = jit_grad(function)
+    compiled.grad(*inputs(function, 50, 4, 0))
+    text = compiled.dump_ir("lowered")
+    assert text.count("scf.for %strip = ") == strips, text
+
+
+def test_cheap_terms_are_added_where_they_are_made() -> None:
+    def sums(w, idx, x):
+        total = 0.0
+        for i in prange(len(idx)):
+            total += w[idx[i]] * x[i]
+        return total
+
+    compiled = jit_grad(sums)
+    w, idx, x = inputs(sums, 500, 4, 0)
+    exact = np.zeros(4)
+    np.add.at(exact, idx, x)
+    assert np.allclose(compiled.grad(w, idx, x), exact, rtol=1e-13)
+    assert "private" in str(compiled.report()) and "%strip" not in compiled.dump_ir("lowered")
 
 
 def test_float32(eager: None) -> None:

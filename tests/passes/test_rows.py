@@ -150,3 +150,19 @@ def test_the_report_says_so() -> None:
     f = jit_grad(pairs, argnums=0)
     f.grad(*inputs(5, 3, 4, 0))
     assert "in order" not in str(f.report())
+
+
+def test_columns_of_pairs_are_gathered() -> None:
+    """No SIMD loop that runs only if the rows have one element each."""
+
+    def spread(pairs, x, out):
+        for i in prange(len(out)):
+            out[i] = x[pairs[i, 0], 0] * x[pairs[i, 1], 1]
+        return 0.0
+
+    rng = np.random.default_rng(0)
+    pairs, x, out = rng.integers(0, 9, (300, 2)), rng.standard_normal((9, 3)), np.empty(300)
+    compiled = jit_grad(spread, argnums=1)
+    compiled(pairs, x, out)
+    assert np.array_equal(out, x[pairs[:, 0], 0] * x[pairs[:, 1], 1])
+    assert "ident.check" not in compiled.dump_ir("llvm")

@@ -64,7 +64,7 @@ TRUTH: dict[OpDef, Any] = {
     ops.absf: abs,
     ops.copysign: lambda x, s: abs(x) if s > 0 else -abs(x),
 }
-EXACT_BY_HAND = {ops.twin, ops.select, ops.extf, ops.truncf, ops.fpowi, ops.polygamma}
+EXACT_BY_HAND = {ops.twin, ops.stop_gradient, ops.select, ops.extf, ops.truncf, ops.fpowi, ops.polygamma}
 
 
 def test_every_rule_is_tested() -> None:
@@ -164,6 +164,13 @@ def test_a_twin_has_the_derivative_of_the_second() -> None:
     define(module, "f", [f64, f64], lambda x, y: [ops.twin(x * x, x * y)])
     name = gradient(module, "f", (0, 1), with_value=True).name
     assert run(module, name, [3.0, 3.0]) == [9.0, 3.0, 3.0]
+
+
+def test_stop_gradient_is_a_constant() -> None:
+    module = Module()
+    define(module, "f", [f64], lambda x: [ops.stop_gradient(x * x) * x])
+    name = gradient(module, "f", (0,), with_value=True).name
+    assert run(module, name, [3.0]) == [27.0, 9.0]
 
 
 KINKS = {

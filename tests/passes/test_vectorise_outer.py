@@ -15,7 +15,7 @@ from adc import jit_grad, prange
 from adc.passes import pipelines
 from adc.passes.parallel import private
 from adc.passes.parallel.interleave import Interleave
-from adc.passes.parallel.vectorise_outer import VectoriseOuter
+from adc.passes.parallel.vectorise_outer import LANES, VectoriseOuter
 
 
 def matrix_product(a, b):
@@ -232,7 +232,7 @@ def test_rows_of_local_arrays_are_interleaved(function: Callable[..., Any], kept
     compiled = jit_grad(function)
     compiled(*inputs(3, 2, 3))
     text = compiled.dump_ir("lowered")
-    assert len(re.findall(r"%(?:q|r) = memref.alloc.*x32xf64>", text)) == kept, text
+    assert len(re.findall(rf"%(?:q|r) = memref.alloc.*x{LANES}xf64>", text)) == kept, text
 
 
 def test_bits_do_not_depend_on_threads() -> None:

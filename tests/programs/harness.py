@@ -80,11 +80,47 @@ def _check_case(
         truth = Truth(fn, case, 1.0, {}, step)
         truth.compare(dict(zip(wrt, gradients, strict=True)), tol, "gradient", rng)
         if not pullback and not _changed(case, after):
+            _forward(compiled, truth, dict(zip(wrt, gradients, strict=True)), expected, rtol, tol, rng)
             return
     seed = _weights(expected, rng)
     final = {k: rng.uniform(-1, 1, a.shape).astype(a.dtype) for k, a in enumerate(case) if _float_array(a)}
     found = _pulled(compiled, case, seed, final, expected, after, rtol)
-    Truth(fn, case, seed, final, step).compare({k: found[k] for k in wrt}, tol, "pullback", rng)
+    truth = Truth(fn, case, seed, final, step)
+    truth.compare({k: found[k] for k in wrt}, tol, "pullback", rng)
+    _forward(compiled, truth, {k: found[k] for k in wrt}, expected, rtol, tol, rng)
+
+
+def _forward(
+    compiled: Any,
+    truth: Truth,
+    cotangents: dict[int, Any],
+    expected: Any,
+    rtol: float,
+    tol: float,
+    rng: np.random.Generator,
+) -> None:
+    """Forward mode along a random direction: right, consistent with reverse mode, with arguments left as they were."""
+    direction = truth.direction(rng)
+    tangents = truth.tangents(direction)
+    names = list(compiled._subject.parameters.names)
+    final = [names[k] for k in truth.final]
+    found: Any = None
+    for threads in (2, 1):
+        with on_threads(threads):
+            given = copies(truth.case)
+            again = compiled.jvp(given, tangents, final=final)
+            _same(given, truth.case, "arguments after forward mode")
+            close(again[0], expected, rtol, "value of forward mode")
+            _same(again[1], found[1] if found else again[1], "tangents on two threads")
+            found = again
+    mine = _dot(truth.seed, found[1])
+    mine += sum(float(np.sum(w * found[2][names[k]][1])) for k, w in truth.final.items())
+    truth.close(mine, direction, tol, "forward mode")
+    reverse = truth.inner(cotangents, direction)
+    scale = max([1.0, abs(mine), *(float(np.max(np.abs(g), initial=0.0)) for g in cotangents.values())])
+    single = any(isinstance(a, np.float32) or (_float_array(a) and a.itemsize == 4) for a in truth.case)
+    limit = (1e-3 if single else 1e-9) * scale
+    assert abs(mine - reverse) <= limit, f"forward mode gives {mine}, reverse mode {reverse}"
 
 
 def _changed(case: Args, after: Args) -> bool:
@@ -207,14 +243,28 @@ class Truth:
 
     def compare(self, found: dict[int, Any], tol: float, what: str, rng: np.random.Generator) -> None:
         for _ in range(3):
-            direction = self._direction(rng)
-            truth, error = self._difference(direction)
-            mine = self._inner(found, direction)
-            scale = max([1.0, abs(truth), *(float(np.max(np.abs(g), initial=0.0)) for g in found.values())])
-            assert error <= 30 * tol * scale, f"the differences are not accurate: {truth} +- {error} ({what}: {mine})"
-            assert abs(mine - truth) <= tol * scale + error, f"{what}: {mine}, not {truth} +- {error}; {found}"
+            direction = self.direction(rng)
+            size = max([1.0, *(float(np.max(np.abs(g), initial=0.0)) for g in found.values())])
+            self.close(self.inner(found, direction), direction, tol, what, size)
 
-    def _direction(self, rng: np.random.Generator) -> dict[int, Any]:
+    def close(self, mine: float, direction: dict[int, Any], tol: float, what: str, size: float = 1.0) -> None:
+        truth, error = self._difference(direction)
+        scale = max(size, abs(truth))
+        assert error <= 30 * tol * scale, f"the differences are not accurate: {truth} +- {error} ({what}: {mine})"
+        assert abs(mine - truth) <= tol * scale + error, f"{what}: {mine}, not {truth} +- {error}"
+
+    def tangents(self, direction: dict[int, Any]) -> list[Any]:
+        """The direction, for each argument."""
+        return [
+            view_like(a, direction[id(root(a))]).astype(a.dtype)
+            if _float_array(a)
+            else direction[k]
+            if is_float(a)
+            else None
+            for k, a in enumerate(self.case)
+        ]
+
+    def direction(self, rng: np.random.Generator) -> dict[int, Any]:
         """By id of memory, or by position of a float: a step for each float there."""
         found: dict[int, Any] = {}
         for k, a in enumerate(self.case):
@@ -256,7 +306,7 @@ class Truth:
                 best, error = row[-1], change
         return best, error
 
-    def _inner(self, found: dict[int, Any], direction: dict[int, Any]) -> float:
+    def inner(self, found: dict[int, Any], direction: dict[int, Any]) -> float:
         """Gradients of arguments that share memory are windows on the one gradient of this memory."""
         whole = {id(root(a)): np.zeros(root(a).size) for a in self.case if _float_array(a)}
         total = 0.0

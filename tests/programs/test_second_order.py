@@ -1,4 +1,7 @@
-"""Gradients of gradients against differences of gradients: loops of known and unknown length, swaps, calls."""
+"""Second derivatives against differences of gradients: loops of known and unknown length, swaps, calls, tapes of tapes.
+
+Reverse over reverse, and forward over reverse, which also takes what the former refuses.
+"""
 
 from __future__ import annotations
 
@@ -76,17 +79,92 @@ def while_calls(x, n):
     return total
 
 
-@pytest.mark.parametrize(
-    "program", [in_a_loop, swapped, heron, with_calls, while_calls], ids=lambda f: f.__name__
-)
-def test_against_differences(program):
+def recursive(x, n):
+    return x if n <= 0 else math.sin(x * n) * recursive(0.5 * x * x, n - 1) + recursive(x, n - 2)
+
+
+def differences(first, x, n):
+    """The derivative of a gradient, infinite where steps of two lengths disagree; and its scale."""
+
+    def difference(h):
+        return (8 * (first(x + h, n) - first(x - h, n)) - (first(x + 2 * h, n) - first(x - 2 * h, n))) / (12 * h)
+
+    truth, other = difference(1e-5), difference(2e-5)
+    scale = max(1.0, abs(truth), abs(first(x, n)))
+    return truth if abs(truth - other) <= 1e-7 * scale else math.inf, scale
+
+
+POINTS = [(x, n) for x in (0.4, 1.3, 2.3) for n in (0, 1, 2, 6)]
+
+
+@pytest.mark.parametrize("program", [in_a_loop, swapped, heron, with_calls, while_calls], ids=lambda f: f.__name__)
+def test_reverse_over_reverse(program):
     first, second = adc.grad(program), adc.grad(adc.grad(program))
+    for x, n in POINTS:
+        truth, scale = differences(first, x, n)
+        assert math.isfinite(truth)
+        assert second(x, n) == pytest.approx(truth, abs=1e-7 * scale), (x, n)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [in_a_loop, swapped, heron, with_calls, while_calls, on_an_array, recursive],
+    ids=lambda f: f.__name__,
+)
+def test_forward_over_reverse(program):
+    first = adc.grad(program)
+    checked = 0
+    for x, n in POINTS:
+        truth, scale = differences(first, x, n)
+        if not math.isfinite(truth):
+            continue
+        checked += 1
+        gradient, second = first.jvp((x, n), (1.0, None))
+        assert gradient == pytest.approx(first(x, n), rel=1e-9)
+        assert second == pytest.approx(truth, abs=1e-7 * scale), (x, n)
+        assert adc.hvp(program, (x, n), (-2.0, None)) == pytest.approx(-2.0 * second)
+    assert checked >= 9
+
+
+def burgers(u, nu, steps):
+    a, b = u.copy(), u.copy()
+    for _ in range(steps):
+        for i in range(1, len(u) - 1):
+            b[i] = a[i] - 0.1 * a[i] * (a[i] - a[i - 1]) + nu * (a[i + 1] - 2.0 * a[i] + a[i - 1])
+        a, b = b, a
+    return np.sum(a * a * a)
+
+
+def in_place(u, nu, steps):
+    """Changes its argument, by calls that keep records, until it is small enough."""
+    k = 0
+    while k < steps and np.sum(u * u) > 0.01:
+        for i in range(len(u)):
+            u[i] = half(u[i], nu) + 0.5 * u[i - 1] * half(nu, u[i - 2])
+        k += 1
+    return np.sum(u * u) * nu
+
+
+@pytest.mark.parametrize("program", [burgers, in_place], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("checkpoint", [None, "sqrt", adc.revolve(2)], ids=str)
+def test_hessians_of_arrays(program, checkpoint):
+    f = adc.jit_grad(checkpoint=checkpoint)(program)
+    rng = np.random.default_rng(3)
+    u, v = rng.uniform(0.5, 1.5, 6), rng.uniform(-1.0, 1.0, 6)
+    first = adc.grad(f, argnums=(0, 1))
     h = 1e-5
-    for x in (0.4, 1.3, 2.3):
-        for n in (0, 1, 2, 6):
-            truth = (8 * (first(x + h, n) - first(x - h, n)) - (first(x + 2 * h, n) - first(x - 2 * h, n))) / (12 * h)
-            scale = max(1.0, abs(truth), abs(first(x, n)))
-            assert second(x, n) == pytest.approx(truth, abs=1e-7 * scale), (x, n)
+    pairs = [(first(u + k * h * v, 0.2 + k * h, 5), first(u - k * h * v, 0.2 - k * h, 5)) for k in (1, 2)]
+    truth = [(8 * (p[k] - m[k]) - (q[k] - n[k])) / (12 * h) for k in (0, 1) for (p, m), (q, n) in [pairs]]
+    before = u.copy()
+    gradient, second = first.jvp((u, 0.2, 5), (v, 1.0, None))
+    np.testing.assert_array_equal(u, before)
+    np.testing.assert_allclose(gradient[0], first(u, 0.2, 5)[0], rtol=1e-12)
+    np.testing.assert_allclose(second[0], truth[0], rtol=1e-6, atol=1e-8)
+    assert second[1] == pytest.approx(truth[1], rel=1e-6)
+    hessian = adc.hessian(f, argnums=(0, 1))(u, 0.2, 5)
+    np.testing.assert_allclose(hessian[0][0], hessian[0][0].T, rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(hessian[0][1], hessian[1][0], rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(hessian[0][0] @ v + hessian[0][1], second[0], rtol=1e-10, atol=1e-12)
 
 
 def test_a_tape_of_tapes_is_refused():

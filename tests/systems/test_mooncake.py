@@ -13,6 +13,8 @@ import pytest
 import adc
 from adc import jit_grad
 from adc.errors import ArgumentError, CompileError
+from adc.ir import ops
+from adc.passes.differentiation.rules import RULES
 
 
 def test_3_arguments_mutated() -> None:
@@ -299,3 +301,22 @@ def test_3_closures_that_mutate() -> None:
 
     assert f(2.0) == 8.0 + 40.0
     assert f.grad(2.0) == pytest.approx(4.0 + 40.0)
+
+
+def test_3_rule_tester(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Value, forward, reverse, their consistency, shapes, dtypes, and that inputs are restored."""
+
+    def f(state, pair, n):
+        for _ in range(n):
+            state *= pair[0]
+            state[0] += np.sin(pair[1])
+        return np.sum(state), state[::2] * pair[0]
+
+    state = np.linspace(0.5, 1.5, 5)
+    before = state.copy()
+    adc.test_rule(f, state, (0.9, 0.4), 3)
+    adc.test_rule(f, state[::-1].astype(np.float32), (0.9, 0.4), 1)
+    np.testing.assert_array_equal(state, before)
+    monkeypatch.setitem(RULES, ops.sin, lambda g, y, x: (g * 0.5,))
+    with pytest.raises(adc.errors.DifferentiationError, match="forward mode gives"):
+        adc.test_rule(lambda x: np.sin(x), 0.4)

@@ -11,6 +11,7 @@ import pytest
 
 import adc
 from adc import jit_grad
+from adc.errors import CompileError
 from adc.ir import ops
 from adc.passes.differentiation import rules
 from tests.systems.sources import elsewhere
@@ -75,6 +76,51 @@ def test_2_print_the_code() -> None:
     assert "func.func @f(" in primal and "math.sin" in primal and "math.cos" not in primal
     assert "func.func @f.grad(" in adjoint and "math.cos" in adjoint
     assert "f32" in f.dump_ir("simplified", "f32")
+
+
+def test_2_user_adjoint() -> None:
+    def clipped(x):
+        return x * 3.0
+
+    @adc.rrule(clipped)
+    def _(x):
+        def pullback(g):
+            return min(max(g * 3.0, -1.0), 1.0)
+
+        return x * 3.0, pullback
+
+    f = jit_grad(lambda x: 5.0 * clipped(x))
+    assert f(2.0) == 30.0
+    assert f.grad(2.0) == 1.0  # not 15: the rule overrides what tracing would give
+
+
+def test_2_user_adjoint_that_raises_while_traced() -> None:
+    def half(x):
+        return x / 2.0
+
+    @adc.rrule(half)
+    def broken(x):
+        raise ValueError("not today")
+
+    with pytest.raises(CompileError, match="the rrule of half raises in every case") as caught:
+        adc.grad(lambda x: half(x) + 1.0)(1.0)
+    assert "def broken(x)" in str(caught.value)
+    assert caught.value.lineno == inspect.getsourcelines(broken)[1] + 1
+    assert "half(x) + 1.0" in str(caught.value)
+
+
+def test_2_user_adjoint_with_the_wrong_number_of_cotangents() -> None:
+    def weighted(x, w):
+        return x * w
+
+    @adc.rrule(weighted)
+    def broken(x, w):
+        return x * w, lambda g: (g * w, g * x, g)
+
+    message = r"the pullback of the rrule of weighted returns 3 cotangents for 2 positional arguments \(x, w\)"
+    with pytest.raises(CompileError, match=message) as caught:
+        adc.grad(lambda x: 2.0 * weighted(x, 3.0))(1.0)
+    assert "weighted(x, 3.0)" in str(caught.value)
 
 
 def test_2_find_the_culprit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,43 @@
+"""Gradients as functions that return what they find, so that they can be differentiated again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Value
+from adc.ir.types import MemRefType
+from adc.passes.differentiation.shadows import like
+
+
+def gradients_returned(func: Func, wrt: Sequence[int], *, values: int) -> dict[int, int]:
+    """Let a gradient make its shadows itself and return them; ``values`` results stand before the cotangents.
+
+    Returns the places of the gradients among the results, by the position of the argument.
+    """
+    places: dict[int, int] = {}
+    floats = [k for k in wrt if func.args[k].type.is_float]
+    places.update((k, values + n) for n, k in enumerate(floats))
+    shadows = [n for n, attrs in enumerate(func.arg_attrs) if "adc.shadow" in attrs]
+    start = Block()
+    made: list[Value] = []
+    with insert_at(start, func.loc):
+        for n in shadows:
+            shadow, of = func.args[n], func.arg_attrs[n]["adc.shadow"]
+            t = shadow.type
+            assert isinstance(t, MemRefType)
+            fresh = ops.alloc(*like(func.args[of]), type=t)
+            build(ops.fill, [const(0.0, t.element), fresh])
+            fresh.hint = shadow.hint
+            shadow.replace_uses(fresh)
+            places[of] = len(func.result_types) + len(made)
+            made.append(fresh)
+    func.body.set_ops([*start.ops, *func.body.ops])
+    func.body.args = func.body.args[: len(func.body.args) - len(shadows)]
+    del func.arg_attrs[len(func.body.args) :]
+    for fresh in made:
+        func.body.terminator.add_operand(fresh)
+    func.result_types = tuple(v.type for v in func.body.terminator.operands)
+    return places

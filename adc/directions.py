@@ -1,0 +1,127 @@
+"""Tangents as users give them, in the containers of the arguments, for the leaves that compiled code takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adc import binding, containers
+from adc.errors import AdcError
+from adc.frontend.abstract import Abstract, Array, Scalar, Tuple, numpy_dtype
+from adc.frontend.tracer import Leaf
+from adc.ir import kinds
+from adc.selecting import is_float
+from adc.signature import at
+
+NDArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Direction:
+    """The tangent of one leaf: real numbers in the shape and dtype of the argument; ``where`` is how it was given."""
+
+    value: Any
+    where: str
+
+
+def directions(
+    names: Sequence[str],
+    abstracts: Sequence[Abstract],
+    leaves: Sequence[Leaf],
+    values: tuple[Any, ...],
+    tangents: Sequence[Any],
+) -> dict[int, Direction]:
+    """The tangents by position of the IR argument. None, for any part of an argument, stands for zeros.
+
+    Raises ``ArgumentError`` for what is not made as its argument is, ``ShapeError`` for arrays of another shape.
+    """
+    positions = {binding.leaf_path(names, leaf): k for k, leaf in enumerate(leaves) if leaf.kind == "argument"}
+    places = containers.first_places(abstracts)
+    found: dict[int, Direction] = {}
+
+    def visit(abstract: Abstract, path: tuple[int, ...], tangent: Any, where: str) -> None:
+        if tangent is None:
+            return
+        if isinstance(abstract, Tuple):
+            if abstract.form.again:
+                first, abstract = places[abstract.form.number]
+                path = first
+            assert isinstance(abstract, Tuple)
+            form, count = abstract.form, len(abstract.items)
+            parts = containers.cotangent_parts(
+                tangent, form, count, where, of="the argument", wrong=kinds.WRONG_TANGENT
+            )
+            for k, (item, part) in enumerate(zip(abstract.items, parts, strict=True)):
+                visit(item, (*path, k), part, where + form.label(k))
+        elif isinstance(abstract, Array | Scalar) and is_float(abstract):
+            given = _direction(abstract, at(values, path), tangent, where)
+            known = found.setdefault(positions[path], given)
+            if known is not given and not np.array_equal(known.value, given.value, equal_nan=True):
+                raise kinds.WRONG_TANGENT(
+                    f"{where} and {known.where} are tangents of one object and differ", help="give one of them as None"
+                )
+        else:
+            raise kinds.WRONG_TANGENT(
+                f"{where} belongs to what is not made of floats, which has none", help="pass None"
+            )
+
+    for k, (name, abstract, tangent) in enumerate(zip(names, abstracts, tangents, strict=True)):
+        visit(abstract, (k,), tangent, f"the tangent of {name}")
+    return found
+
+
+def _direction(abstract: Abstract, value: Any, tangent: Any, where: str) -> Direction:
+    assert isinstance(abstract, Array | Scalar)
+    shape = np.shape(value)
+    try:
+        given = np.asarray(tangent)
+    except ValueError:  # rows that differ in length
+        given = np.empty((), object)
+    if given.dtype.kind not in "fiub":
+        raise kinds.WRONG_TANGENT(
+            f"{where} is made of real numbers, not of {given.dtype}", help="pass floats in the shape of the argument"
+        )
+    if given.shape != shape:
+        wanted = f"not {shape}" if shape else "and the argument is a float"
+        raise kinds.TANGENT_SHAPE(
+            f"{where} has shape {given.shape}, {wanted}", help="pass a tangent of the shape of the argument"
+        )
+    dtype = numpy_dtype(abstract.element if isinstance(abstract, Array) else abstract.type)
+    return Direction(given.astype(dtype, copy=False), where)
+
+
+def bound_tangents(signature: Any, function: str, args: Sequence[Any], tangents: Any) -> tuple[Any, ...]:
+    """One tangent for each parameter, None for those that no argument was given for."""
+    if not isinstance(tangents, tuple | list) or len(tangents) != len(args):
+        what = str(len(tangents)) if isinstance(tangents, tuple | list) else _short(tangents)
+        raise kinds.WRONG_TANGENT(
+            f"jvp of {function} takes a tuple of {len(args)} tangents, one for each argument, not {what}",
+            help="pass a tuple, with None for arguments that have no tangent",
+        )
+    try:
+        given = signature.bind(*tangents).arguments
+    except TypeError as error:
+        raise kinds.WRONG_ARGUMENTS(f"{function}() {error}") from None
+    return tuple(given.get(name) for name in signature.parameters)
+
+
+def sequence_of(args: Any, function: str) -> tuple[Any, ...]:
+    """The arguments of a ``jvp``, which come in a tuple."""
+    if isinstance(args, tuple | list):
+        return tuple(args)
+    raise kinds.WRONG_ARGUMENTS(
+        f"jvp of {function} takes the arguments in a tuple, not {_short(args)}", help="for instance (x,)"
+    )
+
+
+def _short(value: Any) -> str:
+    try:
+        shown = repr(value)
+    except Exception as error:
+        if isinstance(error, AdcError):
+            raise
+        shown = f"a {type(value).__name__}"
+    return shown if len(shown) < 60 else f"a {type(value).__name__}"

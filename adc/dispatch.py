@@ -1,0 +1,231 @@
+"""From a call to the specialisation for its arguments: what a function and its derivatives have in common."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from adc.alignment import Borrowed
+from adc.backend.calls.callable_type import NativeCallable
+from adc.boundary import internal, leaving, public
+from adc.checkpoints import combined
+from adc.compiler import Staged, Subject, UnknownConstant
+from adc.containers import Lowered, lower
+from adc.errors import AdcError
+from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract
+from adc.frontend.rules.registry import RULES
+from adc.ir import kinds
+from adc.ir.schedules import Schedule
+from adc.options import NONE, Derivative, Selection
+from adc.signature import abstracts_of, leaf_type, normalise, pinned
+from adc.specialise import Specialisation
+
+if TYPE_CHECKING:
+    from adc.report import Report
+
+T = TypeVar("T")
+
+_MOST_MISSES = 4  # calls inside calls, each with arguments that nothing was compiled for
+_KEPT = 8  # specialisations for equal argument types that differ in what they read by name
+
+
+class Dispatcher(NativeCallable):
+    """Finds, or compiles, the specialisation for the arguments of a call.
+
+    The compiled code of the last one is the target of the object: a call whose arguments fit it runs without any of
+    this. All others come here.
+    """
+
+    _kind: ClassVar[str]
+
+    def __init__(self, subject: Subject, chosen: Selection) -> None:
+        self._subject = subject
+        self._chosen = chosen
+        self._table: dict[tuple[Abstract, ...], list[Specialisation]] = {}
+        self._here = threading.local()
+        with _dispatchers_lock:
+            _DISPATCHERS.add(self)
+
+    def _compile(self, staged: Staged) -> Specialisation:
+        raise NotImplementedError
+
+    @property
+    def _derivative(self) -> Derivative:
+        """What is shown as the gradient."""
+        return Derivative((self._chosen,))
+
+    @property
+    def _forward_of(self) -> Derivative:
+        """What forward mode is shown of."""
+        return NONE
+
+    def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        borrowed = Borrowed()
+        version = RULES.version
+        try:
+            if kwargs and (variant := self._asked_otherwise(kwargs)) is not None:
+                return variant._dispatch(*args, **kwargs)
+            values = self._subject.parameters.bind(args, kwargs)
+            lowered = lower(self._subject.parameters.names, values)
+            spec, values = self._find(lowered, borrowed)
+            if spec.wrapped:
+                return spec.run_wrapped(spec.canonical(values), lowered.objects)
+            count = None if kwargs else self._subject.parameters.by_position(len(args))
+            direct = None if count is None else spec.direct.get(count)
+            if direct is not None and direct is not self._target and self._subject.options.engine == "native":
+                self._set_target(direct)
+                if RULES.version != version:  # a rule was given meanwhile
+                    self._set_target(None)
+            return spec.run(spec.canonical(values))
+        except Exception as error:
+            left = leaving(error, self._subject.name)
+        finally:
+            borrowed.give_back()
+        raise left
+
+    def _asked_otherwise(self, kwargs: dict[str, Any]) -> Dispatcher | None:
+        """What runs this call, if it asks for a schedule or memory of its own, which are taken out of ``kwargs``."""
+        return None
+
+    def _miss(self, *args: Any) -> Any:
+        """Called by compiled code for arguments that it was not made for."""
+        # The handler of a signal may call this function while a call that came here runs.
+        depth = getattr(self._here, "misses", 0)
+        if depth == _MOST_MISSES:
+            raise kinds.WRONG_ARGUMENTS(f"{self._subject.name}: compiled code does not take these arguments")
+        self._here.misses = depth + 1
+        try:
+            return self._dispatch(*args)
+        finally:
+            self._here.misses = depth
+
+    def _find(self, lowered: Lowered, borrowed: Borrowed) -> tuple[Specialisation, tuple[Any, ...]]:
+        """The specialisation for the values of all parameters, and the values as it takes them."""
+        return self._made(lowered, borrowed, self._compiled)
+
+    def _made(
+        self, lowered: Lowered, borrowed: Borrowed, make: Callable[[tuple[Abstract, ...]], T]
+    ) -> tuple[T, tuple[Any, ...]]:
+        """What ``make`` makes of the types of all parameters, and their values as that takes them."""
+        subject = self._subject
+        values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
+        types = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
+        while True:
+            try:
+                return make(pinned(types, values, subject.constants.get(types, ()))), values
+            except UnknownConstant as unknown:
+                leaf = leaf_type(types, unknown.path)
+                known = subject.constants.setdefault(types, set())
+                if not isinstance(leaf, Scalar) or leaf.type.is_float or unknown.path in known:
+                    raise
+                known.add(unknown.path)
+
+    def _compiled(self, key: tuple[Abstract, ...]) -> Specialisation:
+        """What was compiled for argument types, or is now."""
+        subject = self._subject
+        for spec in self._table.get(key, ()):
+            if spec.fits():
+                return spec
+        with subject.lock:
+            for spec in self._table.get(key, ()):
+                if spec.fits():
+                    return spec
+            try:
+                spec = self._compile(Staged(subject, key))
+            except (AdcError, MemoryError):
+                raise
+            except Exception as error:
+                raise internal(error, subject.name) from error
+            # The newest first: what was redefined does not come back as a rule.
+            self._table[key] = [spec, *self._table.get(key, ())][:_KEPT]
+            subject.last = key
+        if "ADC_DUMP_IR" in os.environ:
+            self._dump(key)
+        return spec
+
+    def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
+        """What to compile for, given the types of the arguments."""
+        return abstracts
+
+    def _dump(self, key: tuple[Abstract, ...]) -> None:
+        """Show a function that was just compiled, as the environment variable ``ADC_DUMP_IR`` asks."""
+        from adc.dump import dump_requested
+
+        dump_requested(self._subject, key, self._derivative, self._kind, self._forward_of)
+
+    @public
+    def dump_ir(self, stage: str = "simplified", signature: str | None = None, *, locs: bool = False) -> str:
+        """The function at a stage of compilation, as text: traced, simplified, plan, adjoint, tangent, lowered, llvm
+        or asm.
+
+        It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without, for those of the last call,
+        or for the annotations of the parameters. Nothing is run.
+        """
+        from adc.dump import dump, resolve
+
+        abstracts = resolve(self._subject, signature)
+        return dump(self._subject, abstracts, stage, self._derivative, forward=self._forward_of, locs=locs)
+
+    @public
+    def report(self, signature: str | None = None) -> Report:
+        """What the gradient stores, repeats and runs on threads, line by line; for the types that ``dump_ir`` takes."""
+        from adc.dump import resolve
+        from adc.report import report
+
+        return report(self._subject, resolve(self._subject, signature), self._derivative)
+
+    def _known(self) -> list[Specialisation]:
+        return [spec for specs in self._table.values() for spec in specs]
+
+
+def writable(abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
+    """What to compile for where the caller's arrays stay as they are: it does not matter whether they could be
+    written."""
+    return tuple(map_abstract(a, _made_writable) for a in abstracts)
+
+
+def _made_writable(leaf: Abstract) -> Abstract:
+    return replace(leaf, writable=True) if isinstance(leaf, Array) else leaf
+
+
+class Checkpointing(Dispatcher):
+    """What a call may give ``checkpoint=`` or ``memory=`` of its own, unless the function has such parameters."""
+
+    def __init__(self, subject: Subject, chosen: Selection) -> None:
+        super().__init__(subject, chosen)
+        self._variants: dict[Schedule | None, Dispatcher] = {}
+
+    def _variant(self, subject: Subject) -> Dispatcher:
+        """The same for a function with other options."""
+        raise NotImplementedError
+
+    def _asked_otherwise(self, kwargs: dict[str, Any]) -> Dispatcher | None:
+        names = [n for n in ("checkpoint", "memory") if n in kwargs and n not in self._subject.parameters.names]
+        if not names:
+            return None
+        given = {name: kwargs.pop(name) for name in names}
+        schedule = combined(given.get("checkpoint"), given.get("memory"))
+        if schedule not in self._variants:
+            options = replace(self._subject.options, checkpoint=schedule)
+            made = self._variant(Subject(self._subject.fn, self._subject.parameters, options))
+            self._variants.setdefault(schedule, made)
+        return self._variants[schedule]
+
+
+_DISPATCHERS: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
+_dispatchers_lock = threading.Lock()
+
+
+def _look_again() -> None:
+    """Let every function see at its next call whether what was compiled is by the rules that there are."""
+    with _dispatchers_lock:
+        known = list(_DISPATCHERS)
+    for dispatcher in known:
+        dispatcher._set_target(None)
+
+
+RULES.listeners.append(_look_again)

@@ -1,0 +1,172 @@
+"""Functions that are defined by an equation: fixed points and roots, with derivatives by the implicit function theorem.
+
+They are Python functions with rules like any user's: plain Python runs them, adc compiles them, and the reverse sweep
+needs the solution and the arguments, nothing of the iteration that found it.
+
+Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., chapter 15; Krantz and Parks, The Implicit Function
+Theorem, Birkhauser 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adc.decorator import grad
+from adc.rules import rrule
+
+
+def fixed_point(f: Callable[..., Any], x0: Any, *args: Any, tolerance: float = 1e-12, steps: int = 10000) -> Any:
+    """The ``x`` with ``x = f(x, *args)``, by iteration from ``x0``: a float, or an array of floats.
+
+    It ends when no element changes by more than ``tolerance`` times its size, or one; raises ``ArithmeticError`` if
+    that takes more than ``steps`` steps. The derivative by ``args`` is that of the solution, whatever way led there:
+    for it ``w = g + w df/dx`` is solved by iteration too, which converges as fast. ``x0`` has none, and what ``f``
+    captures must not vary: pass it in ``args``.
+    """
+    x = _copied(x0)
+    change = 1.0 + tolerance
+    n = 0
+    while change > tolerance:
+        if n == steps:
+            raise ArithmeticError("the fixed point was not reached: more steps than allowed")
+        y = f(x, *args)
+        change = _distance(y, x)
+        x = y
+        n += 1
+    return x
+
+
+@rrule(fixed_point)
+def _fixed_point_rule(f, x0, *args, tolerance=1e-12, steps=10000):  # type: ignore[no-untyped-def]
+    x = fixed_point(f, x0, *args, tolerance=tolerance, steps=steps)
+
+    def pullback(g):  # type: ignore[no-untyped-def]
+        w = _copied(g)
+        change = 1.0 + tolerance
+        n = 0
+        while change > tolerance:
+            if n == steps:
+                raise ArithmeticError("the derivative of the fixed point was not reached: more steps than allowed")
+            v = g + grad(_dot_with(w, f))(x, *args)
+            change = _distance(v, w)
+            w = v
+            n += 1
+        return None, None, *_by_arguments(f, x, args, w)
+
+    return x, pullback
+
+
+def root(f: Callable[..., Any], x0: Any, *args: Any, tolerance: float = 1e-12, steps: int = 100) -> Any:
+    """The ``x`` with ``f(x, *args) = 0``, by Newton's method from ``x0``: a float, or an array of one dimension, where
+    ``f`` returns as many values.
+
+    It ends when a step changes no element by more than ``tolerance`` times its size, or one; raises ``ArithmeticError``
+    if that takes more than ``steps`` steps, or if the Jacobian is singular. It takes as many gradients as there are
+    values for each step, and a dense elimination. Derivatives as those of ``fixed_point``, by one more elimination.
+    """
+    x = _copied(x0)
+    change = 1.0 + tolerance
+    n = 0
+    while change > tolerance:
+        if n == steps:
+            raise ArithmeticError("the root was not reached: more steps than allowed")
+        y = x - _solved(f, x, args, f(x, *args), False)
+        change = _distance(y, x)
+        x = y
+        n += 1
+    return x
+
+
+@rrule(root)
+def _root_rule(f, x0, *args, tolerance=1e-12, steps=100):  # type: ignore[no-untyped-def]
+    x = root(f, x0, *args, tolerance=tolerance, steps=steps)
+
+    def pullback(g):  # type: ignore[no-untyped-def]
+        return None, None, *_by_arguments(f, x, args, -_solved(f, x, args, g, True))
+
+    return x, pullback
+
+
+# What both are made of ------------------------------------------------------------------------------------------------
+
+
+def _copied(x: Any) -> Any:
+    return x.copy() if isinstance(x, np.ndarray) else x * 1.0
+
+
+def _dot(a: Any, b: Any) -> Any:
+    return np.sum(a * b) if isinstance(a, np.ndarray) else a * b
+
+
+def _dot_with(w: Any, f: Any) -> Any:
+    return lambda y, *rest: _dot(w, f(y, *rest))
+
+
+def _by_arguments(f: Any, x: Any, args: Any, w: Any) -> Any:
+    """The derivative of ``w`` times the function by each of ``args`` that has floats; None for the others."""
+    return grad(lambda *rest: _dot(w, f(x, *rest)), "floats")(*args)  # type: ignore[arg-type]
+
+
+def _distance(a: Any, b: Any) -> Any:
+    """The largest change of an element, in relation to its size if that is more than one. NaN is as far as can be."""
+    if isinstance(a, np.ndarray):
+        change = np.abs(a - b) / (1.0 + np.abs(b))
+        far = np.max(change)
+    else:
+        far = abs(a - b) / (1.0 + abs(b))
+    return far if far == far else np.inf
+
+
+def _solved(f: Any, x: Any, args: Any, right: Any, transposed: Any) -> Any:
+    """The solution of the linear system of the Jacobian of ``f`` at ``x``, or of its transpose."""
+    if isinstance(x, np.ndarray):
+        n = len(x)
+        matrix = np.zeros((n, n))
+        for i in range(n):
+            unit = np.zeros(n)
+            unit[i] = 1.0
+            row = grad(lambda y, e: _dot(e, f(y, *args)))(x, unit)
+            for j in range(n):
+                if transposed:
+                    matrix[j, i] = row[j]
+                else:
+                    matrix[i, j] = row[j]
+        return _eliminated(matrix, right)
+    slope = grad(lambda y: f(y, *args))(x)
+    if slope == 0.0:
+        raise ArithmeticError("the derivative of the function whose root is sought is zero")
+    return right / slope
+
+
+def _eliminated(matrix: Any, right: Any) -> Any:
+    """The solution of a dense linear system, by elimination with pivots from each column. Changes ``matrix``."""
+    n = len(right)
+    x = right.copy()
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(matrix[i, k]) > abs(matrix[p, k]):
+                p = i
+        if matrix[p, k] == 0.0:
+            raise ArithmeticError("the Jacobian of the function whose root is sought is singular")
+        for j in range(n):
+            held = matrix[k, j]
+            matrix[k, j] = matrix[p, j]
+            matrix[p, j] = held
+        top = x[k]
+        x[k] = x[p]
+        x[p] = top
+        for i in range(k + 1, n):
+            factor = matrix[i, k] / matrix[k, k]
+            for j in range(k, n):
+                matrix[i, j] -= factor * matrix[k, j]
+            x[i] -= factor * x[k]
+    for m in range(n):
+        k = n - 1 - m
+        for j in range(k + 1, n):
+            x[k] -= matrix[k, j] * x[j]
+        x[k] = x[k] / matrix[k, k]
+    return x

@@ -1,0 +1,317 @@
+"""Forward mode from Python: the derivative of a call along tangents of its arguments.
+
+The function that carries tangents is compiled for the types of the arguments and for which of them have tangents. Like
+a gradient it leaves the caller's arrays as they were: it works on copies of those that the function changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adc import aliasing, binding, containers
+from adc.alignment import Borrowed
+from adc.backend.calls.abi import Argument, ArrayParam, Out, Output, Param, ScalarParam, StaticOut, TupleOut
+from adc.boundary import leaving
+from adc.compiler import Builtin, Staged, Subject, alias_groups, compile_functions
+from adc.containers import Lowered, lower
+from adc.directions import Direction, bound_tangents, directions, sequence_of
+from adc.dispatch import Dispatcher, writable
+from adc.frontend.abstract import Abstract, Array, Scalar, layout_of, numpy_dtype
+from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
+from adc.ir import kinds, ops
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Func
+from adc.ir.types import MemRefType
+from adc.options import Derivative, Selection
+from adc.signature import replace_leaves
+from adc.specialise import Specialisation
+from adc.tangent_trees import Carried, TangentTrees
+
+NDArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """What code is compiled for: the IR arguments with tangents, those whose final tangents are wanted, and whether the
+    value is. Without it code need not compute what only the value needs."""
+
+    wrt: frozenset[int]
+    final: frozenset[int] = frozenset()
+    value: bool = True
+
+
+
+class JvpFunction(Dispatcher):
+    """The derivative of a function along tangents: forward mode."""
+
+    _kind = "jvp"
+
+    def __init__(self, subject: Subject, chosen: Selection, of: Derivative) -> None:
+        super().__init__(subject, chosen)
+        self._of = of
+
+    def _compile(self, staged: Staged) -> Specialisation:
+        return JvpCode(staged, self._of)
+
+    @property
+    def _forward_of(self) -> Derivative:
+        return self._of
+
+    def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
+        return writable(abstracts)
+
+    def evaluate(
+        self, args: Any, tangents: Any, final: Sequence[str] = (), *, value: bool = True
+    ) -> tuple[Any, ...]:
+        """The value, if it is wanted, and its tangent for a call with ``args``; see ``adc.jvp``."""
+        subject, borrowed = self._subject, Borrowed()
+        try:
+            args = sequence_of(args, subject.name)
+            values = subject.parameters.bind(args, {})
+            given = bound_tangents(subject.parameters.signature, subject.name, args, tangents)
+            lowered = lower(subject.parameters.names, values)
+            spec, values = self._find(lowered, borrowed)
+            assert isinstance(spec, JvpCode)
+            return spec.evaluate(values, lowered, given, final, value=value)
+        except Exception as error:
+            left = leaving(error, subject.name)
+        finally:
+            borrowed.give_back()
+        raise left
+
+
+class JvpCode(Specialisation):
+    """The forward mode of a function for argument types: one compiled function for each pattern of tangents."""
+
+    def __init__(self, staged: Staged, of: Derivative) -> None:
+        self._of = of
+        self.of_gradient = bool(of.chain)
+        self._unused: Traced | None = staged.function(of)
+        super().__init__(staged, self._unused)
+        self._codes: dict[Pattern, _Code] = {}
+        self.aliased = alias_groups(self.traced)
+        if containers.mentions(self.traced.result, self.traced.changed):
+            raise kinds.NO_DERIVATIVE(
+                f"{self.subject.name} returns an argument that it changes, and jvp leaves arguments as they were",
+                self.traced.module.funcs[self.traced.entry].loc,
+                help="return a copy, or what the argument holds",
+            )
+
+    def _code(self, pattern: Pattern) -> _Code:
+        found = self._codes.get(pattern)
+        if found is not None:
+            return found
+        with self.subject.lock:
+            if pattern not in self._codes:
+                traced = self._unused or self.staged.function(self._of)
+                self._unused = None  # compiling changes its module
+                self._codes[pattern] = _Code(self, traced, pattern)
+            return self._codes[pattern]
+
+    def evaluate(
+        self, values: tuple[Any, ...], lowered: Lowered, tangents: Sequence[Any], final: Sequence[str], *, value: bool
+    ) -> tuple[Any, ...]:
+        given = directions(self.names, self.abstracts, self.traced.leaves, values, tangents)
+        for name in final:
+            if name not in self.names:
+                raise kinds.WRONG_TANGENT(f"{self.subject.name} has no parameter {name!r}, whose final state is wanted")
+        last = self.traced.mutated if final else frozenset()
+        sweep = self.sweep(values, given, Pattern(frozenset(given), last, value))
+        result = sweep.value
+        trees = TangentTrees(self.names, self.abstracts, self.traced, sweep.held)
+        tangent = trees.result(self.traced.result, result)
+        if containers.needs_assembly(self.traced.result):
+            result = containers.assemble(self.traced.result, result, dict(enumerate(lowered.objects)))
+        if not final:
+            return result, tangent
+        states = {name: trees.final(name, sweep.effects) for name in final}
+        return result, tangent, states
+
+    def sweep(self, values: tuple[Any, ...], given: Mapping[int, Direction], pattern: Pattern) -> Sweep:
+        """Run the function along a direction."""
+        values = self.canonical(values)
+        code = self._code(pattern)
+        leaves = self.leaf_values(values)
+        mutated = self.traced.mutated
+        self.check_captures(leaves, lambda k, c: k in mutated or self.may_matter(k, c, pattern.wrt))
+        arranged = self._arranged(code, leaves, given)
+        replaced = {binding.leaf_path(self.names, self.traced.leaves[k]): a for k, a in arranged.copies.items()}
+        raw, found = code.kernel(*replace_leaves(values, replaced), *(arranged.tangents[k] for k in code.arguments))
+        results = dict(zip(code.results, found, strict=True))
+        if not code.value:
+            raw = _placeholder(self.traced.result, results)
+        value, *effects = raw if self.traced.changed else [raw]
+        # What the code does not look at has the tangent that it had.
+        kept = {k: direction.value[()] for k, direction in given.items()}
+        held = Carried({**dict(enumerate(leaves)), **arranged.copies}, {**kept, **arranged.tangents}, results)
+        return Sweep(value, dict(zip(self.traced.changed, effects, strict=True)), held)
+
+    def _arranged(self, code: _Code, leaves: list[Any], given: Mapping[int, Direction]) -> _Arranged:
+        """Copies of what is changed, and the tangents that compiled code takes."""
+        mutated = self.traced.mutated
+        copies: dict[int, NDArray] = {}
+        tangents: dict[int, Any] = {}
+        for members in self.aliased.values():
+            arrays = {k: leaves[k] for k in members}
+            names = {k: self.leaf_name(k) for k in members}
+            if not mutated.isdisjoint(members):
+                copies.update(aliasing.laid_out_alike(arrays, copy=True, names=names))
+            carried = {k: a for k, a in arrays.items() if k in code.arguments}
+            if carried:
+                tangents.update(_shared(carried, given, names))
+        for k in code.arguments:
+            if k not in tangents:
+                tangents[k] = self._tangent(k, code, leaves[k], given.get(k))
+        for k in mutated:
+            if k not in copies and isinstance(leaves[k], np.ndarray):
+                copies[k] = _like(leaves[k], self._layout(k), leaves[k])
+        return _Arranged(copies, tangents)
+
+    def _layout(self, k: int) -> Any:
+        abstract = self.traced.leaves[k].abstract
+        assert isinstance(abstract, Array)
+        return abstract.layout
+
+    def _tangent(self, k: int, code: _Code, value: Any, direction: Direction | None) -> Any:
+        """The tangent of a leaf as compiled code takes it: of the layout of the argument, its own if it is changed."""
+        abstract = self.traced.leaves[k].abstract
+        if isinstance(abstract, Scalar):
+            number = numpy_dtype(abstract.type).type(0 if direction is None else direction.value)
+            return float(number) if isinstance(number, np.float64) else number
+        layout = self._layout(k)
+        if direction is None:
+            return aliasing.zeros(value.shape, value.dtype, layout)
+        given = direction.value
+        if layout == "C" and k not in self.traced.mutated and _is_plain(given):
+            return given
+        return _like(value, layout, given)
+
+
+@dataclass
+class _Arranged:
+    """Copies that replace arguments, and the tangents that compiled code takes, by position of the IR argument."""
+
+    copies: dict[int, NDArray]
+    tangents: dict[int, Any]
+
+
+@dataclass
+class Sweep:
+    """One run in forward mode: the value in nested tuples, what is left in changed objects by their numbers, and the
+    tangents."""
+
+    value: Any
+    effects: dict[int, Any]
+    held: Carried
+
+
+class _Code:
+    """Compiled code for one pattern: ``kernel`` takes the arguments, then the tangents of ``arguments``; it returns the
+    result and effects, and the tangents of the IR results ``results``. ``value``: whether the former are there."""
+
+    def __init__(self, spec: JvpCode, traced: Traced, pattern: Pattern) -> None:
+        staged = spec.staged
+        module, tangent = staged.tangent(traced, sorted(pattern.wrt), sorted(pattern.final))
+        self.arguments, self.results = tangent.arguments, tangent.results
+        func = module.funcs[tangent.name]
+        count = len(func.result_types) - len(self.results)
+        self.value = pattern.value or not _follows(traced, self.results)
+        if not self.value:
+            _keep_results(func, count)
+            count = 0
+        module = staged.prepared(module)
+        if spec.of_gradient:
+            staged.keep_to_memory(module, tangent.name)
+        func = module.funcs[tangent.name]
+        own = len(traced.leaves)
+        guards = binding.guard_params(spec.abstracts, traced)
+        leaves = binding.leaf_params(spec.names, traced, read_only=False)
+        params = [_param(func.args[own + n].type, len(spec.names) + n) for n in range(len(self.arguments))]
+        outputs: tuple[Output, ...] = (
+            binding.effects_output(traced) if self.value else StaticOut(None),
+            TupleOut(tuple(Out(count + n) for n in range(len(self.results)))),
+        )
+        shift = len(guards)
+        disjoint = binding.disjoint_pairs(traced, traced.mutated, pattern.wrt)
+        signature = binding.signature(
+            spec.names,
+            spec.abstracts,
+            module,
+            func.name,
+            [*guards, *leaves, *params],
+            TupleOut(outputs),
+            disjoint=tuple((a + shift, b + shift) for a, b in disjoint),
+            extra_arguments=len(params),
+            threads=spec.subject.options.threads or 0,
+        )
+        self.kernel: Builtin
+        (self.kernel,) = compile_functions(staged, module, [signature], _no_miss(spec.subject.name))
+
+
+def _follows(traced: Traced, results: Sequence[int]) -> bool:
+    """Whether the tangent of what the function returns can be told without the value: by tangents of all floats."""
+    plain = not containers.is_run_time_list(traced.result) and not traced.changed
+    return plain and all(k in results for k in containers.positions(traced.result))
+
+
+def _placeholder(tree: Result, results: Mapping[int, Any]) -> Any:
+    """Nested tuples in the shape of a value that was not computed: of its tangents, which are of the same shapes."""
+    if isinstance(tree, ResultTuple):
+        return tuple(_placeholder(item, results) for item in tree.items)
+    return results[tree.position] if isinstance(tree, ResultLeaf) else tree.value
+
+
+def _keep_results(func: Func, first: int) -> None:
+    """Let a function return only its results from ``first`` on."""
+    end = func.body.terminator
+    func.body.set_ops(func.body.ops[:-1])
+    with insert_at(func.body, end.loc):
+        build(ops.return_, end.operands[first:])
+    end.drop()
+    func.result_types = func.result_types[first:]
+
+
+def _param(t: Any, number: int) -> Param:
+    source = Argument((number,))
+    if isinstance(t, MemRefType):
+        return ArrayParam(source, t.element, t.rank, layout_of(t), False)
+    return ScalarParam(source, t, numpy_dtype(t) != np.float64)
+
+
+def _no_miss(name: str) -> Callable[..., Any]:
+    def miss(*args: Any) -> Any:
+        raise kinds.WRONG_ARGUMENTS(f"{name}: compiled code does not take these arguments")
+
+    return miss
+
+
+def _is_plain(array: NDArray) -> bool:
+    return type(array) is np.ndarray and array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
+
+
+def _like(value: NDArray, layout: Any, contents: NDArray) -> NDArray:
+    """A new array of the shape and dtype of ``value``, of a layout, with ``contents``."""
+    made = aliasing.zeros(value.shape, value.dtype, layout)
+    np.copyto(made, contents)
+    return made
+
+
+def _shared(
+    arrays: Mapping[int, NDArray], given: Mapping[int, Direction], names: Mapping[int, str]
+) -> dict[int, NDArray]:
+    """The tangents of arguments that share memory, which share theirs. Those that are given must agree."""
+    made = aliasing.laid_out_alike(arrays, copy=False, names=names)
+    for k, array in made.items():
+        if k in given:
+            np.copyto(array, given[k].value)
+    for k, array in made.items():
+        if k in given and not np.array_equal(array, given[k].value, equal_nan=True):
+            raise kinds.WRONG_TANGENT(
+                f"{given[k].where} differs from the tangent of another argument that shares its memory",
+                help="give equal tangents, or None for one of them",
+            )
+    return made

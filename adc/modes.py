@@ -1,0 +1,78 @@
+"""The function forms of forward mode and of second derivatives: ``jvp``, ``hvp``, ``jacobian``, ``hessian``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adc.boundary import public
+from adc.decorator import GradientFunction, differentiable, grad
+from adc.ir import kinds
+from adc.jacobians import JacobianFunction, Mode
+from adc.options import NONE, ArgNames, ArgNums, selection
+
+
+@public
+def jvp(
+    fn: Callable[..., Any], args: Sequence[Any], tangents: Sequence[Any], *, final: str | Sequence[str] = ()
+) -> tuple[Any, ...]:
+    """The value of a function and its derivative along tangents of its arguments: ``(value, tangent)``.
+
+    ``tangents`` has an entry for each of ``args``, in the shape and containers of the argument; None, for an argument
+    or a part of one, is zero, and the tangent of what is not made of floats. The tangent of the result has its shape
+    and containers. ``fn`` may be a gradient: ``jvp(grad(f), ...)`` is forward over reverse.
+
+    The caller's arrays stay as they were. ``final`` names parameters whose contents after the call are wanted: then the
+    result is ``(value, tangent, {name: (contents, their tangent)})``.
+    """
+    function = differentiable(fn)
+    if isinstance(function, GradientFunction):
+        if final:
+            raise kinds.INVALID_OPTION("a gradient leaves its arguments as they were: it takes no final=")
+        return function.jvp(args, tangents)
+    return function.jvp(args, tangents, final=final)
+
+
+@public
+def hvp(
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    tangents: Sequence[Any],
+    argnums: ArgNums = None,
+    argnames: ArgNames = (),
+) -> Any:
+    """The second derivative of a function that returns one float, times tangents of its arguments.
+
+    It is the derivative of the gradient (by the arguments that ``argnums`` and ``argnames`` choose, as in ``grad``)
+    along ``tangents``, which are given as in ``jvp``; forward over reverse, at a few times the cost of a gradient.
+    """
+    return grad(fn, argnums, argnames)._along(args, tangents)
+
+
+@public
+def jacobian(
+    fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, mode: Mode = "auto"
+) -> JacobianFunction:
+    """The Jacobian of a function, as a function of the same arguments.
+
+    For a result of shape ``s`` and an argument of shape ``t`` it is an array of shape ``(*s, *t)``; for a result with
+    containers, one such in each place. ``argnums`` and ``argnames`` choose arguments as in ``grad``, and their
+    derivatives are arranged as gradients are. ``fn`` may be a gradient.
+
+    ``mode`` is ``"forward"``, one run for each number in the arguments, or ``"reverse"``, one reverse sweep for each
+    number returned; ``"auto"`` is the one of fewer, and forward mode where the function changes its arguments.
+    """
+    function = differentiable(fn)
+    chosen = selection(argnums, argnames)
+    of = function._forward_of if isinstance(function, GradientFunction) else NONE
+    return JacobianFunction(function._subject, chosen, of, mode)
+
+
+@public
+def hessian(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> JacobianFunction:
+    """The second derivatives of a function that returns one float, as a function of the same arguments.
+
+    It is the Jacobian of the gradient: for an argument of shape ``t`` an array of shape ``(*t, *t)``; for several, each
+    by each. Computed forward over reverse, with one run for each number in the arguments.
+    """
+    return jacobian(grad(fn, argnums, argnames), argnums, argnames)

@@ -1,0 +1,124 @@
+"""The acoustic wave equation on 400 x 400 points and 2,000 steps, by the memory that its gradient may take.
+
+For budgets from a hundredth of what a tape of all steps takes: the peak that is predicted, the one that the operating
+system saw (the growth of the resident set, each in a process of its own), the time over that of the tape, and what
+theory says of it: with so many steps run again, and the gradient ``ratio`` times as long as the function.
+
+    python -m benchmarks.memory [--size N] [--steps N] [--threads N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from adc import jit_grad
+from benchmarks.timing import ratio
+
+PARTS = (100, 50, 20, 10, 5, 2, 1)
+
+
+def wave(c, u0, steps):  # type: ignore[no-untyped-def]
+    """Energy at the end; three buffers change places."""
+    n, m = u0.shape
+    old, now, new = u0.copy(), u0.copy(), u0.copy()
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for j in range(1, m - 1):
+                around = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
+                new[i, j] = 2.0 * now[i, j] - old[i, j] + c[i, j] * around
+        old, now, new = now, new, old
+    return np.sum(now * now)
+
+
+def run_one(size: int, steps: int, threads: int, memory: int | None) -> None:
+    """Print what one gradient took, as JSON. Without ``memory`` it has a tape, and the function is timed too."""
+    rng = np.random.default_rng(0)
+    c, u0 = 0.2 * rng.random((size, size)), rng.random((size, size))
+    compiled = jit_grad(memory=memory, threads=threads)(wave)
+    predicted = compiled.grad.forecast(c, u0, steps)
+    compiled.grad(c[:16, :16].copy(), u0[:16, :16].copy(), 12)
+    gc.collect()
+    # The highest resident set so far is forgotten.
+    Path("/proc/self/clear_refs").write_text("5")
+    before = _status("VmRSS")
+    seconds = []
+    for _ in range(2):
+        start = time.perf_counter()
+        compiled.grad(c, u0, steps)
+        seconds.append(time.perf_counter() - start)
+    found = {
+        "taken": _status("VmHWM") - before,
+        "predicted": predicted.peak,
+        "seconds": min(seconds),
+        "again": sum(loop.repeated for loop in predicted.loops),
+        "steps": sum(loop.steps for loop in predicted.loops),
+    }
+    if memory is None:
+        compiled(c, u0, steps)
+        start = time.perf_counter()
+        compiled(c, u0, steps)
+        found["primal"] = time.perf_counter() - start
+    print(json.dumps(found))
+
+
+def _status(name: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"the system does not say {name}")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        run_one(options.size, options.steps, options.threads, options.memory)
+        return 0
+
+    def one(memory: int | None) -> dict[str, float]:
+        command = [sys.executable, "-m", "benchmarks.memory", "--one", f"--size={options.size}"]
+        command += [f"--steps={options.steps}", f"--threads={options.threads}"]
+        command += [] if memory is None else [f"--memory={memory}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        return dict(json.loads(done.stdout.splitlines()[-1]))
+
+    tape = one(None)
+    slower = tape["seconds"] / tape["primal"]
+    taken = tape["taken"]
+    print(f"a tape of all steps: {taken / 1e6:.0f} MB; {slower:.2f} times the function's {tape['primal']:.2f} s")
+    good = True
+    for part in PARTS:
+        memory = int(taken / part)
+        try:
+            found = one(memory)
+        except SystemExit as error:
+            print(f"1/{part}: {str(error).strip().splitlines()[-1] if str(error) else 'refused'}")
+            good = False
+            continue
+        theory = 1 + found["again"] / found["steps"] / slower
+        print(
+            f"1/{part}: {memory / 1e6:.1f} MB allowed, {found['predicted'] / 1e6:.1f} MB predicted, "
+            f"{found['taken'] / 1e6:.1f} MB taken; {found['again']:.0f} of {found['steps']:.0f} steps run again"
+        )
+        good &= ratio("memory taken over predicted", found["taken"] / found["predicted"], 1.05)
+        good &= ratio("time over that of the tape, over theory's", found["seconds"] / tape["seconds"] / theory, 1.15)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,86 @@
+"""What is called: a Python function to trace."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from adc.frontend import abstract
+from adc.frontend.data.values import AbstractValue, Static
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.names import external
+from adc.frontend.syntax.source import FunctionSource, NoSource, function_source
+from adc.ir import kinds
+from adc.ir.core import Func, Loc
+
+
+class Ruled(Protocol):
+    """A function with derivative rules; see ``adc.frontend.rules.application``."""
+
+    suffix: ClassVar[str]  # of the name of the function in IR
+
+    @property
+    def plain(self) -> Callee | None:
+        """The function without them, if it can be traced by itself."""
+
+    def run(self, frame: Frame) -> AbstractValue:
+        """Trace the function and its rules; its result."""
+
+    def complete(self, frame: Frame, left: abstract.Abstract) -> list[Func]:
+        """Make the functions that the rules gave, once it is known what the function returns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Callee:
+    """A Python function to trace. ``identity`` tells it from others; ``free`` are further arguments: of a function
+    defined in a traced one itself, with what it captured."""
+
+    identity: object
+    source: FunctionSource
+    module_globals: dict[str, Any]
+    cells: dict[str, Any]
+    defaults: Mapping[str, Any]
+    free: Mapping[str, AbstractValue]
+    ruled: Ruled | None = None  # if it is one with derivative rules: what is traced instead of its body
+
+    @staticmethod
+    def of(fn: types.FunctionType, loc: Loc) -> Callee:
+        """From a function object; refused at ``loc`` if its source cannot be had."""
+        try:
+            source = function_source(fn)
+        except NoSource as reason:
+            raise refuse(loc, f"no rule and no source for {fn.__name__}: {reason}", kind=kinds.NO_SOURCE) from None
+        if not isinstance(source.node, ast.FunctionDef | ast.Lambda):
+            raise refuse(
+                source.header,
+                "async functions are not supported",
+                "use a plain function",
+                kind=kinds.UNSUPPORTED_FUNCTION,
+            )
+        cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+        a = source.node.args
+        positional = [p.arg for p in (*a.posonlyargs, *a.args)]
+        values = fn.__defaults__ or ()
+        defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
+        defaults |= fn.__kwdefaults__ or {}
+        return Callee(fn, source, fn.__globals__, cells, defaults, {})
+
+    def default(self, frame: Frame, name: str) -> AbstractValue:
+        """The default of a parameter; numbers are known, arrays are captured."""
+        value = self.defaults[name]
+        if isinstance(value, AbstractValue):
+            return value
+        if value is None or isinstance(value, bool | int | float | str):
+            return Static(value)
+        return external(frame, value, ("default", id(self.identity), name), name, lambda: self.defaults[name])
+
+
+def python_function(obj: Any) -> Any:
+    """What a decorator wrapped, or ``obj`` itself."""
+    while not isinstance(obj, types.FunctionType) and hasattr(obj, "__wrapped__"):
+        obj = obj.__wrapped__
+    return obj

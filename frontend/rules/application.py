@@ -1,0 +1,136 @@
+"""A call of a function that has derivative rules: which one it takes, and what is traced in place of the function."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from adc.frontend import abstract
+from adc.frontend.data.values import (
+    AbstractValue,
+    Compound,
+    Static,
+)
+from adc.frontend.frame import Frame
+from adc.frontend.functions.callee import Callee
+from adc.frontend.functions.signature import bind
+from adc.frontend.libraries.table import is_library
+from adc.frontend.numeric import arrays as numeric_arrays
+from adc.frontend.rules.layout import CallFunction, CallPlain, Layout, Values
+from adc.frontend.rules.registry import Rule, name_of
+from adc.frontend.rules.selection import choose
+from adc.frontend.rules.tracing import Ruled
+from adc.frontend.syntax.source import FunctionSource, NoSource, SourceFile, function_source
+from adc.ir.builder import current_loc
+from adc.ir.core import Func
+
+
+def call(
+    frame: Frame,
+    function: Any,
+    args: Sequence[AbstractValue],
+    kwargs: Values,
+    call_plain: CallPlain,
+    call_function: CallFunction,
+) -> AbstractValue | None:
+    """Call a function that has rules; None if none of them is for these arguments."""
+    source = _source(function)
+    if source is not None:
+        target = Callee.of(function, current_loc())
+        defaults = {name: _default(target, frame, name) for name in target.defaults}
+        bound = bind(frame, source.node, source.name, args, kwargs, defaults)
+        layout = Layout.of(source)
+        plain: Callee | None = target
+    else:
+        names = _parameter_names(function, len(args))
+        bound = {**dict(zip(names, args, strict=True)), **kwargs}
+        layout = Layout(names, None, tuple(kwargs), None)
+        plain = _library(function, layout, call_plain, call_function) if is_library(function) else None
+    positional = [bound[name] for name in layout.positional]
+    if layout.star is not None:
+        rest = bound[layout.star]
+        assert isinstance(rest, Compound)
+        positional += rest.items
+    chosen = choose(function, positional)
+    if chosen is None:
+        return None
+    if chosen.main.kind == "scalar" and plain is None:
+        return None  # which says that there is no way to compute it
+    ruled = Ruled(chosen, layout, plain, call_function)
+    callee = Callee(
+        ("ruled", id(function), chosen.reverse, chosen.forward, layout),
+        source or _stand_in(chosen.main),
+        {},
+        {},
+        {},
+        {},
+        ruled,
+    )
+    return call_function(frame, callee, bound)
+
+
+def _source(function: Any) -> FunctionSource | None:
+    if not isinstance(function, types.FunctionType) or (function.__module__ or "").split(".")[0] == "numpy":
+        return None
+    try:
+        source = function_source(function)
+    except NoSource:
+        return None
+    return source if isinstance(source.node, ast.FunctionDef | ast.Lambda) else None
+
+
+def _parameter_names(function: Any, count: int) -> tuple[str, ...]:
+    """Names for positional arguments of what has no source."""
+    try:
+        known = [p.name for p in inspect.signature(function).parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    except (TypeError, ValueError):
+        known = []
+    return tuple(known[k] if k < len(known) else f"argument{k}" for k in range(count))
+
+
+def _default(target: Callee, frame: Frame, name: str) -> Callable[[], AbstractValue]:
+    return lambda: target.default(frame, name)
+
+
+def _stand_in(rule: Rule) -> FunctionSource:
+    """The source of a function without source: its name, at the line of its rule."""
+    node = ast.parse("def f(): pass").body[0]
+    assert isinstance(node, ast.FunctionDef)
+    ast.increment_lineno(node, rule.line - 1)
+    return FunctionSource(SourceFile(rule.file, (), {}), node, name_of(rule.function).rpartition(".")[2])
+
+
+def _library(function: Any, layout: Layout, call_plain: CallPlain, call_function: CallFunction) -> Callee:
+    """A library function that adc knows, as a function to trace."""
+    rule = _Plain(function, layout, call_plain, call_function)
+    node = ast.parse("def f(): pass").body[0]
+    assert isinstance(node, ast.FunctionDef)
+    name = getattr(function, "__name__", "function")
+    source = FunctionSource(SourceFile(f"<{name_of(function)}>", (), {}), node, name)
+    return Callee(("plain", id(function), layout), source, {}, {}, {}, {}, rule)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plain:
+    """A library function without the rules that a user gave."""
+
+    function: Any
+    layout: Layout
+    call_plain: CallPlain
+    call_function: CallFunction
+    plain: Callee | None = None
+    suffix: ClassVar[str] = ""
+
+    def run(self, frame: Frame) -> AbstractValue:
+        positional, keywords = self.layout.spread(frame)
+        given = [v for _, v in positional]
+        return numeric_arrays.settled(
+            frame, self.call_plain(frame, Static(self.function), given, keywords, self.call_function)
+        )
+
+    def complete(self, frame: Frame, left: abstract.Abstract) -> list[Func]:
+        return []

@@ -1,0 +1,62 @@
+"""How the arguments of a call of a function with rules are passed to the function and to its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from adc.frontend.data import heap
+from adc.frontend.data.values import (
+    AbstractValue,
+    Compound,
+    Ref,
+)
+from adc.frontend.frame import Frame
+from adc.frontend.functions.callee import Callee
+from adc.frontend.syntax.source import FunctionSource
+
+Values = Mapping[str, AbstractValue]
+CallFunction = Callable[[Frame, Callee, Values], AbstractValue]
+CallPlain = Callable[[Frame, AbstractValue, Sequence[AbstractValue], Values, CallFunction], AbstractValue]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which values, by name, are passed by position, as ``*args``, by keyword, and as ``**kwargs``."""
+
+    positional: tuple[str, ...]
+    star: str | None
+    keywords: tuple[str, ...]
+    double_star: str | None
+
+    @staticmethod
+    def of(source: FunctionSource) -> Layout:
+        a = source.node.args
+        return Layout(
+            tuple(p.arg for p in (*a.posonlyargs, *a.args)),
+            a.vararg.arg if a.vararg else None,
+            tuple(p.arg for p in a.kwonlyargs),
+            a.kwarg.arg if a.kwarg else None,
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        stars = [name for name in (self.star, self.double_star) if name is not None]
+        return (*self.positional, *self.keywords, *stars)
+
+    def spread(self, frame: Frame) -> tuple[list[tuple[str, AbstractValue]], dict[str, AbstractValue]]:
+        """Positional arguments with names for messages, and keyword arguments, of what a frame was given."""
+        positional = [(name, frame.env[name]) for name in self.positional]
+        if self.star is not None:
+            rest = frame.env[self.star]
+            assert isinstance(rest, Compound)
+            positional += [(f"{self.star}[{k}]", item) for k, item in enumerate(rest.items)]
+        keywords = {name: frame.env[name] for name in self.keywords}
+        if self.double_star is not None:
+            more = frame.env[self.double_star]
+            held = heap.contents(frame, more) if isinstance(more, Ref) else more
+            assert isinstance(held, Compound)
+            keywords |= dict(zip(map(str, held.form.names), held.items, strict=True))
+        return positional, keywords
+
+

@@ -1,0 +1,144 @@
+"""The derivative rules that a function of the IR carries, as attributes that name other functions.
+
+- ``adc.rrule``: takes what the function takes, and returns what it returns, then the *residuals*;
+- ``adc.pullback``: takes the residuals, then the cotangents of the float results (numbers and memrefs of floats), in
+  order; returns the cotangents of the arguments ``adc.cotangents``;
+- ``adc.frule``: takes what the function takes, then tangents of the arguments ``adc.tangents``; returns what it
+  returns, then the tangents of the float results;
+- ``adc.constant``: positions of float arguments by which there is no derivative: they must not vary;
+- ``adc.rule``: what messages call the rules.
+
+A function that has rules does not write to its arguments, and what it returns shares no memory with them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.core import Func, Module, Op, Value
+from adc.ir.types import MemRefType, Type
+
+DERIVATIVE = "adc.derivative"  # of a function that is declared only: the function that it is the forward mode of
+MARKS = ("adc.rule", "adc.rrule", "adc.pullback", "adc.cotangents", "adc.frule", "adc.tangents", "adc.constant")
+
+
+def is_float(t: Type) -> bool:
+    """Whether a value of this type may have a cotangent."""
+    return t.is_float or (isinstance(t, MemRefType) and t.element.is_float)
+
+
+@dataclass(frozen=True)
+class Attached:
+    """The rules of one function; ``arguments`` is how many it takes."""
+
+    text: str
+    rrule: str | None
+    pullback: str | None
+    cotangents: tuple[int, ...]
+    frule: str | None
+    tangents: tuple[int, ...]
+    constant: tuple[int, ...]
+
+    @property
+    def functions(self) -> list[str]:
+        return [name for name in (self.rrule, self.pullback, self.frule) if name is not None]
+
+
+def attached(func: Func) -> Attached | None:
+    """The rules of a function, if it has some."""
+    attrs = func.attrs
+    if "adc.rule" not in attrs:
+        return None
+    return Attached(
+        attrs["adc.rule"],
+        attrs.get("adc.rrule"),
+        attrs.get("adc.pullback"),
+        tuple(attrs.get("adc.cotangents", ())),
+        attrs.get("adc.frule"),
+        tuple(attrs.get("adc.tangents", ())),
+        tuple(attrs.get("adc.constant", ())),
+    )
+
+
+def mentioned(func: Func) -> list[str]:
+    """The functions that ``func`` calls, names as rules, or is to become a derivative of."""
+    found = [op.attrs["callee"] for op in func.walk() if op.opdef in (ops.call, ops.ruled, ops.gradient)]
+    if DERIVATIVE in func.attrs:
+        found.append(func.attrs[DERIVATIVE])
+    rules = attached(func)
+    return list(dict.fromkeys([*found, *(rules.functions if rules is not None else ())]))
+
+
+def drop_unmentioned(module: Module, roots: list[str]) -> None:
+    """Remove the functions that none of ``roots`` calls, or names, be it through others."""
+    keep: set[str] = set()
+    work = list(roots)
+    while work:
+        name = work.pop()
+        if name not in keep:
+            keep.add(name)
+            work += [other for other in mentioned(module.funcs[name]) if other in module.funcs]
+    for name in [name for name in module.funcs if name not in keep]:
+        del module.funcs[name]
+
+
+# adc.ruled: see adc.ir.ops -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The operands of ``adc.ruled``."""
+
+    values: tuple[Value, ...]
+    residuals: tuple[Value, ...]
+    arguments: tuple[Value, ...]
+
+
+def parts(op: Op, module: Module) -> Parts:
+    count, first = len(op.results), len(op.operands) - len(module.funcs[op.attrs["callee"]].args)
+    return Parts(op.operands[:count], op.operands[count:first], op.operands[first:])
+
+
+def check(func: Func, module: Module) -> str | None:
+    """What is wrong with the rules of a function, if anything."""
+    rules = attached(func)
+    if rules is None:
+        return None
+    missing = [name for name in rules.functions if name not in module.funcs]
+    if missing:
+        return f"there is no function @{missing[0]}"
+    args, results = [a.type for a in func.args], list(func.result_types)
+    positions = (*rules.cotangents, *rules.tangents, *rules.constant)
+    if any(not (isinstance(k, int) and 0 <= k < len(args) and is_float(args[k])) for k in positions):
+        return "a rule names a position that is no float argument"
+    floats = [t for t in results if is_float(t)]
+    if (rules.rrule is None) != (rules.pullback is None):
+        return "an rrule goes with a pullback"
+    if rules.rrule is not None and rules.pullback is not None:
+        first, second = module.funcs[rules.rrule], module.funcs[rules.pullback]
+        if [a.type for a in first.args] != args or list(first.result_types[: len(results)]) != results:
+            return f"@{first.name} does not take and return what the function does"
+        taken = [a.type for a in second.args]
+        residuals = list(first.result_types[len(results) :])
+        if taken[: len(residuals)] != residuals or not _alike(taken[len(residuals) :], floats):
+            return f"@{second.name} does not take the residuals, then cotangents of the results"
+        if not _alike(second.result_types, [args[k] for k in rules.cotangents]):
+            return f"@{second.name} does not return the cotangents of the arguments"
+    if rules.frule is not None:
+        third = module.funcs[rules.frule]
+        if [a.type for a in third.args] != [*args, *(args[k] for k in rules.tangents)]:
+            return f"@{third.name} does not take the arguments, then tangents"
+        given = list(third.result_types)
+        if given[: len(results)] != results or not _alike(given[len(results) :], floats):
+            return f"@{third.name} does not return the results, then their tangents"
+    return None
+
+
+def _alike(found: list[Type] | tuple[Type, ...], wanted: list[Type]) -> bool:
+    """Whether types are equal but for layouts."""
+
+    def plain(t: Type) -> object:
+        return (t.element, t.rank) if isinstance(t, MemRefType) else t
+
+    return list(map(plain, found)) == list(map(plain, wanted))

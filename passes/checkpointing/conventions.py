@@ -1,0 +1,20 @@
+"""What functions of steps have in common: attributes and arguments."""
+
+from __future__ import annotations
+
+CHECKPOINT = "adc.checkpoint"
+"""Attribute of functions of steps: the schedule (snapshots, steps of a piece, and the function that says both, or
+nothing), how many arguments from the end on are what the loop carries, the name of the function that runs a range of
+steps, and, if their number is not known before, that of the one that runs as many as there are, up to its second
+argument, and says how many that were (else nothing)."""
+
+BOUNDS = 4
+"""The first arguments of functions of steps: the first step, the one after the last, a number that they are at most
+apart, and the number of all steps. Of the last two follows, before a schedule says the others, how much memory is
+taken."""
+
+SPANS = "adc.spans"
+"""Attribute of functions that run a range of steps, forward or in both sweeps, which their first arguments say."""
+
+ASKED = "adc.asked"
+"""Attribute of functions that run a loop by a schedule that another one says: the name of that."""

@@ -1,0 +1,415 @@
+"""Forward-mode differentiation: the function that also carries tangents.
+
+``jvp`` adds to a module a function that does what another one does and computes, beside each active float and each
+array with a shadow, its tangent. It is made of the derivative rules of reverse mode: term k of a rule with ``g`` the
+tangent of operand k. Nothing is reversed or kept, so there is no tape, and any IR has a forward mode: that of adjoints
+too, with their tapes, records and permuted buffers. Loops and branches carry the tangents of what they carry; parallel
+loops stay parallel.
+
+Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sections 3.1 and 6.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from adc.ir import ops
+from adc.ir.alias import APART
+from adc.ir.arith import const
+from adc.ir.attached import attached, parts
+from adc.ir.builder import build, current_block, insert_at
+from adc.ir.core import Attr, Block, Func, Module, Op, Value
+from adc.ir.fixpoint import Fixpoint
+from adc.ir.opdef import OpDef, Trait
+from adc.ir.rewrite import clone_func
+from adc.ir.types import MemRefType
+from adc.passes.building import sum_of
+from adc.passes.differentiation.activity import Interface, analyse
+from adc.passes.differentiation.augment import check_rules, serialise_reductions
+from adc.passes.differentiation.need import emit_rule
+from adc.passes.differentiation.rule_tangents import rule_places, rule_tangent, ruled_interface
+from adc.passes.differentiation.rules import RULES
+from adc.passes.differentiation.shadows import view_of, zeroed
+from adc.passes.differentiation.strong_zeros import may_blow_up, strong
+from adc.passes.differentiation.tangents import Tangible, may_have_tangent
+
+Key = tuple[str, Interface]  # a function, and what of it is differentiated
+Places = tuple[tuple[int, ...], tuple[int, ...]]  # arguments and results that have a tangent
+
+TANGENT = "adc.tangent"  # of an argument: the position of the argument whose tangent it is
+
+
+@dataclass
+class Tangent:
+    """A function with tangents: it takes the arguments of the one that it was made of, then tangents of those at
+    ``arguments``; it returns its results, then tangents of those at ``results``. ``text`` is what was found out."""
+
+    name: str
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    text: str = ""
+    callees: list[Tangent] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join(tangent.text for tangent in self._all({}).values())
+
+    def _all(self, found: dict[str, Tangent]) -> dict[str, Tangent]:
+        if self.name not in found:
+            found[self.name] = self
+            for callee in self.callees:
+                callee._all(found)
+        return found
+
+
+def jvp(module: Module, name: str, wrt: Sequence[int], final: Sequence[int] = ()) -> Tangent:
+    """Add ``name.jvp`` to ``module``: ``name`` with tangents, given those of the arguments ``wrt``.
+
+    It may take tangents of further arguments, memrefs that come to vary: those are zero for what does not vary yet.
+    Memrefs are changed by the function as they were before, and so are their tangents: those of ``final`` are wanted.
+    Of results that do not vary there is no tangent.
+    """
+    func = module.funcs[name]
+    results = frozenset(k for k, t in enumerate(func.result_types) if may_have_tangent(t))
+    return _Differentiator(module).of((name, Interface(frozenset(wrt), results, frozenset(final))))
+
+
+class _Differentiator:
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        nowhere: Places = ((), ())
+        self.places = Fixpoint[Key, Places](self._analyse, lambda key: nowhere)
+        self.found: dict[Key, tuple[Func, Tangible]] = {}
+        self.made: dict[Key, Tangent] = {}
+
+    def of(self, key: Key) -> Tangent:
+        """The function with tangents: known, being made, or made now; by its derivative rules, if it has some."""
+        known = self.made.get(key)
+        if known is not None:
+            return known
+        arguments, results = self.places(key)
+        if attached(self.module.funcs[key[0]]) is not None:
+            ruled = rule_tangent(self.module, key[0], (arguments, results))
+            return self.made.setdefault(key, Tangent(ruled.name, arguments, results))
+        func, tangible = self.found[key]
+        name = self.module.unique_name(f"{key[0]}.jvp")
+        made = self.made[key] = Tangent(name, arguments, results, str(tangible.activity))
+        func.name = name
+        self.module.add(func)
+        calls = {}
+        for op in func.walk():
+            if op.opdef is ops.call and tangible.concerns(op) and not tangible.is_passive(op):
+                calls[op] = self.of((op.attrs["callee"], tangible.interface_of(op)))
+            elif op.opdef is ops.ruled and any(map(tangible.activity.active, op.results)):
+                varied = tangible.activity.varied
+                calls[op] = self.of(
+                    (op.attrs["callee"], ruled_interface(op, parts(op, self.module).arguments, varied))
+                )
+        made.callees = list(calls.values())
+        _Forward(self.module, func, tangible, calls).function(arguments, results)
+        return made
+
+    def _analyse(self, key: Key) -> Places:
+        """Which arguments and results of a function have tangents, by what is known of those that it calls."""
+        name, interface = key
+        by_rule = rule_places(self.module, name, interface)
+        if by_rule is not None:
+            return by_rule
+        func = clone_func(self.module.funcs[name], name)
+        func.attrs.pop("adc.entry", None)
+        serialise_reductions(func)
+        tangible = Tangible(analyse(self.module, func, interface, records=True))
+        tangible.include_held()
+        returned = func.body.terminator.operands
+        for k in interface.useful_results:
+            if isinstance(returned[k].type, MemRefType):
+                tangible.include(returned[k])
+        settled = False
+        while not settled:
+            settled = True
+            for op in func.walk():
+                if op.opdef is not ops.call or not tangible.concerns(op) or tangible.is_passive(op):
+                    continue
+                arguments, results = self.places((op.attrs["callee"], tangible.interface_of(op)))
+                for v in (*(op.operands[k] for k in arguments), *(op.results[k] for k in results)):
+                    if isinstance(v.type, MemRefType) and v not in tangible:
+                        tangible.include(v)
+                        settled = False
+        check_rules(self.module, func, tangible.activity)
+        self.found[key] = func, tangible
+        return (
+            tuple(k for k, a in enumerate(func.args) if a in tangible),
+            tuple(k for k, v in enumerate(returned) if v in tangible and may_have_tangent(v.type)),
+        )
+
+
+class _Forward:
+    """Puts tangents into a function: ``tangents`` maps values to theirs, which have the same types."""
+
+    def __init__(self, module: Module, func: Func, tangible: Tangible, calls: dict[Op, Tangent]) -> None:
+        self.module = module
+        self.func = func
+        self.tangible = tangible
+        self.calls = calls
+        self.active = tangible.activity.active
+        self.tangents: dict[Value, Value] = {}
+        # Terms that may be zero times infinity.
+        self.guarded = {op for op in func.walk() if op.opdef in RULES and self.active(op.result) and may_blow_up(op)}
+
+    def function(self, arguments: Sequence[int], results: Sequence[int]) -> None:
+        func = self.func
+        numbers = [attrs["adc.alias"] for attrs in func.arg_attrs if "adc.alias" in attrs]
+        shift = max(numbers, default=0) + 1
+        for k in arguments:
+            arg, attrs = func.args[k], func.arg_attrs[k]
+            self.tangents[arg] = func.body.add_arg(arg.type, _dot(arg.hint))
+            given: dict[str, Attr] = {TANGENT: k}
+            given |= {name: attrs[name] for name in ("adc.readonly",) if name in attrs}
+            if "adc.name" in attrs:
+                given["adc.name"] = _dot(attrs["adc.name"])
+            if "adc.alias" in attrs:
+                given["adc.alias"] = attrs["adc.alias"] + shift
+            func.arg_attrs.append(given)
+        self._block(func.body, results)
+        func.result_types = tuple(v.type for v in func.body.terminator.operands)
+
+    def tangent(self, value: Value) -> Value:
+        """The tangent of a value, at the insertion point: zero if it has none."""
+        known = self.tangents.get(value)
+        if known is not None:
+            return known
+        if isinstance(value.type, MemRefType):
+            return zeroed(value)
+        return const(0.0, value.type)
+
+    def _set(self, value: Value, tangent: Value) -> None:
+        tangent.hint = tangent.hint or _dot(value.hint)
+        self.tangents[value] = tangent
+
+    def _block(self, block: Block, slots: Sequence[int], first: int = 0) -> None:
+        """Go through a block; its terminator also hands on tangents of its operands ``slots``, counted from
+        ``first``."""
+        new = block.in_place_of()
+        for op in block.ops[:-1]:
+            with insert_at(new, op.loc):
+                self._op(op)
+        end = block.terminator
+        with insert_at(new, end.loc):
+            for tangent in [self.tangent(end.operands[first + k]) for k in slots]:
+                end.add_operand(tangent)
+        if end.opdef is ops.reduce:
+            end.attrs["kinds"] = (*end.attrs["kinds"], *(end.attrs["kinds"][k] for k in slots))
+        new.append(end)
+        block.set_ops(new.ops)
+
+    def _op(self, op: Op) -> None:
+        """Append an operation and what computes its tangents."""
+        around = _AROUND.get(op.opdef)
+        if around is not None:
+            around(self, op)
+            return
+        current_block().append(op)
+        if op.opdef in RULES:
+            self._scalar(op)
+        elif Trait.VIEW in op.opdef.traits:
+            if op.result in self.tangible:
+                self._set(op.result, view_of(op, self.tangent(op.operands[0]), list(op.operands[1:])))
+        elif op.opdef in _AFTER:
+            _AFTER[op.opdef](self, op)
+
+    def _scalar(self, op: Op) -> None:
+        if not self.active(op.result):
+            if op.opdef is ops.select and op.result in self.tangible:
+                self._choice(op)
+            return
+        if op.opdef is ops.select:
+            self._choice(op)
+            return
+        terms: list[Value] = []
+        for k, v in enumerate(op.operands):
+            if self.active(v):
+                g = self.tangent(v)
+                (term,) = emit_rule(op, [k], g, op.result, op.operands, current_block())
+                if term is not None:
+                    terms.append(strong([g], term) if op in self.guarded else term)
+        if terms:
+            self._set(op.result, sum_of(terms))
+
+    def _choice(self, op: Op) -> None:
+        a, b = (self.tangent(v) for v in op.operands[1:])
+        self._set(op.result, ops.select(op.operands[0], a, b))
+
+    # Memory ----------------------------------------------------------------------------------------------------------
+
+    def _alloc(self, op: Op) -> None:
+        """What is stored to the tangent is what is stored to the array, or zero: it begins as undefined as that."""
+        if op.result in self.tangible:
+            self._set(op.result, build(op.opdef, op.operands, dict(op.attrs)).result)
+
+    def _load(self, op: Op) -> None:
+        if op.result in self.tangible:
+            self._set(op.result, ops.load(self.tangent(op.operands[0]), *op.operands[1:]))
+
+    def _store(self, op: Op) -> None:
+        value, memref, *subscripts = op.operands
+        if memref in self.tangible:
+            build(op.opdef, [self.tangent(value), self.tangents[memref], *subscripts], dict(op.attrs))
+
+    def _accumulate(self, op: Op) -> None:
+        if op.operands[0] in self.tangents:
+            self._store(op)
+
+    def _copy(self, op: Op) -> None:
+        source, target = op.operands
+        if target not in self.tangible:
+            return
+        if source in self.tangible:
+            build(ops.copy, [self.tangents[source], self.tangents[target]])
+        else:
+            onto = self.tangents[target]
+            build(ops.fill, [const(0.0, onto.type.element), onto])  # type: ignore[attr-defined]
+
+    def _grow(self, op: Op) -> None:
+        if op.result in self.tangible:
+            self._set(op.result, ops.grow(self.tangent(op.operands[0]), op.operands[1]))
+
+    def _dealloc(self, op: Op) -> None:
+        if op.operands[0] in self.tangents:
+            build(ops.dealloc, [self.tangents[op.operands[0]]])
+
+    # Records ---------------------------------------------------------------------------------------------------------
+
+    def _pack(self, op: Op) -> None:
+        """A record of the tangents of all that has floats in it."""
+        held = [v for v in op.operands if may_have_tangent(v.type)]
+        self._set(op.result, build(ops.pack, [self.tangent(v) for v in held]).result)
+
+    def _unpack(self, op: Op) -> None:
+        held = [k for k, r in enumerate(op.results) if may_have_tangent(r.type)]
+        attrs: dict[str, Attr] = {"types": tuple(op.results[k].type for k in held)}
+        places = {k: self.tangents[a].index for k, a in enumerate(self.func.args) if a in self.tangents}
+
+        def moved(numbers: Sequence[int]) -> tuple[int, ...]:
+            return tuple(places[n] if n >= 0 else n for n in numbers)
+
+        for name in ("roots", "contents"):
+            given = op.attrs.get(name)
+            if given:
+                attrs[name] = tuple(moved(given[k]) for k in held)
+        at = {k: n for n, k in enumerate(held)}
+        apart = op.attrs.get("apart", ())
+        attrs["apart"] = tuple((at[m], at[n]) for m, n in apart if m in at and n in at)
+        made = build(ops.unpack, [self.tangents[op.operands[0]]], attrs)
+        for k, tangent in zip(held, made.results, strict=True):
+            self._set(op.results[k], tangent)
+
+    def _undef(self, op: Op) -> None:
+        if op.result in self.tangible:
+            self._set(op.result, ops.undef(type=op.result.type))
+
+    # Calls and regions -----------------------------------------------------------------------------------------------
+
+    def _call(self, op: Op) -> None:
+        plan = self.calls.get(op)
+        if plan is None:
+            current_block().append(op)
+            for result in op.results:
+                if isinstance(result.type, MemRefType) and result in self.tangible:
+                    self._set(result, zeroed(result))
+            return
+        for tangent in [self.tangent(op.operands[k]) for k in plan.arguments]:
+            op.add_operand(tangent)
+        current_block().append(op)
+        at = {}
+        for k in plan.results:
+            at[k] = len(op.results)
+            self._set(op.results[k], op.add_result(op.results[k].type))
+        op.attrs["callee"] = plan.name
+        op.attrs["types"] = tuple(r.type for r in op.results)
+        apart = op.attrs.get(APART)
+        if apart:
+            op.attrs[APART] = (*apart, *((at[m], at[n]) for m, n in apart if m in at and n in at))
+
+    def _ruled(self, op: Op) -> None:
+        """What a function with derivative rules gave: its tangent by the rules, of the arguments of the call."""
+        plan = self.calls.get(op)
+        if plan is None:
+            return
+        count = len(op.operands) - len(self.module.funcs[op.attrs["callee"]].args)
+        arguments = op.operands[count:]
+        tangents = [self.tangent(arguments[k]) for k in plan.arguments]
+        types = self.module.funcs[plan.name].result_types
+        made = build(ops.call, [*arguments, *tangents], {"callee": plan.name, "types": types})
+        for k, tangent in zip(plan.results, made.results[len(op.results) :], strict=True):
+            self._set(op.results[k], tangent)
+
+    def _loop(self, op: Op, first: int) -> None:
+        """A counted loop; what it carries are its operands from ``first`` on."""
+        (body,) = op.regions
+        sequential = op.opdef is ops.for_
+        slots = [
+            k
+            for k, r in enumerate(op.results)
+            if r in self.tangible or (sequential and body.args[1 + k] in self.tangible)
+        ]
+        for tangent in [self.tangent(op.operands[first + k]) for k in slots]:
+            op.add_operand(tangent)
+        if sequential:
+            self._carry([body.args[1 + k] for k in slots], body)
+        self._block(body, slots)
+        self._finish(op, slots)
+
+    def _while(self, op: Op) -> None:
+        before, after = op.regions
+        slots = [k for k, a in enumerate(before.args) if a in self.tangible]
+        passed = [k for k, r in enumerate(op.results) if r in self.tangible or after.args[k] in self.tangible]
+        for tangent in [self.tangent(op.operands[k]) for k in slots]:
+            op.add_operand(tangent)
+        self._carry([before.args[k] for k in slots], before)
+        self._block(before, passed, 1)
+        self._carry([after.args[k] for k in passed], after)
+        self._block(after, slots)
+        self._finish(op, passed)
+
+    def _if(self, op: Op) -> None:
+        slots = [r.index for r in op.results if r in self.tangible]
+        for region in op.regions:
+            self._block(region, slots)
+        self._finish(op, slots)
+
+    def _carry(self, carried: Sequence[Value], block: Block) -> None:
+        for value in carried:
+            self._set(value, block.add_arg(value.type))
+
+    def _finish(self, op: Op, slots: Sequence[int]) -> None:
+        current_block().append(op)
+        for k in slots:
+            self._set(op.results[k], op.add_result(op.results[k].type))
+
+
+def _dot(hint: str) -> str:
+    return f"{hint}_dot" if hint else ""
+
+
+_AROUND: dict[OpDef, Callable[[_Forward, Op], None]] = {
+    ops.for_: partial(_Forward._loop, first=3),
+    ops.parallel: partial(_Forward._loop, first=3),
+    ops.while_: _Forward._while,
+    ops.if_: _Forward._if,
+    ops.call: _Forward._call,
+}
+_AFTER: dict[OpDef, Callable[[_Forward, Op], None]] = {
+    ops.alloc: _Forward._alloc,
+    ops.load: _Forward._load,
+    ops.store: _Forward._store,
+    ops.fill: _Forward._store,
+    ops.accumulate: _Forward._accumulate,
+    ops.copy: _Forward._copy,
+    ops.grow: _Forward._grow,
+    ops.dealloc: _Forward._dealloc,
+    ops.pack: _Forward._pack,
+    ops.unpack: _Forward._unpack,
+    ops.undef: _Forward._undef,
+    ops.ruled: _Forward._ruled,
+}

@@ -1,0 +1,99 @@
+"""Pieces of the steps of a loop, and the arrays and copies that running them by a schedule takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.types import MemRefType, Type, index, memref
+from adc.passes.building import parallel_loop
+from adc.passes.differentiation.shadows import cast_to
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """``count`` pieces of ``steps`` in all, as equally long as can be, and ``slots`` for snapshots.
+
+    The last piece is among the longest. It is reversed first, and the memory of its tape does for all others.
+    """
+
+    steps: Value
+    count: Value
+    slots: Value
+
+    @property
+    def longest(self) -> Value:
+        return ops.ceildivsi(self.steps, ops.maxsi(self.count, const_index(1)))
+
+    def bounds(self, start: Value, end: Value, most: Value) -> list[Value]:
+        """What functions of steps take to run some pieces, which have at most so many steps."""
+        return [self.start(start), self.start(end), most, self.steps]
+
+    def start(self, piece: Value) -> Value:
+        """The first step of a piece."""
+        return ops.divsi(ops.muli(piece, self.steps), ops.maxsi(self.count, const_index(1)))
+
+
+@dataclass(frozen=True)
+class Left:
+    """What the reverse sweep works with: snapshots and their places, from the record; arguments and shadows by
+    position, with buffers for the state."""
+
+    slots: Sequence[Value]
+    places: Value
+    given: dict[int, Value]
+    shadows: dict[int, Value]
+
+
+def root(steps: Value) -> Value:
+    """The root of a number, rounded up; at least one."""
+    head, body = Block([index]), Block([index])
+    with insert_at(head):
+        (n,) = head.args
+        build(ops.condition, [ops.cmpi(ops.muli(n, n), steps, predicate="slt"), n])
+    with insert_at(body):
+        build(ops.yield_, [ops.addi(body.args[0], const_index(1))])
+    return build(ops.while_, [const_index(1)], None, [index], [head, body]).result
+
+
+def as_type(memory: Value, t: Type) -> Value:
+    assert isinstance(t, MemRefType)
+    return cast_to(memory, t)
+
+
+def like(memory: Value) -> Value:
+    """Memory for a copy of an array."""
+    t = memory.type
+    assert isinstance(t, MemRefType)
+    return ops.alloc(*(ops.dim(memory, dim=d) for d in range(t.rank)), type=memref(t.element, t.rank))
+
+
+def copied(memory: Value) -> Value:
+    fresh = like(memory)
+    build(ops.copy, [memory, fresh])
+    return fresh
+
+
+def copy(source: Value, target: Value, source_at: tuple[Value, ...], target_at: tuple[Value, ...]) -> None:
+    """Append a copy of an array to another one; of either the first subscripts may be given."""
+    t = source.type
+    assert isinstance(t, MemRefType)
+    rank = t.rank - len(source_at)
+
+    def level(at: tuple[Value, ...]) -> None:
+        if len(at) == rank:
+            build(ops.store, [ops.load(source, *source_at, *at), target, *target_at, *at])
+            return
+        extent = ops.dim(source, dim=len(source_at) + len(at))
+        attrs = {} if at else {"threads": True}
+        parallel_loop(const_index(0), extent, lambda x: level((*at, x)), **attrs)
+
+    level(())
+
+
+def is_float(t: Type) -> bool:
+    return t.element.is_float if isinstance(t, MemRefType) else t.is_float

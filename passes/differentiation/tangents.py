@@ -1,0 +1,99 @@
+"""Which values of a function have a tangent in forward mode.
+
+A float has one if it is active, an array of floats if its memory has a shadow (see ``adc.passes.differentiation
+.activity``): the tangent of an array is another one of the same type. Records, and arrays that hold arrays or records,
+always have one, made of the tangents of all that they hold, so that it need not be known who reads what was put into
+them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.core import Op, Value
+from adc.ir.types import MemRefType, RecordType, Type
+from adc.passes.differentiation.activity import Activity, Interface
+
+
+def is_container(t: Type) -> bool:
+    """Whether a value of this type holds memrefs or records that may have a tangent."""
+    if isinstance(t, MemRefType):
+        return isinstance(t.element, MemRefType | RecordType) and may_have_tangent(t.element)
+    return isinstance(t, RecordType)
+
+
+def may_have_tangent(t: Type) -> bool:
+    """Whether there are floats in values of this type, or may be."""
+    return may_have_tangent(t.element) if isinstance(t, MemRefType) else t.is_float or isinstance(t, RecordType)
+
+
+@dataclass
+class Tangible:
+    """The values with tangents of one function."""
+
+    activity: Activity
+
+    def __contains__(self, value: Value) -> bool:
+        if isinstance(value.type, MemRefType):
+            return is_container(value.type) or (value.type.element.is_float and self.activity.has_shadow(value))
+        return is_container(value.type) or self.activity.active(value)
+
+    def include(self, memref: Value) -> None:
+        """Let a memref have a tangent, with what it holds."""
+        activity = self.activity
+        activity.shadowed |= activity.aliasing.reach(memref)
+        activity.close_shadows()
+
+    def include_held(self) -> None:
+        """Let everything have a tangent that is held by something else."""
+        activity = self.activity
+        held: set[Value] = set()
+        for value in _values(activity):
+            if isinstance(value.type, MemRefType) and is_container(value.type):
+                held |= activity.aliasing.reach(value)
+        for op in activity.func.walk():
+            if op.opdef is ops.pack or op.opdef is ops.unpack:
+                for value in (*op.operands, *op.results):
+                    if isinstance(value.type, MemRefType) and may_have_tangent(value.type):
+                        held |= activity.aliasing.reach(value)
+        if held:
+            activity.shadowed |= held
+            activity.close_shadows()
+
+    def concerns(self, call: Op) -> bool:
+        """Whether a call takes or makes something with a tangent."""
+        return any(v in self for v in (*call.operands, *call.results))
+
+    def interface_of(self, call: Op) -> Interface:
+        """What varies before a call, and what matters after it."""
+        varied, useful = self.activity.varied, self.activity.useful
+        before = frozenset(k for k, v in enumerate(call.operands) if (v in self if _memory(v) else v in varied))
+        after = frozenset(
+            k for k, v in enumerate(call.results) if (v in self if _memory(v) else v in varied and v in useful)
+        )
+        args = frozenset(
+            k
+            for k, v in enumerate(call.operands)
+            if _memory(v) and v in self and not useful.isdisjoint(self.activity.aliasing.reach(v))
+        )
+        return Interface(before, after, args)
+
+    def is_passive(self, call: Op) -> bool:
+        """Whether nothing of a call varies, so that what it returns has tangents of zeros."""
+        if any(v in self for v in call.operands) or any(is_container(r.type) for r in call.results):
+            return False
+        roots = self.activity.aliasing.roots
+        return all(roots(r) == {r} for r in call.results if isinstance(r.type, MemRefType) and r in self)
+
+
+def _memory(value: Value) -> bool:
+    return isinstance(value.type, MemRefType)
+
+
+def _values(activity: Activity):  # type: ignore[no-untyped-def]
+    yield from activity.func.args
+    for op in activity.func.walk():
+        yield from op.results
+        for region in op.regions:
+            yield from region.args

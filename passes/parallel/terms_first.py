@@ -1,0 +1,163 @@
+"""What irregular loops add is computed first, as SIMD, and then added, in order.
+
+An iteration that adds to elements which are loaded (the camera and the point of an observation) is no SIMD code, as
+the next iteration may add to the same ones. But most of its work is in the terms. Strips of iterations are taken
+together: a first loop does all but the additions and keeps the terms in small buffers, and a second one adds them, one
+iteration after the other (loop distribution and scalar expansion; Allen and Kennedy, Optimizing Compilers for Modern
+Architectures, chapter 5). Each element gets its terms in the order that it would have got them in.
+
+The loops are those over the iterations of a chunk (``private``) and of a block (``colouring``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const_index, constant_of, trip_count
+from adc.ir.builder import at_loc, build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.types import MemRefType, index
+from adc.passes.costs import cost_of, cost_of_block
+from adc.passes.effects import Memory, Summaries
+from adc.passes.kinds import LOOPS, ONE_BY_ONE, PRIVATE, PURE, TRIPS
+from adc.passes.parallel.affine import inside
+from adc.passes.rewrite import put_instead
+
+STRIP = 64
+"""Iterations: some vectors, and few enough that dozens of buffers stay in the first cache."""
+
+WORTH = 12.0
+"""What the terms cost to compute, at least, each: keeping one and finding its place again costs about half of that."""
+
+
+@dataclass(frozen=True)
+class TermsFirst:
+    """Cut loops that add to private copies, if they have no loops inside, behind the terms."""
+
+    name: ClassVar[str] = "terms-first"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries(module)
+        for func in module.funcs.values():
+            found = [op for op in func.walk() if _is_candidate(op)]
+            if found:
+                self._function(func, found, Memory(func, summaries))
+        return module
+
+    def _function(self, func: Func, found: list[Op], memory: Memory) -> None:
+        for loop in found:
+            made = Block()
+            with insert_at(made, loop.loc):
+                _strips(loop, memory)
+            put_instead(loop, made.ops)
+            loop.drop()
+
+
+def _is_candidate(loop: Op) -> bool:
+    if loop.opdef is not ops.parallel or not loop.attrs.get(PRIVATE) or loop.attrs.get(ONE_BY_ONE) or loop.results:
+        return False
+    (body,) = loop.regions
+    inner = list(body.walk())
+    terms = [op for op in inner if op.opdef is ops.accumulate]
+    if not terms or constant_of(loop.operands[2]) != 1:
+        return False
+    if any(op.opdef in LOOPS or op.opdef in (ops.call, ops.alloc, ops.dealloc) for op in inner):
+        return False
+    work = cost_of_block(body) - len(terms) * cost_of(ops.accumulate)
+    return terms_are_apart(loop, terms) and work >= WORTH * len(terms)
+
+
+def terms_are_apart(loop: Op, terms: Collection[Op]) -> bool:
+    """Whether all of the ``terms`` can be added after the rest of an iteration: none is in a branch or in a loop."""
+    return constant_of(loop.operands[2]) == 1 and all(op.parent is loop.regions[0] for op in terms)
+
+
+def _strips(loop: Op, memory: Memory) -> None:
+    lower, upper, step = loop.operands[:3]
+    terms = dict.fromkeys(op for op in loop.regions[0].ops if op.opdef is ops.accumulate)
+    block = Block([index], ["strip"])
+    with insert_at(block):
+        start = ops.addi(lower, ops.muli(block.args[0], const_index(STRIP)))
+        # What is left is compared: the end of the last strip could wrap around.
+        end = ops.addi(start, ops.minsi(ops.subi(upper, start), const_index(STRIP)))
+
+        def repeatable(op: Op) -> bool:
+            return op.opdef in PURE or (op.opdef is ops.load and not memory.may_write(loop, op.operands[0]))
+
+        terms_first(loop, terms, (start, end), (), STRIP, repeatable)
+        build(ops.yield_, ())
+    strips = ops.ceildivsi(trip_count(lower, upper, step), const_index(STRIP))
+    build(ops.for_, [const_index(0), strips, const_index(1)], {ONE_BY_ONE: True}, [], [block])
+
+
+def terms_first(
+    loop: Op,
+    terms: Collection[Op],
+    limits: tuple[Value, Value],
+    initial: Sequence[Value],
+    size: int,
+    repeatable: Callable[[Op], bool],
+) -> Sequence[Value]:
+    """Append the iterations of ``loop`` between ``limits``, at most ``size``: what ``terms`` add is computed, then
+    added.
+
+    ``initial``: what the loop's reductions begin with; they are returned. Subscripts are computed again by operations
+    that are ``repeatable``, and kept otherwise.
+    """
+    body, step = loop.regions[0], loop.operands[2]
+    again = _Again(loop, repeatable)
+    wanted = dict.fromkeys(op.operands[0] for op in terms if inside(op.operands[0], loop))
+    wanted |= dict.fromkeys(v for op in terms for v in op.operands[1:] if not again.has(v))
+    buffers = {value: ops.alloc(type=MemRefType((size,), value.type)) for value in wanted}
+
+    attrs = {name: value for name, value in loop.attrs.items() if name not in ("threads", PRIVATE)} | {TRIPS: size}
+    first = Block([index], [body.args[0].hint])
+    mapping: Mapping = {body.args[0]: first.args[0]}
+    with insert_at(first):
+        for op in body.ops[:-1]:
+            if op not in terms:
+                clone_op(op, mapping)
+        here = ops.subi(first.args[0], limits[0])
+        for value, buffer in buffers.items():
+            build(ops.store, [mapping.get(value, value), buffer, here])
+        clone_op(body.terminator, mapping)
+    made = build(ops.parallel, [*limits, step, *initial], attrs, [v.type for v in initial], [first])
+
+    second = Block([index], [body.args[0].hint])
+    mapping = {body.args[0]: second.args[0]}
+    with insert_at(second):
+        here = ops.subi(second.args[0], limits[0])
+        for value, buffer in buffers.items():
+            mapping[value] = ops.load(buffer, here)
+        for op in body.ops:
+            if op in again.ops or op in terms:
+                with at_loc(op.loc):
+                    clone_op(op, mapping)
+        build(ops.yield_, ())
+    build(ops.for_, [*limits, step], {TRIPS: size}, [], [second])
+    return made.results
+
+
+class _Again:
+    """What is as well computed again."""
+
+    def __init__(self, loop: Op, repeatable: Callable[[Op], bool]) -> None:
+        self.loop = loop
+        self.repeatable = repeatable
+        self.ops: set[Op] = set()
+
+    def has(self, value: Value) -> bool:
+        """Whether ``value`` can be had so; what that takes is then in ``ops``."""
+        op = value.op
+        if not inside(value, self.loop) or value is self.loop.regions[0].args[0] or op in self.ops:
+            return True
+        if op is None or op.parent is not self.loop.regions[0] or op.regions or value.type.is_float:
+            return False
+        if not self.repeatable(op) or not all(self.has(v) for v in op.operands):
+            return False
+        self.ops.add(op)
+        return True

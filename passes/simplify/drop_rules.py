@@ -1,0 +1,69 @@
+"""Derivative rules go when all derivatives have been taken: what had one is a function like any other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.attached import MARKS, attached, mentioned
+from adc.ir.core import Block, Module
+from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.rewrite import replace_op
+
+
+@dataclass(frozen=True)
+class DropRules:
+    """Take out ``adc.ruled`` and ``adc.stop_gradient``, and the rules of functions with what only they use. The passes
+    ``then`` follow if there were any."""
+
+    then: Pipeline = ()
+    name: ClassVar[str] = "drop-rules"
+
+    def run(self, module: Module) -> Module:
+        parts = _of_rules(module)
+        ruled = [func for func in module.funcs.values() if attached(func) is not None]
+        stops = any(op.opdef is ops.stop_gradient for func in module.funcs.values() for op in func.walk())
+        if not ruled and not stops:
+            return module
+        for func in module.funcs.values():
+            _drop(func.body)
+        for func in ruled:
+            for mark in MARKS:
+                func.attrs.pop(mark, None)
+        used = _reached(module, module.funcs.keys() - parts)
+        for name in parts - used:
+            del module.funcs[name]
+        return run_pipeline(module, self.then)
+
+
+def _of_rules(module: Module) -> set[str]:
+    """The functions that only rules mention."""
+    known = [attached(func) for func in module.funcs.values()]
+    rules = {name for found in known if found is not None for name in found.functions}
+    called = {op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if op.opdef is ops.call}
+    return rules - called
+
+
+def _reached(module: Module, roots: set[str]) -> set[str]:
+    found: set[str] = set()
+    work = list(roots)
+    while work:
+        name = work.pop()
+        if name not in found:
+            found.add(name)
+            work += [other for other in mentioned(module.funcs[name]) if other in module.funcs]
+    return found
+
+
+def _drop(block: Block) -> None:
+    kept = []
+    for op in block.ops:
+        for region in op.regions:
+            _drop(region)
+        if op.opdef in (ops.ruled, ops.stop_gradient):
+            replace_op(op, op.operands[: len(op.results)])
+        else:
+            kept.append(op)
+    block.set_ops(kept)
+

@@ -1,0 +1,221 @@
+"""Schedules from a number of bytes: what is predicted is what it takes, and all that is chosen has the same bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adc import errors, jit_grad
+from adc.frontend.checkpoints import read_memory
+from adc.ir import interpreter, ops
+from adc.ir.parser import parse_module
+from adc.passes.checkpointing.footprint import LINE
+from tests.checkpointing.test_gradients import PROGRAMS, bits, copied
+
+# Large enough that a header is little, small enough for the interpreter.
+SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
+    "heat": ((12, 13), ()),
+    "wave": ((80,), (4,)),
+    "slices": ((90,), ()),
+    "gray_scott": ((70,), (70,), ()),
+    "bodies": ((9,), (9,), (9,)),
+    "recurrent": ((8, 8), (8,), (2, 8)),
+    "two_loops": ((60,), (60,)),
+    "stepped": ((80,),),
+}
+HEADERS = 40 * 2 * LINE
+
+
+def arguments(name: str) -> list[Any]:
+    rng = np.random.default_rng(5)
+    return [rng.random(s) if s else 0.11 for s in SIZES[name]]
+
+
+def measured(compiled: Any, function: Any, args: list[Any], argnums: tuple[int, ...]) -> tuple[int, Any]:
+    """The peak of a run of the gradient's final IR in the interpreter, shadows of arguments included."""
+    types = [f"f64[{', '.join([':'] * (a.ndim - 1) + ['::1'])}]" if isinstance(a, np.ndarray) else
+             "i64" if isinstance(a, int) else "f64" for a in args]  # fmt: skip
+    module = parse_module(compiled.grad.dump_ir("lowered", ", ".join(types)))
+    given = copied(args)
+    shadows = [np.zeros_like(args[k]) for k in argnums if isinstance(args[k], np.ndarray)]
+    statistics = interpreter.Statistics()
+    interpreter.run(module, f"{function.__name__}.grad", [*given, *shadows], statistics=statistics)
+    return statistics.peak_bytes + sum(s.nbytes for s in shadows), statistics
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_what_is_predicted_is_what_it_takes(name: str) -> None:
+    function, _, argnums = PROGRAMS[name]
+    args, n = arguments(name), 11
+    plain = jit_grad(function, argnums=argnums)
+    table = plain.grad.forecast(*copied(args), n)
+    assert table.memory is None and table.least == table.others[0].peak
+    for budget in {table.least, (table.least + table.peak) // 2}:
+        compiled = jit_grad(function, argnums=argnums, memory=budget)
+        predicted = compiled.grad.forecast(*copied(args), n)
+        assert table.least <= predicted.peak <= budget
+        taken, _ = measured(compiled, function, [*args, n], argnums)
+        # The interpreter counts small arrays too, and no headers.
+        assert taken - 4096 <= predicted.peak <= taken + HEADERS + 0.02 * taken, (name, budget)
+
+
+@pytest.mark.parametrize("name", ["heat", "bodies", "recurrent", "two_loops"])
+def test_the_bits_of_storing_all(name: str) -> None:
+    function, _, argnums = PROGRAMS[name]
+    args, n = arguments(name), 23
+    compiled = jit_grad(function, argnums=argnums, _level=1)
+    value, gradients = compiled.value_and_grad(*copied(args), n, checkpoint="store-all")
+    table = compiled.grad.forecast(*copied(args), n)
+    for budget in (table.least, int(1.3 * table.least)):
+        assert bits(*compiled.value_and_grad(*copied(args), n, memory=budget)) == bits(value, gradients)
+    again, back = compiled.pullback(*copied(args), n, memory=2 * table.least)
+    found = [g for g in back(1.0) if g is not None]
+    assert again == value
+    for f, e in zip(found, gradients, strict=True):
+        np.testing.assert_allclose(f, e, rtol=1e-11, atol=1e-11)
+    with pytest.raises(errors.OutOfMemoryError, match=f"at least {table.least} bytes; memory= allows"):
+        compiled.grad(*copied(args), n, memory=table.least - 1)
+
+
+def walk(x, n):
+    """A sine for each element and step."""
+    v = x.copy()
+    for _ in range(n):
+        for i in range(v.shape[0]):
+            v[i] = np.sin(v[i]) + v[i]
+    return np.sum(v)
+
+
+def test_as_many_steps_are_run_again_as_predicted() -> None:
+    """More memory never means more of them; nor does the peak exceed it."""
+    x, n = np.random.default_rng(0).random(40), 40
+    table = jit_grad(walk).grad.forecast(x, n)
+    repeated = [o.repeated for o in table.others]
+    assert repeated == sorted(repeated, reverse=True) and repeated[-1] == n < repeated[0]
+    assert all(o.peak <= o.memory for o in table.others)
+    for other in table.others[::2]:
+        compiled = jit_grad(walk, memory=other.memory)
+        _, statistics = measured(compiled, walk, [x, n], (0,))
+        assert statistics.executed[ops.sin] == (n + other.repeated) * x.size
+        (loop,) = compiled.grad.forecast(x, n).loops
+        assert (loop.steps, loop.repeated) == (n, other.repeated)
+        assert x.nbytes <= loop.state <= x.nbytes + 8 + LINE // n + 1
+
+
+def test_several_loops_share() -> None:
+    def twice(x, n, m):
+        v = x.copy()
+        for _ in range(n):
+            for i in range(v.shape[0]):
+                v[i] = np.sin(v[i])
+        w = np.zeros(2 * x.shape[0])
+        for _ in range(m):
+            for i in range(w.shape[0]):
+                w[i] = np.cos(w[i]) * v[i // 2]
+        return np.sum(w)
+
+    x = np.random.default_rng(0).random(50)
+    compiled = jit_grad(twice)
+    table = compiled.grad.forecast(x, 40, 30)
+    assert [loop.line for loop in table.loops] == sorted(loop.line for loop in table.loops)
+    assert [loop.steps for loop in table.loops] == [40, 30]
+    expected = compiled.grad(x, 40, 30)
+    for other in table.others:
+        assert other.peak <= other.memory
+        np.testing.assert_allclose(compiled.grad(x, 40, 30, memory=other.memory), expected, rtol=1e-12)
+
+
+def test_receivers_in_buffers_that_change_places() -> None:
+    """What is added to places that are loaded takes copies of the shadow, whichever buffer that belongs to."""
+
+    def heard(v, wavelet, row, receivers, n):
+        before = np.zeros(v.shape)
+        now = v.copy()
+        total = 0.0
+        for t in range(n):
+            for i in range(1, v.shape[0] - 1):
+                for j in range(v.shape[1]):
+                    before[i, j] = v[i, j] * now[i - 1, j] + np.sin(now[i + 1, j])
+            before[row, 1] += wavelet[t]
+            before, now = now, before
+            for k in range(receivers.shape[0]):
+                total += now[row, receivers[k]] ** 2
+        return total
+
+    rng = np.random.default_rng(2)
+    v, wavelet, receivers = rng.random((9, 14)), rng.random(21), rng.integers(0, 14, 30)
+    args = [v, wavelet, 3, receivers, 21]
+    expected = jit_grad(heard).grad(*args)
+    step, h = rng.standard_normal(v.shape), 1e-6
+    ahead, behind = (heard(v + s * h * step, *args[1:]) for s in (1, -1))
+    assert np.sum(expected * step) == pytest.approx((ahead - behind) / (2 * h), rel=1e-6)
+    table = jit_grad(heard).grad.forecast(*args)
+    for budget in (table.least, (table.least + table.peak) // 2):
+        compiled = jit_grad(heard, memory=budget)
+        np.testing.assert_allclose(compiled.grad(*args), expected, rtol=1e-11)
+        assert compiled.grad.forecast(*args).peak <= budget
+    np.testing.assert_allclose(jit_grad(heard, checkpoint="sqrt").grad(*args), expected, rtol=1e-11)
+
+
+def test_no_steps_and_one() -> None:
+    x = np.random.default_rng(0).random(5)
+    compiled = jit_grad(walk, memory="1 MB")
+    for n in (0, 1, 2, 3):
+        np.testing.assert_allclose(compiled.grad(x, n), jit_grad(walk).grad(x, n), rtol=1e-14)
+        compiled.grad.forecast(x, n)
+
+
+def test_a_size_that_changes_from_step_to_step() -> None:
+    def triangle(x, n):
+        total = 0.0
+        for t in range(n):
+            part = np.zeros(t + 1)
+            for i in range(1, t + 1):
+                part[i] = part[i - 1] + 0.1 * x[0]
+            for i in range(x.shape[0]):
+                total = total * x[i] + part[t // 2]
+        return total
+
+    x, n = np.random.default_rng(0).random(5), 40
+    compiled = jit_grad(triangle)
+    table = compiled.grad.forecast(x, n)
+    np.testing.assert_allclose(compiled.grad(x, n, memory=table.peak), compiled.grad(x, n), rtol=1e-12)
+    taken, _ = measured(jit_grad(triangle, memory=table.peak), triangle, [x, n], (0,))
+    assert taken - 4096 <= table.peak <= taken + HEADERS
+
+
+def test_what_is_not_known_before() -> None:
+    def solved(x, n):
+        v = x.copy()
+        for _ in range(n):
+            for i in range(v.shape[0]):
+                while abs(v[i]) > 0.5:
+                    v[i] = np.sin(v[i]) * v[i]
+        return np.sum(v)
+
+    x = np.random.default_rng(0).random(5)
+    with pytest.raises(errors.ArgumentError, match="a loop of unknown length keeps values on a tape") as caught:
+        jit_grad(solved, memory="1GB").grad(x, 3)
+    assert caught.value.kind == "unknown-size" and "while" in caught.value.text
+    assert jit_grad(solved, checkpoint="sqrt").grad(x, 3).shape == x.shape
+
+
+def test_a_parameter_of_that_name() -> None:
+    def f(x, memory):
+        return x * x * memory
+
+    assert jit_grad(f).grad(3.0, memory=2.0) == 12.0
+
+
+def test_numbers_of_bytes() -> None:
+    assert [read_memory(text) for text in ("2GB", "1.5 kB", "512 MiB", "7", "3 b", 12)] == [
+        2_000_000_000, 1500, 512 << 20, 7, 3, 12,
+    ]  # fmt: skip
+    for wrong in ("2 parsecs", "", "GB", "-1 GB", 0, -5, 2.5, "0 kB"):
+        with pytest.raises(errors.AdcError) as caught:
+            jit_grad(walk, memory=wrong)  # type: ignore[call-overload]
+        assert caught.value.kind == "invalid-option"
+    with pytest.raises(errors.AdcError, match="checkpoint= has nothing to say"):
+        jit_grad(walk, memory="1GB", checkpoint="sqrt")

@@ -1,0 +1,106 @@
+"""``test_rule`` and ``check_grads``: they pass what is right and find what is wrong."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc.errors import ArgumentValueError, DifferentiationError
+from adc.ir import ops
+from adc.passes.differentiation import rules
+
+RNG = np.random.default_rng(0)
+
+
+@dataclass
+class Model:
+    weights: Any
+    bias: float
+
+
+def apply(model, x, names):
+    model.weights[0] = model.weights[0] * x
+    return {"y": np.sin(model.weights) * model.bias, "n": len(names)}
+
+
+def in_place(u, out):
+    for i in range(len(u)):
+        out[i] = u[i] * u[i - 1]
+    u *= 2.0
+
+
+def overlapping(x, y):
+    x[0] = y[1] * x[1]
+    return np.sum(x * y)
+
+
+def loop(x, n):
+    while x < 10.0:
+        x = x * x + n
+    return x
+
+
+BASE = RNG.standard_normal(5)
+RIGHT: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "scalars": (lambda x, y, n: math.sin(x) * y**n, (0.7, 1.3, 3)),
+    "tuple": (lambda p: (p[0] * p[1][0], 2, None), ((0.5, (2.0,)),)),
+    "containers": (apply, (Model(RNG.standard_normal(3), 0.5), 1.5, ["a", "b"])),
+    "effects alone": (in_place, (RNG.standard_normal(4), np.zeros(4))),
+    "shared memory": (overlapping, (BASE[:3], BASE[2:])),
+    "float32": (lambda u: np.sum(u * u), (RNG.standard_normal(4).astype(np.float32),)),
+    "strided": (lambda u: u[::2] * 3.0, (RNG.standard_normal(10)[::-1],)),
+    "while": (loop, (1.5, 2)),
+    "nothing to differentiate": (lambda n: n + 1, (3,)),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_right_passes(name: str) -> None:
+    fn, args = RIGHT[name]
+    before = BASE.copy()
+    adc.test_rule(fn, *args)
+    adc.check_grads(fn, args)
+    np.testing.assert_array_equal(BASE, before)
+
+
+def test_second_order() -> None:
+    adc.check_grads(lambda u, a: np.sum(np.sin(u) * a * u), (RNG.standard_normal(3), 0.4), order=2)
+    adc.check_grads(adc.jit_grad(loop), (1.5, 2), 2, "forward")
+
+
+def wave(x):
+    return math.cosh(x) * 2.0
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_wrong_rule_is_found(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rules.RULES, ops.cosh, lambda g, y, x: (g * ops.cosh(x),))
+    with pytest.raises(DifferentiationError, match=f"wave: {mode} mode gives .* where it should be"):
+        adc.check_grads(adc.jit_grad(wave), (0.4,), modes=mode)
+    with pytest.raises(DifferentiationError, match="wave: forward mode gives"):
+        adc.test_rule(adc.jit_grad(wave), 0.4)
+
+
+def test_a_wrong_second_derivative_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rules.RULES, ops.sinh, lambda g, y, x: (g * y,))  # which is the derivative of cosh
+    f = adc.jit_grad(wave)
+    adc.check_grads(f, (0.4,))
+    with pytest.raises(DifferentiationError, match="wave: second derivatives gives"):
+        adc.check_grads(f, (0.4,), order=2)
+
+
+def test_a_step_is_no_derivative() -> None:
+    with pytest.raises(DifferentiationError, match="forward mode gives"):
+        adc.test_rule(lambda x: np.floor(x) * x, 2.0)
+
+
+def test_options() -> None:
+    with pytest.raises(ArgumentValueError, match="modes are some of 'forward', 'reverse', not 'fwd'"):
+        adc.check_grads(wave, (1.0,), modes="fwd")
+    with pytest.raises(ArgumentValueError, match="order is 1 or 2, not 3"):
+        adc.check_grads(wave, (1.0,), order=3)
