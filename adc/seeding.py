@@ -40,24 +40,27 @@ def both_halves(module: Module, forward: str, reverse: str, plan: CallPlan, take
     func = Func(f"{forward}.both", [a.type for a in first.args], [], [a.hint for a in first.args], first.loc)
     with insert_at(func.body, first.loc):
         results = build(ops.call, func.args, {"callee": forward, "types": first.result_types}).results
-        shadows = [_like(func.args[k]) for k in plan.shadows]
-        operands = [*(func.args[k] for k in plan.kept), *shadows, *(results[k] for k in taken)]
-        operands += results[len(first.result_types) - 1 :] if len(second.args) > len(operands) else []
-        operands = [_as_type(v, a.type) for v, a in zip(operands, second.args, strict=True)]
+        fixed = len(plan.kept) + len(plan.shadows)
+        types = [a.type for a in second.args]
+        shadows = [func.args[k] for k in plan.shadows]
+        operands = [func.args[k] for k in plan.kept]
+        operands += [_array(v, t) for v, t in zip(shadows, types[len(operands) : fixed], strict=True)]
+        operands += [_stand_in(results[k], t) for k, t in zip(taken, types[fixed:], strict=False)]
+        operands += results[len(first.result_types) - 1 :] if len(types) > len(operands) else []
         build(ops.call, operands, {"callee": reverse, "types": second.result_types})
         build(ops.return_, ())
     return func
 
 
-def _like(memory: Value) -> Value:
-    """An array for the shadow of another one."""
-    t = memory.type
+def _array(memory: Value, t: Type) -> Value:
+    """A new array of the extents of ``memory``, of type ``t``."""
     assert isinstance(t, MemRefType)
-    return ops.alloc(*(ops.dim(memory, dim=d) for d in range(t.rank)), type=memref(t.element, t.rank))
+    return cast_to(ops.alloc(*(ops.dim(memory, dim=d) for d in range(t.rank)), type=memref(t.element, t.rank)), t)
 
 
-def _as_type(value: Value, t: Type) -> Value:
-    return cast_to(value, t) if isinstance(t, MemRefType) and value.type != t else value
+def _stand_in(result: Value, t: Type) -> Value:
+    """What stands for the cotangent of a result: the result itself, unless it is laid out otherwise."""
+    return result if result.type == t or not isinstance(t, MemRefType) else _array(result, t)
 
 
 def _forward(module: Module, name: str, plan: CallPlan) -> str:

@@ -22,6 +22,7 @@ from adc.backend.lowering.lower_types import (
     register_type,
 )
 from adc.backend.lowering.masked import settled
+from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.moments import strip_views
@@ -134,8 +135,9 @@ def accumulate(e: FunctionEmitter, op: Op) -> None:
         # No order is asked for but that all is done when the loop ends, for which its barrier sees.
         e.do(f"atomicrmw fadd ptr {address}, {kind} {e.scalar(value)} monotonic, align {alignment(value.type)}")
         return
-    old = e.let(f"load {kind}, ptr {address}, align {alignment(value.type)}{suffix}")
-    new = e.let(f"fadd contract {kind} {settled(e, op, kind, old)}, {e.scalar(value)}")
+    old = settled(e, op, kind, e.let(f"load {kind}, ptr {address}, align {alignment(value.type)}{suffix}"))
+    fused = is_fused(e, op, value)
+    new = multiply_add(e, value, old) if fused else e.let(f"fadd {kind} {old}, {e.scalar(value)}")
     e.do(f"store {kind} {new}, ptr {address}, align {alignment(value.type)}{suffix}")
 
 

@@ -11,6 +11,7 @@ from adc.backend.lowering import sincos, vectormath
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_helpers import integer_power, polygamma_function
 from adc.backend.lowering.lower_types import literal, register_type
+from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.ir import ops
 from adc.ir.core import Op
 from adc.ir.opdef import OpDef
@@ -23,13 +24,32 @@ def _kind(op: Op) -> str:
     return register_type(op.result.type)
 
 
-def _flags(op: Op) -> str:
-    return "reassoc contract " if op.attrs.get("fastmath") == "reassoc" else "contract "
-
-
 def _float(instruction: str) -> Lowering:
-    """A float instruction, which may be contracted to a fused one."""
-    return lambda e, op, *xs: e.let(f"{instruction} {_flags(op)}{_kind(op)} {', '.join(xs)}")
+    return lambda e, op, *xs: e.let(f"{instruction} {_kind(op)} {', '.join(xs)}")
+
+
+def _product(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+    # LLVM may contract it with a sum whose order is adc's own, see ``_sum``.
+    flags = "reassoc contract" if op.attrs["fastmath"] == "reassoc" else "contract"
+    return e.let(f"fmul {flags} {_kind(op)} {x}, {y}")
+
+
+def _sum(instruction: str) -> Lowering:
+    """Addition or subtraction, fused with a product of its block if the target does that at once. Sums whose order is
+    adc's own are left to LLVM, which knows products in reductions."""
+
+    def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+        if op.attrs["fastmath"] == "reassoc":
+            return e.let(f"{instruction} reassoc contract {_kind(op)} {x}, {y}")
+        a, b = op.operands
+        negated = instruction == "fsub"
+        if is_fused(e, op, b):
+            return multiply_add(e, b, x, negated=negated)
+        if is_fused(e, op, a):
+            return multiply_add(e, a, e.let(f"fneg {_kind(op)} {y}") if negated else y)
+        return e.let(f"{instruction} {_kind(op)} {x}, {y}")
+
+    return lower
 
 
 def _integer(instruction: str) -> Lowering:
@@ -235,9 +255,9 @@ def _circular(e: FunctionEmitter, op: Op, x: str, name: str, other: OpDef) -> st
 SCALARS: dict[OpDef, Lowering] = {
     # arith: constants, float arithmetic
     ops.constant: _constant,
-    ops.addf: _float("fadd"),
-    ops.subf: _float("fsub"),
-    ops.mulf: _float("fmul"),
+    ops.addf: _sum("fadd"),
+    ops.subf: _sum("fsub"),
+    ops.mulf: _product,
     ops.divf: _float("fdiv"),
     ops.negf: _float("fneg"),
     ops.remf: _library("fmod"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import linecache
 import math
@@ -333,8 +334,8 @@ def _paired(weight: Any, tangent: Any) -> float:
     if weight is None:
         return 0.0
     if isinstance(weight, dict):
-        parts = tangent if isinstance(tangent, dict) else vars(tangent)
-        return sum(_paired(w, parts[label]) for label, w in weight.items())
+        part = tangent.__getitem__ if isinstance(tangent, dict) else functools.partial(getattr, tangent)
+        return sum(_paired(w, part(label)) for label, w in weight.items())
     if isinstance(weight, tuple | list):
         return sum(_paired(w, t) for w, t in zip(weight, tangent, strict=True))
     return float(np.sum(weight * tangent))

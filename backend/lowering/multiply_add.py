@@ -1,0 +1,41 @@
+"""Fused multiply-add, chosen here and not by LLVM.
+
+LLVM contracts ``a * b + c`` or not by what else uses the product and by what it inlined; the same step of a simulation
+would round differently as a part of one function than as a part of another one, and a gradient would depend on how it
+is checkpointed. Here it depends on the two operations alone: a sum of one block is fused with a product of that block.
+"""
+
+from __future__ import annotations
+
+from adc.backend.lowering.lower_emitter import FunctionEmitter
+from adc.backend.lowering.lower_types import register_type
+from adc.ir import ops
+from adc.ir.core import Op, Value
+
+
+def is_fused(e: FunctionEmitter, op: Op, addend: Value) -> bool:
+    """Whether ``op``, which adds ``addend`` to a number, does it together with the product that ``addend`` is."""
+    product = addend.op
+    return (
+        e.module.target.fused
+        and product is not None
+        and product.opdef is ops.mulf
+        and product.parent is op.parent
+        and product.attrs["fastmath"] == "none"
+    )
+
+
+def multiply_add(e: FunctionEmitter, product: Value, addend: str, *, negated: bool = False) -> str:
+    """``addend`` plus the product, or minus it, rounded once."""
+    assert product.op is not None
+    a, b = e.scalars(product.op.operands)
+    kind = register_type(product.type)
+    if negated:
+        a = e.let(f"fneg {kind} {a}")
+    name = e.module.declare(*_intrinsic(kind))
+    return e.let(f"call {kind} @{name}({kind} {a}, {kind} {b}, {kind} {addend})")
+
+
+def _intrinsic(kind: str) -> tuple[str, str]:
+    name = f"llvm.fma.{'f64' if kind == 'double' else 'f32'}"
+    return name, f"declare {kind} @{name}({kind}, {kind}, {kind})"
