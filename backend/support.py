@@ -12,6 +12,9 @@ in it. Symbols for compiled code:
 - ``void adc_free(ptr ctx, ptr p)``: p may be null
 - ``ptr adc_grow(ptr ctx, ptr p, i64 bytes)``: room for ``bytes`` with the old contents, at least doubling; p may be
   null; null (and p is still allocated) if memory cannot be had
+- ``ptr adc_alloc_file(ptr ctx, i64 bytes, ptr directory)``: the same as ``adc_alloc`` in a file that has no name; a
+  directory without a name is that for temporary files. If it cannot be had: the number of the system's error
+- ``void adc_page_out(ptr p, ptr from, i64 bytes)``: a part of ``p``, which is in a file, is not wanted for a while
 - ``void adc_raise(ptr ctx, i32 site, i64 a, i64 b)``: records an error; the first one of a run stays
 - ``void adc_raise_values(ptr ctx, i32 site, ptr values, i64 count)``: the same with two to 16 values
 - ``ptr adc_stack_limit()``: how far the stack of the calling thread may grow down
@@ -30,6 +33,7 @@ from __future__ import annotations
 from typing import Literal
 
 from adc.backend.support_arena import arena_ir
+from adc.backend.support_files import files_ir
 from adc.backend.support_stack import stack_ir
 
 Linkage = Literal["internal", "external"]
@@ -52,6 +56,8 @@ FUNCTIONS = (
     "adc_alloc",
     "adc_free",
     "adc_grow",
+    "adc_alloc_file",
+    "adc_page_out",
     "adc_raise",
     "adc_raise_values",
     "adc_threads",
@@ -69,6 +75,8 @@ DECLARATIONS = {
     "adc_alloc": "declare noalias ptr @adc_alloc(ptr, i64)",
     "adc_free": "declare void @adc_free(ptr, ptr)",
     "adc_grow": "declare ptr @adc_grow(ptr, ptr, i64)",
+    "adc_alloc_file": "declare noalias ptr @adc_alloc_file(ptr, i64, ptr)",
+    "adc_page_out": "declare void @adc_page_out(ptr, ptr, i64)",
     "adc_raise": "declare void @adc_raise(ptr, i32, i64, i64)",
     "adc_raise_values": "declare void @adc_raise_values(ptr, i32, ptr, i64)",
     "adc_threads": "declare i32 @adc_threads(ptr)",
@@ -144,8 +152,7 @@ loop:
 drop:
   %next.p = getelementptr %adc.block, ptr %block, i32 0, i32 2
   %next = load ptr, ptr %next.p
-  %base = load ptr, ptr %block
-  call void @free(ptr %base)
+  call void @adc_rt_release(ptr %block)
   br label %loop
 done:
   call void @free(ptr %ctx)
@@ -309,6 +316,6 @@ def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     With ``"internal"`` linkage it belongs to the one module that it is put into; ``linux`` says whether huge pages are
     asked for and which number asks the system for its processors (macOS otherwise).
     """
-    text = arena_ir(linux=linux) + _TEXT + stack_ir(linux=linux)
+    text = arena_ir(linux=linux) + files_ir(linux=linux) + _TEXT + stack_ir(linux=linux)
     text = text.replace("LINKAGE ", "internal " if linkage == "internal" else "")
     return text.replace("PROCESSORS_ONLINE", "84" if linux else "58")

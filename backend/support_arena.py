@@ -3,7 +3,8 @@
 Each block has a header of 64 bytes before its data. Classes come four to a power of two, so at most a fifth of a block
 is unused. A request takes a free block of its class or of the next three. Blocks of at least ``HUGE`` bytes are marked
 for huge pages. A block of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its
-context is returned to the system when a new large one is needed.
+context is returned to the system when a new large one is needed. Blocks in files (``adc.backend.support_files``) are
+linked with the others, and returned when they are freed.
 """
 
 from __future__ import annotations
@@ -119,21 +120,23 @@ idle:
   %last = load i64, ptr %last.p
   %until = add i64 %last, %age
   %old = icmp ule i64 %until, %epoch
-  br i1 %old, label %drop, label %list
+  %class.p = getelementptr %adc.block, ptr %block, i32 0, i32 5
+  %class = load i32, ptr %class.p
+  %file = icmp eq i32 %class, -1
+  %over = or i1 %old, %file
+  br i1 %over, label %drop, label %list
 drop:
   %next = load ptr, ptr %next.p
   store ptr %next, ptr %link
   %capacity.p = getelementptr %adc.block, ptr %block, i32 0, i32 4
   %capacity = load i64, ptr %capacity.p
+  %own = select i1 %file, i64 0, i64 %capacity
   %held = load i64, ptr %held.p
-  %less = sub i64 %held, %capacity
+  %less = sub i64 %held, %own
   store i64 %less, ptr %held.p
-  %base = load ptr, ptr %block
-  call void @free(ptr %base)
+  call void @adc_rt_release(ptr %block)
   br label %loop
 list:
-  %class.p = getelementptr %adc.block, ptr %block, i32 0, i32 5
-  %class = load i32, ptr %class.p
   %slot = getelementptr ptr, ptr %lists, i32 %class
   %first = load ptr, ptr %slot
   %free.p = getelementptr %adc.block, ptr %block, i32 0, i32 3
@@ -297,6 +300,14 @@ release:
   %block = getelementptr i8, ptr %data, i64 -64
   %owner.p = getelementptr %adc.block, ptr %block, i32 0, i32 1
   %ctx = load ptr, ptr %owner.p
+  %class.p = getelementptr %adc.block, ptr %block, i32 0, i32 5
+  %class = load i32, ptr %class.p
+  %on.disk = icmp eq i32 %class, -1
+  br i1 %on.disk, label %file, label %memory
+file:
+  call void @adc_rt_free_file(ptr %ctx, ptr %block)
+  br label %done
+memory:
   %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
   call void @adc_rt_lock(ptr %lock)
   %live.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
@@ -311,8 +322,6 @@ release:
   %bytes = load i64, ptr %bytes.p
   %bytes1 = sub i64 %bytes, %capacity
   store i64 %bytes1, ptr %bytes.p
-  %class.p = getelementptr %adc.block, ptr %block, i32 0, i32 5
-  %class = load i32, ptr %class.p
   %lists = getelementptr %adc.context, ptr %ctx, i32 0, i32 14
   %slot = getelementptr ptr, ptr %lists, i32 %class
   %first = load ptr, ptr %slot

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import re
 
 from adc.ir import kinds
@@ -11,17 +12,28 @@ from adc.ir.schedules import Schedule
 Checkpoint = Schedule | str | None
 
 
-def revolve(snapshots: int) -> Schedule:
+def revolve(snapshots: int, *, disk: int = 0, directory: str | os.PathLike[str] = "") -> Schedule:
     """At most so many snapshots of the state of a loop, where they make the repeated steps the fewest possible.
 
-    Reference: Griewank and Walther, Algorithm 799: revolve, ACM Trans. Math. Softw. 26, 2000.
+    ``disk``: so many more are in files in ``directory`` (by default that for temporary files). These are the ones that
+    are read least often. The files have no names: nothing is left of them, however the process ends. A directory that
+    cannot be written to, or a disk without room, is a ``FileError`` (an ``OSError``) when the gradient begins.
+
+    References: Griewank and Walther, Algorithm 799: revolve, ACM Trans. Math. Softw. 26, 2000; Stumm and Walther,
+    MultiStage approaches for optimal offline checkpointing, SIAM J. Sci. Comput. 31, 2009.
     """
-    return Schedule(_positive("snapshots", snapshots))
+    number = _number("disk", disk)
+    return Schedule(_positive("snapshots", snapshots), disk=number, directory=_directory(directory, number > 0))
 
 
-def every(steps: int) -> Schedule:
-    """A snapshot before each ``steps`` steps, which are run again with a tape: each step is run twice."""
-    return Schedule(0, _positive("steps", steps))
+def every(steps: int, *, disk: bool = False, directory: str | os.PathLike[str] = "") -> Schedule:
+    """A snapshot before each ``steps`` steps, which are run again with a tape: each step is run twice.
+
+    ``disk``: the snapshots are in files in ``directory``, as with ``revolve``.
+    """
+    if not isinstance(disk, bool):
+        raise kinds.INVALID_OPTION(f"disk must be True or False here, not {disk!r}", help="all snapshots are, or none")
+    return Schedule(0, _positive("steps", steps), disk=int(disk), directory=_directory(directory, disk))
 
 
 _UNITS = {"": 1, "b": 1} | {
@@ -68,15 +80,17 @@ def combined(checkpoint: Checkpoint, memory: int | str | None) -> Schedule | Non
 
 def read(given: Checkpoint) -> Schedule | None:
     """A schedule, or its text: ``"revolve:N"``, ``"every:K"``, ``"sqrt"`` (every so many steps as is the root of their
-    number), ``"recompute-all"`` (nothing but the first state), ``"store-all"`` (one tape)."""
+    number), ``"recompute-all"`` (nothing but the first state), ``"store-all"`` (one tape). After ``revolve:N`` may
+    follow ``,disk:M``, after ``every:K`` ``,disk``; then, ``,directory:PATH``."""
     if given is None or isinstance(given, Schedule):
         return given
     if isinstance(given, str):
         if given in _NAMED:
             return _NAMED[given]
-        found = re.fullmatch(r"(revolve|every):(\d+)", given)
-        if found:
-            return (revolve if found[1] == "revolve" else every)(int(found[2]))
+        if found := re.fullmatch(r"revolve:(\d+)(?:,disk:(\d+)(?:,directory:(.+))?)?", given):
+            return revolve(int(found[1]), disk=int(found[2] or 0), directory=found[3] or "")
+        if found := re.fullmatch(r"every:(\d+)(,disk(?:,directory:(.+))?)?", given):
+            return every(int(found[1]), disk=bool(found[2]), directory=found[3] or "")
     raise kinds.INVALID_OPTION(
         f"checkpoint cannot be {given!r}",
         help="for instance adc.revolve(snapshots=32), adc.every(10), 'sqrt', 'recompute-all' or 'store-all'",
@@ -87,10 +101,22 @@ _NAMED = {"sqrt": Schedule(0, 0), "recompute-all": Schedule(1), "store-all": Sch
 
 
 def _positive(name: str, value: int) -> int:
+    return _number(name, value, 1)
+
+
+def _number(name: str, value: int, least: int = 0) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         raise kinds.INVALID_OPTION(f"{name} must be an int, not {value!r}") from None
-    if number < 1:
-        raise kinds.INVALID_OPTION(f"{name} must be at least 1, not {number}")
+    if number < least:
+        raise kinds.INVALID_OPTION(f"{name} must be at least {least}, not {number}")
     return number
+
+
+def _directory(given: str | os.PathLike[str], used: bool) -> str:
+    """Its absolute path: compiled code may run elsewhere."""
+    path = os.fspath(given)
+    if path and not used:
+        raise kinds.INVALID_OPTION("directory= says where snapshots on disk are, and there are none", help="give disk=")
+    return os.path.abspath(path) if path else ""

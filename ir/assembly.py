@@ -58,6 +58,7 @@ FORMATS: dict[OpDef, str] = {
     ops.return_: "{*}{attrs}{: *}",
     ops.undef: "{attrs} : {=type}",
     ops.grow: "{0}, {1}{attrs} : {t0}",
+    ops.page_out: "{0}, {1}{attrs} : {t0}",
     ops.pack: "{*}{attrs}{: *}",
     ops.unpack: "{0}{attrs} : {types}",
 }

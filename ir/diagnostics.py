@@ -288,6 +288,12 @@ class OutOfMemoryError(AdcError, MemoryError):
     default_kind = "out-of-memory"
 
 
+class FileError(AdcError, OSError):
+    """A file for snapshots that compiled code could not have."""
+
+    default_kind = "no-file"
+
+
 class ToolError(AdcError, OSError):
     """A file that cannot be used, or a program (the linker) that failed."""
 
@@ -298,6 +304,7 @@ class InternalError(AdcError, RuntimeError):
 
 _OWN: dict[str, type[AdcError]] = {
     "BoundsError": BoundsError,
+    "FileError": FileError,
     "IndexError": BoundsError,
     "MemoryError": OutOfMemoryError,
     "OverflowError": RangeError,

@@ -160,6 +160,10 @@ class _Interpreter:
         self.memory.free(operands[0])
         return ()
 
+    def _page_out(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        return ()
+
     def _dim(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         self.defined(operands)
         return [operands[0].shape[op.attrs["dim"]]]
@@ -310,6 +314,7 @@ class _Interpreter:
 _RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequence[Any]]] = {
     ops.alloc: _Interpreter._alloc,
     ops.dealloc: _Interpreter._dealloc,
+    ops.page_out: _Interpreter._page_out,
     ops.dim: _Interpreter._dim,
     ops.load: _Interpreter._load,
     ops.store: _Interpreter._store,

@@ -163,6 +163,7 @@ COMPUTED_VALUE = _kind(
 )
 UNSET_VARIABLE = _kind("unset-variable", d.UnsetError, "a variable that is read on a path that has not set it")
 OUT_OF_MEMORY = _kind("out-of-memory", d.OutOfMemoryError, "memory that cannot be had")
+NO_FILE = _kind("no-file", d.FileError, "a file for snapshots that cannot be had")
 SHAPE_MISMATCH = _kind("shape-mismatch", d.ShapeError, "arrays whose extents do not fit")
 
 # The command line -----------------------------------------------------------------------------------------------------

@@ -200,6 +200,7 @@ ATOMIC = {"atomic": False}  # what is not atomic is added by one iteration at a 
 accumulate = op("adc.accumulate", t.accumulate, READS | WRITES, attrs=ATOMIC)  # %v, %m[...]: m[...] += v; sums commute
 undef = op("adc.undef", t.given, PURE, attrs=TO)  # a value nobody reads; a memref of extent zero
 grow = op("adc.grow", t.grow, READS | WRITES)  # 1-D buffer, i: the same contents with room for i, the old one is gone
+page_out = op("adc.page_out", t.page_out, WRITES)  # %m, %i: the window %m[%i], in a file, may leave memory
 pack = op("adc.pack", t.pack, frozenset({Trait.ALLOCATES}))  # values to a record
 UNPACK = {"types": ..., "roots": (), "contents": (), "apart": ()}  # see adc.ir.alias
 unpack = op("adc.unpack", t.unpack, PURE, attrs=UNPACK)

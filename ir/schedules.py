@@ -7,18 +7,25 @@ from dataclasses import dataclass
 SCHEDULE = "adc.schedule"
 """Attribute of loops: the schedule that was asked for this one, as a tuple of its fields."""
 
+FILE = "adc.file"
+"""Attribute of allocations that are to lie in a file: the directory, or nothing for that of temporary files."""
+
 
 @dataclass(frozen=True)
 class Schedule:
-    """``snapshots`` of the state, at most, are there at a time (0: as many as there are pieces); the loop is cut into
-    pieces of ``steps`` (0: the root of their number), each of which is reversed with a tape of its own.
+    """``snapshots`` of the state, at most, are in memory at a time (0: as many as there are pieces); the loop is cut
+    into pieces of ``steps`` (0: the root of their number), each of which is reversed with a tape of its own.
 
     ``memory``: both are chosen when the function runs, so that it takes at most so many bytes (0: they are as given).
+    ``disk``: so many further snapshots, at most, are in a file in ``directory`` (if that is nothing, in that for
+    temporary files); with 0 ``snapshots`` all of them, whatever their number.
     """
 
     snapshots: int
     steps: int = 1
     memory: int = 0
+    disk: int = 0
+    directory: str = ""
 
-    def attr(self) -> tuple[int, int, int]:
-        return self.snapshots, self.steps, self.memory
+    def attr(self) -> tuple[int | str, ...]:
+        return self.snapshots, self.steps, self.memory, self.disk, self.directory

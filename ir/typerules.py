@@ -219,6 +219,12 @@ def grow(types: Types, attrs: Attrs) -> Types:
     return [types[0]]
 
 
+def page_out(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 2 and types[1] == index and _memref(types[0]).rank > 0, "takes a memref and an index")
+    _require(_memref(types[0]).strides is None, "takes contiguous memory")
+    return []
+
+
 def pack(types: Types, attrs: Attrs) -> Types:
     return [record]
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from adc.backend.lowering.lower_effects import on_stack
 from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter, Operand, Site
+from adc.backend.lowering.lower_files import allocate_in_file
 from adc.backend.lowering.lower_loops import counted_loop
 from adc.backend.lowering.lower_types import (
     Descriptor,
@@ -26,6 +27,7 @@ from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.moments import strip_views
+from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType, Type, i1, index, scalar_bytes
 
 _MOST_BYTES = (1 << 63) - 1
@@ -174,7 +176,7 @@ def _allocate(e: FunctionEmitter, op: Op, extents: Sequence[str], size: int) -> 
         e.module.declare("llvm.umin.i64", "declare i64 @llvm.umin.i64(i64, i64)")
         total = e.let(f"select i1 {overflow}, i64 {_MOST_BYTES}, i64 {total}")
         total = e.let(f"call i64 @llvm.umin.i64(i64 {total}, i64 {_MOST_BYTES})")
-    return allocate_bytes(e, op, total)
+    return allocate_in_file(e, op, total) if FILE in op.attrs else allocate_bytes(e, op, total)
 
 
 def allocate_bytes(e: FunctionEmitter, op: Op, total: str) -> str:

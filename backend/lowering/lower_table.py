@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adc.backend.lowering import lower_control as control
+from adc.backend.lowering import lower_files as files
 from adc.backend.lowering import lower_memory as memory
 from adc.backend.lowering import parallel
 from adc.backend.lowering.lower_emitter import FunctionEmitter
@@ -66,6 +67,7 @@ LOWERINGS |= {
     ops.accumulate: memory.accumulate,
     ops.undef: control.undef,
     ops.grow: memory.grow,
+    ops.page_out: files.page_out,
     ops.pack: memory.pack,
     ops.unpack: memory.unpack,
 }

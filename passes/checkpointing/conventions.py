@@ -5,8 +5,8 @@ from __future__ import annotations
 CHECKPOINT = "adc.checkpoint"
 """Attribute of functions of steps: the schedule (snapshots, steps of a piece, and the function that says both, or
 nothing), how many arguments from the end on are what the loop carries, the name of the function that runs a range of
-steps, and, if their number is not known before, that of the one that runs as many as there are, up to its second
-argument, and says how many that were (else nothing)."""
+steps, if their number is not known before, that of the one that runs as many as there are, up to its second argument,
+and says how many that were (else nothing), the number of snapshots on disk, and the directory for them."""
 
 BOUNDS = 4
 """The first arguments of functions of steps: the first step, the one after the last, a number that they are at most

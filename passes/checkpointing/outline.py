@@ -100,7 +100,8 @@ class _Outlining:
         schedule = self.schedule
         asked = undecided(self.module, self.loop.loc) if schedule.memory else ""
         named = advance.name if advance is not None else ""
-        func.attrs[CHECKPOINT] = (schedule.snapshots, schedule.steps, asked, len(self.types), run.name, named)
+        kept = (schedule.disk, schedule.directory)
+        func.attrs[CHECKPOINT] = (schedule.snapshots, schedule.steps, asked, len(self.types), run.name, named, *kept)
         func.body.set_ops([])
         with insert_at(func.body, self.loop.loc):
             if advance is None:

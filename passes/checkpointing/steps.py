@@ -19,6 +19,7 @@ from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import LOOPS
 
 OPEN = "its length is not known before, so that it takes adc.revolve(snapshots) or 'recompute-all' only"
+OPEN_ON_DISK = "its length is not known before, so that its snapshots cannot be on disk"
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class OutlineSteps:
         if loop.opdef is ops.while_:
             if schedule.steps != 1 or schedule.memory:
                 return OPEN
+            if schedule.disk:
+                return OPEN_ON_DISK
             scalars = _open_steps(loop, memory)
             if isinstance(scalars, str):
                 return scalars

@@ -19,16 +19,28 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
-from adc.ir.types import MemRefType, Type, index, record
+from adc.ir.types import MemRefType, index, record
 from adc.passes.building import choose
 from adc.passes.checkpointing.conventions import ASKED, BOUNDS, CHECKPOINT
 from adc.passes.checkpointing.schedule import split_function
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.demand import CallPlan, union
 from adc.passes.differentiation.open_steps import run_open
-from adc.passes.differentiation.pieces import Left, Pieces, as_type, copied, copy, is_float, like, root
+from adc.passes.differentiation.pieces import Pieces, as_type, copied, copy, is_float, like, root
+from adc.passes.differentiation.slots import Slots
 from adc.passes.differentiation.split_plans import SplitKey
 from adc.passes.effects import Summaries
+
+
+@dataclass(frozen=True)
+class Left:
+    """What the reverse sweep works with: snapshots and their places, from the record; arguments and shadows by
+    position, with buffers for the state."""
+
+    slots: Slots
+    places: Value
+    given: dict[int, Value]
+    shadows: dict[int, Value]
 
 
 @dataclass(frozen=True)
@@ -65,8 +77,9 @@ class Steps:
         _, interface, stable = key
         self.module = module
         self.primal = primal
-        snapshots, piece, asked, count, run, advance = primal.attrs[CHECKPOINT]
+        snapshots, piece, asked, count, run, advance, disk, directory = primal.attrs[CHECKPOINT]
         self.snapshots, self.piece, self.asked = int(snapshots), int(piece), str(asked)
+        self.disk, self.directory = int(disk), str(directory)
         self.run, self.advance = str(run), str(advance)
         self.types = [a.type for a in primal.args]
         self.first_carried = len(self.types) - int(count)
@@ -123,18 +136,19 @@ class Steps:
         with insert_at(func.body, func.loc):
             given = list(func.args[: len(args)])
             pieces = self._pieces(given[1])
-            slots = [self._slots(self.types[k], pieces, given[k]) for k in (*self.state, *self.carried)]
+            carried: Sequence[Value] = [given[k] for k in self.carried]
+            on_disk = self._on_disk(pieces) if self.disk else None
+            slots = Slots.made([given[k] for k in self.state], carried, pieces.slots, on_disk, self.directory)
             places = ops.alloc(ops.addi(pieces.slots, const_index(2)), type=MemRefType((None,), index))
             copies = [copied(given[k]) for k in self.copied]
             buffers = [like(given[k]) for k in self.state]
-            carried: Sequence[Value] = [given[k] for k in self.carried]
             build(ops.store, [const_index(0), places, const_index(0)])
             self._save(slots, const_index(0), given, carried)
             if self.advance:
                 pieces, carried = self._run_open(pieces.slots, slots, places, given, carried)
             else:
                 carried = self._run_counted(pieces, slots, places, buffers, given, carried)
-            left = [pieces.steps, pieces.count, pieces.slots, places, *slots, *buffers, *copies]
+            left = [pieces.steps, pieces.count, pieces.slots, places, *slots.values(), *buffers, *copies]
             build(ops.return_, [*carried, build(ops.pack, left).result])
         if self.asked:
             func.attrs[ASKED] = self.asked
@@ -144,7 +158,7 @@ class Steps:
     def _run_counted(
         self,
         pieces: Pieces,
-        slots: Sequence[Value],
+        slots: Slots,
         places: Value,
         buffers: Sequence[Value],
         given: Sequence[Value],
@@ -161,8 +175,7 @@ class Steps:
         def leave() -> None:
             for k, buffer in zip(self.state, buffers, strict=True):
                 copy(given[k], buffer, (), ())
-            for value, slot in zip(carried, slots[len(self.state) :], strict=True):
-                build(ops.store, [value, slot, pieces.slots])
+            slots.save_numbers(pieces.slots, carried)
 
         choose(at_last, leave, lambda: None)
         flag = ops.select(at_last, const_index(1), const_index(0))
@@ -170,7 +183,7 @@ class Steps:
         return self._advance(pieces, last, pieces.count, given, carried)
 
     def _run_open(
-        self, room: Value, slots: Sequence[Value], places: Value, given: Sequence[Value], carried: Sequence[Value]
+        self, room: Value, slots: Slots, places: Value, given: Sequence[Value], carried: Sequence[Value]
     ) -> tuple[Pieces, Sequence[Value]]:
         """The same for steps whose number is found out; that number, too."""
 
@@ -180,19 +193,16 @@ class Steps:
             types = (index, *self.primal.result_types)
             return build(ops.call, operands, {"callee": self.advance, "types": types}).results
 
-        def move(source: Value, target: Value) -> None:
-            for slot in slots:
-                copy(slot, slot, (source,), (target,))
+        def save(number: Value, values: Sequence[Value]) -> None:
+            self._save(slots, number, given, values)
 
-        steps, top, found = run_open(
-            room, places, carried, advance, lambda number, values: self._save(slots, number, given, values), move
-        )
+        steps, top, found = run_open(room, places, carried, advance, save, slots.move)
         build(ops.store, [top, places, room])
         build(ops.store, [const_index(0), places, ops.addi(room, const_index(1))])
         return Pieces(steps, steps, room), found
 
     def _pieces(self, steps: Value) -> Pieces:
-        snapshots: Value | None = const_index(self.snapshots) if self.snapshots else None
+        snapshots: Value | None = const_index(self.snapshots + self.disk) if self.snapshots else None
         length = const_index(self.piece) if self.piece else root(steps)
         if self.asked:
             snapshots, length = build(ops.call, [], {"callee": self.asked, "types": (index, index)}).results
@@ -202,15 +212,12 @@ class Steps:
         slots = ops.maxsi(count, const_index(1))
         return Pieces(steps, count, slots if snapshots is None else ops.minsi(slots, snapshots))
 
-    def _slots(self, t: Type, pieces: Pieces, value: Value) -> Value:
-        """Memory for snapshots of a value; for that of a number before the last piece, too."""
-        if not isinstance(t, MemRefType):
-            return ops.alloc(ops.addi(pieces.slots, const_index(1)), type=MemRefType((None,), t))
-        extents = [ops.dim(value, dim=d) for d in range(t.rank)]
-        return ops.alloc(pieces.slots, *extents, type=MemRefType((None,) * (t.rank + 1), t.element))
+    def _on_disk(self, pieces: Pieces) -> Value:
+        """How many snapshots are: as many as there are more than fit into memory."""
+        return ops.subi(pieces.slots, ops.minsi(pieces.slots, const_index(self.snapshots)))
 
     def _place_snapshots(
-        self, pieces: Pieces, slots: Sequence[Value], places: Value, args: Sequence[Value], carried: Sequence[Value]
+        self, pieces: Pieces, slots: Slots, places: Value, args: Sequence[Value], carried: Sequence[Value]
     ) -> Sequence[Value]:
         """Append the loop that makes the snapshots of the forward sweep: where the last one is, its number, and what is
         carried there."""
@@ -244,11 +251,8 @@ class Steps:
         types = self.primal.result_types
         return build(ops.call, operands, {"callee": self.run, "types": types}).results
 
-    def _save(self, slots: Sequence[Value], number: Value, args: Sequence[Value], carried: Sequence[Value]) -> None:
-        for k, slot in zip(self.state, slots, strict=False):
-            copy(args[k], slot, (), (number,))
-        for value, slot in zip(carried, slots[len(self.state) :], strict=True):
-            build(ops.store, [value, slot, number])
+    def _save(self, slots: Slots, number: Value, args: Sequence[Value], carried: Sequence[Value]) -> None:
+        slots.save(number, [args[k] for k in self.state], carried)
 
     # Reverse ----------------------------------------------------------------------------------------------------------
 
@@ -272,9 +276,10 @@ class Steps:
             given: dict[int, Value] = {k: next(inputs) for k in plan.kept}
             shadows = {k: next(inputs) for k in plan.shadows}
             incoming = {k: next(inputs) for k in plan.cotangents_in}
-            steps, count, slot_count, places, *rest = self._unpacked(next(inputs))
-            slots = rest[: len(self.state) + len(self.carried)]
-            given.update(zip((*self.state, *self.copied), rest[len(slots) :], strict=True))
+            steps, count, slot_count, places, *others = self._unpacked(next(inputs))
+            rest = iter(others)
+            slots = Slots.of(rest, len(self.state), len(self.carried), disk=bool(self.disk))
+            given.update(zip((*self.state, *self.copied), rest, strict=True))
             given.update((k, as_type(given[k], self.types[k])) for k in (*self.state, *self.copied))
             pieces = Pieces(steps, count, slot_count)
             totals = self._totals(incoming)
@@ -305,17 +310,12 @@ class Steps:
 
     def _restore(self, left: Left, number: Value) -> tuple[Sequence[Value], Sequence[Value]]:
         """Append copies of a snapshot to the working buffers; the arguments, what is carried excepted, and that."""
-        for k, slot in zip(self.state, left.slots, strict=False):
-            copy(slot, left.given[k], (number,), ())
-        return self._args(left), self._numbers(left, number)
+        carried = left.slots.restore(number, [left.given[k] for k in self.state])
+        return self._args(left), carried
 
     def _args(self, left: Left) -> Sequence[Value]:
         """The arguments, what is carried excepted."""
         return [left.given.get(k, const_index(0)) for k in range(self.first_carried)]
-
-    def _numbers(self, left: Left, number: Value) -> Sequence[Value]:
-        """Append the loads of what is carried from a snapshot."""
-        return [ops.load(slot, number) for slot in left.slots[len(self.state) :]]
 
     def _reverse_last(
         self, pieces: Pieces, left: Left, totals: dict[int, Value]
@@ -326,7 +326,7 @@ class Steps:
         before = ops.subi(pieces.count, const_index(1))
         one, none = Block(), Block()
         with insert_at(one):
-            args, carried = self._args(left), self._numbers(left, pieces.slots)
+            args, carried = self._args(left), left.slots.carried(pieces.slots)
             found = self._reverse_piece(pieces, before, pieces.count, args, carried, left.shadows, totals)
             build(ops.yield_, [found[k] for k in totals])
         with insert_at(none):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -36,17 +35,6 @@ class Pieces:
     def start(self, piece: Value) -> Value:
         """The first step of a piece."""
         return ops.divsi(ops.muli(piece, self.steps), ops.maxsi(self.count, const_index(1)))
-
-
-@dataclass(frozen=True)
-class Left:
-    """What the reverse sweep works with: snapshots and their places, from the record; arguments and shadows by
-    position, with buffers for the state."""
-
-    slots: Sequence[Value]
-    places: Value
-    given: dict[int, Value]
-    shadows: dict[int, Value]
 
 
 def root(steps: Value) -> Value:

@@ -88,6 +88,27 @@ def recurrent(w, h, inputs, n):
     return np.sum(h)
 
 
+def particles(x, drift, draws, n):
+    """A particle filter on given draws: weights by the last observation, and resampling by their sum so far."""
+    count = x.shape[0]
+    w, y, evidence = np.zeros(count), np.zeros(count), 0.0
+    for t in range(n):
+        total = 0.0
+        for p in range(count):
+            x[p] = x[p] + 0.1 * np.sin(drift[0] * x[p]) + drift[1] * draws[t % draws.shape[0], p]
+            w[p] = np.exp(-0.5 * (x[p] - 0.3 * np.cos(0.4 * t)) ** 2)
+            total += w[p]
+        evidence += np.log(total / count)
+        chosen, so_far = 0, w[0]
+        for p in range(count):
+            while so_far < (p + 0.37) / count * total and chosen < count - 1:
+                chosen += 1
+                so_far += w[chosen]
+            y[p] = x[chosen]
+        x[:] = y
+    return evidence
+
+
 def relaxed(u, b, n):
     """Gauss-Seidel, and an early end of an inner while loop."""
     for _ in range(n):
@@ -130,6 +151,7 @@ PROGRAMS: dict[str, tuple[Any, tuple[tuple[int, ...], ...], tuple[int, ...]]] = 
     "gray_scott": (gray_scott, ((12,), (12,), ()), (0, 1, 2)),
     "bodies": (bodies, ((4,), (4,), (4,)), (0, 1, 2)),
     "recurrent": (recurrent, ((3, 3), (3,), (2, 3)), (0, 1, 2)),
+    "particles": (particles, ((6,), (2,), (5, 6)), (0, 1, 2)),
     "relaxed": (relaxed, ((9,), (9,)), (0, 1)),
     "two_loops": (two_loops, ((5,), (5,)), (0, 1)),
     "stepped": (stepped, ((5,),), (0,)),

@@ -28,6 +28,7 @@ from adc.errors import (
     ComputedValueError,
     DifferentiationError,
     DivisionError,
+    FileError,
     InternalError,
     Note,
     OutOfMemoryError,
@@ -220,6 +221,7 @@ def test_each_error_is_a_built_in_too(cls: type[AdcError], builtin: type[Excepti
         ("IndexError", BoundsError),
         ("ShapeError", ShapeError),
         ("MemoryError", OutOfMemoryError),
+        ("FileError", FileError),
         ("AssertionError", AssertionError),
     ],
 )

@@ -1,0 +1,131 @@
+"""Room for snapshots: in memory, and on disk.
+
+Snapshots are a stack, and have numbers. Those at its bottom are made first, and read least often; so these are the ones
+on disk, if there are any.
+
+Reference: Stumm and Walther, MultiStage approaches for optimal offline checkpointing, SIAM J. Sci. Comput. 31, 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build
+from adc.ir.core import Value
+from adc.ir.schedules import FILE
+from adc.ir.types import MemRefType
+from adc.passes.building import choose
+from adc.passes.differentiation.pieces import copy
+
+
+@dataclass(frozen=True)
+class _OnDisk:
+    """The first ``count`` snapshots of an array."""
+
+    slots: Value
+    count: Value
+
+
+@dataclass(frozen=True)
+class _Array:
+    """Snapshots of an array; ``slots`` are those in memory."""
+
+    slots: Value
+    disk: _OnDisk | None
+
+    def save(self, source: Value, number: Value) -> None:
+        if self.disk is None:
+            return copy(source, self.slots, (), (number,))
+        disk = self.disk
+
+        def write() -> None:
+            copy(source, disk.slots, (), (number,))
+            build(ops.page_out, [disk.slots, number])
+
+        within = ops.cmpi(number, disk.count, predicate="slt")
+        return choose(within, write, lambda: copy(source, self.slots, (), (ops.subi(number, disk.count),)))
+
+    def restore(self, number: Value, target: Value) -> None:
+        if self.disk is None:
+            return copy(self.slots, target, (number,), ())
+        disk = self.disk
+
+        def read() -> None:
+            copy(disk.slots, target, (number,), ())
+            build(ops.page_out, [disk.slots, number])
+
+        within = ops.cmpi(number, disk.count, predicate="slt")
+        return choose(within, read, lambda: copy(self.slots, target, (ops.subi(number, disk.count),), ()))
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Of what a loop writes to, and of the numbers that it carries; of these there is one more."""
+
+    arrays: Sequence[_Array]
+    numbers: Sequence[Value]
+
+    @staticmethod
+    def made(
+        arrays: Sequence[Value], numbers: Sequence[Value], count: Value, on_disk: Value | None, directory: str
+    ) -> Slots:
+        """Append the allocations of ``count`` slots for each."""
+        more = ops.addi(count, const_index(1))
+        rows = [ops.alloc(more, type=MemRefType((None,), v.type)) for v in numbers]
+        in_memory = count if on_disk is None else ops.subi(count, on_disk)
+        stacks = []
+        for array in arrays:
+            disk = None
+            if on_disk is not None:
+                slots = _stack(on_disk, array)
+                assert slots.op is not None
+                slots.op.attrs[FILE] = directory
+                disk = _OnDisk(slots, on_disk)
+            stacks.append(_Array(_stack(in_memory, array), disk))
+        return Slots(stacks, rows)
+
+    def values(self) -> list[Value]:
+        """What goes into a record."""
+        disks = [a.disk for a in self.arrays if a.disk is not None]
+        return [*(v for d in disks for v in (d.slots, d.count)), *(a.slots for a in self.arrays), *self.numbers]
+
+    @staticmethod
+    def of(values: Iterator[Value], arrays: int, numbers: int, *, disk: bool) -> Slots:
+        """From what ``values()`` was, for so many arrays and numbers."""
+        disks = [_OnDisk(next(values), next(values)) if disk else None for _ in range(arrays)]
+        return Slots([_Array(next(values), d) for d in disks], [next(values) for _ in range(numbers)])
+
+    def save(self, number: Value, arrays: Sequence[Value], carried: Sequence[Value]) -> None:
+        """Append the making of snapshot ``number``."""
+        for stack, array in zip(self.arrays, arrays, strict=True):
+            stack.save(array, number)
+        self.save_numbers(number, carried)
+
+    def save_numbers(self, number: Value, carried: Sequence[Value]) -> None:
+        for value, row in zip(carried, self.numbers, strict=True):
+            build(ops.store, [value, row, number])
+
+    def restore(self, number: Value, arrays: Sequence[Value]) -> Sequence[Value]:
+        """Append copies of snapshot ``number`` to arrays; the numbers in it."""
+        for stack, array in zip(self.arrays, arrays, strict=True):
+            stack.restore(number, array)
+        return self.carried(number)
+
+    def carried(self, number: Value) -> Sequence[Value]:
+        """Append the loads of the numbers in a snapshot."""
+        return [ops.load(row, number) for row in self.numbers]
+
+    def move(self, source: Value, target: Value) -> None:
+        """Append the copy of one snapshot to another number; none is on disk."""
+        for slots in (*(a.slots for a in self.arrays), *self.numbers):
+            copy(slots, slots, (source,), (target,))
+
+
+def _stack(count: Value, array: Value) -> Value:
+    t = array.type
+    assert isinstance(t, MemRefType)
+    extents = [ops.dim(array, dim=d) for d in range(t.rank)]
+    return ops.alloc(count, *extents, type=MemRefType((None,) * (t.rank + 1), t.element))
