@@ -46,8 +46,9 @@ def compile_ahead(
     """Write ``output`` and, for an object or a shared library, a header beside it.
 
     The functions are named after the Python function: ``f``, ``f_grad`` if it returns one float and what ``chosen``
-    selects has a gradient, ``f_jvp`` with tangents of what ``chosen`` selects, and the pullback ``f_aug``, ``f_rev``,
-    ``f_free`` if anything has one.
+    selects has a gradient, ``f_grad_workspace_bytes`` if that takes memory, how much of it being known before,
+    ``f_jvp`` with tangents of what ``chosen`` selects, and the pullback ``f_aug``, ``f_rev``, ``f_free`` if anything
+    has one.
     """
     done = Output()
     staged = Staged(subject, tuple(abstracts))
@@ -97,9 +98,13 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     arguments = cabi.argument_names(traced.module.funcs[traced.entry])
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
     module = staged.prepared(module)
-    staged.keep_to_memory(module, adjoint.name)
+    chosen_schedules = staged.keep_to_memory(module, adjoint.name)
     function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1)
-    return aot.Part(part_of(module, [adjoint.name]), (function,))
+    sized = staged.workspace(module, adjoint.name, chosen_schedules)
+    if sized is None:
+        return aot.Part(part_of(module, [adjoint.name]), (function,))
+    size = cabi.workspace(module, sized.name, function, arguments)
+    return aot.Part(part_of(module, [adjoint.name, sized.name]), (function, size))
 
 
 def _tangent(staged: Staged, name: str, chosen: Selection) -> aot.Part:

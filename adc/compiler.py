@@ -30,7 +30,7 @@ from adc.ir.types import MemRefType, Type, f64
 from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, run_pipeline
-from adc.passes.checkpointing.budget import Chosen, choose_schedules
+from adc.passes.checkpointing.budget import Chosen, allocates, choose_schedules, workspace
 from adc.passes.checkpointing.footprint import Unsized
 from adc.passes.checkpointing.steps import OutlineSteps, StepsPlan, without_schedules
 from adc.passes.differentiation import differentiate, forward
@@ -248,6 +248,20 @@ class Staged:
         made = part_of(module, [chosen.search, chosen.footprint])
         module.funcs.update(self._run(made, pipelines.TIDY, "prepare").funcs)
         return chosen
+
+    def workspace(self, module: Module, entry: str, chosen: Chosen | None) -> Func | None:
+        """Add the function that says what ``entry`` of a prepared module takes; None if that is nothing, or not known
+        before."""
+        if not allocates(module, entry):
+            return None
+        options = self.subject.options
+        memory = options.checkpoint.memory if options.checkpoint is not None else 0
+        try:
+            made = workspace(module, entry, chosen, memory, options.threads or threads_asked())
+        except Unsized:
+            return None
+        module.funcs.update(self._run(part_of(module, [made.name]), pipelines.TIDY, "prepare").funcs)
+        return made
 
     def planned(self, module: Module, roots: Sequence[str]) -> ParallelPlan:
         """What ``prepared`` decides about the loops of some functions and of those that they call."""

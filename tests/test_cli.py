@@ -5,12 +5,19 @@ from __future__ import annotations
 import math
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from adc import jit_grad
+from adc.ir import interpreter
+from adc.ir.parser import parse_module
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -99,6 +106,41 @@ def test_linked_program(folder: Path) -> None:
     )
     subprocess.run(["cc", "-Wall", "-Werror", "main.c", "only.o", "-lm", "-o", "main"], cwd=folder, check=True)
     assert subprocess.run(["./main"], cwd=folder, capture_output=True, text=True).stdout == "9 8\n"
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+@pytest.mark.parametrize("options", [{}, {"checkpoint": "revolve:5"}, {"memory": "300kB"}])
+def test_what_a_gradient_takes(folder: Path, options: dict[str, str]) -> None:
+    """The number that is there in C is what the gradient's final code takes when it runs."""
+    (folder / "walk.py").write_text(
+        "import numpy as np\n"
+        'def walk(u0: "f64[:, ::1]", c: "f64", n: "i64"):\n'
+        "    u = u0.copy()\n"
+        "    for _ in range(n):\n"
+        "        w = u.copy()\n"
+        "        for i in range(1, u.shape[0] - 1):\n"
+        "            for j in range(u.shape[1]):\n"
+        "                u[i, j] = w[i, j] + c * np.sin(w[i - 1, j] - 2 * w[i, j] + w[i + 1, j])\n"
+        "    return np.sum(u * u)\n"
+    )
+    flags = [part for name, value in options.items() for part in (f"--{name}", value)]
+    run = adc(folder, "compile", "walk.py", "-o", "walk.o", "--no-parallel", *flags)
+    assert run.returncode == 0 and " walk_grad_workspace_bytes," in run.stdout, run.stdout + run.stderr
+    libraries = re.findall(r" (-[lf]\w+)", run.stdout)
+    (folder / "main.c").write_text(
+        '#include <stdio.h>\n#include "walk.h"\n'
+        "int main(void) { int64_t bytes; if (walk_grad_workspace_bytes(30, 20, 0.1, 40, &bytes)) return 1;"
+        ' printf("%lld\\n", (long long)bytes); return 0; }\n'
+    )
+    subprocess.run(["cc", "-Wall", "-Werror", "main.c", "walk.o", *libraries, "-o", "main"], cwd=folder, check=True)
+    found = int(subprocess.run(["./main"], cwd=folder, capture_output=True, text=True).stdout)
+
+    walk: Any = runpy.run_path(str(folder / "walk.py"))["walk"]
+    final = jit_grad(walk, **options).grad.dump_ir("lowered", "f64[:, ::1], f64, i64")
+    u0, statistics = np.random.default_rng(0).random((30, 20)), interpreter.Statistics()
+    interpreter.run(parse_module(final), "walk.grad", [u0, 0.1, 40, np.zeros((30, 20))], statistics=statistics)
+    taken = statistics.peak_bytes + u0.nbytes
+    assert taken <= found <= 1.03 * taken + 8192
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

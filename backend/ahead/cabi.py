@@ -149,6 +149,24 @@ def tangent(
     return CFunction(name, function, "call", summary, tuple(params), tuple(found))
 
 
+def workspace(module: Module, function: str, of: CFunction, arguments: Sequence[str]) -> CFunction:
+    """What a call of ``of`` takes, given its numbers and the extents of its arrays. ``arguments`` are the names of the
+    primal's arguments."""
+    func, names = module.funcs[function], Names()
+    params: list[CParam] = []
+    rest = iter(func.args)
+    for param in of.params[: len(arguments)]:
+        if isinstance(param.type, MemRefType):
+            for d in range(param.type.rank):
+                meaning = f"an extent of {param.name}"
+                params.append(CParam(names(f"{param.name}_shape{d}"), next(rest).type, meaning=meaning))
+        else:
+            params.append(CParam(names(param.name), next(rest).type))
+    summary = f"Says how many bytes a call of {of.name} takes at most, the arrays of the gradient included."
+    results = (CResult(names("bytes"), func.result_types[0], "the number of bytes"),)
+    return CFunction(f"{of.name}_workspace_bytes", function, "call", summary, tuple(params), results)
+
+
 def _role(func: Func, position: int) -> Role:
     return "in" if func.arg_attrs[position].get("adc.readonly") else "inout"
 

@@ -55,15 +55,51 @@ def choose_schedules(
     return Chosen(footprint.name, search.name, loops)
 
 
+def allocates(module: Module, entry: str) -> bool:
+    """Whether a function, or one that it calls, allocates memory."""
+    funcs = (module.funcs[name] for name in reachable(module, [entry]))
+    return any(op.opdef in (ops.alloc, ops.grow, ops.pack) for func in funcs for op in func.walk())
+
+
+def workspace(module: Module, entry: str, chosen: Chosen | None, memory: int, threads: int = 1) -> Func:
+    """Add the function that says what ``entry``, which is final, takes: the bytes, given the numbers among its
+    arguments and the extents of the arrays, those of shadows excepted, which are the same.
+
+    ``chosen`` is what ``choose_schedules`` made of it with ``memory``. Raises ``Unsized``.
+    """
+    func = module.funcs[entry]
+    footprint = module.funcs[chosen.footprint] if chosen else _footprint(module, func, (), threads)
+    counted = [len(_sizes_of(arg)) for arg in func.args]
+    asked = [k for k, attrs in enumerate(func.arg_attrs[: len(counted)]) if "adc.shadow" not in attrs]
+    named = [pair for k in asked for pair in _sizes_of(func.args[k])]
+    made = Func(
+        module.unique_name(f"{entry}.workspace"), [t for t, _ in named], [index], [hint for _, hint in named], func.loc
+    )
+    with insert_at(made.body, func.loc):
+        rest = iter(made.args)
+        given = {k: [next(rest) for _ in range(counted[k])] for k in asked}
+        shadowed = (int(attrs.get("adc.shadow", k)) for k, attrs in enumerate(func.arg_attrs[: len(counted)]))
+        sizes: list[Value] = [v for k in shadowed for v in given[k]]
+        schedules: Sequence[Value] = ()
+        if chosen is not None:
+            search = module.funcs[chosen.search]
+            operands = [*sizes, const_index(memory)]
+            schedules = build(ops.call, operands, {"callee": search.name, "types": search.result_types}).results
+        attrs = {"callee": footprint.name, "types": footprint.result_types}
+        build(ops.return_, [build(ops.call, [*sizes, *schedules], attrs).results[0]])
+    return module.add(made)
+
+
 def _sizes(func: Func) -> list[tuple[Type, str]]:
     """Types and names of what is known of the arguments before: numbers, and extents of arrays."""
-    found: list[tuple[Type, str]] = []
-    for arg in func.args:
-        if isinstance(arg.type, MemRefType):
-            found += [(index, f"{arg.hint}_{d}") for d in range(arg.type.rank)]
-        elif not isinstance(arg.type, RecordType):
-            found.append((arg.type, arg.hint))
-    return found
+    return [pair for arg in func.args for pair in _sizes_of(arg)]
+
+
+def _sizes_of(arg: Value) -> list[tuple[Type, str]]:
+    """The same of one argument."""
+    if isinstance(arg.type, MemRefType):
+        return [(index, f"{arg.hint}_{d}") for d in range(arg.type.rank)]
+    return [] if isinstance(arg.type, RecordType) else [(arg.type, arg.hint)]
 
 
 def _footprint(module: Module, func: Func, loops: Sequence[str], threads: int) -> Func:

@@ -165,7 +165,7 @@ class Stencil(Subject):
                 outcome = self._outcome(function, names, rng)
             found = found or outcome
             for what, mine, first in zip(_OUTCOME, outcome, found, strict=True):
-                assert _bits(mine) == _bits(first), f"{what} on {count} threads: {mine}, not {first} as on one"
+                assert bits(mine) == bits(first), f"{what} on {count} threads: {mine}, not {first} as on one"
         return found
 
     def _interpreted(self, function: Any, names: dict[str, Any], outcome: list[Any]) -> None:
@@ -205,7 +205,7 @@ _OUTCOME = (
 )
 
 
-def _bits(value: Any) -> Any:
+def bits(value: Any) -> Any:
     if isinstance(value, tuple | list):
-        return [_bits(v) for v in value]
+        return [bits(v) for v in value]
     return None if value is None else (np.asarray(value).dtype, np.asarray(value).shape, np.asarray(value).tobytes())

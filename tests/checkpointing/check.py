@@ -1,0 +1,68 @@
+"""One random stencil program by a random schedule: the bits of storing all, and the gradient without a schedule."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import adc
+from adc import jit_grad
+from tests.fuzz.check import Verdict, loaded
+from tests.stencils.check import Stencil, bits, on_threads, threads_at_once
+from tests.stencils.generator import generate
+
+SCHEDULES = ("every:2", "every:3", "sqrt", "revolve:2", "revolve:3", "recompute-all", "revolve:1,disk:2", "1GB")
+
+
+def check(seed: int, *, rng: random.Random | None = None, small: bool = False, level: int | None = None) -> Verdict:
+    """Raises ``AssertionError`` (or what went wrong), with the program's text. One seed in four is compiled with all of
+    LLVM's optimisations, the others with few."""
+    rng = rng or random.Random(seed)
+    program = generate(rng, small=small)
+    schedule, block = rng.choice(SCHEDULES), rng.choice((1, 2, 3))
+    if level is None:
+        level = 3 if seed % 4 == 0 else seed % 2
+    try:
+        with threads_at_once(block):
+            return Scheduled(program, level, block, schedule).check(rng)
+    except Exception as error:
+        error.add_note(f"seed {seed}, level {level}, {schedule}\n{program.text}")
+        raise
+
+
+class Scheduled(Stencil):
+    """A program, and the schedule for its loops."""
+
+    def __init__(self, program: Any, level: int, block: int, schedule: str) -> None:
+        super().__init__(program, level, block, "auto")
+        self.level = level
+        self.options = {"memory" if schedule.endswith("GB") else "checkpoint": schedule}
+
+    def check(self, rng: random.Random) -> Verdict:
+        if self.oracle.run_plain(self.leaves).error is not None or not self._wrt():
+            return Verdict(skipped="raises")
+        with loaded(self.text) as names:
+            first: list[Any] = []
+            scheduled = jit_grad(names["main"], _level=self.level, **self.options)
+            if not self._has_schedule(scheduled, names):
+                return Verdict(skipped="no loop has a schedule")
+            stored = jit_grad(names["main"], _level=self.level, checkpoint="store-all")
+            for function, count in itertools.product((stored, scheduled), (1, 2)):
+                with on_threads(count):
+                    found = self._both(function, names)
+                first = first or found
+                for what, mine, theirs in zip(("value", "gradient", "arguments"), found, first, strict=True):
+                    assert bits(mine) == bits(theirs), f"the {what} on {count} threads: {mine}, not {theirs}"
+            plain = self._both(jit_grad(names["main"], _level=self.level), names)
+            for what, mine, theirs in zip(("value", "gradient", "arguments"), first, plain, strict=True):
+                self._compare(mine, theirs, f"the {what} with a schedule")
+        return Verdict(checked=1)
+
+    def _both(self, function: Any, names: dict[str, Any]) -> list[Any]:
+        given = self._given(names)
+        return [*adc.value_and_grad(function, argnums=self._wrt())(*given), given]
+
+    def _has_schedule(self, function: Any, names: dict[str, Any]) -> bool:
+        adc.value_and_grad(function, argnums=self._wrt())(*self._given(names))
+        return "checkpointed" in str(function.report())
