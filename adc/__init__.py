@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from adc.modes import hessian, hvp, jacobian, jvp
     from adc.pullbacks import Pullback
     from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
+    from adc.watching import progress
 
 __all__ = [
     "AdcError",
@@ -50,6 +51,7 @@ __all__ = [
     "no_rule",
     "on_new_rule",
     "prange",
+    "progress",
     "pullback",
     "refresh_rules",
     "revolve",
@@ -82,6 +84,7 @@ _HOMES = {
     "no_rule": "adc.rules",
     "on_new_rule": "adc.rules",
     "prange": "adc.frontend",
+    "progress": "adc.watching",
     "pullback": "adc.decorator",
     "refresh_rules": "adc.rules",
     "revolve": "adc.checkpoints",

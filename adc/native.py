@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adc.backend import llvm_text
+from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.jit import Engine
@@ -14,6 +14,7 @@ from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized, optimize
 from adc.boundary import leaving
 from adc.ir.core import Module
+from adc.passes.checkpointing.count_steps import CountSteps
 
 Builtin = Callable[..., Any]
 
@@ -38,23 +39,27 @@ def native(
     Arguments that do not fit a signature go to ``miss``. ``level`` is LLVM's optimisation level.
     """
     exports = list(dict.fromkeys(s.function for s in signatures))
-    lowered = lower_module(module, exports=exports, threads=parallel, polls=True)
+    lowered = lower_module(CountSteps(exports).run(module), exports=exports, threads=parallel, polls=True)
     symbols = [f"adc.stub{k}.{s.function}" for k, s in enumerate(signatures)]
     fragments = [stub.stub_ir(s, symbol) for s, symbol in zip(signatures, symbols, strict=True)]
     text = llvm_text.merge(lowered.text(), fragments)
     optimized = optimize(text, lowered.target, level)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
-    library = _engine().load(optimized.object_code, [*symbols, *tables], stub.imports(text))
+    names = [running.NAMES] if lowered.counted else []
+    library = _engine().load(optimized.object_code, [*symbols, *tables, *names], stub.imports(text))
+    loops = [running.Loop(name, loop.loc, loop.sweep, loop.is_part) for loop in lowered.counted]
+    if loops:
+        running.register(library.address(running.NAMES), loops)
     error = functools.partial(_error, name, stub.errors_of(lowered.sites))
     return [
-        stub.bind(s, symbol, library.address, library, miss=miss, error=error, name=name, doc=doc)
+        stub.bind(s, symbol, library.address, (library, loops), miss=miss, error=error, name=name, doc=doc)
         for s, symbol in zip(signatures, symbols, strict=True)
     ]
 
 
 def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool) -> Optimized:
     """The optimised LLVM module of ``module`` alone, to be shown."""
-    lowered = lower_module(module, exports=list(exports), threads=parallel, polls=True)
+    lowered = lower_module(CountSteps(exports).run(module), exports=list(exports), threads=parallel, polls=True)
     return optimize(lowered.text(), lowered.target)
 
 

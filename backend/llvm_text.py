@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.backend import support
-from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi
+from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi, running
 
-_TABLES = tuple(m.DECLARATIONS for m in (python_abi, numpy_abi, support, interrupts, array_memory))
+_TABLES = tuple(m.DECLARATIONS for m in (python_abi, numpy_abi, support, interrupts, running, array_memory))
 
 
 @dataclass

@@ -18,7 +18,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from adc.backend import support, target
-from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi
+from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi, running
 
 _CAPSULE_IR = r"""
 @adc_rt_capsule = constant [12 x i8] c"adc.context\00"
@@ -34,6 +34,7 @@ EXPORTS = (
     *support.FUNCTIONS,
     *support.GLOBALS,
     *interrupts.EXPORTS,
+    *running.EXPORTS,
     *array_memory.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
     "adc_capsule_destroy",
@@ -51,7 +52,7 @@ def _load() -> dict[str, int]:
     signals = interrupts.interrupts_ir(linux=_is_linux())
     arrays = array_memory.array_memory_ir()
     own = support.support_ir("external", linux=_is_linux())
-    text = "\n".join((own, signals, arrays, _CAPSULE_IR, callable_slots.TEXT))
+    text = "\n".join((own, signals, running.running_ir(), arrays, _CAPSULE_IR, callable_slots.TEXT))
     declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS
     externals = [name for name in (*declarations, *python_abi.OBJECTS) if f"@{name}" in text]
     declared = "\n".join(declarations.get(n, f"@{n} = external global i8") for n in externals)
@@ -85,6 +86,9 @@ def _after_fork(addresses: dict[str, int]) -> None:
     """In a forked child: the thread that forked is the main thread, and there are no others."""
     ctypes.c_int32.from_address(addresses["adc_forked"]).value = 1
     ctypes.c_int32.from_address(addresses["adc_ticker_alive"]).value = 0
+    ctypes.c_void_p.from_address(addresses["adc_runs"]).value = None
+    ctypes.c_int32.from_address(addresses["adc_runs_watched"]).value = 0
+    ctypes.c_int32.from_address(addresses["adc_attention"]).value = 0
     ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.get_ident()
 
 

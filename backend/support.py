@@ -51,6 +51,10 @@ CONTEXT_HELD_BYTES = 64  # what the arena has from the system
 CONTEXT_NEXT = 80  # ptr: the next in the pool
 CONTEXT_RECORD = 88  # ptr: what a forward sweep left for its reverse sweep
 CONTEXT_MORE = 1376  # 14 x i64: the third and further values of the error
+CONTEXT_NEXT_RUN = 1488  # ptr: the next of the runs that go on, and where the pointer to this one is
+CONTEXT_RUN = 1504  # i64: the number of the run; then, of either sweep: loop, steps done, steps in all
+CONTEXT_OFFSET = 1560  # i64: of what is run of the steps of a loop, where it is in the whole
+CONTEXT_TOTAL = 1568  # i64: how many steps the whole has
 
 FUNCTIONS = (
     "adc_alloc",
@@ -103,7 +107,7 @@ declare i64 @strtol(ptr, ptr, i32)
 declare i64 @sysconf(i32)
 
 define LINKAGE ptr @adc_context_new() {
-  %ctx = call ptr @calloc(i64 1, i64 1488)
+  %ctx = call ptr @calloc(i64 1, i64 1576)
   ret ptr %ctx
 }
 

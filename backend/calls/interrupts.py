@@ -1,13 +1,14 @@
 """Ctrl-C while compiled code runs, as LLVM IR: what loops poll, and the ticker that makes them look.
 
 Python handles signals in the main thread only, between bytecodes or where C code asks. Compiled code runs without the
-interpreter lock, and asking takes it, so it is done ten times a second. Loops read one word, ``adc_attention``, which
+interpreter lock, and asking takes it, so it is done ten times a second. Loops read one byte, ``adc_attention``, which
 is nearly always zero; the *ticker*, a thread that lives while the main thread runs compiled code and a few seconds
 longer, sets it, and whoever then finds it set calls ``adc_poll``. In the main thread that takes the lock and lets
 Python run the handlers. If one of them raises, the run ends: the exception is set, and the error record of the context
 says ``SITE_SIGNAL``. Threads that work for the main thread stop as soon as their context has an error.
 
-- ``i32 adc_attention``: not zero when ``adc_poll`` should be called
+- ``i32 adc_attention``: the first byte is not zero when ``adc_poll`` should be called. Loops that count steps read
+  two bytes at once: the second one is not zero while somebody wants to know how far they are
 - ``i32 adc_poll(ptr ctx)``: not zero if the run is over
 - ``i32 adc_wait(ptr ctx, ptr done, i64 others)``: the thread that called a parallel loop waits, polling, until so many
   others have counted themselves in ``done``; not zero if the run is over. In OpenMP's barrier it would not poll.
@@ -67,7 +68,7 @@ continue:
 ask:
   ; A handler may run compiled code itself: it finds everything as if nothing ran.
   store atomic ptr null, ptr @adc_main_state release, align 8
-  store atomic i32 0, ptr @adc_attention release, align 4
+  store atomic i8 0, ptr @adc_attention release, align 4
   call void @PyEval_RestoreThread(ptr %state)
   %answer = call i32 @PyErr_CheckSignals()
   %again = call ptr @PyEval_SaveThread()
@@ -76,7 +77,7 @@ ask:
   br i1 %raised, label %end, label %continue
 end:
   call void @adc_raise(ptr %ctx, i32 SITE_SIGNAL, i64 0, i64 0)
-  store atomic i32 1, ptr @adc_attention release, align 4
+  store atomic i8 1, ptr @adc_attention release, align 4
   ret i32 1
 }
 
@@ -101,8 +102,8 @@ wait:
 spin:
   br label %look
 poll:
-  %flag = load atomic i32, ptr @adc_attention monotonic, align 4
-  %quiet = icmp eq i32 %flag, 0
+  %flag = load atomic i8, ptr @adc_attention monotonic, align 4
+  %quiet = icmp eq i8 %flag, 0
   br i1 %quiet, label %long, label %ask
 ask:
   %answer = call i32 @adc_poll(ptr %ctx)
@@ -135,10 +136,10 @@ loop:
   %running = icmp ne ptr %state, null
   br i1 %running, label %tick, label %rest
 tick:
-  store atomic i32 1, ptr @adc_attention release, align 4
+  store atomic i8 1, ptr @adc_attention release, align 4
   br label %loop
 rest:
-  store atomic i32 0, ptr @adc_attention release, align 4
+  store atomic i8 0, ptr @adc_attention release, align 4
   %idle1 = add i32 %idle, 1
   %tired = icmp uge i32 %idle1, IDLE_TICKS
   br i1 %tired, label %end, label %loop
@@ -154,7 +155,7 @@ back:
   %won = extractvalue { i32, i1 } %pair, 1
   br i1 %won, label %stay, label %done
 stay:
-  store atomic i32 1, ptr @adc_attention release, align 4
+  store atomic i8 1, ptr @adc_attention release, align 4
   br label %loop
 done:
   ret ptr null

@@ -75,6 +75,9 @@ def _run(w: StubWriter, values: Sequence[str]) -> str:
     signature = w.signature
     if signature.threads:
         w.do(f"store i32 {signature.threads}, ptr {w.context}")
+    seen = signature.release_gil and signature.context
+    if seen:
+        w.call_void("adc_run_begin", f"ptr {w.context}")
     saved = w.call("PyEval_SaveThread") if signature.release_gil else ""
     if saved:
         w.call_void("adc_enter", f"ptr {saved}")
@@ -83,6 +86,8 @@ def _run(w: StubWriter, values: Sequence[str]) -> str:
     if saved:
         w.call_void("adc_leave")
         w.call_void("PyEval_RestoreThread", f"ptr {saved}")
+    if seen:
+        w.call_void("adc_run_end", f"ptr {w.context}")
     return status
 
 

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from adc.backend.lowering import counting
 from adc.backend.lowering.debuginfo import DebugInfo
 from adc.backend.lowering.lower_alias import Scopes
 from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
 from adc.backend.lowering.lower_effects import Effects, Facts
-from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter, Site
+from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter, ModuleEmitter, Site
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
 from adc.backend.lowering.lower_types import abi_types
@@ -35,6 +36,7 @@ class Lowered:
 
     ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
+    ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
     """
 
     target: Target
@@ -43,6 +45,7 @@ class Lowered:
     trailer: str
     exports: tuple[str, ...]
     sites: tuple[Site, ...]
+    counted: tuple[Counted, ...] = ()
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with further ``definitions`` that provide the symbols ``defined``.
@@ -70,7 +73,8 @@ def lower_module(
 
     ``exports`` names the functions that can be called from outside (default: those with the attribute ``adc.entry``, or
     all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
-    Python lines. With ``polls`` loops end when the handler of a signal raised an exception.
+    Python lines. With ``polls`` loops end when the handler of a signal raised an exception, and
+    those that are marked count their steps.
     """
     target = target or host()
     if exports is None:
@@ -88,6 +92,7 @@ def lower_module(
         trailer=emitter.trailer(),
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
+        counted=tuple(emitter.counted),
     )
 
 
@@ -144,6 +149,7 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
             texts.insert(1, "ptr %limit")
         check(e, depth.room(func.name))
         e.poll()
+    counting.enter(e)
     terminator = e.lower_ops(func.body)
     stays = circular or "adc.noinline" in func.attrs
     rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if stays else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adc.backend.lowering import stack_depth
+from adc.backend.lowering import counting, stack_depth
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand, Site
 from adc.backend.lowering.lower_loops import range_loop
 from adc.backend.lowering.lower_memory import read, write
@@ -16,19 +16,26 @@ def for_(e: FunctionEmitter, op: Op) -> None:
     lower, upper, step = e.scalars(op.operands[:3])
     (block,) = op.regions
     types = [r.type for r in op.results]
+    outer = op in e.facts.outer
+    strip = strip_of(e, op) if e.module.effects.polls else 0
+    counter = counting.begin(e, op, (lower, upper, step)) if outer or strip else None
 
-    def body(counter: str, carried: list[Operand]) -> list[Operand]:
-        if op in e.facts.outer:
-            e.poll()
-        e.env[block.args[0]] = counter
+    def body(subscript: str, carried: list[Operand]) -> list[Operand]:
+        if outer:
+            e.poll(None if counter is None else lambda: counter.note_at(subscript, lower, step))
+        e.env[block.args[0]] = subscript
         e.env.update(zip(block.args[1:], carried, strict=True))
         e.scopes.declare_loop(e, block)
         terminator = e.lower_ops(block)
         return [e[v] for v in terminator.operands]
 
-    strip = strip_of(e, op) if e.module.effects.polls else 0
+    def poll(iterations: str) -> None:
+        e.poll(None if counter is None else lambda: counter.note(iterations))
+
     inits = [e[v] for v in op.operands[3:]]
-    results = range_loop(e, lower, upper, step, types, inits, body, loc=op.loc, strip=strip)
+    results = range_loop(e, lower, upper, step, types, inits, body, loc=op.loc, strip=strip, poll=poll)
+    if counter is not None:
+        counter.note(counter.trips)
     e.env.update(zip(op.results, results, strict=True))
     e.scopes.declare_loop(e, op)
 
@@ -37,22 +44,31 @@ def while_(e: FunctionEmitter, op: Op) -> None:
     before, after = op.regions
     entry, head, go, done = e.label, e.new_label(), e.new_label(), e.new_label()
     inits = [e[v] for v in op.operands]
+    counter = counting.begin(e, op)
     e.branch(head)
     e.begin(head)
     phis = e.open_phis([a.type for a in before.args])
+    number, slot = e.name(), len(e.lines)
+    if counter is not None:
+        e.lines.append("")
     e.env.update(zip(before.args, phis.rebuild(), strict=True))
     condition, *passed = e.lower_ops(before).operands
     values = [e[v] for v in passed]
     e.branch_if(e.scalar(condition), go, done)
     e.begin(go)
-    e.poll()
+    e.poll(None if counter is None else lambda: counter.note(number))
     e.env.update(zip(after.args, values, strict=True))
     e.scopes.declare_loop(e, after)
     following = [e[v] for v in e.lower_ops(after).operands]
     latch = e.label
+    if counter is not None:
+        more = e.let(f"add i64 {number}, 1")
+        e.lines[slot] = f"  {number} = phi i64 [0, %{entry}], [{more}, %{latch}]{e.dbg}"
     e.branch(head)
     phis.close([(entry, inits), (latch, following)])
     e.begin(done)
+    if counter is not None:
+        counter.note(number)
     e.env.update(zip(op.results, values, strict=True))
 
 

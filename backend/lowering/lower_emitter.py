@@ -40,6 +40,16 @@ class Site:
     operand_types: tuple[Type, ...] = ()
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A loop that counts its steps: of which sweep it is (``forward`` or ``reverse``), whether it runs a part of the
+    steps of a longer one, and where it stands."""
+
+    sweep: str
+    is_part: bool
+    loc: Loc
+
+
 @dataclass
 class ModuleEmitter:
     """What is common to the functions of one LLVM module."""
@@ -52,6 +62,7 @@ class ModuleEmitter:
     debug: DebugInfo | None = None
     limited: frozenset[str] = frozenset()  # functions that are given the limit of the stack
     sites: list[Site] = field(default_factory=list)
+    counted: list[Counted] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
     bodies: list[str] = field(default_factory=list)
     used: dict[str, None] = field(default_factory=dict)  # kept alive in @llvm.compiler.used
@@ -95,9 +106,15 @@ class ModuleEmitter:
         self.sites.append(site)
         return len(self.sites) - 1
 
+    def count(self, loop: Counted) -> int:
+        self.counted.append(loop)
+        return len(self.counted) - 1
+
     def trailer(self) -> str:
-        """What ends the module: the list of symbols kept, attributes, metadata."""
+        """What ends the module: the names of loops that count, the list of symbols kept, attributes, metadata."""
         lines = []
+        if self.counted:
+            lines.append(f"@adc_counted = constant [{len(self.counted)} x i8] zeroinitializer")
         if self.used:
             names = ", ".join(f"ptr @{name}" for name in self.used)
             kind = f"[{len(self.used)} x ptr]"
@@ -324,23 +341,34 @@ class FunctionEmitter:
         self.branch_if(condition, self.fail_label(), good, self.likely(False))
         self.begin(good)
 
-    def poll(self) -> None:
-        """Leave the function if a signal ended the run; see ``adc.backend.calls.interrupts``."""
+    def poll(self, note: Callable[[], None] | None = None) -> None:
+        """Leave the function if a signal ended the run; see ``adc.backend.calls.interrupts``. ``note`` appends what is
+        done here if somebody asks how far the run is."""
         if not self.module.effects.polls:
             return
         self.module.declare("adc_attention", "@adc_attention = external global i32")
         self.module.declare("adc_poll", f"declare i32 @adc_poll(ptr) {POLL}")
         quiet, look = self.new_label(), self.new_label()
-        flag = self.let("load atomic i32, ptr @adc_attention monotonic, align 4")
-        self.branch_if(self.let(f"icmp eq i32 {flag}, 0"), quiet, look, self.likely(True))
+        self._unless_attention("i8" if note is None else "i16", quiet, look)
         fail, status, go = self.fail_label(), self.name(), self.name()
-        self.cold += [
-            f"{look}:",
-            f"  {status} = call i32 @adc_poll(ptr %ctx){self.dbg}",
-            f"  {go} = icmp eq i32 {status}, 0{self.dbg}",
-            f"  br i1 {go}, label %{quiet}, label %{fail}{self.dbg}",
-        ]
+        hot, self.lines = self.lines, []
+        self.begin(look)
+        if note is not None:
+            note()
+            signal = self.new_label()
+            self._unless_attention("i8", quiet, signal)
+            self.begin(signal)
+        self.do(f"{status} = call i32 @adc_poll(ptr %ctx)")
+        self.do(f"{go} = icmp eq i32 {status}, 0")
+        self.do(f"br i1 {go}, label %{quiet}, label %{fail}")
+        self.cold += self.lines
+        self.lines = hot
         self.begin(quiet)
+
+    def _unless_attention(self, kind: str, quiet: str, look: str) -> None:
+        """Append a branch to ``quiet`` where nobody wants anything: no signal (``i8``), nor to be told (``i16``)."""
+        flag = self.let(f"load atomic {kind}, ptr @adc_attention monotonic, align 4")
+        self.branch_if(self.let(f"icmp eq {kind} {flag}, 0"), quiet, look, self.likely(True))
 
     # Operations -------------------------------------------------------------------------------------------------------
 

@@ -44,6 +44,17 @@ def loop_metadata(
     return ", !llvm.loop " + e.module.distinct(lambda n: f"!{{{n}, {listed}}}")
 
 
+def trip_count(e: FunctionEmitter, lower: str, upper: str, step: str) -> str:
+    """How many iterations a loop with these bounds has."""
+    e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
+    span = upper if lower == "0" else e.let(f"sub i64 {upper}, {lower}")
+    positive = e.let(f"call i64 @llvm.smax.i64(i64 {span}, i64 0)")
+    if step == "1":
+        return positive
+    less = e.let(f"sub i64 {step}, 1")
+    return e.let(f"udiv i64 {e.let(f'add i64 {positive}, {less}')}, {step}")
+
+
 def range_loop(
     e: FunctionEmitter,
     lower: str,
@@ -56,12 +67,14 @@ def range_loop(
     loc: Loc = UNKNOWN,
     strip: int = 0,
     rolled: bool = False,
+    poll: Callable[[str], None] | None = None,
 ) -> list[Operand]:
     """A loop over ``range(lower, upper, step)``, step positive, that carries values.
 
     ``body(counter, carried)`` writes the body and returns what is carried on; the final values are returned. Where the
     step is not one the iterations are counted, because lower + k * step could overflow after the last. With ``strip``
-    it is cut into strips of so many iterations, and between these it polls.
+    it is cut into strips of so many iterations, and between these it polls: ``poll(iterations)`` writes that, given how
+    many are done.
     """
     unit = step == "1"
     known = lower.isdigit() and upper.isdigit()
@@ -87,7 +100,7 @@ def range_loop(
     loop = _Loop(e, lower, step, types, body, group, loc, rolled)
     first = _Place(entry, lower if unit else "0", lower, inits)
     if strip and not (known and int(upper) - int(lower) <= strip):
-        results = loop.strips(first, head, done, limit, strip)
+        results = loop.strips(first, head, done, limit, strip, poll)
     else:
         results = loop.write(first, head, done, limit)
     latch = e.label
@@ -161,7 +174,9 @@ class _Loop:
         phis.close([(first.label, first.carried), (latch, results)])
         return results
 
-    def strips(self, first: _Place, head: str, done: str, limit: str, strip: int) -> list[Operand]:
+    def strips(
+        self, first: _Place, head: str, done: str, limit: str, strip: int, poll: Callable[[str], None] | None
+    ) -> list[Operand]:
         """The same in strips."""
         e = self.e
         e.begin(head)
@@ -181,7 +196,10 @@ class _Loop:
         e.begin(after)
         e.branch_if(more, again, done, e.likely(False))
         e.begin(again)
-        e.poll()
+        if poll is None:
+            e.poll()
+        else:
+            poll(stop if not self.unit or self.lower == "0" else e.let(f"sub i64 {stop}, {self.lower}"))
         back = e.label
         progress = e.module.metadata('!{!"llvm.loop.mustprogress"}')
         e.do(f"br label %{head}, !llvm.loop {e.module.distinct(lambda n: f'!{{{n}, {progress}}}')}")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
-from adc.backend.lowering.lower_loops import range_loop
+from adc.backend.lowering.lower_loops import range_loop, trip_count
 from adc.backend.lowering.lower_types import Descriptor, literal, quoted, register_type
 from adc.backend.lowering.lower_work import block_iterations, strip_of, work
 from adc.ir import ops
@@ -277,7 +277,7 @@ class _Region:
     def lower(self) -> None:
         e, op = self.e, self.op
         lower, upper, step = e.scalars(op.operands[:3])
-        trips = self.trips(lower, upper, step)
+        trips = trip_count(e, lower, upper, step)
         least = block_iterations(e, op)
         # ceil(trips / most), in whole multiples of the least size.
         unit = least * (MAX_NESTS if op in e.facts.nesting else MAX_BLOCKS)
@@ -305,16 +305,6 @@ class _Region:
             status = e.let(f"load i32, ptr {address}")
             e.fail_if(e.let(f"icmp ne i32 {status}, 0"))
         self.combine_partials(partials, blocks)
-
-    def trips(self, lower: str, upper: str, step: str) -> str:
-        e = self.e
-        e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
-        span = upper if lower == "0" else e.let(f"sub i64 {upper}, {lower}")
-        positive = e.let(f"call i64 @llvm.smax.i64(i64 {span}, i64 0)")
-        if step == "1":
-            return positive
-        less = e.let(f"sub i64 {step}, 1")
-        return e.let(f"udiv i64 {e.let(f'add i64 {positive}, {less}')}, {step}")
 
     def run(self, trips: str, blocks: str) -> None:
         """Call the function, on threads if there is enough to do and this is not inside a parallel region already."""

@@ -20,6 +20,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.rewrite import Mapping, clone_op, inline_block, used_from_outside
 from adc.ir.schedules import SCHEDULE, Schedule
+from adc.ir.steps import CONTINUES
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.checkpointing.conventions import BOUNDS, CHECKPOINT, SPANS
 from adc.passes.checkpointing.schedule import undecided
@@ -218,6 +219,7 @@ class OpenLoop(_Outlining):
     def _advance(self) -> Func:
         """The function that runs steps as long as there are, up to its second argument; and how many that were."""
         func, mapping, carried = self._function("advance", [index, *self.types])
+        func.attrs[CONTINUES] = True
         before, after = self.loop.regions
         values = [k for k, a in enumerate(after.args) if not isinstance(a.type, MemRefType)]
         passed_types = [after.args[k].type for k in values]

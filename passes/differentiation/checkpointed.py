@@ -187,9 +187,9 @@ class Steps:
     ) -> tuple[Pieces, Sequence[Value]]:
         """The same for steps whose number is found out; that number, too."""
 
-        def advance(limit: Value, values: Sequence[Value]) -> Sequence[Value]:
+        def advance(done: Value, limit: Value, values: Sequence[Value]) -> Sequence[Value]:
             zero = const_index(0)
-            operands = [zero, limit, zero, zero, *given[BOUNDS : self.first_carried], *values]
+            operands = [done, limit, zero, zero, *given[BOUNDS : self.first_carried], *values]
             types = (index, *self.primal.result_types)
             return build(ops.call, operands, {"callee": self.advance, "types": types}).results
 

@@ -26,13 +26,14 @@ def run_open(
     room: Value,
     places: Value,
     carried: Values,
-    advance: Callable[[Value, Values], Values],
+    advance: Callable[[Value, Value, Values], Values],
     save: Callable[[Value, Values], None],
     move: Callable[[Value, Value], None],
 ) -> tuple[Value, Value, Values]:
     """Append the sweep. The first snapshot is there; ``places`` has the step of each.
 
-    ``advance`` appends a run of at most so many steps, and returns how many there were, and what is carried then;
+    ``advance`` appends a run, after so many steps, of at most so many, and returns how many there were, and what is
+    carried then;
     ``save`` makes a snapshot of a number; ``move`` copies one to another. Returns the number of steps, that of the last
     snapshot, and what is carried in the end.
     """
@@ -43,7 +44,7 @@ def run_open(
     with insert_at(body):
         step, top, distance, _, *values = body.args
         limit = ops.subi(ops.addi(ops.load(places, top), distance), step)
-        count, *values = advance(limit, values)
+        count, *values = advance(step, limit, values)
         step = ops.addi(step, count)
         more = ops.cmpi(count, limit, predicate="eq")
         full = ops.andi(more, ops.cmpi(ops.addi(top, const_index(1)), room, predicate="eq"))

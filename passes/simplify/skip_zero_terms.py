@@ -37,7 +37,7 @@ class SkipZeroTerms:
 
 def _block(block: Block) -> None:
     for op in list(block.ops):
-        if op.opdef in COUNTED and op.attrs.pop(REVERSE, False):
+        if op.opdef in COUNTED and op.attrs.get(REVERSE):
             for (condition, side), zeros in _choices(op).items():
                 if _Vanishing(op, zeros).all():
                     _guard(op, condition, side)

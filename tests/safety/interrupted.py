@@ -5,6 +5,7 @@ It is a program of its own so that a kernel that cannot be interrupted fails a t
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 import adc
 from adc import jit_grad, prange
@@ -227,6 +229,12 @@ def main() -> None:
 
     signal.signal(signal.SIGUSR1, alarm)
     interrupt(lambda: nest(u, LONG), "alarm", Alarm)
+
+    # While somebody watches how far they are.
+    with adc.progress(console=Console(file=io.StringIO(), force_terminal=True)):
+        for f, x in ((steps, 0.5), (nest, u), (endless, 0.5), (through_callee, u)):
+            interrupt(lambda f=f, x=x: f(x, LONG), f"{f.__name__} with bars")
+        interrupt(lambda: nest.grad(u, LONG), "nest.grad with bars")
 
     # Another thread's kernel is not disturbed by what stops the main thread's.
     results: list[float] = []

@@ -1,0 +1,95 @@
+"""What is known of the sweeps of calls while they run, from samples of how far their loops are.
+
+A loop that begins once more in the same call, and loops in one line that follow each other, go on where the one before
+ended: steps done only grow. In the reverse sweep of a loop with a schedule forward steps are run again; what counts
+then are the steps that are reversed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from adc.backend.running import Count, Loop, Run
+
+
+@dataclass
+class Sweep:
+    """One sweep over the loops in one line: steps done, and in all (None: not known before)."""
+
+    loop: Loop
+    total: int | None
+    done: int = 0
+    _before: int = 0  # steps of loops that are over
+    _own: int = 0  # of the loop that goes on
+
+    def see(self, count: Count) -> None:
+        loop = count.loop
+        # A part that is run again is no new loop: it is forward, and a sample may miss that the reverse sweep began.
+        same = loop is self.loop or (loop.is_part and self.loop.is_part)
+        again = count.done < self._own and not (loop.is_part and loop.sweep == "forward")
+        if not same or again:
+            self._before, self._own = self.total if self.total is not None else self.done, 0
+        self.loop = loop
+        self._own = max(self._own, count.done)
+        self.done = max(self.done, self._before + self._own)
+        self.total = None if count.total is None else self._before + count.total
+
+    def finish(self, count: Count | None) -> None:
+        """The sweep is over. ``count`` is of steps that are run again, perhaps of this one: then it is known how many
+        there are."""
+        if self.total is None and count is not None and count.loop.is_part and count.loop.loc == self.loop.loc:
+            self.total = count.total
+        if self.total is not None:
+            self.done = self.total
+
+
+@dataclass
+class Call:
+    """A call, by its number, since when it is known, whether it goes on, and its sweeps in the order of appearance."""
+
+    number: int
+    since: float
+    place: int
+    goes_on: bool = True
+    sweeps: dict[tuple[str, str, int, str], Sweep] = field(default_factory=dict)
+
+    def see(self, run: Run) -> None:
+        self.goes_on = run.goes_on
+        if run.forward is not None and (run.reverse is None or not run.forward.loop.is_part):
+            self._see(run.forward)
+        if run.reverse is not None:
+            for sweep in self.sweeps.values():
+                if sweep.loop.sweep == "forward":
+                    sweep.finish(run.forward)
+            self._see(run.reverse)
+
+    def _see(self, count: Count) -> None:
+        loop = count.loop
+        key = loop.function, loop.loc.file, loop.loc.line, loop.sweep
+        if key not in self.sweeps:
+            self.sweeps[key] = Sweep(loop, count.total)
+        self.sweeps[key].see(count)
+
+
+class Calls:
+    """The calls that go on. Each has a ``place``, the lowest that is free: one thread's calls have the same."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, Call] = {}
+
+    def see(self, runs: Iterable[Run], now: float) -> list[Call]:
+        """Those of a sample of all runs, some of which are over now."""
+        found = []
+        for run in runs:
+            call = self.known.get(run.number)
+            if call is None:
+                taken = {c.place for c in self.known.values()}
+                call = self.known[run.number] = Call(run.number, now, min(set(range(len(taken) + 1)) - taken))
+            call.see(run)
+            found.append(call)
+            if not call.goes_on:
+                del self.known[call.number]
+        seen = {call.number for call in found}
+        self.known = {number: call for number, call in self.known.items() if number in seen}
+        return found

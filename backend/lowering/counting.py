@@ -1,0 +1,77 @@
+"""Loops that count their steps in the context of the run, for who watches: see ``adc.backend.calls.running``.
+
+A loop says when it begins which one it is, where it begins to count, and how many steps there are; and when it is over
+that all are done. In between it says how many are done only when it is asked, where it polls: the word that it reads
+there is not zero then. So counting costs nothing in a step. Loops that do not poll do not count either.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adc.backend import support
+from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter
+from adc.backend.lowering.lower_loops import trip_count
+from adc.ir.core import Op
+from adc.ir.steps import COUNTED
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Of one loop: the address of what is done, where it begins to count, and its iterations, if they are known."""
+
+    e: FunctionEmitter
+    done: str
+    start: str
+    trips: str
+
+    def note(self, iterations: str) -> None:
+        """Append what says that so many iterations of the loop are done."""
+        done = self.e.add(self.start, iterations)
+        self.e.do(f"store atomic i64 {done}, ptr {self.done} monotonic, align 8")
+
+    def note_at(self, subscript: str, lower: str, step: str) -> None:
+        """Append what says that the iterations before this one are done."""
+        e = self.e
+        span = subscript if lower == "0" else e.let(f"sub i64 {subscript}, {lower}")
+        self.note(span if step == "1" else e.let(f"udiv i64 {span}, {step}"))
+
+
+def enter(e: FunctionEmitter) -> None:
+    """Append what a function that runs a part of the steps of a loop says about that part."""
+    if COUNTED not in e.func.attrs or not e.module.effects.polls:
+        return
+    positions = e.func.attrs[COUNTED]
+    first, *others = (e.scalar(e.func.args[k]) for k in positions)
+    offset, total = first, "-1"
+    if others:
+        last, total = others
+        offset = e.let(f"sub i64 {total}, {last}")
+    for place, value in ((support.CONTEXT_OFFSET, offset), (support.CONTEXT_TOTAL, total)):
+        e.do(f"store i64 {value}, ptr {_address(e, place)}, align 8")
+
+
+def begin(e: FunctionEmitter, loop: Op, bounds: tuple[str, str, str] | None = None) -> Counter | None:
+    """Append what a loop says when it begins; None if it does not count. ``bounds`` are those of a ``scf.for``."""
+    if COUNTED not in loop.attrs or not e.module.effects.polls:
+        return None
+    sweep, is_part = loop.attrs[COUNTED]
+    trips = "" if bounds is None else trip_count(e, *bounds)
+    start, total = "0", trips or "-1"
+    if is_part:
+        lower = "0" if bounds is None else bounds[0]
+        total = e.let(f"load i64, ptr {_address(e, support.CONTEXT_TOTAL)}, align 8")
+        offset = e.let(f"load i64, ptr {_address(e, support.CONTEXT_OFFSET)}, align 8")
+        # A loop over steps counts as they do; one that reverses them, and one that finds out how many, from zero.
+        start = lower if sweep == "forward" and bounds is not None else e.add(offset, lower)
+    name, done, count = (_address(e, support.CONTEXT_RUN + 8 * k + (32 if sweep == "reverse" else 8)) for k in range(3))
+    number = e.module.count(Counted(sweep, is_part, loop.loc))
+    e.do(f"store atomic i64 0, ptr {name} monotonic, align 8")
+    e.do(f"store atomic i64 {start}, ptr {done} release, align 8")
+    e.do(f"store atomic i64 {total}, ptr {count} release, align 8")
+    e.do(f"store atomic ptr getelementptr (i8, ptr @adc_counted, i64 {number}), ptr {name} release, align 8")
+    return Counter(e, done, start, trips)
+
+
+def _address(e: FunctionEmitter, offset: int) -> str:
+    return e.let(f"getelementptr i8, ptr %ctx, i64 {offset}")
