@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import TextIO
 
 from rich.console import Console
 from rich.errors import LiveError
@@ -28,7 +30,14 @@ class Lines:
     def __init__(self, console: Console) -> None:
         self.console = console
         columns = (TextColumn("{task.description}"), BarColumn(), _Steps(), _Rate(), TimeRemainingColumn())
-        self.progress = Progress(*columns, console=console, auto_refresh=False)
+        # What is printed meanwhile goes above the bars if it goes to a terminal, and else where it was to go.
+        self.progress = Progress(
+            *columns,
+            console=console,
+            auto_refresh=False,
+            redirect_stdout=_on_terminal(sys.stdout),
+            redirect_stderr=_on_terminal(sys.stderr),
+        )
         self.tasks: dict[tuple[int, object], tuple[int, TaskID]] = {}
         self._next: float | None = None
 
@@ -91,6 +100,10 @@ class Bars(Lines):
 
     def close(self) -> None:
         self.progress.stop()
+
+
+def _on_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 class _Steps(ProgressColumn):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -344,9 +345,11 @@ def test_bars_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "SOONEST", 0.0)
 
     def call() -> None:
+        assert sys.stdout is out  # what a file is to get does not go to the terminal of the bars
         with adc.progress():  # changes nothing
             f.grad(u, n)
 
+    out = sys.stdout
     text = shown(console, call)
     line = decay.__code__.co_firstlineno + 2
     assert f"decay, line {line}, reverse" in text and f"{n}/{n}" in text
