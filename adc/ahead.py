@@ -16,6 +16,7 @@ from adc.frontend.abstract import Abstract
 from adc.frontend.tracer import Traced
 from adc.ir import kinds
 from adc.options import Selection
+from adc.passes.checkpointing.budget import allocates
 from adc.seeding import both_halves, seeded
 from adc.selecting import everything, select
 
@@ -100,7 +101,7 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     module = staged.prepared(module)
     chosen_schedules = staged.keep_to_memory(module, adjoint.name)
     function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1)
-    sized = staged.workspace(module, adjoint.name, chosen_schedules)
+    sized = staged.workspace(module, adjoint.name, chosen_schedules) if allocates(module, adjoint.name) else None
     if sized is None:
         return aot.Part(part_of(module, [adjoint.name]), (function,))
     size = cabi.workspace(module, sized.name, function, arguments)

@@ -98,6 +98,11 @@ def _compile(options: argparse.Namespace) -> int:
     if options.checkpoint is not None or options.memory is not None:
         from adc.checkpoints import combined
 
+        if options.checkpoint == "auto":
+            raise kinds.INVALID_OPTION(
+                "--checkpoint auto is for the machine that compiles, and an object file may run on another one",
+                help="say --memory, for instance --memory 2GB",
+            )
         subject.options = replace(subject.options, checkpoint=combined(options.checkpoint, options.memory))
     chosen = function._chosen
     if options.argnums is not None or options.argnames is not None:

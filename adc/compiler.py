@@ -30,7 +30,7 @@ from adc.ir.types import MemRefType, Type, f64
 from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, run_pipeline
-from adc.passes.checkpointing.budget import Chosen, allocates, choose_schedules, workspace
+from adc.passes.checkpointing.budget import Chosen, choose_schedules, workspace
 from adc.passes.checkpointing.footprint import Unsized
 from adc.passes.checkpointing.steps import OutlineSteps, StepsPlan, without_schedules
 from adc.passes.differentiation import differentiate, forward
@@ -250,10 +250,7 @@ class Staged:
         return chosen
 
     def workspace(self, module: Module, entry: str, chosen: Chosen | None) -> Func | None:
-        """Add the function that says what ``entry`` of a prepared module takes; None if that is nothing, or not known
-        before."""
-        if not allocates(module, entry):
-            return None
+        """Add the function that says what ``entry`` of a prepared module takes; None if that is not known before."""
         options = self.subject.options
         memory = options.checkpoint.memory if options.checkpoint is not None else 0
         try:

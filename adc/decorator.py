@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from adc.alignment import Borrowed
 from adc.boundary import internal, public
+from adc.budgeted import Budgeted
 from adc.checkpoints import Checkpoint, combined
 from adc.compiler import Staged, Subject
 from adc.containers import lower
@@ -54,7 +55,14 @@ class GradientFunction(Checkpointing):
         self._jvps = JvpFunction(subject, chain[-1], self._forward_of)
 
     def _compile(self, staged: Staged) -> Specialisation:
-        return Gradient(staged, self._chain, self._miss, with_value=self._with_value, has_aux=self._has_aux)
+        asked = staged.subject.options.checkpoint
+        if asked is not None and asked.memory:
+            return Budgeted(staged, self._made_of, asked.memory)
+        return self._made_of(staged)
+
+    def _made_of(self, staged: Staged, sized: bool = False) -> Gradient:
+        options: dict[str, bool] = {"with_value": self._with_value, "has_aux": self._has_aux, "sized": sized}
+        return Gradient(staged, self._chain, self._miss, **options)
 
     def _variant(self, subject: Subject) -> Dispatcher:
         return GradientFunction(subject, self._chain, with_value=self._with_value, has_aux=self._has_aux)
@@ -242,9 +250,10 @@ def jit_grad(
 
     ``checkpoint`` lets the gradient keep snapshots of what a time loop changes, instead of a tape of all steps, and
     run steps again: ``adc.revolve(snapshots=N)``, ``adc.every(K)``, ``"sqrt"``, ``"recompute-all"``. It is for the
-    outermost sequential loops with loops or calls inside; the report tells. The gradient's bits stay the same.
-    ``memory`` (bytes, or text as ``"2GB"``) chooses the schedule when the gradient is called, so that all that the call
-    allocates, the gradient included, is at most as much; it raises a MemoryError that says what would do.
+    outermost sequential loops with loops or calls inside; the report tells. All schedules give the same bits.
+    ``memory`` (bytes, or text as ``"2GB"``) chooses the schedule when the gradient is called, or none, so that all that
+    the call allocates, the gradient included, is at most as much; it raises a MemoryError that says what would do.
+    ``checkpoint="auto"`` is a ``memory`` of half of what the machine has.
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from adc.backend.calls.abi import Argument, Out, ScalarParam, Signature, TupleOut
-from adc.compiler import Staged, Subject, compile_functions
+from adc import numbers
+from adc.compiler import Staged, Subject, alias_groups
 from adc.frontend.abstract import Abstract
-from adc.ir.core import Func, Module
+from adc.ir.core import Module
 from adc.ir.schedules import Schedule
 from adc.options import Derivative
 from adc.passes.checkpointing.budget import Chosen
@@ -27,6 +25,7 @@ class LoopForecast:
 
     ``state``: bytes of a snapshot. ``tape``: bytes that a piece keeps for each step. At most ``snapshots`` are there at
     a time, pieces are of ``length`` steps; ``repeated`` steps are run again, with a tape or to come to where it begins.
+    No snapshots: there is no schedule, and one tape for all steps.
     """
 
     line: int
@@ -38,10 +37,11 @@ class LoopForecast:
     repeated: int
 
     def __str__(self) -> str:
-        return (
-            f"  line {self.line}: {self.steps} steps; state {_shown(self.state)}, tape {_shown(self.tape)} for each "
-            f"step; {self.snapshots} snapshots, pieces of {self.length}; {self.repeated} steps run again"
-        )
+        each = f"state {_shown(self.state)}, tape {_shown(self.tape)} for each step"
+        if not self.snapshots:
+            return f"  line {self.line}: {self.steps} steps; {each}; all on one tape"
+        again = f"{self.snapshots} snapshots, pieces of {self.length}; {self.repeated} steps run again"
+        return f"  line {self.line}: {self.steps} steps; {each}; {again}"
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,14 @@ class Outlook:
 class Forecast:
     """Of one call of a gradient: all that it allocates, itself included, in bytes.
 
-    ``least`` is the least memory that would do. ``others``: what other numbers of bytes would buy.
+    ``least`` is the least memory that would do, ``whole`` what it takes without a schedule (None: that is not known
+    before). ``others``: what other numbers of bytes would buy.
     """
 
     function: str
     memory: int | None
     least: int
+    whole: int | None
     peak: int
     loops: tuple[LoopForecast, ...]
     others: tuple[Outlook, ...]
@@ -93,6 +95,7 @@ def forecast(
     """Of the call of the gradient with ``values``. Raises ``ArgumentError`` if it is not known before what it takes."""
     given = subject.options.checkpoint
     memory = given.memory if given is not None and given.memory else None
+    whole = _whole(subject, abstracts, values, derivative)
     options = replace(subject.options, checkpoint=Schedule(0, 0, memory or ALL))
     staged = Staged(replace(subject, options=options), abstracts)
     traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
@@ -101,39 +104,61 @@ def forecast(
     module = staged.prepared(module)
     chosen = staged.keep_to_memory(module, adjoint.name)
     assert chosen is not None
-    sizes = _sizes(module.funcs[adjoint.name], leaves)
-    return _Forecasting(staged, module, chosen, sizes).made(subject.name, memory)
+    sizes = numbers.sizes(module.funcs[adjoint.name], leaves, shadows=True)
+    return _Forecasting(staged, module, chosen, sizes).made(subject.name, memory, whole)
 
 
-def _sizes(func: Func, leaves: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
-    for k, attrs in enumerate(func.arg_attrs):
-        value = leaves[attrs["adc.shadow"]] if "adc.shadow" in attrs else leaves[k]
-        found += value.shape if isinstance(value, np.ndarray) else [value]
-    return found
+def _whole(
+    subject: Subject, abstracts: tuple[Abstract, ...], values: tuple[Any, ...], derivative: Derivative
+) -> int | None:
+    """What the gradient without a schedule takes."""
+    staged = Staged(replace(subject, options=replace(subject.options, checkpoint=None)), abstracts)
+    traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
+    if alias_groups(traced):
+        return None
+    module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
+    module = staged.prepared(module)
+    size = staged.workspace(module, adjoint.name, None)
+    if size is None:
+        return None
+    leaves = Specialisation(staged, traced).leaf_values(values)
+    (measure,) = numbers.compiled(staged, module, [size.name])
+    (found,) = measure(*numbers.sizes(module.funcs[adjoint.name], leaves, shadows=False))
+    return int(found)
 
 
 class _Forecasting:
-    def __init__(self, staged: Staged, module: Module, chosen: Chosen, sizes: Sequence[Any]) -> None:
+    def __init__(self, staged: Staged, module: Module, chosen: Chosen, sizes: Sequence[float]) -> None:
         names = [chosen.footprint, chosen.search, repeated_function(module)]
-        signatures = [_plain(module.funcs[name]) for name in names]
-        self._measure, self._search, self._repeats = compile_functions(staged, module, signatures, _no_other)
+        self._measure, self._search, self._repeats = numbers.compiled(staged, module, names)
         self._lines = [module.funcs[name].loc.line for name in chosen.loops]
-        self._sizes = [float(v) if isinstance(v, np.floating | float) else int(v) for v in sizes]
+        self._sizes = sizes
 
-    def made(self, name: str, memory: int | None) -> Forecast:
+    def made(self, name: str, memory: int | None, whole: int | None) -> Forecast:
         frugal = (1, 1) * len(self._lines)
         least, *_ = self._footprint(frugal)
         schedule = self._schedule(memory or ALL)
         peak, *steps = self._footprint(schedule)
         loops = tuple(self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
-        budgets: list[int] = []
-        while self._lines and len(budgets) < 12:
-            budgets.append(int(least * 2 ** (len(budgets) / 2)) + (len(budgets) > 0))
-            if self._peak(budgets[-1]) >= self._peak(ALL):
+        if whole is not None:
+            least = min(least, whole)
+            if memory is None or whole <= memory:
+                peak, loops = whole, tuple(replace(loop, snapshots=0, repeated=0) for loop in loops)
+        return Forecast(name, memory, least, whole, peak, loops, self._others(least, whole))
+
+    def _others(self, least: int, whole: int | None) -> tuple[Outlook, ...]:
+        """What amounts of memory buy that grow by the root of two, up to what makes no difference any more."""
+        found: list[Outlook] = []
+        while self._lines and len(found) < 12:
+            budget = int(least * 2 ** (len(found) / 2)) + (len(found) > 0)
+            if whole is not None and whole <= budget:
                 break
-        others = tuple(Outlook(b, self._peak(b), self._repeated(self._schedule(b))) for b in budgets)
-        return Forecast(name, memory, least, peak, loops, others)
+            found.append(Outlook(budget, self._peak(budget), self._repeated(self._schedule(budget))))
+            if found[-1].peak >= self._peak(ALL):
+                break
+        if whole is not None:
+            found.append(Outlook(whole, whole, 0))
+        return tuple(found)
 
     def _footprint(self, schedule: Sequence[int]) -> list[int]:
         return list(self._measure(*self._sizes, *schedule))
@@ -170,15 +195,3 @@ class _Forecasting:
         pieces = -(-steps // length)
         (repeated,) = self._repeats(pieces, snapshots)
         return steps + int(repeated) * length
-
-
-def _plain(func: Func) -> Signature:
-    """Of a function that takes and returns numbers."""
-    arguments = (None,) * len(func.args)
-    params = tuple(ScalarParam(Argument((k,)), arg.type) for k, arg in enumerate(func.args))
-    output = TupleOut(tuple(Out(k) for k in range(len(func.result_types))))
-    return Signature(func.name, arguments, params, tuple(func.result_types), output)
-
-
-def _no_other(*args: Any) -> Any:
-    raise TypeError(f"these are numbers of other types: {args}")

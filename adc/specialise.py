@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from adc import aliasing, binding, containers
+from adc import aliasing, binding, containers, numbers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, alias_groups, compile_functions, result_type
 from adc.frontend.abstract import Array, Scalar, abstract_of
 from adc.frontend.rules.registry import RULES
 from adc.frontend.tracer import Leaf, ResultLeaf, Traced
 from adc.ir import kinds
-from adc.ir.core import Module
+from adc.ir.core import Func, Module
 from adc.options import Selection
 from adc.signature import at, replace_leaves
 
@@ -178,7 +178,9 @@ class Gradient(Specialisation):
         *,
         with_value: bool,
         has_aux: bool = False,
+        sized: bool = False,
     ) -> None:
+        """``sized``: it will be asked what it takes."""
         traced, self.wanted = staged.traced_for(chain, has_aux=has_aux)
         super().__init__(staged, traced)
         self.with_value = with_value
@@ -191,6 +193,9 @@ class Gradient(Specialisation):
         module = staged.prepared(module)
         staged.keep_to_memory(module, self.adjoint.name)
         func = module.funcs[self.adjoint.name]
+        self._size: tuple[Func, Any] | None = None
+        if sized and not alias_groups(traced) and (size := staged.workspace(module, func.name, None)) is not None:
+            self._size = func, *numbers.compiled(staged, module, [size.name])
         self.shadows = binding.shadow_positions(func)
         self.aliased = bool(alias_groups(traced))
         guards = binding.guard_params(self.abstracts, traced)
@@ -224,6 +229,14 @@ class Gradient(Specialisation):
         else:
             self.direct = self.compile_for_calls(module, signature, miss)
             self.kernel = self.direct[len(self.names)]
+
+    def takes(self, values: tuple[Any, ...]) -> int | None:
+        """The most bytes that a call with these values allocates at a time; None if that is not known before."""
+        if self._size is None:
+            return None
+        func, measure = self._size
+        (found,) = measure(*numbers.sizes(func, self.leaf_values(values), shadows=False))
+        return int(found)
 
     def run(self, values: tuple[Any, ...]) -> Any:
         leaves = self.leaf_values(values)

@@ -70,12 +70,17 @@ def combined(checkpoint: Checkpoint, memory: int | str | None) -> Schedule | Non
     """What a user asked for, by a schedule or by a number of bytes."""
     allowed = read_memory(memory)
     if allowed is None:
-        return read(checkpoint)
+        return Schedule(0, 0, _half_of_all()) if checkpoint == "auto" else read(checkpoint)
     if checkpoint is not None:
         raise kinds.INVALID_OPTION(
             "memory= chooses the schedule itself, so that checkpoint= has nothing to say", help="give one of the two"
         )
     return Schedule(0, 0, allowed)
+
+
+def _half_of_all() -> int:
+    """Half the memory of this machine, in bytes."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
 def read(given: Checkpoint) -> Schedule | None:
@@ -93,7 +98,8 @@ def read(given: Checkpoint) -> Schedule | None:
             return every(int(found[1]), disk=bool(found[2]), directory=found[3] or "")
     raise kinds.INVALID_OPTION(
         f"checkpoint cannot be {given!r}",
-        help="for instance adc.revolve(snapshots=32), adc.every(10), 'sqrt', 'recompute-all' or 'store-all'",
+        help="for instance adc.revolve(snapshots=32), adc.every(10), 'sqrt', 'recompute-all' or 'store-all'; for "
+        "functions and calls, 'auto' too",
     )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from adc.ir import ops
+from adc.ir.core import Func, Op
+
 CHECKPOINT = "adc.checkpoint"
 """Attribute of functions of steps: the schedule (snapshots, steps of a piece, and the function that says both, or
 nothing), how many arguments from the end on are what the loop carries, the name of the function that runs a range of
@@ -18,3 +21,15 @@ SPANS = "adc.spans"
 
 ASKED = "adc.asked"
 """Attribute of functions that run a loop by a schedule that another one says: the name of that."""
+
+
+def is_over_steps(func: Func, loop: Op) -> bool:
+    """Whether a schedule says how many iterations a loop of ``func`` has, of which sums must not depend."""
+    if SPANS not in func.attrs or loop.opdef is not ops.for_:
+        return False
+    block = loop.parent
+    while block is not None and (op := block.parent_op) is not None:
+        if op.opdef in (ops.for_, ops.while_, ops.parallel):
+            return False
+        block = op.parent
+    return True

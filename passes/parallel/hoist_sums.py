@@ -14,7 +14,7 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import RecordType, Type, index
-from adc.passes.checkpointing.conventions import SPANS
+from adc.passes.checkpointing.conventions import is_over_steps
 from adc.passes.parallel.affine import LOOPS, Form, enclosing, inside
 from adc.passes.parallel.cold import walk_warm
 from adc.passes.parallel.dependence import Analysis
@@ -70,18 +70,13 @@ class HoistSums:
         for outer in enclosing(op.parent):
             fixed = not inside(base, outer) and not any(inside(s.value, outer) for f in subscripts for s in f.symbols())
             touched = self._touches(outer)
-            if self._is_over_steps(outer):
+            if is_over_steps(self.func, outer):
                 break
             if outer.opdef not in _SEEN_THROUGH or not fixed or None in touched or not roots.isdisjoint(touched):
                 break
             if outer.opdef in LOOPS:
                 found = outer
         return None if found is None else _Place(found, base, subscripts)
-
-    def _is_over_steps(self, outer: Op) -> bool:
-        """Whether how many iterations a loop has is the choice of a schedule, of which sums must not depend."""
-        steps = SPANS in self.func.attrs and outer.opdef is ops.for_
-        return steps and not any(further.opdef in LOOPS for further in enclosing(outer.parent))
 
     def _touches(self, outer: Op) -> set[Value | None]:
         """The roots of what is read or written inside ``outer``, accumulations excepted; None stands for anything."""

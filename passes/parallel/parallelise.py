@@ -17,6 +17,7 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType
+from adc.passes.checkpointing.conventions import is_over_steps
 from adc.passes.effects import Summaries
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.dependence import Access, Accesses, Analysis
@@ -103,6 +104,10 @@ class _Parallelise:
 
     def _for(self, op: Op, depth: int) -> Op:
         """``op``, or the parallel loop that takes its place."""
+        if is_over_steps(self.func, op):
+            # In parallel, terms of several steps might be added together before they are added to the rest.
+            self._note(op, depth, "sequential", "a schedule runs its steps in order")
+            return op
         reductions: list[_Reduction] = []
         for k, arg in enumerate(op.regions[0].args[1:]):
             reduction = integer_reduction(op, k)

@@ -1,0 +1,43 @@
+"""Gradients within a number of bytes: as they are, if what they take fits, else by a schedule."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from adc.compiler import Staged
+from adc.specialise import Gradient, Specialisation
+
+Make = Callable[[Staged, bool], Gradient]
+"""Makes the gradient; whether it is to know what it takes."""
+
+
+class Budgeted(Specialisation):
+    """Both are compiled when they are first needed. Their bits may differ in the last place."""
+
+    def __init__(self, staged: Staged, make: Make, memory: int) -> None:
+        options = replace(staged.subject.options, checkpoint=None)
+        self._whole = make(Staged(replace(staged.subject, options=options), staged.abstracts), True)
+        super().__init__(staged, self._whole.traced)
+        self.wrapped = self._whole.wrapped
+        self._memory = memory
+        self._make = make
+        self._scheduled: Gradient | None = None
+        self._lock = threading.Lock()
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        return self._choice(values).run(values)
+
+    def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> Any:
+        return self._choice(values)._run_wrapped(values, objects)
+
+    def _choice(self, values: tuple[Any, ...]) -> Gradient:
+        takes = self._whole.takes(values)
+        if takes is not None and takes <= self._memory:
+            return self._whole
+        with self._lock:
+            if self._scheduled is None:
+                self._scheduled = self._make(self.staged, False)
+        return self._scheduled

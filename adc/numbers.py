@@ -1,0 +1,40 @@
+"""Compiled functions of numbers, which say what others take: footprints, schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adc.backend.calls.abi import Argument, Out, ScalarParam, Signature, TupleOut
+from adc.compiler import Staged, compile_functions
+from adc.ir.core import Func, Module
+
+
+def compiled(staged: Staged, module: Module, names: Sequence[str]) -> list[Any]:
+    """Callables for functions that take and return numbers: each returns a tuple."""
+    return compile_functions(staged, module, [_signature(module.funcs[name]) for name in names], _no_other)
+
+
+def sizes(func: Func, leaves: Sequence[Any], *, shadows: bool) -> list[int | float]:
+    """What a footprint takes: the numbers among the arguments of ``func``, and the extents of arrays, those of shadows
+    included or not."""
+    found: list[Any] = []
+    for k, attrs in enumerate(func.arg_attrs):
+        if "adc.shadow" in attrs and not shadows:
+            continue
+        value = leaves[attrs.get("adc.shadow", k)]
+        found += value.shape if isinstance(value, np.ndarray) else [value]
+    return [float(v) if isinstance(v, np.floating | float) else int(v) for v in found]
+
+
+def _signature(func: Func) -> Signature:
+    arguments = (None,) * len(func.args)
+    params = tuple(ScalarParam(Argument((k,)), arg.type) for k, arg in enumerate(func.args))
+    output = TupleOut(tuple(Out(k) for k in range(len(func.result_types))))
+    return Signature(func.name, arguments, params, tuple(func.result_types), output)
+
+
+def _no_other(*args: Any) -> Any:
+    raise TypeError(f"these are numbers of other types: {args}")
