@@ -231,7 +231,7 @@ def test_without_a_schedule_where_that_fits() -> None:
 def test_half_of_the_machine() -> None:
     x = np.random.default_rng(0).random(40)
     assert jit_grad(walk, checkpoint="auto").grad(x, 9).tobytes() == jit_grad(walk).grad(x, 9).tobytes()
-    with pytest.raises(errors.ArgumentError, match="checkpoint cannot be 'auto'"):
+    with pytest.raises(errors.ArgumentValueError, match="checkpoint cannot be 'auto'"):
         adc.steps(3, checkpoint="auto")
 
 

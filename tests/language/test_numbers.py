@@ -168,7 +168,7 @@ def test_numbers(fn):
 def test_float32_accumulators(fn):
     found, expected = adc.jit_grad(fn)(V32, 3), fn(V32, 3)
     # Python's bits, but for contraction.
-    assert type(found) is np.float32 and abs(found - expected) <= 2 * np.spacing(expected)
+    assert type(found) is np.float32 and abs(found - expected) <= 2 * np.spacing(abs(expected))
     gradient = adc.grad(fn)(V32, 3)
     exact = adc.grad(fn)(V32.astype(np.float64), 3)
     assert gradient.dtype == np.float32 and np.allclose(gradient, exact, rtol=1e-5)
