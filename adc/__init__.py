@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from adc import errors
     from adc.checking import check_grads, test_rule
-    from adc.checkpoints import every, revolve, steps
+    from adc.checkpoints import checkpoint, every, revolve, steps
     from adc.decorator import JitFunction, find_culprit, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
     from adc.frontend import prange, stop_gradient
@@ -36,6 +36,7 @@ __all__ = [
     "JitFunction",
     "Pullback",
     "check_grads",
+    "checkpoint",
     "clear_new_rule_hooks",
     "errors",
     "every",
@@ -70,6 +71,7 @@ _HOMES = {
     "JitFunction": "adc.decorator",
     "Pullback": "adc.pullbacks",
     "check_grads": "adc.checking",
+    "checkpoint": "adc.checkpoints",
     "clear_new_rule_hooks": "adc.rules",
     "every": "adc.checkpoints",
     "find_culprit": "adc.decorator",

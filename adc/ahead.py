@@ -121,7 +121,7 @@ def _tangent(staged: Staged, name: str, chosen: Selection) -> aot.Part:
 
 def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     subject = staged.subject
-    traced = staged.traced()
+    traced = staged.traced(reverse=True)
     wanted = everything(subject.parameters.names, staged.abstracts, traced)
     if not wanted.wrt:
         raise kinds.NO_GRADIENT(f"{subject.name} takes no floats: it has no pullback")

@@ -31,14 +31,17 @@ from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.checkpointing.budget import Chosen, choose_schedules, workspace
+from adc.passes.checkpointing.calls import expand_calls
 from adc.passes.checkpointing.footprint import Unsized
 from adc.passes.checkpointing.steps import OutlineSteps, StepsPlan, without_schedules
 from adc.passes.differentiation import differentiate, forward
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.inner import define_derivatives
+from adc.passes.differentiation.requested import gradients_of
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.parallel_plan import ParallelPlan
 from adc.passes.parallel.parallelise import Parallelise, parallelise
+from adc.passes.simplify.drop_rules import without_marks
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
 
@@ -93,8 +96,9 @@ class Staged:
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
 
-    def traced(self) -> Traced:
-        """The function in IR as it was written."""
+    def traced(self, *, reverse: bool = False) -> Traced:
+        """The function in IR as it was written. ``reverse``: it will be differentiated in reverse mode, for which the
+        gradients that it takes itself keep their tapes."""
         positional, keywords = self.subject.parameters.split(self.abstracts)
         with self.measure("trace"):
             try:
@@ -104,6 +108,8 @@ class Staged:
                 path = (self.subject.parameters.names.index(str(name)), *map(int, positions))
                 shown = containers.label(self.abstracts, self.subject.parameters.names, path)
                 raise UnknownConstant(shown, path) from None
+        if reverse:
+            expand_calls(traced.module, gradients_of(traced.module))
         define_derivatives(traced.module, traced.entry, pipelines.SIMPLIFY)
         return traced
 
@@ -113,7 +119,7 @@ class Staged:
         With more than one selection that function is itself a gradient, by those before. ``has_aux``: it returns a pair
         of the value and what is handed on. Raises if there is no such gradient.
         """
-        traced = self.traced()
+        traced = self.traced(reverse=True)
         if has_aux:
             traced = _with_aux(self.subject, traced)
         traced, wanted = self._selected(traced, chain[0])
@@ -170,6 +176,7 @@ class Staged:
 
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""
+        without_marks(traced.module)
         return self.prepared(self.simplified(traced))
 
     def gradient(
@@ -178,8 +185,11 @@ class Staged:
         """A module with the gradient, before what is done to lower it.
 
         ``clears``: shadows may hold anything when it is called; else they must be zero. Arguments that overlap share
-        shadows, which then must be. ``steps``: whether loops have their schedules.
+        shadows, which then must be. ``steps``: whether loops have their schedules, and calls are run
+        again.
         """
+        if not steps:
+            expand_calls(traced.module, [traced.entry])
         module = self.simplified(traced)
         module = self._in_steps(module) if steps else without_schedules(module)
         with self.measure("differentiate"):
@@ -191,6 +201,7 @@ class Staged:
 
     def tangent(self, traced: Traced, wrt: Sequence[int], final: Sequence[int] = ()) -> tuple[Module, forward.Tangent]:
         """A module with the function that carries tangents, before what is done to lower it."""
+        without_marks(traced.module)
         module = self.simplified(traced)
         with self.measure("differentiate"):
             return module, forward.jvp(module, traced.entry, wrt, final)

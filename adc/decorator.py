@@ -17,6 +17,7 @@ from adc.containers import lower
 from adc.dispatch import Checkpointing, Dispatcher, writable
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract
+from adc.frontend.checkpoints import not_checkpointed
 from adc.frontend.rules import gradients
 from adc.ir import kinds
 from adc.jvps import JvpFunction
@@ -161,6 +162,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
     value_and_grad: GradientFunction
 
     def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options) -> None:
+        fn = not_checkpointed(fn)
         if not isinstance(fn, types.FunctionType):
             raise kinds.NOT_A_FUNCTION(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
         super().__init__(Subject(fn, Parameters(fn), options), chosen)
@@ -272,6 +274,7 @@ def _plain_function(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
     """``fn`` as adc calls it. A plain function remembers what was compiled for it, as long as it lives."""
+    fn = not_checkpointed(fn)
     if isinstance(fn, JitFunction):
         return fn
     if not isinstance(fn, types.FunctionType):

@@ -101,7 +101,7 @@ def dump(
         traced = staged.traced()
         module, roots = staged.simplified(traced), []
     elif kind == "pullback":
-        traced = staged.traced()
+        traced = staged.traced(reverse=True)
         module, found, plan = staged.split(traced, everything(names, staged.abstracts, traced))
         roots = [plan.augmented, plan.reverse]
     else:

@@ -44,7 +44,7 @@ class PullbackCode(Specialisation):
     """The forward and the reverse sweep of a function, as two callables."""
 
     def __init__(self, staged: Staged, miss: Callable[..., Any]) -> None:
-        traced = staged.traced()
+        traced = staged.traced(reverse=True)
         super().__init__(staged, traced)
         self.wanted = everything(self.names, self.abstracts, traced)
         self.result_types = traced.module.funcs[traced.entry].result_types

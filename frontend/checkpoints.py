@@ -1,15 +1,21 @@
-"""Checkpointing as users ask for it: schedules, and loops with one of their own."""
+"""Checkpointing as users ask for it: schedules, loops with one of their own, and calls that are run again."""
 
 from __future__ import annotations
 
+import functools
 import operator
 import os
 import re
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 from adc.ir import kinds
 from adc.ir.schedules import Schedule
 
 Checkpoint = Schedule | str | None
+P = ParamSpec("P")
+R = TypeVar("R")
+_FUNCTION = "__adc_checkpointed__"  # attribute of what ``checkpoint`` makes: the function
 
 
 def revolve(snapshots: int, *, disk: int = 0, directory: str | os.PathLike[str] = "") -> Schedule:
@@ -64,6 +70,35 @@ def steps(*args: int, checkpoint: Checkpoint = None) -> range:
     """
     read(checkpoint)
     return range(*args)
+
+
+def checkpoint(fn: Callable[P, R]) -> Callable[P, R]:
+    """``fn``, of whose calls in compiled code the gradient keeps the arguments alone, and runs them again.
+
+    Of arrays that a call changes, or that are changed after it, it keeps a copy of what they held. It is also a
+    decorator, and outside of compiled code ``fn`` itself. Raises ``TypeError`` for what cannot be called.
+    """
+    if not callable(fn):
+        raise kinds.WRONG_TYPE(f"checkpoint() takes a function, not {type(fn).__name__}")
+
+    @functools.wraps(fn, updated=())
+    def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
+        return fn(*args, **kwargs)
+
+    setattr(checkpointed, _FUNCTION, fn)
+    return checkpointed
+
+
+def checkpointed_function(obj: Any) -> Any:
+    """The function that ``checkpoint`` made this of; None if it did not."""
+    return getattr(obj, _FUNCTION, None)
+
+
+def not_checkpointed(fn: Any) -> Any:
+    """A function that may be what ``checkpoint`` made of it: there is nothing to keep of an outermost call."""
+    while (inner := checkpointed_function(fn)) is not None:
+        fn = inner
+    return fn
 
 
 def combined(checkpoint: Checkpoint, memory: int | str | None) -> Schedule | None:

@@ -50,6 +50,7 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import UNKNOWN, Func, Module, Op
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
+from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import Type, i64, index
 
 
@@ -269,6 +270,8 @@ class Tracer:
         suffix = callee.ruled.suffix if callee.ruled is not None else ""
         name = self.module.unique_name(_symbol(callee.source.name) + suffix)
         func = self.module.add(Func(name, [], loc=callee.source.header))
+        if callee.rematerialised:
+            func.attrs[REMATERIALISED] = True
         self._sources[name] = callee.source
         frame = Frame(
             self, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=False

@@ -1,4 +1,4 @@
-"""Schedules: how the steps of a loop are run again in the reverse sweep."""
+"""What is run again in the reverse sweep: the steps of loops, by schedules, and calls."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ SCHEDULE = "adc.schedule"
 
 FILE = "adc.file"
 """Attribute of allocations that are to lie in a file: the directory, or nothing for that of temporary files."""
+
+REMATERIALISED = "adc.rematerialised"
+"""Attribute of functions: where a call is differentiated the function runs again in the reverse sweep, and nothing of
+its inside is kept until then."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from adc.frontend import abstract
@@ -37,7 +37,8 @@ class Ruled(Protocol):
 @dataclass(frozen=True, eq=False)
 class Callee:
     """A Python function to trace. ``identity`` tells it from others; ``free`` are further arguments: of a function
-    defined in a traced one itself, with what it captured."""
+    defined in a traced one itself, with what it captured. ``rematerialised``: calls are run again in a reverse sweep;
+    it is another function than the same one without."""
 
     identity: object
     source: FunctionSource
@@ -46,6 +47,7 @@ class Callee:
     defaults: Mapping[str, Any]
     free: Mapping[str, AbstractValue]
     ruled: Ruled | None = None  # if it is one with derivative rules: what is traced instead of its body
+    rematerialised: bool = False
 
     @staticmethod
     def of(fn: types.FunctionType, loc: Loc) -> Callee:
@@ -68,6 +70,12 @@ class Callee:
         defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
         defaults |= fn.__kwdefaults__ or {}
         return Callee(fn, source, fn.__globals__, cells, defaults, {})
+
+    def run_again(self) -> Callee:
+        """The same function, whose calls are run again in a reverse sweep; rules say themselves what is kept."""
+        if self.ruled is not None:
+            return self
+        return replace(self, identity=("rematerialised", self.identity), rematerialised=True)
 
     def default(self, frame: Frame, name: str) -> AbstractValue:
         """The default of a parameter; numbers are known, arrays are captured."""

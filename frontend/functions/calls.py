@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.control.exceptions import is_exception, make_error
 from adc.frontend.data import records, sequences
 from adc.frontend.data.texts import format_, is_format
@@ -26,7 +28,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import decorators, derivatives
+from adc.frontend.functions import decorators, derivatives, rematerialised
 from adc.frontend.functions.callee import Callee, python_function
 from adc.frontend.functions.closures import SELF, capture
 from adc.frontend.functions.signature import bind
@@ -52,7 +54,10 @@ def call_value(
     kwargs: Mapping[str, AbstractValue],
     call_function: CallFunction,
 ) -> AbstractValue:
-    """Call a library function, a method, a Python function or a closure."""
+    """Call a library function, a method, a Python function or a closure.
+
+    ``call_function`` calls a Python function, when its arguments are bound.
+    """
     if _keeps(callee):
         args = [a if isinstance(a, Stream) and _goes_through(callee) else arrays.settled(frame, a) for a in args]
         kwargs = {name: arrays.settled(frame, a) for name, a in kwargs.items()}
@@ -65,6 +70,10 @@ def call_value(
     if isinstance(callee, Partial):
         function, *first = callee.positional
         return call_value(frame, function, [*first, *args], {**callee.keywords, **kwargs}, call_function)
+    if isinstance(callee, Static) and isinstance(callee.value, functools.partial):
+        return call_value(frame, decorators.taken_apart(frame, callee.value), args, kwargs, call_function)
+    if isinstance(callee, Static) and callee.value is rematerialised.CALL:
+        return call_value(frame, args[0], args[1:], kwargs, rematerialised.calling(call_function))
     decorated = decorators.call(frame, callee, args, kwargs)
     if decorated is not None:
         return decorated
@@ -83,6 +92,9 @@ def call_value(
             ruled = application.call(frame, subject, args, kwargs, call_plain, call_function)
             if ruled is not None:
                 return ruled
+        inner = checkpointed_function(callee.value)
+        if inner is not None:
+            return call_value(frame, Static(inner), args, kwargs, rematerialised.calling(call_function))
     return call_plain(frame, callee, args, kwargs, call_function)
 
 

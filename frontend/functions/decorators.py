@@ -40,8 +40,6 @@ def call(
         if not args:
             raise refuse(current_loc(), "partial() is missing the function", kind=kinds.WRONG_CALL)
         return partial(args, kwargs)
-    if isinstance(function, functools.partial):
-        return frame.tracer.call(frame, _taken_apart(frame, function), args, kwargs)
     if function is functools.wraps or (_is_known(function) and not args):
         return Static(unchanged)
     if function is functools.update_wrapper:
@@ -67,7 +65,7 @@ def _value(v: AbstractValue) -> Any:
     return v.value if isinstance(v, Static) else None
 
 
-def _taken_apart(frame: Frame, made: functools.partial[Any]) -> AbstractValue:
+def taken_apart(frame: Frame, made: functools.partial[Any]) -> AbstractValue:
     """A partial from outside: what it holds is read at each call, as captured values are."""
     name = getattr(made.func, "__name__", "partial")
 

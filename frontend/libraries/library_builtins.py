@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.checkpoints import every, read, revolve, steps
+from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
 from adc.frontend.control.loops import make_range
 from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.joining import narrow_values
@@ -32,6 +32,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.functions import rematerialised
 from adc.frontend.libraries import reductions
 from adc.frontend.libraries.attributes import extent
 from adc.frontend.marker import prange, stop_gradient
@@ -313,6 +314,7 @@ TABLE: dict[Any, Rule] = {
     steps: _steps,
     revolve: _schedule(revolve),
     every: _schedule(every),
+    checkpoint: positional("checkpoint", 1, rematerialised.checkpoint),
     stop_gradient: positional("stop_gradient", 1, _stop_gradient),
     pow: positional("pow", 2, _pow),
     divmod: positional("divmod", 2, _divmod),

@@ -21,7 +21,7 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable, recursive
-from adc.ir.core import Block, Func, Loc, Module, Op, Value
+from adc.ir.core import UNKNOWN, Block, Func, Loc, Module, Op, Value
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType, RecordType, index, scalar_bytes
 from adc.passes.checkpointing.conventions import ASKED, BOUNDS, SPANS
@@ -109,8 +109,9 @@ class Footprint:
                 if more:
                     peaks.append(self._sum(live))
                     more = False
-                if not _is_small(op.operands[0]):
-                    live[self._bytes(frame, op.operands[0], op.loc)] -= 1
+                freed = self._freed(frame, op.operands[0])
+                if freed is not None:
+                    live[freed] -= 1
             elif op.opdef is ops.alloc:
                 if not _is_small(op.result):
                     live[self._bytes(frame, op.result, op.loc)] += 1
@@ -128,6 +129,16 @@ class Footprint:
         if more:
             peaks.append(self._sum(live))
         return self._largest(peaks), Counter({size: n for size, n in live.items() if n})
+
+    def _freed(self, frame: _Frame, memref: Value) -> Value | None:
+        """The size of what is freed. None: it does not count, or is not known, as of what a record on a tape holds, which
+        is taken to stay."""
+        if _is_small(memref):
+            return None
+        try:
+            return self._bytes(frame, memref, UNKNOWN)
+        except Unsized:
+            return None
 
     def _nested(self, frame: _Frame, op: Op) -> tuple[Value | None, Live]:
         if op.opdef is ops.call:
@@ -154,6 +165,7 @@ class Footprint:
             raise Unsized(op.loc, "a loop of unknown length allocates memory that it keeps")
         each = self._sum(left)
         before = ops.muli(each, ops.maxsi(ops.subi(trips, self._constant(1)), self._constant(0)))
+        before = ops.maxsi(before, self._constant(0))  # or frees something
         return ops.addi(before, peak), Counter({ops.muli(each, trips): 1})
 
     def _branch(self, frame: _Frame, op: Op) -> tuple[Value | None, Live]:

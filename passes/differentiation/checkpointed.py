@@ -7,7 +7,7 @@ room. Where they are best made says ``schedule.split_function``. What only is re
 later.
 
 Snapshots belong to the record, whose last one of all is the first. So ``back`` can be called again: after the first
-time it begins with that alone.
+time it begins with that alone. Where the reverse sweep runs but once they are freed by it.
 """
 
 from __future__ import annotations
@@ -47,14 +47,17 @@ class Left:
 class Sweeps:
     """The function ``name`` runs the forward and the reverse sweep of another one.
 
-    It takes the arguments of that, shadows of the arguments ``shadows``, the cotangents of the results
-    ``cotangents_in``, and those so far of the arguments ``summed``, which it adds to; it returns the cotangents of the
-    arguments ``cotangents_out``. The shadows hold cotangents of what is in memory afterwards, then of what was in it
-    before; the memory itself is changed as by the other function.
+    It takes the arguments of that, shadows of the arguments ``shadows``, those of the memref results ``given`` and
+    ``moved`` (see ``rematerialised.ResultShadows``), the cotangents of the results ``cotangents_in``, and those so far
+    of the arguments ``summed``, which it adds to; it returns the cotangents of the arguments ``cotangents_out``. The
+    shadows hold cotangents of what is in memory afterwards, then of what was in it before; the memory itself is changed
+    as by the other function.
     """
 
     name: str
     shadows: tuple[int, ...]
+    given: tuple[int, ...]
+    moved: tuple[int, ...]
     cotangents_in: tuple[int, ...]
     summed: tuple[int, ...]
     cotangents_out: tuple[int, ...]
@@ -74,7 +77,7 @@ class Steps:
     """
 
     def __init__(self, module: Module, primal: Func, key: SplitKey, assumed: CallPlan, both: BothSweeps) -> None:
-        _, interface, stable = key
+        _, interface, stable, self.once = key
         self.module = module
         self.primal = primal
         snapshots, piece, asked, count, run, advance, disk, directory = primal.attrs[CHECKPOINT]
@@ -289,6 +292,9 @@ class Steps:
             # What is left for another time is the first snapshot alone.
             build(ops.store, [const_index(0), places, pieces.slots])
             build(ops.store, [const_index(0), places, ops.addi(pieces.slots, const_index(1))])
+            if self.once:
+                for memory in (places, *rest):
+                    build(ops.dealloc, [memory])
             build(ops.return_, [ends.get(k, const(0.0, self.types[k])) for k in plan.cotangents_out])
         return func
 

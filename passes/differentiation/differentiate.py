@@ -8,28 +8,30 @@ Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, cha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.alias import Aliasing
 from adc.ir.arith import const
 from adc.ir.attached import attached
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
-from adc.ir.moments import strip_views
 from adc.ir.rewrite import clone_func
-from adc.ir.types import MemRefType, memref, record
+from adc.ir.schedules import REMATERIALISED
+from adc.ir.types import MemRefType, Type, memref, record
 from adc.passes.differentiation.activity import Activity, Interface
 from adc.passes.differentiation.augment import augment
 from adc.passes.differentiation.checkpointed import Steps, Sweeps, is_checkpointed
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.insertion import Insertions
+from adc.passes.differentiation.rematerialised import Call, MadeSweeps, ResultShadows, is_rematerialised, keeps_tape
+from adc.passes.differentiation.residuals import aliasing_of, reached, residual_memory
 from adc.passes.differentiation.reverse import Cotangents
 from adc.passes.differentiation.reverse_regions import RegionSweep
 from adc.passes.differentiation.rule_calls import split_functions
-from adc.passes.differentiation.shadows import SHADOW_ALIAS, cast_to, like, view_of, zeroed
+from adc.passes.differentiation.shadows import SHADOW_ALIAS, cast_to, forward_shadow, like, zeroed
 from adc.passes.differentiation.split_plans import SplitKey, SplitPlans
 from adc.passes.differentiation.storage import Recipes, StoragePlan, plan_storage
 from adc.passes.differentiation.tape import Tape
@@ -80,7 +82,7 @@ def split(module: Module, name: str, wrt: tuple[int, ...]) -> tuple[Adjoint, Cal
     interface = Interface(frozenset(wrt), floats, memrefs)
     differentiator = _Differentiator(module)
     plan = differentiator.split(name, interface, memrefs)
-    return differentiator.adjoints[name, interface, memrefs], plan
+    return differentiator.adjoints[name, interface, memrefs, False], plan
 
 
 class _Differentiator:
@@ -89,6 +91,7 @@ class _Differentiator:
         self.plans = SplitPlans(module, self._split)
         self.adjoints: dict[SplitKey, Adjoint] = {}
         self.sweeps: dict[tuple[str, Interface], tuple[Sweeps, Adjoint]] = {}
+        self.once = False  # whether the reverse sweep of what is being differentiated runs but once
 
     # One function ----------------------------------------------------------------------------------------------------
 
@@ -103,9 +106,10 @@ class _Differentiator:
         def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
             return self._shadow_args_of_gradient(func, activity, originals, frozenset(wrt))
 
-        augmented, recipes = augment(
-            self.module, func, interface, stable, self.split, direct=True, shadow_args=shadow_args
-        )
+        with self._reversed(once=True):
+            augmented, recipes = augment(
+                self.module, func, interface, stable, self.split, direct=True, shadow_args=shadow_args
+            )
         plan, tape = self._store(augmented, recipes)
         returned = self._remove_return(func)
         root = Frame(func.body, func.body, func.loc)
@@ -125,30 +129,44 @@ class _Differentiator:
 
     def split(self, name: str, interface: Interface, stable: frozenset[int]) -> CallPlan:
         """The augmented and the reverse function of a callee."""
-        return self.plans.of((name, interface, stable))
+        return self.plans.of((name, interface, stable, self.once))
 
-    def _split(self, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func]:
+    @contextmanager
+    def _reversed(self, *, once: bool) -> Iterator[None]:
+        """What is differentiated inside is reversed once after each forward sweep, or perhaps again."""
+        before, self.once = self.once, once
+        try:
+            yield
+        finally:
+            self.once = before
+
+    def _split(self, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, *tuple[Func, ...]]:
         """The two functions made from a callee, whose calls of itself are made as ``assumed`` says.
 
         The plan that is returned asks for no less than ``assumed``.
         """
-        name, interface, stable = key
+        name, interface, stable, once = key
         primal = self.module.funcs[name]
         if attached(primal) is not None:
             return split_functions(self.module, name, stable, assumed)
         if is_checkpointed(primal):
             return self._split_steps(primal, key, assumed)
+        why = keeps_tape(self.module, primal) if is_rematerialised(primal) else ""
+        if is_rematerialised(primal) and not why:
+            return self._split_call(primal, key, assumed)
         func = clone_func(primal, assumed.augmented)
         func.attrs.pop("adc.entry", None)
+        func.attrs.pop(REMATERIALISED, None)
         originals = list(func.args)
         positions: list[int] = []
 
         def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
             return self._shadow_args(func, activity, originals, positions)
 
-        augmented, recipes = augment(
-            self.module, func, interface, stable, self.split, direct=False, shadow_args=shadow_args, assumed=assumed
-        )
+        with self._reversed(once=once):
+            augmented, recipes = augment(
+                self.module, func, interface, stable, self.split, direct=False, shadow_args=shadow_args, assumed=assumed
+            )
         plan, tape = self._store(augmented, recipes)
         returned = self._remove_return(func)
         activity = augmented.activity
@@ -157,8 +175,8 @@ class _Differentiator:
         cotangents_in = union(assumed.cotangents_in, useful)
         floats_out = union(assumed.cotangents_out, (k for k in interface.varied if activity.active(originals[k])))
         residuals = list(dict.fromkeys(tape.residuals))
-        aliasing = self._aliasing(func)
-        held = _reached(aliasing, residuals)
+        aliasing = aliasing_of(func, self.module)
+        held = reached(aliasing, residuals)
         # Who keeps a record that refers to an argument's memory is to know that it does.
         kept = union(
             assumed.kept,
@@ -188,7 +206,7 @@ class _Differentiator:
             for k in cotangents_in:
                 sweep.add(cotangents, returned[k], next(inputs))
             if record:
-                memory = self._residual_memory(aliasing, residuals, originals, kept, positions, augmented)
+                memory = residual_memory(aliasing, residuals, originals, kept, positions, augmented)
                 types = tuple(v.type for v in residuals)
                 unpacked = build(ops.unpack, [next(inputs)], {"types": types, **memory})
                 root.values.update(zip(residuals, unpacked.results, strict=True))
@@ -199,12 +217,14 @@ class _Differentiator:
 
         shadow_results = tuple(k for k in shadowed if k not in given)
         with insert_at(func.body, func.loc):
-            results = [*returned, *(_forward_shadow(augmented, returned[k]) for k in shadow_results)]
+            results = [*returned, *(forward_shadow(augmented, returned[k]) for k in shadow_results)]
             if record:
                 results.append(build(ops.pack, residuals).result)
             build(ops.return_, results)
         func.result_types = tuple(v.type for v in results)
         self.adjoints[key] = self._adjoint(func.name, rev.name, augmented, plan)
+        if why:
+            self.adjoints[key].text += f"\n  calls of @{name} keep a tape: {why}"
         found = CallPlan(
             func.name, rev.name, tuple(positions), shadow_results, given, kept, cotangents_in, floats_out, record
         )
@@ -218,51 +238,101 @@ class _Differentiator:
         self.adjoints[key] = Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, str(steps), [inner])
         return plan, steps.augmented(), steps.reverse()
 
+    def _split_call(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func, Func]:
+        """The same for a function that is run again, and the function that does it."""
+        name = f"{assumed.reverse}.sweeps"
+        made, inner = self._sweeps(primal.name, name, key[1], range(len(primal.args)), assumed)
+        call = Call(self.module, primal, key, assumed, made, self._with_shadows)
+        plan = call.plan
+        self.adjoints[key] = Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, str(call), [inner])
+        return plan, call.augmented(), call.reverse(), made.func
+
+    def _with_shadows(self, func: Func, key: SplitKey, plan: CallPlan) -> tuple[Augmented, list[Value]]:
+        """Let a copy of a function carry the shadows of its results, as in a forward sweep; and what it returned."""
+        _, interface, stable, once = key
+        originals = list(func.args)
+        with self._reversed(once=once):
+            augmented, _ = augment(
+                self.module,
+                func,
+                interface,
+                stable,
+                self.split,
+                direct=False,
+                shadow_args=lambda func, activity: self._shadow_args(func, activity, originals, []),
+                assumed=plan,
+            )
+        return augmented, self._remove_return(func)
+
     def _both_sweeps(self, name: str, interface: Interface, carried: Collection[int]) -> Sweeps:
         """A function that runs the forward and the reverse sweep of a function, on memory that it may change.
 
         The arguments ``carried`` have no cotangents yet.
         """
         known = self.sweeps.get((name, interface))
-        if known is not None:
-            return known[0]
-        func = clone_func(self.module.funcs[name], self.module.unique_name(f"{name}.adjoint"))
+        if known is None:
+            made, adjoint = self._sweeps(name, self.module.unique_name(f"{name}.adjoint"), interface, carried)
+            self.module.add(made.func)
+            known = self.sweeps[name, interface] = made.sweeps, adjoint
+        return known[0]
+
+    def _sweeps(
+        self,
+        primal: str,
+        name: str,
+        interface: Interface,
+        carried: Collection[int],
+        assumed: CallPlan | None = None,
+    ) -> tuple[MadeSweeps, Adjoint]:
+        """The same under a name, in no module yet. ``assumed``: what it has shadows and cotangents of, at least."""
+        func = clone_func(self.module.funcs[primal], name)
+        func.attrs.pop(REMATERIALISED, None)
         originals = list(func.args)
         positions: list[int] = []
         stable = frozenset(k for k, a in enumerate(originals) if isinstance(a.type, MemRefType))
-        augmented, recipes = augment(
-            self.module,
-            func,
-            interface,
-            stable,
-            self.split,
-            direct=True,
-            shadow_args=lambda func, activity: self._shadow_args(func, activity, originals, positions),
-        )
+        with self._reversed(once=True):
+            augmented, recipes = augment(
+                self.module,
+                func,
+                interface,
+                stable,
+                self.split,
+                direct=True,
+                shadow_args=lambda func, activity: self._shadow_args(func, activity, originals, positions),
+                assumed=assumed,
+            )
         plan, tape = self._store(augmented, recipes)
         returned = self._remove_return(func)
         active = augmented.activity.active
-        given = tuple(k for k in sorted(interface.useful_results) if active(returned[k]))
+        incoming = tuple(k for k in sorted(interface.useful_results) if active(returned[k]))
         found = tuple(k for k in sorted(interface.varied) if active(originals[k]))
+        if assumed is not None:
+            incoming, found = union(assumed.cotangents_in, incoming), union(assumed.cotangents_out, found)
         summed = tuple(k for k in found if k not in carried)
+        results = ResultShadows(augmented, returned, originals, positions)
         root = Frame(func.body, func.body, func.loc)
-        sweep = RegionSweep(augmented, Reader(augmented, plan, tape.slots, root, recipes), recipes)
+        sweep = RegionSweep(augmented, Reader(augmented, plan, tape.slots, root, recipes), recipes, returned)
         cotangents: Cotangents = {}
+
+        def argument(t: Type, hint: str) -> Value:
+            func.arg_attrs.append({})
+            return func.body.add_arg(t, hint)
+
         with insert_at(func.body, func.loc):
-            for k in given:
-                sweep.add(cotangents, returned[k], func.body.add_arg(returned[k].type, "result_bar"))
-                func.arg_attrs.append({})
+            for k in results.given:
+                root.shadows[returned[k]] = argument(returned[k].type, "result_bar")
+            results.move({k: argument(returned[k].type, "result_bar") for k in results.moved}, func)
+            for k in incoming:
+                sweep.add(cotangents, returned[k], argument(returned[k].type, "result_bar"))
             for k in summed:
-                sweep.add(cotangents, originals[k], func.body.add_arg(originals[k].type, f"{originals[k].hint}_bar"))
-                func.arg_attrs.append({})
+                sweep.add(cotangents, originals[k], argument(originals[k].type, f"{originals[k].hint}_bar"))
             sweep.block(root, cotangents)
             totals = [sweep.total(cotangents, originals[k]) for k in found]
             build(ops.return_, totals)
         func.result_types = tuple(v.type for v in totals)
-        self.module.add(func)
-        made = Sweeps(func.name, tuple(positions), given, summed, found)
-        self.sweeps[name, interface] = made, self._adjoint(func.name, None, augmented, plan)
-        return made
+        sweeps = Sweeps(name, tuple(positions), results.given, results.moved, incoming, summed, found)
+        made = MadeSweeps(sweeps, func, augmented, results.shadowed)
+        return made, self._adjoint(name, None, augmented, plan)
 
     # Steps -----------------------------------------------------------------------------------------------------------
 
@@ -374,46 +444,6 @@ class _Differentiator:
                 rev.arg_attrs[new]["adc.alias"] = primal.arg_attrs[k]["adc.alias"] + SHADOW_ALIAS
         return rev
 
-    def _aliasing(self, func: Func) -> Aliasing:
-        """Of a function whose return was taken off."""
-        func.body.append(Op(ops.return_, (), ()))
-        aliasing = Aliasing(func, self.module)
-        func.body.ops.pop()
-        return aliasing
-
-    def _residual_memory(
-        self,
-        aliasing: Aliasing,
-        residuals: list[Value],
-        originals: list[Value],
-        kept: tuple[int, ...],
-        positions: list[int],
-        augmented: Augmented,
-    ) -> dict[str, tuple[tuple[int, ...], ...]]:
-        """For each residual, what memory it may be of: an argument of the reverse function, or another object.
-
-        These are the attributes ``roots``, ``contents`` and ``apart`` of ``adc.unpack``; the last are pairs that share
-        roots and yet never overlap.
-        """
-        place: dict[Value, int] = {}
-        for new, k in enumerate(kept):
-            for root in aliasing.roots(originals[k]):
-                place.setdefault(root, new)
-        for new, k in enumerate(positions, len(kept)):
-            for root in aliasing.roots(augmented.companion[originals[k]]):
-                place.setdefault(root, new)
-
-        def numbers(roots: Iterable[Value]) -> tuple[int, ...]:
-            return tuple(sorted(place.setdefault(root, -1 - len(place)) for root in roots))
-
-        memrefs = [v if isinstance(v.type, MemRefType) else None for v in residuals]
-        held = [aliasing.reach(v) - aliasing.roots(v) if v is not None else () for v in memrefs]
-        return {
-            "roots": tuple(numbers(aliasing.roots(v)) if v is not None else () for v in memrefs),
-            "contents": tuple(numbers(roots) for roots in held),
-            "apart": aliasing.apart_pairs(residuals),
-        }
-
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
         wanted = {call.augmented for call in augmented.calls.values()}
         callees = [a for a in self.adjoints.values() if a.name in wanted and a.name != name]
@@ -421,18 +451,3 @@ class _Differentiator:
         lines = [str(augmented.activity), str(plan)]
         lines += [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
         return Adjoint(name, reverse, augmented.activity, plan, "\n".join(lines), callees)
-
-
-def _reached(aliasing: Aliasing, values: Iterable[Value]) -> set[Value]:
-    """The roots of what can be reached through the memrefs among ``values``."""
-    return {root for v in values if isinstance(v.type, MemRefType) for root in aliasing.reach(v)}
-
-
-def _forward_shadow(augmented: Augmented, memref: Value) -> Value:
-    """The shadow of a returned memref; it is no view, or the view is repeated here."""
-    base = strip_views(memref)
-    if base is memref:
-        return augmented.companion[base]
-    assert memref.op is not None
-    on = _forward_shadow(augmented, memref.op.operands[0])
-    return view_of(memref.op, on, list(memref.op.operands[1:]))

@@ -19,6 +19,12 @@ from adc.passes.effects import Summaries
 from adc.passes.rewrite import put_instead, replace_op
 
 
+def gradients_of(module: Module) -> list[str]:
+    """The functions of which some other one takes the gradient."""
+    asked = (op for func in module.funcs.values() for op in func.walk() if op.opdef is ops.gradient)
+    return [op.attrs["callee"] for op in asked]
+
+
 def take_gradients(module: Module, name: str, before: Pipeline) -> None:
     """Take the gradients that the function ``name`` asks for; those that they are of ask for none any more.
 

@@ -48,6 +48,16 @@ def view_of(view: Op, base: Value, operands: list[Value]) -> Value:
     return build(view.opdef, [base, *operands], dict(view.attrs)).result
 
 
+def forward_shadow(augmented: Augmented, memref: Value) -> Value:
+    """The shadow of a returned memref; it is no view, or the view is repeated here."""
+    base = strip_views(memref)
+    if base is memref:
+        return augmented.companion[base]
+    assert memref.op is not None
+    on = forward_shadow(augmented, memref.op.operands[0])
+    return view_of(memref.op, on, list(memref.op.operands[1:]))
+
+
 def add_companions(augmented: Augmented, insertions: Insertions) -> None:
     """Give every memref that has a shadow and is not a view a companion, allocations that stay in their block excepted.
 

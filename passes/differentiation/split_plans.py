@@ -17,24 +17,25 @@ from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.rule_calls import split_plan
 
-SplitKey = tuple[str, Interface, frozenset[int]]  # a function, what of it is differentiated, the arguments that stay
-Build = Callable[[SplitKey, CallPlan], tuple[CallPlan, Func, Func]]
+# A function, what of it is differentiated, the arguments that stay, whether it is reversed but once after each run.
+SplitKey = tuple[str, Interface, frozenset[int], bool]
+Build = Callable[[SplitKey, CallPlan], tuple[CallPlan, *tuple[Func, ...]]]
 
 
 class SplitPlans:
-    """``build`` makes the two functions by an assumed plan."""
+    """``build`` makes the two functions by an assumed plan, and what they call of their own."""
 
     def __init__(self, module: Module, build: Build) -> None:
         self._module = module
         self._make = build
-        self._built: dict[SplitKey, tuple[Func, Func]] = {}
+        self._built: dict[SplitKey, tuple[Func, ...]] = {}
         self._reserved: set[str] = set()
         # The plan of a key, whose functions are in the module, or will be.
         self.of = Builder[SplitKey, CallPlan](self._first, self._build, self._forget)
 
     def _first(self, key: SplitKey) -> CallPlan:
         """The least that differentiating asks for: what is active, and nothing that is kept for the reverse sweep."""
-        name, interface, _ = key
+        name, interface, *_ = key
         func = self._module.funcs[name]
         if attached(func) is not None:
             return split_plan(self._module, name, interface, self._name(f"{name}.aug"), self._name(f"{name}.rev"))
@@ -62,7 +63,7 @@ class SplitPlans:
         if key in self._built:
             self._forget(key)
         found, *funcs = self._make(key, assumed)
-        self._built[key] = funcs[0], funcs[1]
+        self._built[key] = tuple(funcs)
         for func in funcs:
             self._module.add(func)
         return found

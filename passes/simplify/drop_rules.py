@@ -1,4 +1,5 @@
-"""Derivative rules go when all derivatives have been taken: what had one is a function like any other."""
+"""What only differentiation asks for goes when all derivatives have been taken: functions with derivative rules, and
+those that would be run again, are functions like any other."""
 
 from __future__ import annotations
 
@@ -8,14 +9,15 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.attached import MARKS, attached, mentioned
 from adc.ir.core import Block, Module
+from adc.ir.schedules import REMATERIALISED
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.rewrite import replace_op
 
 
 @dataclass(frozen=True)
 class DropRules:
-    """Take out ``adc.ruled`` and ``adc.stop_gradient``, and the rules of functions with what only they use. The passes
-    ``then`` follow if there were any."""
+    """Take out ``adc.ruled``, ``adc.stop_gradient`` and the marks of functions that are run again, and the rules of
+    functions with what only they use. The passes ``then`` follow if there were any."""
 
     then: Pipeline = ()
     name: ClassVar[str] = "drop-rules"
@@ -24,7 +26,8 @@ class DropRules:
         parts = _of_rules(module)
         ruled = [func for func in module.funcs.values() if attached(func) is not None]
         stops = any(op.opdef is ops.stop_gradient for func in module.funcs.values() for op in func.walk())
-        if not ruled and not stops:
+        marked = without_marks(module)
+        if not ruled and not stops and not marked:
             return module
         for func in module.funcs.values():
             _drop(func.body)
@@ -35,6 +38,14 @@ class DropRules:
         for name in parts - used:
             del module.funcs[name]
         return run_pipeline(module, self.then)
+
+
+def without_marks(module: Module) -> bool:
+    """Let no function be run again in a reverse sweep. Whether there was one."""
+    marked = [func for func in module.funcs.values() if REMATERIALISED in func.attrs]
+    for func in marked:
+        del func.attrs[REMATERIALISED]
+    return bool(marked)
 
 
 def _of_rules(module: Module) -> set[str]:

@@ -16,11 +16,12 @@ from adc.ir.builder import insert_at
 from adc.ir.callgraph import components, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op
 from adc.ir.rewrite import inline_block
+from adc.ir.schedules import REMATERIALISED
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.kinds import LOOPS
 from adc.passes.rewrite import put_instead, replace_op
 
-_STAYS = frozenset({"adc.entry", "adc.noinline"})
+_STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class Inline:
                 callee = module.funcs.get(call.attrs["callee"])
                 if callee is None or callee.name in circular or not _STAYS.isdisjoint(callee.attrs):
                     continue
+                if _names_arguments(callee):
+                    continue
                 if attached(callee) is not None:  # its rule is wanted where the call is differentiated
                     continue
                 size = sum(1 for _ in callee.walk())
@@ -54,6 +57,12 @@ class Inline:
         for name in gone - reachable(module, module.funcs.keys() - gone):
             del module.funcs[name]
         return run_pipeline(module, self.then) if gone else module
+
+
+def _names_arguments(func: Func) -> bool:
+    """Whether it says of what a record holds that it may be of an argument, by the position of that."""
+    unpacked = (op for op in func.walk() if op.opdef is ops.unpack)
+    return any(n >= 0 for op in unpacked for name in ("roots", "contents") for ns in op.attrs.get(name, ()) for n in ns)
 
 
 def _calls_in_loops(block: Block, *, inside: bool) -> Iterator[Op]:

@@ -1,0 +1,37 @@
+"""Calls that would be run again in a reverse sweep, where none may be: their code comes in their place.
+
+A gradient that is differentiated in reverse mode once more keeps its tapes, and in one function, as the reverse mode
+has no cotangents of the records that calls leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adc.ir import ops
+from adc.ir.builder import insert_at
+from adc.ir.callgraph import components, reachable, recursive
+from adc.ir.core import Block, Func, Module
+from adc.ir.rewrite import inline_block
+from adc.ir.schedules import REMATERIALISED
+from adc.passes.rewrite import put_instead, replace_op
+
+
+def expand_calls(module: Module, roots: Iterable[str]) -> None:
+    """Inline the functions that are run again, recursive ones excepted, in ``roots`` and in what these call."""
+    marked = {name for name, func in module.funcs.items() if REMATERIALISED in func.attrs} - recursive(module)
+    inside = reachable(module, roots)
+    for name in [name for component in components(module) for name in component]:
+        if name in inside:
+            _expand(module.funcs[name], module, marked)
+    for name in inside:
+        module.funcs[name].attrs.pop(REMATERIALISED, None)
+
+
+def _expand(func: Func, module: Module, marked: set[str]) -> None:
+    """Callees come first, so that what is put here has none left."""
+    for op in [op for op in func.walk() if op.opdef is ops.call and op.attrs["callee"] in marked]:
+        with insert_at(Block(), op.loc) as made:
+            results = inline_block(module.funcs[op.attrs["callee"]].body, op.operands)
+        put_instead(op, made.ops)
+        replace_op(op, results)
