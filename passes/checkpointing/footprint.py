@@ -131,8 +131,8 @@ class Footprint:
         return self._largest(peaks), Counter({size: n for size, n in live.items() if n})
 
     def _freed(self, frame: _Frame, memref: Value) -> Value | None:
-        """The size of what is freed. None: it does not count, or is not known, as of what a record on a tape holds, which
-        is taken to stay."""
+        """The size of what is freed. None: it does not count, or is not known, as that of what a record on a tape
+        holds, which is taken to stay."""
         if _is_small(memref):
             return None
         try:

@@ -114,7 +114,7 @@ class _Differentiator:
         returned = self._remove_return(func)
         root = Frame(func.body, func.body, func.loc)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
-        sweep = RegionSweep(augmented, reader, recipes)
+        sweep = RegionSweep(augmented, reader, recipes, left=[*originals, *returned])
         cotangents: Cotangents = {}
         with insert_at(func.body, func.loc):
             sweep.add(cotangents, returned[0], const(1.0, returned[0].type))
@@ -311,7 +311,8 @@ class _Differentiator:
         summed = tuple(k for k in found if k not in carried)
         results = ResultShadows(augmented, returned, originals, positions)
         root = Frame(func.body, func.body, func.loc)
-        sweep = RegionSweep(augmented, Reader(augmented, plan, tape.slots, root, recipes), recipes, returned)
+        reader = Reader(augmented, plan, tape.slots, root, recipes)
+        sweep = RegionSweep(augmented, reader, recipes, returned, originals)
         cotangents: Cotangents = {}
 
         def argument(t: Type, hint: str) -> Value:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.attached import parts
-from adc.ir.builder import build, insert_at
+from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import inline_block
 from adc.ir.types import MemRefType
@@ -21,25 +21,37 @@ from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.need import emit_rule, needs
+from adc.passes.differentiation.residuals import reached
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.shadows import like, zeroed
 from adc.passes.differentiation.storage import Recipes
 from adc.passes.differentiation.strong_zeros import StrongZeros, strong
+from adc.passes.differentiation.tape import loops_above
 
 Cotangents = dict[Value, Value]
 
 
 class ReverseSweep:
-    """Builds the reverse sweep of one augmented function. ``returned``: what the caller gives cotangents of."""
+    """Builds the reverse sweep of one augmented function.
+
+    ``returned``: what the caller gives cotangents of. ``left``: arrays that are there when the function has returned.
+    """
 
     def __init__(
-        self, augmented: Augmented, reader: Reader, recipes: Recipes, returned: Sequence[Value] = ()
+        self,
+        augmented: Augmented,
+        reader: Reader,
+        recipes: Recipes,
+        returned: Sequence[Value] = (),
+        left: Sequence[Value] = (),
     ) -> None:
         self.augmented = augmented
         self.activity = augmented.activity
         self.reader = reader
         self.recipes = recipes
         self.strong_zeros = StrongZeros(augmented.func, augmented.activity.aliasing, returned)
+        self.left = reached(augmented.activity.aliasing, left)
+        self._shadows = set(augmented.companion.values())
 
     def add(self, cotangents: Cotangents, value: Value, term: Value | None) -> None:
         """Add a term to the cotangent of a value, at the insertion point; nothing if the value is passive."""
@@ -63,9 +75,26 @@ class ReverseSweep:
                 if self.augmented.has_adjoint(op):
                     with insert_at(frame.target, op.loc):
                         self.op(op, cotangents)
+                if self.augmented.direct:
+                    self._free(op)
             if not self.augmented.direct:
                 self._clear_companions(frame)
         self.reader.frame = outer
+
+    def _free(self, op: Op) -> None:
+        """Free what an iteration has allocated and a tape has kept: what comes next in the reverse sweep was before it.
+
+        These are arrays, tapes of inner loops, and shadows, which the forward sweep makes after what they belong to.
+        Who owns what a tape holds cannot be told later. Loops on threads are left as they are.
+        """
+        done = [v for v in op.results if op.opdef is ops.alloc and v not in self.left and v not in self._shadows]
+        done += [self.augmented.companion[v] for v in op.results if v in self.augmented.made]
+        done = [v for v in done if v in self.reader.slots]
+        loops = loops_above(op.parent) if done and op.parent is not None else []
+        if loops and all(loop.opdef is not ops.parallel for loop in loops):
+            with at_loc(op.loc):
+                for memory in done:
+                    build(ops.dealloc, [self.reader.value(memory)])
 
     def _clear_companions(self, frame: Frame) -> None:
         """Leave the shadows that the forward sweep made as it made them, so that the reverse sweep can be run again."""

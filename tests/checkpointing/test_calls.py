@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 import adc
-from adc import prange
+from adc import errors, jit_grad, prange
+from adc.ir import ops
+from tests.checkpointing.test_memory import measured
 
 Again = Callable[[Any], Any]
 Program = tuple[Any, tuple[Any, ...], tuple[int, ...]]
@@ -395,3 +399,313 @@ PROGRAMS: dict[str, Callable[[Again], Program]] = {
 }
 PROGRAMS |= {f"carried-{n}": carried(n) for n in (0, 1, 4)}
 PROGRAMS |= {f"loop-{s}": time_loop(s) for s in (None, "sqrt", "recompute-all", "revolve:2", "every:3")}
+
+
+def copied(args: Any) -> list[Any]:
+    return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+
+
+def differences(f: Any, args: Any, argnums: tuple[int, ...]) -> list[Any]:
+    """Central differences of plain Python."""
+
+    def along(k: int, at: Any) -> float:
+        values = []
+        for step in (1e-6, -1e-6):
+            moved = copied(args)
+            if isinstance(moved[k], np.ndarray):
+                moved[k][at] += step
+            else:
+                moved[k] += step
+            values.append(f(*moved))
+        return (values[0] - values[1]) / 2e-6
+
+    def of(k: int) -> Any:
+        if not isinstance(args[k], np.ndarray):
+            return along(k, None)
+        return np.array([along(k, at) for at in np.ndindex(args[k].shape)]).reshape(args[k].shape)
+
+    return [of(k) for k in argnums]
+
+
+def assert_close(found: Any, expected: Any, tolerance: float = 1e-11) -> None:
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients(name: str) -> None:
+    """Those of plain Python by differences, and those without checkpoint; values, effects, and repeated calls."""
+    f, args, argnums = PROGRAMS[name](plain)
+    value, gradients = jit_grad(f, argnums=argnums).value_and_grad(*copied(args))
+    assert_close(gradients, differences(f, args, argnums), 1e-6)
+    again = jit_grad(PROGRAMS[name](adc.checkpoint)[0], argnums=argnums)
+    for _ in range(2):
+        found, by = again.value_and_grad(*copied(args))
+        assert_close([found, *by], [value, *gradients])
+    changed, expected = copied(args), copied(args)
+    assert_close([again(*changed), *changed], [f(*expected), *expected], 1e-13)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_memory_is_used_after_it_was_freed(name: str) -> None:
+    """The interpreter would say so."""
+    f, args, argnums = PROGRAMS[name](adc.checkpoint)
+    found = jit_grad(f, argnums=argnums, _engine="interpreter").grad(*copied(args))
+    assert_close(found, jit_grad(PROGRAMS[name](plain)[0], argnums=argnums).grad(*copied(args)))
+
+
+MODES = ("tuples_and_early_returns", "carried-4", "in_place", "closures", "overlapping", "recursion", "loop-revolve:2")
+
+
+@pytest.mark.parametrize("name", MODES)
+def test_other_modes(name: str) -> None:
+    f, args, argnums = PROGRAMS[name](plain)
+    again = PROGRAMS[name](adc.checkpoint)[0]
+    _, expected = adc.pullback(f, *copied(args))
+    given = copied(args)
+    _, back = adc.pullback(again, *given)
+    for seed in (1.0, -2.0, 1.0):
+        assert_close(back(seed), expected(seed))
+    rng = np.random.default_rng(0)
+    dots = [rng.random(a.shape) if isinstance(a, np.ndarray) else 0.3 if isinstance(a, float) else None for a in args]
+    assert_close(adc.jvp(again, copied(args), dots), adc.jvp(f, copied(args), dots))
+    hvp = adc.hvp(f, copied(args), dots, argnums=argnums)
+    assert_close(adc.hvp(again, copied(args), dots, argnums=argnums), hvp)
+    interpreted = jit_grad(again, argnums=argnums, _engine="interpreter").grad.jvp(copied(args), dots)[1]
+    assert_close(interpreted, hvp)
+
+
+def test_gradients_of_gradients() -> None:
+    inner = adc.checkpoint(power)
+
+    def f(x, n):
+        return inner(x, n) * inner(x * x, n)
+
+    def direct(x, n):
+        return power(x, n) * power(x * x, n)
+
+    second = adc.grad(adc.grad(f))(0.7, 4)
+    step = 1e-5
+    first = adc.grad(direct)
+    assert second == pytest.approx((first(0.7 + step, 4) - first(0.7 - step, 4)) / (2 * step), rel=1e-7)
+    np.testing.assert_allclose(adc.hessian(f)(0.7, 4), second, rtol=1e-12)
+
+    def taken_inside(x, n):
+        return adc.grad(f)(x, n) * x
+
+    def pushed_inside(x, n):
+        return adc.jvp(lambda y: f(y, n), (x,), (1.0,))[1] * x
+
+    for g in (taken_inside, pushed_inside):
+        assert jit_grad(g)(0.7, 4) == pytest.approx(first(0.7, 4) * 0.7, rel=1e-12)
+        assert adc.grad(g)(0.7, 4) == pytest.approx(first(0.7, 4) + 0.7 * second, rel=1e-11)
+        assert adc.jvp(g, (0.7, 4), (1.0, None))[1] == pytest.approx(first(0.7, 4) + 0.7 * second, rel=1e-11)
+
+
+def steep(u, n):
+    for i in range(n):
+        if u[i] > 2.0:
+            raise ValueError(f"too steep at {i}")
+        u[i] = u[i] * u[0]
+    return u[n - 1]
+
+
+def test_errors_leave_as_they_are() -> None:
+    inner = adc.checkpoint(steep)
+
+    @jit_grad
+    def f(u, n):
+        return inner(u, n) + inner(u, n)
+
+    u = np.array([1.5, 1.0, 3.0])
+    with pytest.raises(ValueError, match="too steep at 2"):
+        f.grad(u, 3)
+    with pytest.raises(IndexError, match="3 is out of bounds"):
+        f.grad(np.array([1.0, 1.0, 1.0]), 4)
+    np.testing.assert_allclose(f.grad(u, 2), differences(f.__wrapped__, (u, 2), (0,))[0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_loops_on_threads_and_short_floats(threads: int) -> None:
+    f, _, _ = in_parallel(adc.checkpoint)
+    g, _, _ = in_parallel(plain)
+    for dtype, tolerance in ((np.float64, 1e-11), (np.float32, 2e-4)):
+        u = RNG.random(400).astype(dtype)
+        found = jit_grad(f, argnums=(0, 1), threads=threads).grad(u, 0.4)
+        assert found[0].dtype == dtype
+        assert_close(found, jit_grad(g, argnums=(0, 1)).grad(u, 0.4), tolerance)
+
+
+# Memory ---------------------------------------------------------------------------------------------------------------
+
+
+def heavy(u, x):
+    v = u
+    for _ in range(10):
+        v = np.sin(v) * x + u
+    return v
+
+
+def heavy_in_place(u, x):
+    for _ in range(10):
+        u[:] = np.sin(u) * x + u
+
+
+def chain(again: Again) -> Any:
+    h = again(heavy)
+
+    def f(u, x):
+        a = h(h(h(h(h(u, x), x), x), x), x)
+        a = h(h(h(h(h(a, x), x), x), x), x)
+        a = h(h(h(h(h(a, x), x), x), x), x)
+        a = h(h(h(h(h(a, x), x), x), x), x)
+        return np.sum(a)
+
+    return f
+
+
+def loop(again: Again) -> Any:
+    h = again(heavy_in_place)
+
+    def f(u, x):
+        v = u.copy()
+        for _ in range(20):
+            h(v, x)
+        return np.sum(v)
+
+    return f
+
+
+def nest(again: Again) -> Any:
+    h = again(heavy_in_place)
+
+    @again
+    def several(v, x):
+        for _ in range(4):
+            h(v, x)
+
+    def f(u, x):
+        v = u.copy()
+        for _ in range(20):
+            several(v, x)
+        return np.sum(v)
+
+    return f
+
+
+# Arrays that are there at a time with checkpoint, at most; how often each sine is computed.
+MEMORY = {chain: (100, 20, 1), loop: (40, 20, 1), nest: (50, 80, 2)}
+
+
+@pytest.mark.parametrize("make", MEMORY)
+def test_memory_and_repetitions(make: Any) -> None:
+    most, calls, again = MEMORY[make]
+    u = RNG.random(300)
+    peaks = []
+    for fn, runs in ((plain, 1), (adc.checkpoint, 1 + again)):
+        f = make(fn)
+        peak, statistics = measured(jit_grad(f), f, [u, 0.3], (0,))
+        peaks.append(peak / u.nbytes)
+        assert statistics.executed[ops.sin] == runs * calls * 10 * u.size
+    assert peaks[1] < most < 0.5 * peaks[0]
+
+
+def test_steps_that_keep_no_more_than_their_state() -> None:
+    """However many steps there are: what calls keep is freed when a piece has been reversed."""
+
+    def make(schedule: Any) -> Any:
+        h = adc.checkpoint(heavy_in_place)
+
+        def f(u, x, n):
+            v = u.copy()
+            for _ in adc.steps(n, checkpoint=schedule):
+                h(v, x)
+            return np.sum(v)
+
+        return f
+
+    u = RNG.random(300)
+    f = make("recompute-all")
+    compiled = jit_grad(f, argnums=(0, 1))
+    few, many = (measured(compiled, f, [u, 0.3, n], (0,))[0] for n in (4, 12))
+    assert many == few
+    assert_close(compiled.grad(u, 0.3, 12), jit_grad(make(None), argnums=(0, 1)).grad(u, 0.3, 12))
+
+
+def test_schedules_inside_each_other_keep_what_they_say() -> None:
+    def f(u, days, per_day):
+        v = u.copy()
+        for _ in adc.steps(days, checkpoint="recompute-all"):
+            for _ in adc.steps(per_day, checkpoint=adc.revolve(3)):
+                v[1:] = np.sin(v[:-1]) + v[1:]
+        return np.sum(v)
+
+    u = RNG.random(100)
+    few, many = (measured(jit_grad(f), f, [u, days, 6], (0,))[0] for days in (3, 12))
+    assert many == few
+
+
+def test_forecasts() -> None:
+    """What is predicted is enough, and what is allowed is kept to."""
+    h, g = adc.checkpoint(fresh), adc.checkpoint(heavy_in_place)
+
+    def f(u, c, n):
+        v, w = h(u, c)
+        g(v, c)
+        for _ in range(n):
+            v[1:] += c * np.sin(v[:-1]) * w[1:]
+        return np.sum(v)
+
+    u, n = RNG.random(200), 30
+    table = jit_grad(f, argnums=(0, 1)).grad.forecast(u, 0.3, n)
+    for budget in (table.least, 2 * table.least):
+        compiled = jit_grad(f, argnums=(0, 1), memory=budget)
+        predicted = compiled.grad.forecast(u, 0.3, n).peak
+        taken, _ = measured(compiled, f, [u, 0.3, n], (0,))
+        assert taken - 4096 <= predicted <= budget and predicted <= 1.1 * taken + 8192
+        assert_close(compiled.grad(u, 0.3, n), jit_grad(f, argnums=(0, 1)).grad(u, 0.3, n))
+
+
+# The function itself --------------------------------------------------------------------------------------------------
+
+
+def test_outside_of_compiled_code_it_is_the_function() -> None:
+    def f(x, *, k=2):
+        """Doubled."""
+        return k * x
+
+    g = adc.checkpoint(f)
+    assert g(3.0) == 6.0 and g(3.0, k=5) == 15.0
+    assert g.__name__ == "f" and g.__doc__ == "Doubled."
+    assert Checked(3.0).always(2.0) == 12.0
+    with pytest.raises(errors.AdcError, match="takes a function, not float"):
+        adc.checkpoint(3.0)  # type: ignore[arg-type]
+    with pytest.raises(errors.AdcError, match="takes a function"):
+        jit_grad(lambda x: adc.checkpoint(3.0)(x))(1.0)
+
+
+def test_a_function_that_is_differentiated_itself() -> None:
+    power_ = adc.checkpoint(power)
+    expected = adc.grad(power, argnames="x")(0.7, 3)
+    assert adc.grad(power_, argnames="x")(0.7, 3) == expected
+    assert jit_grad(power_).grad(0.7, 3) == expected
+    assert jit_grad(lambda x: adc.grad(power_)(x, 3))(0.7) == expected
+
+
+def test_the_report_says_so() -> None:
+    f, args, _ = in_place(adc.checkpoint)
+    compiled = jit_grad(f)
+    compiled.grad(*copied(args))
+    assert "calls of @smooth" in str(compiled.grad.report())
+    assert "run again; kept until then: copies of u" in str(compiled.grad.report())
+    g, args, _ = overlapping(adc.checkpoint)
+    compiled = jit_grad(g)
+    compiled.grad(*copied(args))
+    assert "keep a tape: it writes to an array that may overlap another one" in str(compiled.grad.report())
+
+
+def test_calls_in_loops_are_inlined_where_nothing_is_differentiated() -> None:
+    f, _, _ = in_parallel(adc.checkpoint)
+    assert not re.search(r"call @(row|power)", jit_grad(f).dump_ir("lowered", "f64[::1], f64"))
