@@ -293,8 +293,9 @@ class Steps:
             build(ops.store, [const_index(0), places, pieces.slots])
             build(ops.store, [const_index(0), places, ops.addi(pieces.slots, const_index(1))])
             if self.once:
-                for memory in (places, *rest):
-                    build(ops.dealloc, [memory])
+                for memory in (places, *others):
+                    if isinstance(memory.type, MemRefType):
+                        build(ops.dealloc, [memory])
             build(ops.return_, [ends.get(k, const(0.0, self.types[k])) for k in plan.cotangents_out])
         return func
 

@@ -519,7 +519,7 @@ def test_errors_leave_as_they_are() -> None:
     def f(u, n):
         return inner(u, n) + inner(u, n)
 
-    u = np.array([1.5, 1.0, 3.0])
+    u = np.array([1.1, 1.0, 3.0])
     with pytest.raises(ValueError, match="too steep at 2"):
         f.grad(u, 3)
     with pytest.raises(IndexError, match="3 is out of bounds"):
@@ -690,8 +690,8 @@ def test_a_function_that_is_differentiated_itself() -> None:
     power_ = adc.checkpoint(power)
     expected = adc.grad(power, argnames="x")(0.7, 3)
     assert adc.grad(power_, argnames="x")(0.7, 3) == expected
-    assert jit_grad(power_).grad(0.7, 3) == expected
-    assert jit_grad(lambda x: adc.grad(power_)(x, 3))(0.7) == expected
+    assert jit_grad(power_).grad(0.7, 3) == expected["x"]
+    assert jit_grad(lambda x: adc.grad(power_)(x, 3))(0.7) == expected["x"]
 
 
 def test_the_report_says_so() -> None:
