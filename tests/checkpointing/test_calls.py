@@ -487,7 +487,7 @@ def test_gradients_of_gradients() -> None:
         return power(x, n) * power(x * x, n)
 
     second = adc.grad(adc.grad(f))(0.7, 4)
-    step = 1e-5
+    step = 1e-6
     first = adc.grad(direct)
     assert second == pytest.approx((first(0.7 + step, 4) - first(0.7 - step, 4)) / (2 * step), rel=1e-7)
     np.testing.assert_allclose(adc.hessian(f)(0.7, 4), second, rtol=1e-12)
