@@ -501,10 +501,7 @@ def test_gradients_of_gradients() -> None:
     for g in (taken_inside, pushed_inside):
         assert jit_grad(g)(0.7, 4) == pytest.approx(first(0.7, 4) * 0.7, rel=1e-12)
         assert adc.jvp(g, (0.7, 4), (1.0, None))[1] == pytest.approx(first(0.7, 4) + 0.7 * second, rel=1e-11)
-    assert adc.grad(pushed_inside)(0.7, 4) == pytest.approx(first(0.7, 4) + 0.7 * second, rel=1e-11)
-    # As for other calls that leave something for a reverse sweep.
-    with pytest.raises(errors.DifferentiationError, match="through a record of a reverse sweep"):
-        adc.grad(taken_inside)(0.7, 4)
+        assert adc.grad(g)(0.7, 4) == pytest.approx(first(0.7, 4) + 0.7 * second, rel=1e-11)
 
 
 def steep(u, n):
