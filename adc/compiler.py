@@ -219,20 +219,6 @@ class Staged:
             self.steps = OutlineSteps(self.subject.options.checkpoint).plan(module)
         return module
 
-    def _keep_to(self, memory: int, module: Module, gradient: str) -> None:
-        """Let a final function choose the schedules of its loops."""
-        try:
-            chosen = choose_schedules(module, gradient, memory, self.subject.options.threads or threads_asked())
-        except Unsized as error:
-            raise kinds.UNKNOWN_SIZE(
-                f"memory= needs to know before {self.subject.name} runs what its gradient takes: {error.reason}",
-                error.loc,
-                help="say checkpoint= instead, for instance adc.revolve(snapshots=32)",
-            ) from None
-        if chosen is not None:
-            made = part_of(module, [chosen.search])
-            module.funcs.update(self._run(made, pipelines.TIDY, "prepare").funcs)
-
     def tidied(self, module: Module) -> Module:
         """Differentiated code as it is shown."""
         return self._run(module, pipelines.SIMPLIFY, "prepare")

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,7 @@ import pytest
 
 import adc
 from adc import errors, jit_grad
-from tests.checkpointing.test_gradients import PROGRAMS, arguments, bits, copied, heat
+from tests.checkpointing.test_gradients import PROGRAMS, arguments, bits, copied, growth, heat
 
 ON_DISK = ["revolve:1,disk:3", "revolve:3,disk:100", "every:2,disk"]
 
@@ -141,24 +138,4 @@ def test_wrong_options(make: Any, message: str) -> None:
 
 @on_linux
 def test_what_is_on_disk_is_not_in_memory() -> None:
-    """240 MB of snapshots."""
-    code = """
-        import resource
-        import sys
-        sys.path.insert(0, ".")
-        import numpy as np
-        from adc import jit_grad
-        from tests.checkpointing.test_gradients import heat
-
-        def most():
-            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-        compiled = jit_grad(heat, checkpoint="revolve:2,disk:1000")
-        u = np.random.default_rng(0).random((200, 150))
-        compiled.grad(u, 0.01, 4)
-        before = most()
-        compiled.grad(u, 0.01, 1000)
-        print(most() - before)
-    """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 24.0
+    assert growth("revolve:2,disk:1000") < 24.0
