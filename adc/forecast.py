@@ -9,7 +9,6 @@ from typing import Any
 from adc import numbers
 from adc.compiler import Staged, Subject, alias_groups
 from adc.frontend.abstract import Abstract
-from adc.ir.core import Module
 from adc.ir.schedules import Schedule
 from adc.options import Derivative
 from adc.passes.checkpointing.budget import Chosen
@@ -95,43 +94,45 @@ def forecast(
     """Of the call of the gradient with ``values``. Raises ``ArgumentError`` if it is not known before what it takes."""
     given = subject.options.checkpoint
     memory = given.memory if given is not None and given.memory else None
-    whole = _whole(subject, abstracts, values, derivative)
-    options = replace(subject.options, checkpoint=Schedule(0, 0, memory or ALL))
-    staged = Staged(replace(subject, options=options), abstracts)
-    traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
-    leaves = Specialisation(staged, traced).leaf_values(values)
-    module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
-    module = staged.prepared(module)
-    chosen = staged.keep_to_memory(module, adjoint.name)
+    whole = _whole(_Final(subject, abstracts, derivative, None), values)
+    final = _Final(subject, abstracts, derivative, Schedule(0, 0, memory or ALL))
+    chosen = final.staged.keep_to_memory(final.module, final.func.name)
     assert chosen is not None
-    sizes = numbers.sizes(module.funcs[adjoint.name], leaves, shadows=True)
-    return _Forecasting(staged, module, chosen, sizes).made(subject.name, memory, whole)
+    return _Forecasting(final, chosen, final.sizes(values, shadows=True)).made(subject.name, memory, whole)
 
 
-def _whole(
-    subject: Subject, abstracts: tuple[Abstract, ...], values: tuple[Any, ...], derivative: Derivative
-) -> int | None:
+class _Final:
+    """The gradient's final code, by a schedule or without."""
+
+    def __init__(
+        self, subject: Subject, abstracts: tuple[Abstract, ...], derivative: Derivative, schedule: Schedule | None
+    ) -> None:
+        options = replace(subject.options, checkpoint=schedule)
+        self.staged = Staged(replace(subject, options=options), abstracts)
+        self.traced, wanted = self.staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
+        module, adjoint = self.staged.gradient(self.traced, wanted, with_value=True, clears=True)
+        self.module = self.staged.prepared(module)
+        self.func = self.module.funcs[adjoint.name]
+
+    def sizes(self, values: tuple[Any, ...], *, shadows: bool) -> list[int | float]:
+        leaves = Specialisation(self.staged, self.traced).leaf_values(values)
+        return numbers.sizes(self.func, leaves, shadows=shadows)
+
+
+def _whole(final: _Final, values: tuple[Any, ...]) -> int | None:
     """What the gradient without a schedule takes."""
-    staged = Staged(replace(subject, options=replace(subject.options, checkpoint=None)), abstracts)
-    traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
-    if alias_groups(traced):
+    if alias_groups(final.traced) or (size := final.staged.workspace(final.module, final.func.name, None)) is None:
         return None
-    module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
-    module = staged.prepared(module)
-    size = staged.workspace(module, adjoint.name, None)
-    if size is None:
-        return None
-    leaves = Specialisation(staged, traced).leaf_values(values)
-    (measure,) = numbers.compiled(staged, module, [size.name])
-    (found,) = measure(*numbers.sizes(module.funcs[adjoint.name], leaves, shadows=False))
+    (measure,) = numbers.compiled(final.staged, final.module, [size.name])
+    (found,) = measure(*final.sizes(values, shadows=False))
     return int(found)
 
 
 class _Forecasting:
-    def __init__(self, staged: Staged, module: Module, chosen: Chosen, sizes: Sequence[float]) -> None:
-        names = [chosen.footprint, chosen.search, repeated_function(module)]
-        self._measure, self._search, self._repeats = numbers.compiled(staged, module, names)
-        self._lines = [module.funcs[name].loc.line for name in chosen.loops]
+    def __init__(self, final: _Final, chosen: Chosen, sizes: Sequence[float]) -> None:
+        names = [chosen.footprint, chosen.search, repeated_function(final.module)]
+        self._measure, self._search, self._repeats = numbers.compiled(final.staged, final.module, names)
+        self._lines = [final.module.funcs[name].loc.line for name in chosen.loops]
         self._sizes = sizes
 
     def made(self, name: str, memory: int | None, whole: int | None) -> Forecast:

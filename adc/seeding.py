@@ -14,7 +14,9 @@ from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.types import MemRefType, Type, index, memref, record
+from adc.passes.differentiation import pieces
 from adc.passes.differentiation.demand import CallPlan
+from adc.passes.differentiation.pieces import as_type
 from adc.passes.differentiation.shadows import cast_to, like
 
 
@@ -44,7 +46,7 @@ def both_halves(module: Module, forward: str, reverse: str, plan: CallPlan, take
         types = [a.type for a in second.args]
         shadows = [func.args[k] for k in plan.shadows]
         operands = [func.args[k] for k in plan.kept]
-        operands += [_array(v, t) for v, t in zip(shadows, types[len(operands) : fixed], strict=True)]
+        operands += [as_type(pieces.like(v), t) for v, t in zip(shadows, types[len(operands) : fixed], strict=True)]
         operands += [_stand_in(results[k], t) for k, t in zip(taken, types[fixed:], strict=False)]
         operands += results[len(first.result_types) - 1 :] if len(types) > len(operands) else []
         build(ops.call, operands, {"callee": reverse, "types": second.result_types})
@@ -52,15 +54,9 @@ def both_halves(module: Module, forward: str, reverse: str, plan: CallPlan, take
     return func
 
 
-def _array(memory: Value, t: Type) -> Value:
-    """A new array of the extents of ``memory``, of type ``t``."""
-    assert isinstance(t, MemRefType)
-    return cast_to(ops.alloc(*(ops.dim(memory, dim=d) for d in range(t.rank)), type=memref(t.element, t.rank)), t)
-
-
 def _stand_in(result: Value, t: Type) -> Value:
     """What stands for the cotangent of a result: the result itself, unless it is laid out otherwise."""
-    return result if result.type == t or not isinstance(t, MemRefType) else _array(result, t)
+    return result if result.type == t or not isinstance(t, MemRefType) else as_type(pieces.like(result), t)
 
 
 def _forward(module: Module, name: str, plan: CallPlan) -> str:

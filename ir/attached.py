@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adc.ir import ops
+from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.types import MemRefType, Type
 
@@ -72,13 +73,7 @@ def mentioned(func: Func) -> list[str]:
 
 def drop_unmentioned(module: Module, roots: list[str]) -> None:
     """Remove the functions that none of ``roots`` calls, or names, be it through others."""
-    keep: set[str] = set()
-    work = list(roots)
-    while work:
-        name = work.pop()
-        if name not in keep:
-            keep.add(name)
-            work += [other for other in mentioned(module.funcs[name]) if other in module.funcs]
+    keep = set(closure(module, roots, mentioned))
     for name in [name for name in module.funcs if name not in keep]:
         del module.funcs[name]
 

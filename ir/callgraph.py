@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from adc.ir import ops
 from adc.ir.core import Func, Module
@@ -68,11 +68,16 @@ def recursive(module: Module) -> frozenset[str]:
 
 def reachable(module: Module, roots: Iterable[str]) -> set[str]:
     """``roots`` and all functions of the module that they may call."""
-    found: set[str] = set()
+    return set(closure(module, roots, callees))
+
+
+def closure(module: Module, roots: Iterable[str], following: Callable[[Func], Iterable[str]]) -> list[str]:
+    """``roots`` and all functions of the module that ``following`` leads to from them, in the order of the search."""
+    found: dict[str, None] = {}
     work = [name for name in roots if name in module.funcs]
     while work:
         name = work.pop()
         if name not in found:
-            found.add(name)
-            work += [c for c in callees(module.funcs[name]) if c in module.funcs]
-    return found
+            found[name] = None
+            work += [other for other in following(module.funcs[name]) if other in module.funcs]
+    return list(found)

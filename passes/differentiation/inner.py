@@ -11,6 +11,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.attached import DERIVATIVE, mentioned
 from adc.ir.builder import build, insert_at
+from adc.ir.callgraph import closure
 from adc.ir.core import Module, Value
 from adc.ir.types import MemRefType
 from adc.passes.base import Pipeline
@@ -31,24 +32,13 @@ def define_derivatives(module: Module, entry: str, before: Pipeline = ()) -> Non
     asked = any(op.opdef is ops.gradient for func in module.funcs.values() for op in func.walk())
     if not declared and not asked:
         return
-    wanted = _wanted(module, entry)
+    wanted = closure(module, [entry], mentioned)
     for name in declared:
         if name not in wanted:
             del module.funcs[name]
     done: set[str] = set()
     for name in wanted:
         _settle(module, name, done, (), (), before)
-
-
-def _wanted(module: Module, entry: str) -> list[str]:
-    found: dict[str, None] = {}
-    work = [entry]
-    while work:
-        name = work.pop()
-        if name not in found:
-            found[name] = None
-            work += [other for other in mentioned(module.funcs[name]) if other in module.funcs]
-    return list(found)
 
 
 def _settle(

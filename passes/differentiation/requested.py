@@ -11,6 +11,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.attached import mentioned
 from adc.ir.builder import build, insert_at
+from adc.ir.callgraph import closure
 from adc.ir.core import Block, Module, Op
 from adc.ir.types import MemRefType
 from adc.passes.base import Pipeline, run_pipeline
@@ -65,7 +66,7 @@ class TakeGradients:
 
 
 def _differentiated(module: Module, name: str, wrt: tuple[int, ...], before: Pipeline) -> str:
-    part = Module({other: module.funcs[other] for other in _reached(module, name)})
+    part = Module({other: module.funcs[other] for other in closure(module, [name], mentioned)})
     run_pipeline(part, before)
     module.funcs.update(part.funcs)
     func, summary = module.funcs[name], Summaries(module).of(name)
@@ -73,17 +74,6 @@ def _differentiated(module: Module, name: str, wrt: tuple[int, ...], before: Pip
         if isinstance(arg.type, MemRefType) and summary is not None and k not in summary.writes:
             func.arg_attrs[k]["adc.readonly"] = True
     return gradient(module, name, wrt, with_value=True).name
-
-
-def _reached(module: Module, name: str) -> list[str]:
-    found: list[str] = []
-    work = [name]
-    while work:
-        name = work.pop()
-        if name not in found:
-            found.append(name)
-            work += [other for other in mentioned(module.funcs[name]) if other in module.funcs]
-    return found
 
 
 def _replace(op: Op, name: str) -> None:

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.attached import MARKS, attached, mentioned
+from adc.ir.callgraph import closure
 from adc.ir.core import Block, Module
 from adc.ir.schedules import REMATERIALISED
 from adc.passes.base import Pipeline, run_pipeline
@@ -34,7 +35,7 @@ class DropRules:
         for func in ruled:
             for mark in MARKS:
                 func.attrs.pop(mark, None)
-        used = _reached(module, module.funcs.keys() - parts)
+        used = set(closure(module, module.funcs.keys() - parts, mentioned))
         for name in parts - used:
             del module.funcs[name]
         return run_pipeline(module, self.then)
@@ -54,17 +55,6 @@ def _of_rules(module: Module) -> set[str]:
     rules = {name for found in known if found is not None for name in found.functions}
     called = {op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if op.opdef is ops.call}
     return rules - called
-
-
-def _reached(module: Module, roots: set[str]) -> set[str]:
-    found: set[str] = set()
-    work = list(roots)
-    while work:
-        name = work.pop()
-        if name not in found:
-            found.add(name)
-            work += [other for other in mentioned(module.funcs[name]) if other in module.funcs]
-    return found
 
 
 def _drop(block: Block) -> None:
