@@ -15,13 +15,13 @@ Make = Callable[[Staged, bool], Gradient]
 
 
 class Budgeted(Specialisation):
-    """Both are compiled when they are first needed. Their bits may differ in the last place."""
+    """The one with a schedule is compiled when it is first needed. Their bits may differ in the last place."""
 
     def __init__(self, staged: Staged, make: Make, memory: int) -> None:
         options = replace(staged.subject.options, checkpoint=None)
         self._whole = make(Staged(replace(staged.subject, options=options), staged.abstracts), True)
         super().__init__(staged, self._whole.traced)
-        self.wrapped = self._whole.wrapped
+        self.wrapped = self._whole.wrapped  # what it hands on counts, too
         self._memory = memory
         self._make = make
         self._scheduled: Gradient | None = None

@@ -185,8 +185,7 @@ class Staged:
         """A module with the gradient, before what is done to lower it.
 
         ``clears``: shadows may hold anything when it is called; else they must be zero. Arguments that overlap share
-        shadows, which then must be. ``steps``: whether loops have their schedules, and calls are run
-        again.
+        shadows, which then must be. ``steps``: whether loops have their schedules, and calls are run again.
         """
         if not steps:
             expand_calls(traced.module, [traced.entry])
