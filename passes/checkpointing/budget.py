@@ -5,8 +5,8 @@ one step" as long as nothing else is known. ``choose_schedules`` puts three func
 
 - ``@f.footprint`` gives the peak of a run of ``f`` in bytes, and the number of steps of each loop, for the extents and
   numbers among the arguments and a schedule of each loop (see ``adc.passes.checkpointing.footprint``);
-- ``@f.schedules`` searches: of the schedules that fit, the one with the fewest repeated steps, and of these the one
-  that takes the least memory. Where nothing fits it raises a MemoryError that says what would;
+- ``@f.schedules`` searches: of the schedules that fit, the one with the fewest repeated steps, a piece counted as one
+  more, and of these the one that takes the least memory. Where nothing fits it raises a MemoryError that says what would;
 - ``f`` itself asks it, and hands the schedules down to the functions of steps.
 
 Several loops get equal parts of what is left when each has the least that it needs; what one does not use is left to
@@ -185,11 +185,14 @@ class _Search:
             snapshots = _most(pieces, lambda n: ops.cmpi(peak(n, length), allowed, predicate="sle"))
             attrs = {"callee": self._repeated, "types": (index,)}
             again = ops.muli(build(ops.call, [pieces, snapshots], attrs).result, length)
+            # What a piece begins with is brought back from a snapshot, which was copied there: about a step's work
+            # where steps are bound by memory.
+            cost = ops.addi(again, pieces)
             taken = peak(snapshots, length)
-            fewer = ops.cmpi(again, best[2], predicate="slt")
-            smaller = ops.andi(ops.cmpi(again, best[2], predicate="eq"), ops.cmpi(taken, best[3], predicate="slt"))
+            fewer = ops.cmpi(cost, best[2], predicate="slt")
+            smaller = ops.andi(ops.cmpi(cost, best[2], predicate="eq"), ops.cmpi(taken, best[3], predicate="slt"))
             better = ops.andi(ops.cmpi(taken, allowed, predicate="sle"), ops.ori(fewer, smaller))
-            found = (snapshots, length, again, taken)
+            found = (snapshots, length, cost, taken)
             return [ops.select(better, new, old) for new, old in zip(found, best, strict=True)]
 
         # Lengths grow by half; the last one is all steps.
