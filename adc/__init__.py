@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from adc.errors import AdcError
     from adc.frontend import prange, stop_gradient
     from adc.implicit import fixed_point, root
-    from adc.modes import hessian, hvp, jacobian, jvp
+    from adc.modes import hessian, hvp, jacobian, jvp, sparse_hessian, sparse_jacobian
     from adc.pullbacks import Pullback
     from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
     from adc.watching import progress
@@ -59,6 +59,8 @@ __all__ = [
     "root",
     "rrule",
     "scalar_rule",
+    "sparse_hessian",
+    "sparse_jacobian",
     "steps",
     "stop_gradient",
     "test_rule",
@@ -93,6 +95,8 @@ _HOMES = {
     "root": "adc.implicit",
     "rrule": "adc.rules",
     "scalar_rule": "adc.rules",
+    "sparse_hessian": "adc.modes",
+    "sparse_jacobian": "adc.modes",
     "steps": "adc.checkpoints",
     "stop_gradient": "adc.frontend",
     "test_rule": "adc.checking",

@@ -35,6 +35,7 @@ from adc.passes.checkpointing.calls import expand_calls
 from adc.passes.checkpointing.footprint import Unsized
 from adc.passes.checkpointing.steps import OutlineSteps, StepsPlan, without_schedules
 from adc.passes.differentiation import differentiate, forward
+from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.inner import define_derivatives
 from adc.passes.differentiation.requested import gradients_of
@@ -198,12 +199,14 @@ class Staged:
             clear_shadows(func, [k for k, attrs in enumerate(func.arg_attrs) if "adc.shadow" in attrs])
         return module, adjoint
 
-    def tangent(self, traced: Traced, wrt: Sequence[int], final: Sequence[int] = ()) -> tuple[Module, forward.Tangent]:
+    def tangent(
+        self, traced: Traced, wrt: Sequence[int], final: Sequence[int] = (), algebra: Derivatives | None = None
+    ) -> tuple[Module, forward.Tangent]:
         """A module with the function that carries tangents, before what is done to lower it."""
         without_marks(traced.module)
         module = self.simplified(traced)
         with self.measure("differentiate"):
-            return module, forward.jvp(module, traced.entry, wrt, final)
+            return module, forward.jvp(module, traced.entry, wrt, final, algebra)
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""

@@ -25,7 +25,7 @@ from adc.frontend.tracer import Result, ResultLeaf, ResultTuple
 from adc.ir import kinds
 from adc.jvps import JvpCode, Pattern
 from adc.options import Derivative, Selection
-from adc.pullbacks import PullbackCode
+from adc.pullbacks import Pullback, PullbackCode
 from adc.selecting import Wanted, is_float, select
 from adc.specialise import Specialisation
 
@@ -77,11 +77,15 @@ class JacobianFunction(Dispatcher):
 
 
 @dataclass(frozen=True)
-class _Output:
+class Output:
     """A float, or an array of them, among the results of the IR."""
 
     leaf: ResultLeaf
     shape: tuple[int, ...]
+
+    @property
+    def is_array(self) -> bool:
+        return isinstance(self.leaf.abstract, Array)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -147,11 +151,11 @@ class Jacobian(Specialisation):
     def _by_forward(self, values: tuple[Any, ...], leaves: list[Any], inputs: int) -> Any:
         pattern = Pattern(frozenset(self.wanted.wrt), value=False)
         blocks: dict[tuple[int, int], NDArray] = {}
-        outputs: list[_Output] | None = None
+        outputs: list[Output] | None = None
         for k, at, direction in self._directions(leaves):
             sweep = self._forward.sweep(values, {k: direction}, pattern)
             if outputs is None:
-                outputs = _outputs(self.traced.result, sweep.value)
+                outputs = outputs_of(self.traced.result, sweep.value)
                 returned = sum(int(np.prod(o.shape)) for o in outputs)
                 if self._prefers_reverse(inputs, returned):
                     return self._by_reverse(values, leaves)
@@ -163,7 +167,7 @@ class Jacobian(Specialisation):
                     block.reshape(*output.shape, -1)[..., at] = found
         if outputs is None:  # by arrays without elements
             sweep = self._forward.sweep(values, {}, pattern)
-            blocks = self._blocks(_outputs(self.traced.result, sweep.value), leaves)
+            blocks = self._blocks(outputs_of(self.traced.result, sweep.value), leaves)
         return self._assemble(blocks)
 
     def _directions(self, leaves: list[Any]) -> Iterator[tuple[int, int, Direction]]:
@@ -175,7 +179,7 @@ class Jacobian(Specialisation):
                 one.reshape(-1)[at] = 1.0
                 yield k, at, Direction(one, f"a direction of {self.leaf_name(k)}")
 
-    def _blocks(self, outputs: Sequence[_Output], leaves: list[Any]) -> dict[tuple[int, int], NDArray]:
+    def _blocks(self, outputs: Sequence[Output], leaves: list[Any]) -> dict[tuple[int, int], NDArray]:
         """The derivatives of each output by each input, zero to begin with."""
         return {
             (o.leaf.position, k): np.zeros((*o.shape, *np.shape(leaves[k])), o.dtype)
@@ -186,23 +190,27 @@ class Jacobian(Specialisation):
     # Reverse ---------------------------------------------------------------------------------------------------------
 
     def _by_reverse(self, values: tuple[Any, ...], leaves: list[Any]) -> Any:
-        with self.subject.lock:
-            if self._reverse is None:
-                self._reverse = PullbackCode(self.staged, self._wrapped_miss)
-        value, back = self._reverse.run(self.canonical(values))
-        outputs = _outputs(self.traced.result, value)
+        value, back = self._pulled(values)
+        outputs = outputs_of(self.traced.result, value)
         blocks = self._blocks(outputs, leaves)
         for output in outputs:
             position = output.leaf.position
             for at in np.ndindex(output.shape):
                 one: Any = 1.0
-                if output.shape or isinstance(output.leaf.abstract, Array):
+                if output.shape or output.is_array:
                     one = np.zeros(output.shape, output.dtype)
                     one[at] = 1.0
                 cotangent = back.by_result({position: one})
                 for k in self.wanted.wrt:
                     blocks[position, k][at] = cotangent(k)
         return self._assemble(blocks)
+
+    def _pulled(self, values: tuple[Any, ...]) -> tuple[Any, Pullback]:
+        """The value of a call, and its pullback."""
+        with self.subject.lock:
+            if self._reverse is None:
+                self._reverse = PullbackCode(self.staged, self._wrapped_miss)
+        return self._reverse.run(self.canonical(values))
 
     # Together --------------------------------------------------------------------------------------------------------
 
@@ -235,13 +243,13 @@ def _leaves(tree: Result) -> Iterator[ResultLeaf]:
             yield from _leaves(item)
 
 
-def _outputs(tree: Result, raw: Any) -> list[_Output]:
+def outputs_of(tree: Result, raw: Any) -> list[Output]:
     """The floats and arrays of floats of a result, each once, given its value in nested tuples."""
-    found: dict[int, _Output] = {}
+    found: dict[int, Output] = {}
 
     def visit(tree: Result, part: Any) -> None:
         if isinstance(tree, ResultLeaf) and is_float(tree.abstract):
-            found[tree.position] = _Output(tree, np.shape(part))
+            found[tree.position] = Output(tree, np.shape(part))
         elif isinstance(tree, ResultTuple):
             for item, inner in zip(tree.items, part, strict=True):
                 visit(item, inner)

@@ -27,6 +27,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Func
 from adc.ir.types import MemRefType
 from adc.options import Derivative, Selection
+from adc.passes.differentiation.algebras import Dependences, Derivatives
 from adc.signature import replace_leaves
 from adc.specialise import Specialisation
 from adc.tangent_trees import Carried, TangentTrees
@@ -37,12 +38,13 @@ NDArray = np.ndarray[Any, Any]
 @dataclass(frozen=True)
 class Pattern:
     """What code is compiled for: the IR arguments with tangents, those whose final tangents are wanted, and whether the
-    value is. Without it code need not compute what only the value needs."""
+    value is. Without it code need not compute what only the value needs. ``words``: tangents are sets of what numbers
+    depend on, words of 64 bits."""
 
     wrt: frozenset[int]
     final: frozenset[int] = frozenset()
     value: bool = True
-
+    words: bool = False
 
 
 class JvpFunction(Dispatcher):
@@ -138,7 +140,7 @@ class JvpCode(Specialisation):
         leaves = self.leaf_values(values)
         mutated = self.traced.mutated
         self.check_captures(leaves, lambda k, c: k in mutated or self.may_matter(k, c, pattern.wrt))
-        arranged = self._arranged(code, leaves, given)
+        arranged = self._arranged(code, leaves, given, pattern.words)
         replaced = {binding.leaf_path(self.names, self.traced.leaves[k]): a for k, a in arranged.copies.items()}
         raw, found = code.kernel(*replace_leaves(values, replaced), *(arranged.tangents[k] for k in code.arguments))
         results = dict(zip(code.results, found, strict=True))
@@ -150,7 +152,9 @@ class JvpCode(Specialisation):
         held = Carried({**dict(enumerate(leaves)), **arranged.copies}, {**kept, **arranged.tangents}, results)
         return Sweep(value, dict(zip(self.traced.changed, effects, strict=True)), held)
 
-    def _arranged(self, code: _Code, leaves: list[Any], given: Mapping[int, Direction]) -> _Arranged:
+    def _arranged(
+        self, code: _Code, leaves: list[Any], given: Mapping[int, Direction], words: bool
+    ) -> _Arranged:
         """Copies of what is changed, and the tangents that compiled code takes."""
         mutated = self.traced.mutated
         copies: dict[int, NDArray] = {}
@@ -165,7 +169,7 @@ class JvpCode(Specialisation):
                 tangents.update(_shared(carried, given, names))
         for k in code.arguments:
             if k not in tangents:
-                tangents[k] = self._tangent(k, code, leaves[k], given.get(k))
+                tangents[k] = self._tangent(k, leaves[k], given.get(k), words)
         for k in mutated:
             if k not in copies and isinstance(leaves[k], np.ndarray):
                 copies[k] = _like(leaves[k], self._layout(k), leaves[k])
@@ -176,19 +180,22 @@ class JvpCode(Specialisation):
         assert isinstance(abstract, Array)
         return abstract.layout
 
-    def _tangent(self, k: int, code: _Code, value: Any, direction: Direction | None) -> Any:
+    def _tangent(self, k: int, value: Any, direction: Direction | None, words: bool) -> Any:
         """The tangent of a leaf as compiled code takes it: of the layout of the argument, its own if it is changed."""
         abstract = self.traced.leaves[k].abstract
         if isinstance(abstract, Scalar):
-            number = numpy_dtype(abstract.type).type(0 if direction is None else direction.value)
+            dtype = np.dtype(np.int64) if words else numpy_dtype(abstract.type)
+            number = dtype.type(0 if direction is None else direction.value)
             return float(number) if isinstance(number, np.float64) else number
-        layout = self._layout(k)
+        layout, dtype = self._layout(k), np.dtype(np.int64) if words else value.dtype
         if direction is None:
-            return aliasing.zeros(value.shape, value.dtype, layout)
+            return aliasing.zeros(value.shape, dtype, layout)
         given = direction.value
         if layout == "C" and k not in self.traced.mutated and _is_plain(given):
             return given
-        return _like(value, layout, given)
+        made = aliasing.zeros(value.shape, dtype, layout)
+        np.copyto(made, given)
+        return made
 
 
 @dataclass
@@ -215,7 +222,9 @@ class _Code:
 
     def __init__(self, spec: JvpCode, traced: Traced, pattern: Pattern) -> None:
         staged = spec.staged
-        module, tangent = staged.tangent(traced, sorted(pattern.wrt), sorted(pattern.final))
+        module, tangent = staged.tangent(
+            traced, sorted(pattern.wrt), sorted(pattern.final), Dependences() if pattern.words else Derivatives()
+        )
         self.arguments, self.results = tangent.arguments, tangent.results
         func = module.funcs[tangent.name]
         count = len(func.result_types) - len(self.results)

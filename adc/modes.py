@@ -1,4 +1,5 @@
-"""The function forms of forward mode and of second derivatives: ``jvp``, ``hvp``, ``jacobian``, ``hessian``."""
+"""The function forms of forward mode and of second derivatives: ``jvp``, ``hvp``, ``jacobian``, ``hessian`` and their
+sparse kin."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from adc.decorator import GradientFunction, differentiable, grad
 from adc.ir import kinds
 from adc.jacobians import JacobianFunction, Mode
 from adc.options import NONE, ArgNames, ArgNums, selection
+from adc.sparse import SparseFunction
 
 
 @public
@@ -76,3 +78,45 @@ def hessian(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames 
     by each. Computed forward over reverse, with one run for each number in the arguments.
     """
     return jacobian(grad(fn, argnums, argnames), argnums, argnames)
+
+
+@public
+def sparse_jacobian(
+    fn: Callable[..., Any],
+    argnums: ArgNums = None,
+    argnames: ArgNames = (),
+    *,
+    pattern: Any = None,
+    mode: Mode = "auto",
+) -> SparseFunction:
+    """The Jacobian of a function as a SciPy CSR array, as a function of the same arguments.
+
+    Its rows are the floats that the function returns, its columns those of the arguments that ``argnums`` and
+    ``argnames`` choose: arrays in C order, one after the other, items of containers likewise.
+
+    ``pattern`` says which entries may differ from zero: a SciPy sparse matrix, a boolean array, or a pair of arrays of
+    row and column numbers. None is what adc detects. Pattern and colouring are kept; ``colouring(*args)`` shows them.
+    Each call is checked along a random direction: ``DifferentiationError`` for a given pattern that is too small.
+
+    ``mode`` is ``"forward"``, one run for each group of columns that share no row, or ``"reverse"``, one reverse sweep
+    for each group of rows that share no column; ``"auto"`` is the one of fewer.
+    """
+    function = differentiable(fn)
+    of = function._forward_of if isinstance(function, GradientFunction) else NONE
+    return SparseFunction(function._subject, selection(argnums, argnames), of, mode, pattern)
+
+
+@public
+def sparse_hessian(
+    fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, pattern: Any = None
+) -> SparseFunction:
+    """The second derivatives of a function that returns one float as a SciPy CSR array, as a function of the same
+    arguments.
+
+    Rows and columns are the floats of the arguments that ``argnums`` and ``argnames`` choose, in the order that
+    ``sparse_jacobian`` has. Computed forward over reverse, with one run for each colour of a star colouring of the
+    pattern, which is given or detected as there; what it has on one side of the diagonal it has on both.
+    """
+    function = grad(fn, argnums, argnames)
+    chosen = selection(argnums, argnames)
+    return SparseFunction(function._subject, chosen, function._forward_of, "auto", pattern, symmetric=True)

@@ -48,18 +48,23 @@ class Wanted:
 
     @property
     def wrt(self) -> tuple[int, ...]:
-        found: set[int] = set()
+        return tuple(sorted(self.ordered))
+
+    @property
+    def ordered(self) -> tuple[int, ...]:
+        """The arguments of ``wrt`` in the order in which their gradients come."""
+        found: dict[int, None] = {}
 
         def collect(tree: GradTree) -> None:
             if isinstance(tree, GradLeaf):
-                found.add(tree.position)
+                found[tree.position] = None
             elif isinstance(tree, GradTuple):
                 for item in tree.items:
                     collect(item)
 
         for tree in (*self.positional, *(tree for _, tree in self.named)):
             collect(tree)
-        return tuple(sorted(found))
+        return tuple(found)
 
     def build(self, by_position: Mapping[int, Any]) -> Any:
         """The gradients as Python gets them, from those by each argument of the IR."""

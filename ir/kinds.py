@@ -134,6 +134,7 @@ NUMBER_TOO_LARGE = _kind("number-too-large", d.RangeError, "a number that does n
 NOT_A_FUNCTION = _kind("not-a-function", d.ArgumentError, "something to compile that is no Python function")
 INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with a value that is not possible")
 UNKNOWN_SIZE = _kind("unknown-size", d.ArgumentError, "memory= for a gradient whose need of memory is not known before")
+MISSING_PACKAGE = _kind("missing-package", d.ArgumentError, "something that needs a package which is not installed")
 UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are not known, or not spelled right")
 
 # Derivatives ----------------------------------------------------------------------------------------------------------
@@ -149,6 +150,11 @@ WRONG_COTANGENT = _kind("wrong-cotangent", d.ArgumentError, "a cotangent that is
 COTANGENT_SHAPE = _kind("cotangent-shape", d.ShapeError, "a cotangent whose shape is not that of the result")
 WRONG_TANGENT = _kind("wrong-tangent", d.ArgumentError, "a tangent that is not made as its argument is")
 TANGENT_SHAPE = _kind("tangent-shape", d.ShapeError, "a tangent whose shape is not that of its argument")
+WRONG_PATTERN = _kind("wrong-pattern", d.ArgumentError, "a sparsity pattern that is none, or names what is not there")
+PATTERN_SHAPE = _kind("pattern-shape", d.ShapeError, "a sparsity pattern whose shape is not that of the matrix")
+PATTERN_TOO_SMALL = _kind(
+    "pattern-too-small", d.DifferentiationError, "a sparsity pattern that leaves out what is not zero"
+)
 WRONG_DERIVATIVE = _kind("wrong-derivative", d.DifferentiationError, "a derivative that a check finds to be wrong")
 INVALID_RULE = _kind("invalid-rule", d.ArgumentError, "a derivative rule that is declared in a way that cannot be")
 WRONG_RULE = _kind("wrong-rule", d.CompileTypeError, "a derivative rule that does not fit its function, or a call")

@@ -28,13 +28,18 @@ def serialise_reductions(func: Func) -> None:
 
     The reversal of a sum needs nothing of the order in which it was made; that of the others does.
     """
+    serialise(func, _ordered)
+
+
+def serialise(func: Func, chosen: Callable[[Op], bool]) -> None:
+    """Turn the parallel loops that are ``chosen`` into sequential ones."""
 
     def visit(block: Block) -> None:
         made: list[Op] = []
         for op in block.ops:
             for region in op.regions:
                 visit(region)
-            made.append(_sequential(op) if op.opdef is ops.parallel and _ordered(op) else op)
+            made.append(_sequential(op) if op.opdef is ops.parallel and chosen(op) else op)
         block.set_ops(made)
 
     visit(func.body)

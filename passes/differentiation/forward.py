@@ -3,15 +3,16 @@
 ``jvp`` adds to a module a function that does what another one does and computes, beside each active float and each
 array with a shadow, its tangent. It is made of the derivative rules of reverse mode: term k of a rule with ``g`` the
 tangent of operand k. Nothing is reversed or kept, so there is no tape, and any IR has a forward mode: that of adjoints
-too, with their tapes, records and permuted buffers. Loops and branches carry the tangents of what they carry; parallel
-loops stay parallel.
+too, with their tapes, records and permuted buffers. What is carried may also be something else than derivatives, for
+which memory, loops and calls are treated alike (``algebras.py``). Loops and branches carry the tangents of what they
+carry; parallel loops stay parallel.
 
 Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sections 3.1 and 6.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,14 +26,13 @@ from adc.ir.fixpoint import Fixpoint
 from adc.ir.opdef import OpDef, Trait
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType
-from adc.passes.building import sum_of
 from adc.passes.differentiation.activity import Interface, analyse
-from adc.passes.differentiation.augment import check_rules, serialise_reductions
-from adc.passes.differentiation.need import emit_rule
-from adc.passes.differentiation.rule_tangents import rule_places, rule_tangent, ruled_interface
+from adc.passes.differentiation.algebras import Derivatives
+from adc.passes.differentiation.augment import check_rules
+from adc.passes.differentiation.rule_tangents import ruled_interface
 from adc.passes.differentiation.rules import RULES
-from adc.passes.differentiation.shadows import view_of, zeroed
-from adc.passes.differentiation.strong_zeros import may_blow_up, strong
+from adc.passes.differentiation.shadows import zeroed
+from adc.passes.differentiation.strong_zeros import may_blow_up
 from adc.passes.differentiation.tangents import Tangible, may_have_tangent
 
 Key = tuple[str, Interface]  # a function, and what of it is differentiated
@@ -63,21 +63,25 @@ class Tangent:
         return found
 
 
-def jvp(module: Module, name: str, wrt: Sequence[int], final: Sequence[int] = ()) -> Tangent:
+def jvp(
+    module: Module, name: str, wrt: Sequence[int], final: Sequence[int] = (), algebra: Derivatives | None = None
+) -> Tangent:
     """Add ``name.jvp`` to ``module``: ``name`` with tangents, given those of the arguments ``wrt``.
 
     It may take tangents of further arguments, memrefs that come to vary: those are zero for what does not vary yet.
     Memrefs are changed by the function as they were before, and so are their tangents: those of ``final`` are wanted.
-    Of results that do not vary there is no tangent.
+    Of results that do not vary there is no tangent. ``algebra`` is what tangents are: derivatives, unless it is given.
     """
     func = module.funcs[name]
     results = frozenset(k for k, t in enumerate(func.result_types) if may_have_tangent(t))
-    return _Differentiator(module).of((name, Interface(frozenset(wrt), results, frozenset(final))))
+    key = name, Interface(frozenset(wrt), results, frozenset(final))
+    return _Differentiator(module, algebra or Derivatives()).of(key)
 
 
 class _Differentiator:
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, algebra: Derivatives) -> None:
         self.module = module
+        self.algebra = algebra
         nowhere: Places = ((), ())
         self.places = Fixpoint[Key, Places](self._analyse, lambda key: nowhere)
         self.found: dict[Key, tuple[Func, Tangible]] = {}
@@ -90,10 +94,10 @@ class _Differentiator:
             return known
         arguments, results = self.places(key)
         if attached(self.module.funcs[key[0]]) is not None:
-            ruled = rule_tangent(self.module, key[0], (arguments, results))
+            ruled = self.algebra.by_rule(self.module, key[0], (arguments, results))
             return self.made.setdefault(key, Tangent(ruled.name, arguments, results))
         func, tangible = self.found[key]
-        name = self.module.unique_name(f"{key[0]}.jvp")
+        name = self.module.unique_name(f"{key[0]}.{self.algebra.suffix}")
         made = self.made[key] = Tangent(name, arguments, results, str(tangible.activity))
         func.name = name
         self.module.add(func)
@@ -107,18 +111,18 @@ class _Differentiator:
                     (op.attrs["callee"], ruled_interface(op, parts(op, self.module).arguments, varied))
                 )
         made.callees = list(calls.values())
-        _Forward(self.module, func, tangible, calls).function(arguments, results)
+        _Forward(self.module, func, tangible, calls, self.algebra).function(arguments, results)
         return made
 
     def _analyse(self, key: Key) -> Places:
         """Which arguments and results of a function have tangents, by what is known of those that it calls."""
         name, interface = key
-        by_rule = rule_places(self.module, name, interface)
+        by_rule = self.algebra.rule_places(self.module, name, interface)
         if by_rule is not None:
             return by_rule
         func = clone_func(self.module.funcs[name], name)
         func.attrs.pop("adc.entry", None)
-        serialise_reductions(func)
+        self.algebra.serialise(func)
         tangible = Tangible(analyse(self.module, func, interface, records=True))
         tangible.include_held()
         returned = func.body.terminator.operands
@@ -145,9 +149,12 @@ class _Differentiator:
 
 
 class _Forward:
-    """Puts tangents into a function: ``tangents`` maps values to theirs, which have the same types."""
+    """Puts tangents into a function: ``tangents`` maps values to theirs, of the types that the algebra gives them."""
 
-    def __init__(self, module: Module, func: Func, tangible: Tangible, calls: dict[Op, Tangent]) -> None:
+    def __init__(
+        self, module: Module, func: Func, tangible: Tangible, calls: dict[Op, Tangent], algebra: Derivatives
+    ) -> None:
+        self.algebra = algebra
         self.module = module
         self.func = func
         self.tangible = tangible
@@ -163,11 +170,11 @@ class _Forward:
         shift = max(numbers, default=0) + 1
         for k in arguments:
             arg, attrs = func.args[k], func.arg_attrs[k]
-            self.tangents[arg] = func.body.add_arg(arg.type, _dot(arg.hint))
+            self.tangents[arg] = func.body.add_arg(self.algebra.of(arg.type), self._dot(arg.hint))
             given: dict[str, Attr] = {TANGENT: k}
             given |= {name: attrs[name] for name in ("adc.readonly",) if name in attrs}
             if "adc.name" in attrs:
-                given["adc.name"] = _dot(attrs["adc.name"])
+                given["adc.name"] = self._dot(attrs["adc.name"])
             if "adc.alias" in attrs:
                 given["adc.alias"] = attrs["adc.alias"] + shift
             func.arg_attrs.append(given)
@@ -179,12 +186,24 @@ class _Forward:
         known = self.tangents.get(value)
         if known is not None:
             return known
-        if isinstance(value.type, MemRefType):
-            return zeroed(value)
-        return const(0.0, value.type)
+        return self._zero(value)
+
+    def _zero(self, value: Value) -> Value:
+        t = self.algebra.of(value.type)
+        return zeroed(value, t=t) if isinstance(t, MemRefType) else const(0.0, t)
+
+    def _dot(self, hint: str) -> str:
+        return f"{hint}_{self.algebra.hint}" if hint else ""
+
+    def _like(self, attrs: Mapping[str, Attr]) -> dict[str, Attr]:
+        """The attributes of an operation on memory, for the same on tangents."""
+        made = dict(attrs)
+        if "type" in made:
+            made["type"] = self.algebra.of(made["type"])
+        return made
 
     def _set(self, value: Value, tangent: Value) -> None:
-        tangent.hint = tangent.hint or _dot(value.hint)
+        tangent.hint = tangent.hint or self._dot(value.hint)
         self.tangents[value] = tangent
 
     def _block(self, block: Block, slots: Sequence[int], first: int = 0) -> None:
@@ -214,7 +233,8 @@ class _Forward:
             self._scalar(op)
         elif Trait.VIEW in op.opdef.traits:
             if op.result in self.tangible:
-                self._set(op.result, view_of(op, self.tangent(op.operands[0]), list(op.operands[1:])))
+                on = [self.tangent(op.operands[0]), *op.operands[1:]]
+                self._set(op.result, build(op.opdef, on, self._like(op.attrs)).result)
         elif op.opdef in _AFTER:
             _AFTER[op.opdef](self, op)
 
@@ -226,26 +246,20 @@ class _Forward:
         if op.opdef is ops.select:
             self._choice(op)
             return
-        terms: list[Value] = []
-        for k, v in enumerate(op.operands):
-            if self.active(v):
-                g = self.tangent(v)
-                (term,) = emit_rule(op, [k], g, op.result, op.operands, current_block())
-                if term is not None:
-                    terms.append(strong([g], term) if op in self.guarded else term)
-        if terms:
-            self._set(op.result, sum_of(terms))
+        carried = self.algebra.combined(op, self.active, self.tangent, op in self.guarded)
+        if carried is not None:
+            self._set(op.result, carried)
 
     def _choice(self, op: Op) -> None:
         a, b = (self.tangent(v) for v in op.operands[1:])
-        self._set(op.result, ops.select(op.operands[0], a, b))
+        self._set(op.result, self.algebra.chosen(op.operands[0], a, b))
 
     # Memory ----------------------------------------------------------------------------------------------------------
 
     def _alloc(self, op: Op) -> None:
         """What is stored to the tangent is what is stored to the array, or zero: it begins as undefined as that."""
         if op.result in self.tangible:
-            self._set(op.result, build(op.opdef, op.operands, dict(op.attrs)).result)
+            self._set(op.result, build(op.opdef, op.operands, self._like(op.attrs)).result)
 
     def _load(self, op: Op) -> None:
         if op.result in self.tangible:
@@ -257,8 +271,9 @@ class _Forward:
             build(op.opdef, [self.tangent(value), self.tangents[memref], *subscripts], dict(op.attrs))
 
     def _accumulate(self, op: Op) -> None:
-        if op.operands[0] in self.tangents:
-            self._store(op)
+        value, memref, *subscripts = op.operands
+        if value in self.tangents and memref in self.tangible:
+            self.algebra.accumulate(op, self.tangents[value], self.tangents[memref], subscripts)
 
     def _copy(self, op: Op) -> None:
         source, target = op.operands
@@ -287,7 +302,7 @@ class _Forward:
 
     def _unpack(self, op: Op) -> None:
         held = [k for k, r in enumerate(op.results) if may_have_tangent(r.type)]
-        attrs: dict[str, Attr] = {"types": tuple(op.results[k].type for k in held)}
+        attrs: dict[str, Attr] = {"types": tuple(self.algebra.of(op.results[k].type) for k in held)}
         places = {k: self.tangents[a].index for k, a in enumerate(self.func.args) if a in self.tangents}
 
         def moved(numbers: Sequence[int]) -> tuple[int, ...]:
@@ -306,7 +321,7 @@ class _Forward:
 
     def _undef(self, op: Op) -> None:
         if op.result in self.tangible:
-            self._set(op.result, ops.undef(type=op.result.type))
+            self._set(op.result, ops.undef(type=self.algebra.of(op.result.type)))
 
     # Calls and regions -----------------------------------------------------------------------------------------------
 
@@ -316,7 +331,7 @@ class _Forward:
             current_block().append(op)
             for result in op.results:
                 if isinstance(result.type, MemRefType) and result in self.tangible:
-                    self._set(result, zeroed(result))
+                    self._set(result, self._zero(result))
             return
         for tangent in [self.tangent(op.operands[k]) for k in plan.arguments]:
             op.add_operand(tangent)
@@ -324,7 +339,7 @@ class _Forward:
         at = {}
         for k in plan.results:
             at[k] = len(op.results)
-            self._set(op.results[k], op.add_result(op.results[k].type))
+            self._set(op.results[k], op.add_result(self.algebra.of(op.results[k].type)))
         op.attrs["callee"] = plan.name
         op.attrs["types"] = tuple(r.type for r in op.results)
         apart = op.attrs.get(APART)
@@ -380,16 +395,12 @@ class _Forward:
 
     def _carry(self, carried: Sequence[Value], block: Block) -> None:
         for value in carried:
-            self._set(value, block.add_arg(value.type))
+            self._set(value, block.add_arg(self.algebra.of(value.type)))
 
     def _finish(self, op: Op, slots: Sequence[int]) -> None:
         current_block().append(op)
         for k in slots:
-            self._set(op.results[k], op.add_result(op.results[k].type))
-
-
-def _dot(hint: str) -> str:
-    return f"{hint}_dot" if hint else ""
+            self._set(op.results[k], op.add_result(self.algebra.of(op.results[k].type)))
 
 
 _AROUND: dict[OpDef, Callable[[_Forward, Op], None]] = {

@@ -13,7 +13,7 @@ from adc.ir.arith import const
 from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.types import MemRefType, index, record
+from adc.ir.types import MemRefType, Type, index, record
 from adc.passes.differentiation.activity import FORWARD_OVER_REVERSE
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.insertion import Insertions
@@ -29,9 +29,9 @@ def like(memref: Value) -> list[Value]:
     return [ops.dim(memref, dim=k) for k in range(t.rank) if t.shape[k] is None]
 
 
-def zeroed(memref: Value, extents: list[Value] | None = None) -> Value:
-    """A new zeroed memref of the shape, and with the type, of ``memref``."""
-    t = memref.type
+def zeroed(memref: Value, extents: list[Value] | None = None, t: Type | None = None) -> Value:
+    """A new zeroed memref of the shape, and with the type, of ``memref``; of the type ``t``, if it is given."""
+    t = t or memref.type
     assert isinstance(t, MemRefType)
     shadow = ops.alloc(*(like(memref) if extents is None else extents), type=MemRefType(t.shape, t.element))
     build(ops.fill, [const(0.0, t.element), shadow])

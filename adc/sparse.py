@@ -1,0 +1,318 @@
+"""Sparse Jacobians and Hessians: the entries of a sparsity pattern, from as few sweeps as its colouring has groups.
+
+The pattern is given, or detected by propagating sets of dependences through the compiled function (``detection.py``).
+It is that of the shapes, the integers and the branches of a call: so each call is checked along a random direction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from adc import colouring
+from adc.alignment import Borrowed
+from adc.boundary import leaving, public
+from adc.colouring import Colouring
+from adc.compiler import Staged, Subject, alias_groups
+from adc.containers import lower
+from adc.detection import detect
+from adc.directions import Direction
+from adc.ir import kinds
+from adc.jacobians import Jacobian, JacobianFunction, Mode, Output, outputs_of
+from adc.jvps import Pattern
+from adc.options import Derivative, Selection
+from adc.selecting import is_float
+from adc.sparsity import Sparsity, given_sparsity
+from adc.specialise import Specialisation
+
+NDArray = np.ndarray[Any, Any]
+
+_KEPT = 16  # colourings for one tuple of argument types
+
+
+class SparseFunction(JacobianFunction):
+    """The sparse Jacobian of a function, or Hessian: takes the function's arguments, and returns a CSR array.
+
+    The pattern and its colouring are found at the first call for shapes and integers, and kept.
+    """
+
+    def __init__(
+        self, subject: Subject, chosen: Selection, of: Derivative, mode: Mode, pattern: Any, *, symmetric: bool = False
+    ) -> None:
+        super().__init__(subject, chosen, of, mode)
+        self._pattern = pattern
+        self._symmetric = symmetric
+        scipy_sparse()
+
+    def _compile(self, staged: Staged) -> Specialisation:
+        return SparseJacobian(
+            staged, self._of, self._chosen, self._mode, self._miss, pattern=self._pattern, symmetric=self._symmetric
+        )
+
+    @public
+    def colouring(self, *args: Any, **kwargs: Any) -> Colouring:
+        """The pattern for these arguments, and what is found together; ``print`` says how many sweeps it takes."""
+        subject, borrowed = self._subject, Borrowed()
+        try:
+            lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
+            spec, values = self._find(lowered, borrowed)
+            assert isinstance(spec, SparseJacobian)
+            return spec.plan(values).colouring
+        except Exception as error:
+            left = leaving(error, subject.name)
+        finally:
+            borrowed.give_back()
+        raise left
+
+    def __repr__(self) -> str:
+        return f"<sparse {'Hessian' if self._symmetric else 'Jacobian'} of {self._subject.name}>"
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What is kept for shapes and integers: the colouring, and the results of the function."""
+
+    colouring: Colouring
+    outputs: list[Output]
+    seeds: NDArray  # for each column or row, its colour
+    probe: NDArray  # the direction that results are checked along
+
+    @property
+    def reverse(self) -> bool:
+        return self.colouring.way == "reverse"
+
+
+class SparseJacobian(Jacobian):
+    """The sparse Jacobian, or Hessian, for argument types."""
+
+    def __init__(
+        self,
+        staged: Staged,
+        of: Derivative,
+        chosen: Selection,
+        mode: Mode,
+        miss: Callable[..., Any],
+        *,
+        pattern: Any,
+        symmetric: bool,
+    ) -> None:
+        super().__init__(staged, of, chosen, mode, miss)
+        if alias_groups(self.traced):
+            raise kinds.OVERLAPPING_ARGUMENTS(
+                f"arguments of {self.subject.name} overlap, and a sparse Jacobian is by each element by itself",
+                help="pass copies",
+            )
+        self._given = pattern
+        self._symmetric = symmetric
+        self._columns = self.wanted.ordered
+        self._plans: dict[tuple[Any, ...], _Plan] = {}
+
+    @property
+    def _what(self) -> str:
+        return f"the {'Hessian' if self._symmetric else 'Jacobian'} of {self.subject.name}"
+
+    # Plans -----------------------------------------------------------------------------------------------------------
+
+    def plan(self, values: tuple[Any, ...]) -> _Plan:
+        """What is known for the shapes and integers of a call, or is found now."""
+        leaves = self.leaf_values(values)
+        key = self._key(leaves)
+        known = self._plans.get(key)
+        return known if known is not None else self._keep(key, self._planned(values, leaves, None))
+
+    def _keep(self, key: tuple[Any, ...], plan: _Plan) -> _Plan:
+        with self.subject.lock:
+            self._plans.pop(key, None)
+            while len(self._plans) >= _KEPT:
+                del self._plans[next(iter(self._plans))]
+            self._plans[key] = plan
+        return plan
+
+    def _key(self, leaves: list[Any]) -> tuple[Any, ...]:
+        """What the pattern follows from, as far as branches and subscripts do not follow from floats."""
+        found: list[Any] = []
+        for leaf, value in zip(self.traced.leaves, leaves, strict=True):
+            found.append(np.shape(value))
+            if not is_float(leaf.abstract):
+                data = np.ascontiguousarray(value)
+                found.append(hashlib.blake2b(data.tobytes(), digest_size=16).digest())
+        return tuple(found)
+
+    def _planned(self, values: tuple[Any, ...], leaves: list[Any], before: Sparsity | None) -> _Plan:
+        """A plan for a call. ``before``: a detected pattern that had not all entries."""
+        outputs = self._outputs_of(values)
+        inputs = [np.shape(leaves[k]) for k in self._columns]
+        results = [o.shape for o in outputs]
+        shape = sum(map(_size, results)), sum(map(_size, inputs))
+        sweeps = 0
+        if self._given is not None:
+            pattern = given_sparsity(self._given, shape, self._what)
+        else:
+            propagate = partial(self._dependences, values, leaves, outputs)
+            pattern, sweeps = detect(shape[1], propagate, shape[0])
+            if before is not None:
+                pattern = pattern.union(before)
+        if self._symmetric:
+            found = colouring.symmetric(pattern.symmetric(), inputs)
+        elif self._mode == "reverse":
+            found = colouring.reverse(pattern, results)
+        elif self._mode == "forward" or not self._reversible:
+            found = colouring.forward(pattern, inputs)
+        else:
+            found = colouring.fewest(pattern, inputs, results)
+        found = replace(found, detected=self._given is None, detection_sweeps=sweeps)
+        rng = np.random.default_rng(20050101)
+        size = len(found.colours)
+        probe = rng.uniform(0.5, 1.0, size) * rng.choice([-1.0, 1.0], size)
+        return _Plan(found, outputs, found.colours, probe)
+
+    def _outputs_of(self, values: tuple[Any, ...]) -> list[Output]:
+        """The floats that the function returns for these arguments, by the code that will be used anyway."""
+        if self._given is not None and self._mode == "reverse":
+            value, _ = self._pulled(values)
+        else:
+            pattern = Pattern(frozenset(self.wanted.wrt), value=False, words=self._given is None)
+            value = self._forward.sweep(values, {}, pattern).value
+        return outputs_of(self.traced.result, value)
+
+    def _dependences(
+        self, values: tuple[Any, ...], leaves: list[Any], outputs: list[Output], words: NDArray
+    ) -> NDArray:
+        pattern = Pattern(frozenset(self.wanted.wrt), value=False, words=True)
+        sweep = self._forward.sweep(values, self._split(words, leaves), pattern)
+        return _joined([sweep.held.results.get(o.leaf.position) for o in outputs], outputs, np.dtype(np.int64))
+
+    def _split(self, flat: NDArray, leaves: list[Any]) -> dict[int, Direction]:
+        """Numbers for each column as directions of the arguments."""
+        found, at = {}, 0
+        for k in self._columns:
+            shape = np.shape(leaves[k])
+            part = flat[at : at + _size(shape)].reshape(shape)
+            if flat.dtype.kind == "f":
+                part = part.astype(np.asarray(leaves[k]).dtype, copy=False)
+            found[k] = Direction(part, f"a direction of {self.leaf_name(k)}")
+            at += _size(shape)
+        return found
+
+    # Sweeps ----------------------------------------------------------------------------------------------------------
+
+    def run(self, values: tuple[Any, ...]) -> Any:
+        leaves = self.leaf_values(values)
+        key, plan = self._key(leaves), self.plan(values)
+        try:
+            made, wrong = self._formed(values, leaves, plan)
+        except _OtherShapes:
+            plan = self._keep(key, self._planned(values, leaves, None))
+            made, wrong = self._formed(values, leaves, plan)
+        if wrong is None:
+            return made
+        if self._given is not None:
+            raise self._too_small(wrong, plan)
+        # Branches went another way than when the pattern was detected.
+        before = plan.colouring.pattern
+        plan = self._keep(key, self._planned(values, leaves, before))
+        if plan.colouring.entries == before.entries:
+            return made  # the pattern is right for this call: what differs is rounding
+        return self._formed(values, leaves, plan)[0]
+
+    def _formed(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> tuple[Any, int | None]:
+        """The matrix, and the row (of a reverse sweep the column) where it differs most from a sweep along a random
+        direction; None if it agrees."""
+        found, dtype = plan.colouring, np.result_type(*(o.dtype for o in plan.outputs)) if plan.outputs else np.float64
+        sweep = self._sweeping(values, leaves, plan)
+        lengths = found.shape[1] if plan.reverse else found.shape[0]
+        sums = np.empty((found.sweeps, lengths), dtype)
+        for colour in range(found.sweeps):
+            sums[colour] = sweep((plan.seeds == colour).astype(np.float64))
+        along = sweep(plan.probe)
+        pattern = found.pattern
+        data = sums[found.sweep_of, found.place_of] if pattern.entries else np.zeros(0, dtype)
+        made = scipy_sparse().csr_array((data, pattern.columns.copy(), pattern.starts.copy()), shape=found.shape)
+        return made, _disagreement(made.T if plan.reverse else made, plan.probe, along)
+
+    def _sweeping(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Callable[[NDArray], NDArray]:
+        if plan.reverse:
+            value, back = self._pulled(values)
+            self._check_outputs(outputs_of(self.traced.result, value), plan)
+
+            def pull(weights: NDArray) -> NDArray:
+                seeds, at = {}, 0
+                for o in plan.outputs:
+                    part = weights[at : at + _size(o.shape)].reshape(o.shape).astype(o.dtype)
+                    seeds[o.leaf.position] = part if o.shape or o.is_array else part.item()
+                    at += _size(o.shape)
+                cotangent = back.by_result(seeds)
+                parts = [np.ravel(cotangent(k)) for k in self._columns]
+                return np.concatenate(parts) if parts else np.zeros(0)
+
+            return pull
+        pattern = Pattern(frozenset(self.wanted.wrt), value=False)
+
+        def push(direction: NDArray) -> NDArray:
+            done = self._forward.sweep(values, self._split(direction, leaves), pattern)
+            self._check_outputs(outputs_of(self.traced.result, done.value), plan)
+            parts = [done.held.results.get(o.leaf.position) for o in plan.outputs]
+            return _joined(parts, plan.outputs, np.dtype(np.float64))
+
+        return push
+
+    def _check_outputs(self, outputs: Sequence[Output], plan: _Plan) -> None:
+        if [o.shape for o in outputs] != [o.shape for o in plan.outputs]:
+            raise _OtherShapes
+
+    def _too_small(self, where: int, plan: _Plan) -> Exception:
+        return kinds.PATTERN_TOO_SMALL(
+            f"the pattern given for {self._what} leaves out what is not zero, in "
+            f"{'column' if plan.reverse else 'row'} {where}",
+            self.traced.module.funcs[self.traced.entry].loc,
+            help="leave pattern out, and adc finds it, or add the missing places",
+        )
+
+
+class _OtherShapes(Exception):
+    """The results have other shapes than those that the plan was made for."""
+
+
+def _size(shape: Sequence[int]) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def _joined(parts: Sequence[Any], outputs: Sequence[Output], dtype: np.dtype[Any]) -> NDArray:
+    """What belongs to the elements of all results, one after the other; zeros where there is nothing."""
+    made = [
+        np.zeros(_size(o.shape), dtype) if part is None else np.ravel(part)
+        for part, o in zip(parts, outputs, strict=True)
+    ]
+    return np.concatenate(made).astype(dtype, copy=False) if made else np.zeros(0, dtype)
+
+
+def _disagreement(matrix: Any, direction: NDArray, along: NDArray) -> int | None:
+    """The row where a matrix times a direction differs most from ``along``, by more than the square root of the
+    precision; None if there is none such."""
+    with np.errstate(all="ignore"):
+        wide = matrix.astype(np.float64)
+        product, scale = wide @ direction, abs(wide) @ abs(direction)
+        precision = float(np.finfo(matrix.dtype).eps)
+        allowed = np.sqrt(precision) * scale + 4 * precision * np.max(scale[np.isfinite(scale)], initial=0.0)
+        excess = np.abs(product - along) - allowed
+        finite = np.isfinite(product) & np.isfinite(along)
+        wrong = np.where(finite, excess > 0, np.isfinite(product) != np.isfinite(along))
+    if not np.any(wrong):
+        return None
+    return int(np.argmax(np.where(wrong, np.where(finite, excess, np.inf), -np.inf)))
+
+
+def scipy_sparse() -> Any:
+    """SciPy's sparse matrices; an error of adc's own where there is no SciPy."""
+    try:
+        import scipy.sparse
+    except ImportError:
+        raise kinds.MISSING_PACKAGE(
+            "sparse Jacobians and Hessians are matrices of SciPy, which is not installed", help="pip install scipy"
+        ) from None
+    return scipy.sparse

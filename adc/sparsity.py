@@ -1,0 +1,98 @@
+"""Sparsity patterns: the places of a matrix whose entries may differ from zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adc.ir import kinds
+
+IntArray = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Sparsity:
+    """The places of a matrix that may differ from zero: each once, by rows and in a row by columns."""
+
+    rows: IntArray
+    columns: IntArray
+    shape: tuple[int, int]
+
+    @staticmethod
+    def of(rows: IntArray, columns: IntArray, shape: tuple[int, int]) -> Sparsity:
+        """The pattern with these places, in any order, however often they are named."""
+        places = np.unique(rows.astype(np.int64) * max(shape[1], 1) + columns)
+        rows, columns = np.divmod(places, max(shape[1], 1))
+        return Sparsity(rows, columns, shape)
+
+    @property
+    def entries(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def starts(self) -> IntArray:
+        """Where each row begins, and the end."""
+        counts = np.bincount(self.rows, minlength=self.shape[0])
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+    @cached_property
+    def transposed(self) -> Sparsity:
+        order = np.argsort(self.columns, kind="stable")
+        return Sparsity(self.columns[order], self.rows[order], (self.shape[1], self.shape[0]))
+
+    @property
+    def widest(self) -> int:
+        """The most entries of a row: no fewer colours will do for the columns."""
+        return int(np.max(np.diff(self.starts), initial=0))
+
+    def union(self, other: Sparsity) -> Sparsity:
+        both = np.concatenate([self.rows, other.rows]), np.concatenate([self.columns, other.columns])
+        return Sparsity.of(*both, self.shape)
+
+    def symmetric(self) -> Sparsity:
+        """With the transposed places, and the diagonal."""
+        n = self.shape[0]
+        rows = np.concatenate([self.rows, self.columns, np.arange(n)])
+        return Sparsity.of(rows, np.concatenate([self.columns, self.rows, np.arange(n)]), self.shape)
+
+
+def given_sparsity(pattern: Any, shape: tuple[int, int], what: str) -> Sparsity:
+    """The pattern as a user gives it, for a matrix of a shape: a SciPy matrix, a boolean array, or a pair of arrays of
+    row and column numbers. Raises ``ArgumentError`` for anything else, ``ShapeError`` for another shape.
+    """
+    if hasattr(pattern, "tocoo"):
+        made = pattern.tocoo()
+        _check_shape(made.shape, shape, what)
+        return Sparsity.of(np.asarray(made.row), np.asarray(made.col), shape)
+    if isinstance(pattern, tuple) and len(pattern) == 2:
+        rows, columns = (np.asarray(part) for part in pattern)
+        numbers = all(a.ndim == 1 and (a.dtype.kind in "iu" or not a.size) for a in (rows, columns))
+        if not numbers or len(rows) != len(columns):
+            raise _wrong(f"the pattern of {what} is a pair of what are no index arrays of one length")
+        for named, count, name in ((rows, shape[0], "row"), (columns, shape[1], "column")):
+            bad = named[(named < 0) | (named >= count)]
+            if bad.size:
+                raise _wrong(f"the pattern of {what} names {name} {bad[0]}, and there are {count}")
+        return Sparsity.of(rows, columns, shape)
+    if isinstance(pattern, np.ndarray) and pattern.dtype == np.bool_:
+        _check_shape(pattern.shape, shape, what)
+        rows, columns = np.nonzero(pattern)
+        return Sparsity.of(rows, columns, shape)
+    raise _wrong(f"the pattern of {what} is a {type(pattern).__name__}")
+
+
+def _check_shape(found: tuple[int, ...], wanted: tuple[int, int], what: str) -> None:
+    if found != wanted:
+        raise kinds.PATTERN_SHAPE(
+            f"the pattern of {what} has shape {tuple(found)}, not {wanted}",
+            help="rows are the numbers that are returned, columns those that are differentiated by",
+        )
+
+
+def _wrong(message: str) -> Exception:
+    return kinds.WRONG_PATTERN(
+        message, help="pass a SciPy sparse matrix, a boolean array, or a pair of arrays of row and column numbers"
+    )

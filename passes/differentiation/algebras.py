@@ -1,0 +1,153 @@
+"""What forward mode carries beside values: derivatives along a direction, or sets of what a value depends on.
+
+A set is a word of 64 bits: bit k of a float is set if the float may vary with what bit k was given to. The word of a
+result is the union of those of its operands, so no value decides it but where control flow or a subscript does. The
+words of an array are an array of its shape.
+
+Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 7.1 (index domains, bit patterns).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index
+from adc.ir.attached import attached, is_float
+from adc.ir.builder import build, current_block, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.types import MemRefType, Type, i64, index
+from adc.passes.building import sum_of
+from adc.passes.differentiation.activity import Interface
+from adc.passes.differentiation.augment import serialise, serialise_reductions
+from adc.passes.differentiation.need import emit_rule
+from adc.passes.differentiation.rule_tangents import Places, rule_places, rule_tangent
+from adc.passes.differentiation.rules import differentiable
+from adc.passes.differentiation.shadows import cast_to, like
+from adc.passes.differentiation.strong_zeros import strong
+
+
+class Derivatives:
+    """Derivatives along a direction: floats of the type of what they belong to."""
+
+    suffix, hint = "jvp", "dot"
+
+    def of(self, t: Type) -> Type:
+        """The type of what is carried beside a value of a type."""
+        return t
+
+    def serialise(self, func: Func) -> None:
+        """Make sequential the parallel loops that cannot carry this."""
+        serialise_reductions(func)
+
+    def combined(
+        self, op: Op, active: Callable[[Value], bool], carried: Callable[[Value], Value], guarded: bool
+    ) -> Value | None:
+        """What belongs to the result of an operation with a rule, by what its operands carry."""
+        terms: list[Value] = []
+        for k, v in enumerate(op.operands):
+            if active(v):
+                g = carried(v)
+                (term,) = emit_rule(op, [k], g, op.result, op.operands, current_block())
+                if term is not None:
+                    terms.append(strong([g], term) if guarded else term)
+        return sum_of(terms) if terms else None
+
+    def chosen(self, condition: Value, a: Value, b: Value) -> Value:
+        """What belongs to the number that ``arith.select`` chooses."""
+        return ops.select(condition, a, b)
+
+    def accumulate(self, op: Op, carried: Value, memref: Value, subscripts: Sequence[Value]) -> None:
+        build(op.opdef, [carried, memref, *subscripts], dict(op.attrs))
+
+    def rule_places(self, module: Module, name: str, interface: Interface) -> Places | None:
+        """Which arguments and results of a function carry something by its derivative rules; None if it has none."""
+        return rule_places(module, name, interface)
+
+    def by_rule(self, module: Module, name: str, places: Places) -> Func:
+        """The function that carries it through one with derivative rules."""
+        return rule_tangent(module, name, places)
+
+
+class Dependences(Derivatives):
+    """Sets of at most 64 members: words in which each float finds what it may vary with."""
+
+    suffix, hint = "dependences", "of"
+
+    def of(self, t: Type) -> Type:
+        if isinstance(t, MemRefType):
+            return MemRefType(t.shape, self.of(t.element), t.strides)
+        return i64 if t.is_float else t
+
+    def serialise(self, func: Func) -> None:
+        """All of them: unions are made by loading and storing."""
+        serialise(func, lambda loop: True)
+
+    def combined(
+        self, op: Op, active: Callable[[Value], bool], carried: Callable[[Value], Value], guarded: bool
+    ) -> Value | None:
+        return _union([carried(v) for v in differentiable(op) if active(v)])
+
+    def chosen(self, condition: Value, a: Value, b: Value) -> Value:
+        """Of memory, that which is chosen; of numbers both, whatever the condition is at these values."""
+        return ops.select(condition, a, b) if isinstance(a.type, MemRefType) else ops.ori(a, b)
+
+    def accumulate(self, op: Op, carried: Value, memref: Value, subscripts: Sequence[Value]) -> None:
+        build(ops.store, [ops.ori(ops.load(memref, *subscripts), carried), memref, *subscripts])
+
+    def rule_places(self, module: Module, name: str, interface: Interface) -> Places | None:
+        func = module.funcs[name]
+        rules = attached(func)
+        if rules is None:
+            return None
+        known = {*rules.tangents, *rules.cotangents} & interface.varied
+        results = tuple(k for k, t in enumerate(func.result_types) if is_float(t))
+        return tuple(sorted(known)), results
+
+    def by_rule(self, module: Module, name: str, places: Places) -> Func:
+        """Rules are code that may do anything: each result may vary with all of the arguments."""
+        primal = module.funcs[name]
+        arguments, results = places
+        types = [*(a.type for a in primal.args), *(self.of(primal.args[k].type) for k in arguments)]
+        hints = [*(a.hint for a in primal.args), *(f"{primal.args[k].hint}_{self.hint}" for k in arguments)]
+        func = Func(module.unique_name(f"{name}.{self.suffix}"), types, (), hints, primal.loc)
+        for new, attrs in enumerate(primal.arg_attrs):
+            func.arg_attrs[new].update(attrs)
+        count = len(primal.args)
+        with insert_at(func.body, func.loc):
+            attrs = {"callee": name, "types": tuple(primal.result_types)}
+            found = list(build(ops.call, list(func.args[:count]), attrs).results)
+            word = _union([_all_of(v) for v in func.args[count:]]) or const(0, i64)
+            for result in [found[k] for k in results]:
+                if isinstance(result.type, MemRefType):
+                    fresh = ops.alloc(*like(result), type=MemRefType(result.type.shape, i64))
+                    build(ops.fill, [word, fresh])
+                    found.append(cast_to(fresh, self.of(result.type)))  # type: ignore[arg-type]
+                else:
+                    found.append(word)
+            build(ops.return_, found)
+        func.result_types = tuple(v.type for v in found)
+        return module.add(func)
+
+
+def _union(words: Sequence[Value]) -> Value | None:
+    return reduce(ops.ori, words) if words else None
+
+
+def _all_of(v: Value) -> Value:
+    """The union of the words of an array, or the word of a number."""
+    if not isinstance(v.type, MemRefType):
+        return v
+
+    def loop(subscripts: list[Value], word: Value) -> Value:
+        axis = len(subscripts)
+        if axis == v.type.rank:  # type: ignore[attr-defined]
+            return ops.ori(word, ops.load(v, *subscripts))
+        extent = ops.dim(v, dim=axis)
+        body = Block([index, i64], ["k", "word"])
+        with insert_at(body):
+            build(ops.yield_, [loop([*subscripts, body.args[0]], body.args[1])])
+        return build(ops.for_, [const_index(0), extent, const_index(1), word], {}, [i64], [body]).result
+
+    return loop([], const(0, i64))
