@@ -3,8 +3,8 @@
 Columns that share no row can be added up (Curtis, Powell and Reid, 1974), and rows that share no column. A symmetric
 matrix needs fewer sums: in a star colouring each entry is alone in the sum of its column's colour or, transposed, in
 that of its row's (Coleman and Moré, Estimation of sparse Hessian matrices and graph coloring problems, Math. Program.
-28, 1984). The pattern of a stencil repeats on its grid, and so can its colours: ``(a i + b j + ...) mod p`` often takes as
-few as there can be (Goldfarb and Toint, Optimal estimation of Jacobian and Hessian matrices that arise in finite
+28, 1984). The pattern of a stencil repeats on its grid, and so can its colours: ``(a i + b j + ...) mod p`` often takes
+as few as there can be (Goldfarb and Toint, Optimal estimation of Jacobian and Hessian matrices that arise in finite
 difference calculations, Math. Comp. 43, 1984).
 """
 

@@ -102,7 +102,8 @@ class SparseJacobian(Jacobian):
         symmetric: bool,
     ) -> None:
         super().__init__(staged, of, chosen, mode, miss)
-        if alias_groups(self.traced):
+        overlapping = {k for members in alias_groups(self.traced).values() for k in members}
+        if any(is_float(self.traced.leaves[k].abstract) for k in overlapping):
             raise kinds.OVERLAPPING_ARGUMENTS(
                 f"arguments of {self.subject.name} overlap, and a sparse Jacobian is by each element by itself",
                 help="pass copies",
