@@ -6,7 +6,8 @@ one step" as long as nothing else is known. ``choose_schedules`` puts three func
 - ``@f.footprint`` gives the peak of a run of ``f`` in bytes, and the number of steps of each loop, for the extents and
   numbers among the arguments and a schedule of each loop (see ``adc.passes.checkpointing.footprint``);
 - ``@f.schedules`` searches: of the schedules that fit, the one with the fewest repeated steps, a piece counted as one
-  more, and of these the one that takes the least memory. Where nothing fits it raises a MemoryError that says what would;
+  more, and of these the one that takes the least memory. Where nothing fits it raises a MemoryError that says what
+  would;
 - ``f`` itself asks it, and hands the schedules down to the functions of steps.
 
 Several loops get equal parts of what is left when each has the least that it needs; what one does not use is left to
