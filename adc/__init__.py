@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from adc.errors import AdcError
     from adc.frontend import prange, stop_gradient
     from adc.implicit import fixed_point, root
+    from adc.mapping import vmap
     from adc.modes import hessian, hvp, jacobian, jvp, sparse_hessian, sparse_jacobian
     from adc.pullbacks import Pullback
     from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
@@ -66,6 +67,7 @@ __all__ = [
     "test_rule",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]
 
 _HOMES = {
@@ -102,6 +104,7 @@ _HOMES = {
     "test_rule": "adc.checking",
     "value_and_grad": "adc.decorator",
     "vjp": "adc.decorator",
+    "vmap": "adc.mapping",
 }
 
 

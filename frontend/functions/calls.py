@@ -28,7 +28,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import decorators, derivatives, rematerialised
+from adc.frontend.functions import decorators, derivatives, mapped, rematerialised
 from adc.frontend.functions.callee import Callee, python_function
 from adc.frontend.functions.closures import SELF, capture
 from adc.frontend.functions.signature import bind
@@ -67,13 +67,16 @@ def call_value(
         return _call_closure(frame, callee, args, kwargs, call_function)
     if isinstance(callee, Bound):
         return call_value(frame, callee.function, [callee.owner, *args], kwargs, call_function)
+    vmap = mapped.as_vmap(callee)
+    if vmap is not None:
+        return mapped.call(frame, vmap[0], [vmap[1], *args], kwargs, call_function)
     if isinstance(callee, Partial):
         function, *first = callee.positional
         return call_value(frame, function, [*first, *args], {**callee.keywords, **kwargs}, call_function)
     if isinstance(callee, Static) and isinstance(callee.value, functools.partial):
         return call_value(frame, decorators.taken_apart(frame, callee.value), args, kwargs, call_function)
     if isinstance(callee, Static) and callee.value is rematerialised.CALL:
-        return call_value(frame, args[0], args[1:], kwargs, rematerialised.calling(call_function))
+        return call_value(frame, mapped.apart(args[0]), args[1:], kwargs, rematerialised.calling(call_function))
     decorated = decorators.call(frame, callee, args, kwargs)
     if decorated is not None:
         return decorated
@@ -94,7 +97,7 @@ def call_value(
                 return ruled
         inner = checkpointed_function(callee.value)
         if inner is not None:
-            return call_value(frame, Static(inner), args, kwargs, rematerialised.calling(call_function))
+            return call_value(frame, mapped.apart(Static(inner)), args, kwargs, rematerialised.calling(call_function))
     return call_plain(frame, callee, args, kwargs, call_function)
 
 

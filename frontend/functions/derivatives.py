@@ -26,6 +26,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.functions.mapped import apart
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.convert import as_scalar, convert, trap_unless
 from adc.frontend.numeric.nests import lazy_of, materialise
@@ -72,7 +73,7 @@ def jvp(
         for v, t in zip(given.items, tangents.items, strict=True)
     ]
     frame.tracer.called = None
-    value = call(frame, function, passed, {})
+    value = call(frame, apart(function), passed, {})
     called = frame.tracer.called
     if called is None:
         raise refuse(

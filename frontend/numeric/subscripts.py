@@ -242,12 +242,14 @@ def _view(owner: Array, items: list[Item]) -> Array:
     return Array(view, tuple(w.size for w in windows if not w.dropped), owner.roots)
 
 
-def row(owner: Array, k: Value) -> Array:
-    """The view ``owner[k]``, for a ``k`` that is in range."""
-    rank, zero, one = owner.rank, const_index(0), const_index(1)
-    operands = [owner.memref, k, *[zero] * (rank - 1), one, *(dim_value(d) for d in owner.dims[1:]), *[one] * rank]
-    view = build(ops.subview, operands, {"static_steps": (1,) * rank, "dropped": (0,)}).result
-    return Array(view, owner.dims[1:], owner.roots)
+def row(owner: Array, k: Value, axis: int = 0) -> Array:
+    """The view ``owner[k]``, or that along another axis, for a ``k`` that is in range."""
+    zero, one = const_index(0), const_index(1)
+    offsets = [k if n == axis else zero for n in range(owner.rank)]
+    sizes = [one if n == axis else dim_value(d) for n, d in enumerate(owner.dims)]
+    operands = [owner.memref, *offsets, *sizes, *[one] * owner.rank]
+    view = build(ops.subview, operands, {"static_steps": (1,) * owner.rank, "dropped": (axis,)}).result
+    return Array(view, tuple(d for n, d in enumerate(owner.dims) if n != axis), owner.roots)
 
 
 def _is_full(s: Slice) -> bool:

@@ -1,0 +1,111 @@
+"""``adc.vmap``: a function of one item as a function of many, which are gone through by one parallel loop."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+from adc.boundary import public
+from adc.decorator import JitFunction
+from adc.dispatch import Dispatcher
+from adc.frontend.functions import mapped
+from adc.frontend.functions.mapped_arguments import Axes
+from adc.frontend.libraries.table import LIBRARY
+from adc.ir import kinds
+from adc.options import Options, Selection
+
+_KNOWN = "__adc_vmaps__"  # attribute of a function: what was made of it, so that it is compiled once
+
+
+@public
+def vmap(
+    fn: Callable[..., Any], in_axes: int | tuple[int | None, ...] | None = 0, out_axes: int = 0
+) -> JitFunction[..., Any]:
+    """``fn``, called for each item along an axis of its arguments, with the results stacked.
+
+    ``in_axes`` is the axis of all arguments, or a tuple with one for each: an int (negative ones count from the end),
+    or None for an argument that is the same for all items. Of an argument in containers (tuples, lists, dicts,
+    dataclasses) each array has the axis; an item is then a new container. All mapped axes must have one length ``n``;
+    else it is a ``ShapeError``. Arguments are positional.
+
+    A number that ``fn`` returns becomes an array of shape ``(n,)``, an array of shape ``s`` one of shape ``(n, *s)``
+    (all items must agree on ``s``), and containers of these the same containers. ``out_axes`` is 0: other values are
+    refused. Where ``n`` is 0 and ``s`` depends on more than shapes there is a ``ShapeError``.
+
+    The items are one parallel loop, as over ``prange``: on threads, with the same bits on any number of them. An array
+    that ``fn`` is given is a view, as ``x[i]`` is in NumPy: what is stored in it is stored in the caller's array. To
+    store into what is the same for all items is refused. An exception is that of one of the items for which ``fn``
+    raises.
+
+    The result is like one of ``jit_grad``: it has derivatives in all modes, and may be called in compiled code, where
+    ``fn`` may be a lambda or a local function as well. ``fn`` may itself be made by ``grad``, ``value_and_grad`` or
+    ``vmap``.
+    """
+    axes = tuple(in_axes) if isinstance(in_axes, tuple | list) else in_axes
+    for axis in axes if isinstance(axes, tuple) else (axes,):
+        if axis is not None and type(axis) is not int:
+            raise kinds.INVALID_OPTION(
+                f"in_axes cannot be {in_axes!r}", help="an int, None, or a tuple with one of these for each argument"
+            )
+    if type(out_axes) is not int or out_axes != 0:
+        raise kinds.INVALID_OPTION(
+            f"out_axes cannot be {out_axes!r}: the mapped axis comes first in results", help="transpose the result"
+        )
+    if not callable(fn):
+        raise kinds.NOT_A_FUNCTION(f"vmap() takes a function, not {fn!r}", help="wrap it in a function")
+    attributes = getattr(fn, "__dict__", None)
+    if attributes is None:
+        return _made(fn, axes)
+    owner, known = attributes.get(_KNOWN, (None, {}))
+    if owner is not fn:  # attributes may be those of a function that it wraps
+        known = {}
+        setattr(fn, _KNOWN, (fn, known))
+    if axes not in known:
+        known[axes] = _made(fn, axes)
+    found: JitFunction[..., Any] = known[axes]
+    return found
+
+
+def _made(fn: Callable[..., Any], axes: Axes) -> JitFunction[..., Any]:
+    def loop(*args: Any) -> Any:
+        return made(*args)
+
+    wrapper = _wrapper(_parameters(fn, axes), loop)
+    mapped.marked(wrapper, loop, fn, axes)
+    wrapper.__qualname__ = f"vmap({getattr(fn, '__qualname__', fn)})"
+    wrapper.__doc__ = fn.__doc__
+    made: JitFunction[..., Any] = JitFunction(wrapper, Selection(), Options())
+    return made
+
+
+def _parameters(fn: Callable[..., Any], axes: Axes) -> tuple[str, ...]:
+    """The positional parameters of ``fn``, as they are written. Those with defaults are left open, by a ``*``."""
+    try:
+        found = inspect.signature(fn._subject.fn if isinstance(fn, Dispatcher) else fn).parameters.values()
+    except ValueError:  # a function in C that does not tell
+        found = {}.values()
+    positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if isinstance(axes, tuple):
+        names = [p.name for p in positional[: len(axes)]]
+        return *names, *(f"argument_{n}" for n in range(len(names), len(axes)))
+    names = [p.name for p in positional if p.default is p.empty]
+    more = "".join(p.name for p in found if p.kind is p.VAR_POSITIONAL) or "more_" + "_".join(names)
+    whole = len(names) == len(positional) and bool(found) and all(p.kind is not p.VAR_POSITIONAL for p in found)
+    return (*names, *(() if whole else (f"*{more}",)))
+
+
+def _wrapper(parameters: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with these parameters that hands them to ``loop``. Its source can be had, as for it to be traced."""
+    listed = ", ".join(parameters)
+    source = f"def vmap({listed}):\n    return adc_loop({listed})\n"
+    file = f"<adc.vmap({listed})>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"adc_loop": loop, "__name__": __name__}
+    exec(compile(source, file, "exec"), namespace)
+    made: Callable[..., Any] = namespace["vmap"]
+    return made
+
+
+LIBRARY[vmap] = mapped.rule  # in compiled code

@@ -1,0 +1,168 @@
+"""``adc.vmap(f)`` in compiled code: ``f`` called for each item along an axis, as one parallel loop.
+
+The loop stands where the call is. Where a function is wanted instead, as for ``adc.jvp`` of it, one is made around it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adc.frontend.data.values import (
+    AbstractValue,
+    Compound,
+    Partial,
+    Static,
+    Tuple,
+    describe_type,
+    partial,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.functions.callee import Callee, python_function
+from adc.frontend.functions.closures import released
+from adc.frontend.functions.mapped_arguments import Axes
+from adc.frontend.functions.mapped_loop import loop
+from adc.frontend.names import known_int
+from adc.frontend.numeric.arrays import settled
+from adc.frontend.syntax.source import NoSource, function_source
+from adc.ir import kinds
+from adc.ir.builder import at_loc, current_loc
+from adc.ir.core import UNKNOWN, Loc
+
+CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractValue]
+_MAPPED = "__adc_mapped__"  # attribute of a function that ``adc.vmap`` made outside of compiled code
+
+
+@dataclass(frozen=True)
+class Vmap:
+    """What ``adc.vmap(f, axes)`` does when it is called, with ``f`` first. ``apart``: in a function of its own.
+
+    ``loc`` is what the loop is marked with, if not with the place of the call.
+    """
+
+    axes: Axes
+    apart: bool = False
+    loc: Loc | None = None
+    __name__ = "vmap"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise TypeError("is for compiled code")
+
+
+def marked(wrapper: Callable[..., Any], loop: Callable[..., Any], of: Callable[..., Any], axes: Axes) -> None:
+    """Say of two functions that they are ``adc.vmap(of, axes)``: one for others to call, and one that it calls."""
+    setattr(wrapper, _MAPPED, (wrapper, Vmap(axes), of))
+    setattr(loop, _MAPPED, (loop, Vmap(axes, loc=_place(of)), of))
+
+
+def _place(of: Callable[..., Any]) -> Loc:
+    """Where a function begins, if that can be told."""
+    function = python_function(of)
+    if not isinstance(function, types.FunctionType):
+        return UNKNOWN
+    try:
+        return function_source(function).header
+    except NoSource:
+        return UNKNOWN
+
+
+def _made_outside(v: AbstractValue) -> Partial | None:
+    """What is known in compiled code of a function that was ``marked``; None for anything else."""
+    known = getattr(v.value, _MAPPED, None) if isinstance(v, Static) else None
+    if known is None or known[0] is not python_function(v.value):  # type: ignore[attr-defined]
+        return None
+    return partial([Static(known[1]), Static(known[2])], {})
+
+
+def as_vmap(v: AbstractValue) -> tuple[Vmap, AbstractValue] | None:
+    """What a function does that ``adc.vmap`` made, and the function that it does it with; None for any other."""
+    made = v if isinstance(v, Partial) else _made_outside(v)
+    if made is None or not isinstance(made.items[0], Static) or not isinstance(made.items[0].value, Vmap):
+        return None
+    return made.items[0].value, made.items[1]
+
+
+def apart(v: AbstractValue) -> AbstractValue:
+    """A function whose call is one of a Python function, if ``adc.vmap`` made it; any other as it is."""
+    found = as_vmap(v)
+    return v if found is None else partial([Static(replace(found[0], apart=True)), found[1]], {})
+
+
+def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    """``adc.vmap(function, in_axes, out_axes)``."""
+    names = ("fn", "in_axes", "out_axes")
+    given = dict(zip(names, args, strict=False)) | dict(kwargs)
+    if len(args) > len(names) or "fn" not in given or not set(given) <= set(names):
+        raise refuse(
+            current_loc(), "adc.vmap() takes a function, in_axes and out_axes", kind=kinds.WRONG_CALL
+        )
+    function = given["fn"]
+    if not isinstance(function, Compound) and not (isinstance(function, Static) and callable(function.value)):
+        raise refuse(
+            current_loc(), f"adc.vmap() takes a function, not {describe_type(function)}", kind=kinds.WRONG_TYPE
+        )
+    out = given.get("out_axes")
+    if out is not None and known_int(out) != 0:
+        raise refuse(
+            current_loc(),
+            "adc.vmap() puts the mapped axis first in its results",
+            "leave out out_axes, and transpose what it returns",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
+    return partial([Static(Vmap(_axes(given.get("in_axes", Static(0))))), function], {})
+
+
+def _axes(v: AbstractValue) -> Axes:
+    items = v.items if isinstance(v, Tuple) else (v,)
+    found = tuple(i.value if isinstance(i, Static) and _is_axis(i.value) else ... for i in items)
+    if ... in found:
+        raise refuse(
+            current_loc(),
+            "in_axes of adc.vmap() is an integer, None, or a tuple of these with one for each argument, written down",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
+    return found if isinstance(v, Tuple) else found[0]  # type: ignore[return-value]
+
+
+def _is_axis(value: object) -> bool:
+    return value is None or type(value) is int
+
+
+def vmap(function, *args):  # type: ignore[no-untyped-def]
+    """What is traced for a call in a function of its own."""
+    return function(*args)
+
+
+_VMAP: Any = vmap
+
+
+def call(
+    frame: Frame,
+    made: Vmap,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    call_function: CallFunction,
+) -> AbstractValue:
+    """A call of what ``adc.vmap`` made: ``args`` are the function and the arguments."""
+    if kwargs:
+        raise refuse(
+            current_loc(),
+            f"what adc.vmap() makes takes positional arguments here, not '{next(iter(kwargs))}='",
+            "pass it by position, or write a lambda around the function",
+            kind=kinds.WRONG_CALL,
+        )
+    function, *given = args
+    if made.apart:
+        here = partial([Static(replace(made, apart=False)), function], {})
+        return call_function(frame, Callee.of(_VMAP, current_loc()), {"function": here, "args": Tuple(tuple(given))})
+    given = [settled(frame, v) for v in given]
+    before = set(frame.written)
+    frame.written.clear()  # what the calls write to
+    try:
+        with at_loc(current_loc() if made.loc is None else made.loc):
+            return loop(frame, made.axes, released(function), given)
+    finally:
+        frame.written |= before

@@ -1,0 +1,149 @@
+"""The arguments of what ``adc.vmap`` made: which arrays are gone along, and what the function is given for an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from adc.frontend.data import growing, heap
+from adc.frontend.data.roots import NOWHERE, Roots, overlap
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Bound,
+    Closure,
+    Compound,
+    Dim,
+    Partial,
+    Static,
+    describe_type,
+    dim_value,
+    is_numeric,
+    same_dim,
+    static_dim,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.functions.callee import python_function
+from adc.frontend.numeric import nests, subscripts
+from adc.frontend.numeric.convert import trap_unless
+from adc.ir import kinds, ops
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+
+Axes = int | tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument with the objects in it taken apart; ``axis`` None if it is the same for all items."""
+
+    name: str
+    value: AbstractValue
+    axis: int | None
+
+    def mapped(self) -> Iterator[tuple[Array, int]]:
+        """The arrays that the loop goes along, each with its axis."""
+        if self.axis is not None:
+            yield from self._mapped(self.value)
+
+    def _mapped(self, v: AbstractValue) -> Iterator[tuple[Array, int]]:
+        if isinstance(v, Array):
+            yield v, self._axis(v)
+        elif growing.is_growing(v) or is_numeric(v):
+            raise refuse(
+                current_loc(),
+                f"{self.name} has {describe_type(v)} in it, which adc.vmap() cannot map over"
+                if v is not self.value
+                else f"{self.name} is {describe_type(v)}, which has no axis that adc.vmap() could map over",
+                "give in_axes a tuple with None in its place: then it is the same for all; or make it an array",
+                kind=kinds.WRONG_TYPE,
+            )
+        elif isinstance(v, Compound) and not isinstance(v, Closure | Partial | Bound):
+            for item in v.items:
+                yield from self._mapped(item)
+
+    def _axis(self, v: Array) -> int:
+        assert self.axis is not None
+        axis = self.axis + v.rank if self.axis < 0 else self.axis
+        if not 0 <= axis < v.rank:
+            raise refuse(
+                current_loc(),
+                f"{self.name} is {describe_type(v)}, which has no axis {self.axis} that adc.vmap() could map over",
+                kind=kinds.INVALID_AXIS,
+            )
+        return axis
+
+    def item(self, frame: Frame, k: Value, copied: Roots = NOWHERE) -> AbstractValue:
+        """What the function is given for item ``k``; of arrays on memory in ``copied`` a copy."""
+
+        def of(v: AbstractValue) -> AbstractValue:
+            if isinstance(v, Array):
+                found = _along(v, self._axis(v), k)
+                again = isinstance(found, Array) and overlap(found.roots, copied)
+                return nests.materialise(frame, nests.lazy_of(found)) if again else found  # type: ignore[arg-type]
+            if isinstance(v, Compound) and not isinstance(v, Closure | Partial | Bound):
+                return v.of(map(of, v.items))
+            return v
+
+        return self.value if self.axis is None else heap.unpack(frame, of(self.value), {})
+
+
+def _along(v: Array, axis: int, k: Value) -> AbstractValue:
+    """``v`` at ``k``, which is in range, along an axis: a number, or a view."""
+    if v.rank == 1:
+        return subscripts.Element(v, (k,)).load()
+    return subscripts.row(v, k, axis)
+
+
+def arguments_of(frame: Frame, axes: Axes, function: AbstractValue, args: Sequence[AbstractValue]) -> list[Argument]:
+    each = axes if isinstance(axes, tuple) else (axes,) * len(args)
+    if len(each) != len(args):
+        raise refuse(
+            current_loc(),
+            f"in_axes of adc.vmap() has {len(each)} entries, and there are {len(args)} arguments",
+            kind=kinds.WRONG_CALL,
+        )
+    numbers: dict[str, int] = {}
+    taken = [v if axis is None else heap.pack(frame, [v], numbers)[0] for v, axis in zip(args, each, strict=True)]
+    names = _names(function, len(args))
+    return [Argument(name, v, axis) for name, v, axis in zip(names, taken, each, strict=True)]
+
+
+def _names(function: AbstractValue, count: int) -> list[str]:
+    """What messages call the arguments: by the function's parameters where these are known."""
+    known: Sequence[str] = ()
+    if isinstance(function, Closure):
+        a = function.source.node.args
+        known = [p.arg for p in (*a.posonlyargs, *a.args)]
+    elif isinstance(function, Static):
+        code = getattr(python_function(function.value), "__code__", None)
+        known = code.co_varnames[: code.co_argcount] if code is not None else ()
+    return [f"argument {n}" + (f" ('{known[n]}')" if n < len(known) else "") for n in range(count)]
+
+
+def items_of(arguments: Sequence[Argument]) -> Dim:
+    """How many items there are: all mapped arrays must agree."""
+    found: tuple[str, Dim] | None = None
+    for argument in arguments:
+        for v, axis in argument.mapped():
+            dim = v.dims[axis]
+            if found is None:
+                found = argument.name, dim
+                continue
+            if same_dim(found[1], dim):
+                continue
+            message = f"adc.vmap() maps over {{}} items of {found[0]} and over {{}} of {argument.name}"
+            known = static_dim(found[1]), static_dim(dim)
+            if None not in known:
+                raise refuse(current_loc(), message.format(*known), kind=kinds.SHAPE_MISMATCH)
+            sizes = dim_value(found[1]), dim_value(dim)
+            trap_unless(ops.cmpi(*sizes, predicate="eq"), "ShapeError", message, *sizes)
+    if found is None:
+        raise refuse(
+            current_loc(),
+            "adc.vmap() has no array to map over",
+            "in_axes says which arguments it maps: an axis for each, or None",
+            kind=kinds.WRONG_CALL,
+        )
+    return found[1]
