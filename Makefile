@@ -68,9 +68,9 @@ valgrind: $(VENV)/test
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks.suite --scaling
 
-# What the suite does not ask: machine code, calls, bounds checks, the time to compile and to the first gradient.
+# What the suite does not ask: machine code, calls, bounds checks, maps, the time to compile and to the first gradient.
 bench-more: $(VENV)/bench
-	for name in stencil heat bounds call_overhead compile_time first_gradient; do \
+	for name in stencil heat bounds call_overhead vmap compile_time first_gradient; do \
 	  echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:

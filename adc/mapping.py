@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import linecache
 from collections.abc import Callable
@@ -55,17 +56,15 @@ def vmap(
         )
     if not callable(fn):
         raise kinds.NOT_A_FUNCTION(f"vmap() takes a function, not {fn!r}", help="wrap it in a function")
-    attributes = getattr(fn, "__dict__", None)
-    if attributes is None:
-        return _made(fn, axes)
-    owner, known = attributes.get(_KNOWN, (None, {}))
+    known: dict[Axes, JitFunction[..., Any]]
+    owner, known = getattr(fn, _KNOWN, (None, {}))
     if owner is not fn:  # attributes may be those of a function that it wraps
         known = {}
-        setattr(fn, _KNOWN, (fn, known))
+        with contextlib.suppress(AttributeError):  # a function in C, or a bound method, remembers nothing
+            setattr(fn, _KNOWN, (fn, known))
     if axes not in known:
         known[axes] = _made(fn, axes)
-    found: JitFunction[..., Any] = known[axes]
-    return found
+    return known[axes]
 
 
 def _made(fn: Callable[..., Any], axes: Axes) -> JitFunction[..., Any]:
@@ -80,29 +79,27 @@ def _made(fn: Callable[..., Any], axes: Axes) -> JitFunction[..., Any]:
     return made
 
 
-def _parameters(fn: Callable[..., Any], axes: Axes) -> tuple[str, ...]:
-    """The positional parameters of ``fn``, as they are written. Those with defaults are left open, by a ``*``."""
+def _parameters(fn: Callable[..., Any], axes: Axes) -> dict[str, str]:
+    """The positional parameters of ``fn``, and what is written after them: a default if ``fn`` has one."""
     try:
-        found = inspect.signature(fn._subject.fn if isinstance(fn, Dispatcher) else fn).parameters.values()
+        found = list(inspect.signature(fn._subject.fn if isinstance(fn, Dispatcher) else fn).parameters.values())
     except ValueError:  # a function in C that does not tell
-        found = {}.values()
+        found = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
     positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if isinstance(axes, tuple):
         names = [p.name for p in positional[: len(axes)]]
-        return *names, *(f"argument_{n}" for n in range(len(names), len(axes)))
-    names = [p.name for p in positional if p.default is p.empty]
-    more = "".join(p.name for p in found if p.kind is p.VAR_POSITIONAL) or "more_" + "_".join(names)
-    whole = len(names) == len(positional) and bool(found) and all(p.kind is not p.VAR_POSITIONAL for p in found)
-    return (*names, *(() if whole else (f"*{more}",)))
+        return dict.fromkeys([*names, *(f"argument_{n}" for n in range(len(names), len(axes)))], "")
+    listed = {p.name: "" if p.default is p.empty else "=ABSENT" for p in positional}
+    return listed | {f"*{p.name}": "" for p in found if p.kind is p.VAR_POSITIONAL}
 
 
-def _wrapper(parameters: tuple[str, ...], loop: Callable[..., Any]) -> Callable[..., Any]:
+def _wrapper(parameters: dict[str, str], loop: Callable[..., Any]) -> Callable[..., Any]:
     """A function with these parameters that hands them to ``loop``. Its source can be had, as for it to be traced."""
-    listed = ", ".join(parameters)
-    source = f"def vmap({listed}):\n    return adc_loop({listed})\n"
-    file = f"<adc.vmap({listed})>"
+    written = ", ".join(name + default for name, default in parameters.items())
+    source = f"def vmap({written}):\n    return adc_loop({', '.join(parameters)})\n"
+    file = f"<adc.vmap({written})>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = {"adc_loop": loop, "__name__": __name__}
+    namespace: dict[str, Any] = {"adc_loop": loop, "ABSENT": mapped.Absent.ABSENT, "__name__": __name__}
     exec(compile(source, file, "exec"), namespace)
     made: Callable[..., Any] = namespace["vmap"]
     return made

@@ -18,6 +18,7 @@ from adc.dump import STAGES
 from adc.frontend.libraries.table import LIBRARY
 from tests.fuzz.check import loaded
 
+assert adc.vmap in LIBRARY  # as soon as it is used
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 LANGUAGE = ROOT / "docs" / "language.md"

@@ -5,6 +5,7 @@ The loop stands where the call is. Where a function is wanted instead, as for ``
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from adc.frontend.functions.callee import Callee, python_function
 from adc.frontend.functions.closures import released
 from adc.frontend.functions.mapped_arguments import Axes
 from adc.frontend.functions.mapped_loop import loop
-from adc.frontend.names import known_int
+from adc.frontend.names import needed_int
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.syntax.source import NoSource, function_source
 from adc.ir import kinds
@@ -34,6 +35,12 @@ from adc.ir.core import UNKNOWN, Loc
 
 CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractValue]
 _MAPPED = "__adc_mapped__"  # attribute of a function that ``adc.vmap`` made outside of compiled code
+
+
+class Absent(enum.Enum):
+    """What stands for an argument that is not given: the function has a default for it."""
+
+    ABSENT = enum.auto()
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abstr
             current_loc(), f"adc.vmap() takes a function, not {describe_type(function)}", kind=kinds.WRONG_TYPE
         )
     out = given.get("out_axes")
-    if out is not None and known_int(out) != 0:
+    if out is not None and needed_int(out) != 0:
         raise refuse(
             current_loc(),
             "adc.vmap() puts the mapped axis first in its results",
@@ -116,19 +123,21 @@ def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abstr
 
 
 def _axes(v: AbstractValue) -> Axes:
-    items = v.items if isinstance(v, Tuple) else (v,)
-    found = tuple(i.value if isinstance(i, Static) and _is_axis(i.value) else ... for i in items)
-    if ... in found:
+    return tuple(map(_axis, v.items)) if isinstance(v, Tuple) else _axis(v)
+
+
+def _axis(v: AbstractValue) -> int | None:
+    if isinstance(v, Static) and v.value is None:
+        return None
+    axis = None if isinstance(v, Static) and isinstance(v.value, bool) else needed_int(v)
+    if axis is None:
         raise refuse(
             current_loc(),
-            "in_axes of adc.vmap() is an integer, None, or a tuple of these with one for each argument, written down",
+            f"in_axes of adc.vmap() cannot be {describe_type(v)}",
+            "an int, None, or a tuple with one of these for each argument",
             kind=kinds.UNSUPPORTED_OPTION,
         )
-    return found if isinstance(v, Tuple) else found[0]  # type: ignore[return-value]
-
-
-def _is_axis(value: object) -> bool:
-    return value is None or type(value) is int
+    return axis
 
 
 def vmap(function, *args):  # type: ignore[no-untyped-def]
@@ -159,6 +168,15 @@ def call(
         here = partial([Static(replace(made, apart=False)), function], {})
         return call_function(frame, Callee.of(_VMAP, current_loc()), {"function": here, "args": Tuple(tuple(given))})
     given = [settled(frame, v) for v in given]
+    while given and _is_absent(given[-1]):
+        given.pop()
+    if any(map(_is_absent, given)):
+        raise refuse(
+            current_loc(),
+            "an argument of what adc.vmap() made is left out, and one after it is given",
+            "give all up to the last",
+            kind=kinds.WRONG_CALL,
+        )
     before = set(frame.written)
     frame.written.clear()  # what the calls write to
     try:
@@ -166,3 +184,7 @@ def call(
             return loop(frame, made.axes, released(function), given)
     finally:
         frame.written |= before
+
+
+def _is_absent(v: AbstractValue) -> bool:
+    return isinstance(v, Static) and v.value is Absent.ABSENT

@@ -20,7 +20,6 @@ from adc.frontend.data.values import (
     dim_value,
     is_numeric,
     same_dim,
-    static_dim,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -134,9 +133,6 @@ def items_of(arguments: Sequence[Argument]) -> Dim:
             if same_dim(found[1], dim):
                 continue
             message = f"adc.vmap() maps over {{}} items of {found[0]} and over {{}} of {argument.name}"
-            known = static_dim(found[1]), static_dim(dim)
-            if None not in known:
-                raise refuse(current_loc(), message.format(*known), kind=kinds.SHAPE_MISMATCH)
             sizes = dim_value(found[1]), dim_value(dim)
             trap_unless(ops.cmpi(*sizes, predicate="eq"), "ShapeError", message, *sizes)
     if found is None:

@@ -27,6 +27,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.functions.extents import hoisted
 from adc.frontend.functions.mapped_arguments import Argument, Axes, arguments_of, items_of
+from adc.frontend.functions.recursion import Undetermined
 from adc.frontend.numeric import nests, subscripts
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.convert import as_scalar, store_scalar, trap_unless
@@ -84,6 +85,8 @@ class _First:
         self._frame, self._length, self._one = frame, length, one
         self._traced = trace(frame, lambda: one(const_index(0)))
         self._called: list[AbstractValue] | None = None
+        if self._traced.undetermined:
+            raise Undetermined
         assert self._traced.result is not None
         self.result = self._traced.result
 

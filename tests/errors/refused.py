@@ -571,3 +571,64 @@ def through_a_closure(x, n):
     for i in range(n):
         s += inner(i)
     return s
+
+
+# Maps -----------------------------------------------------------------------------------------------------------------
+
+def maps_a_number(u, x):
+    return np.sum(adc.vmap(lambda a, b: a * b)(u, x))  # error: wrong-type | adc.vmap(lambda a, b: a * b)(u, x)
+
+
+def maps_a_number_in_a_tuple(u, x):
+    return np.sum(adc.vmap(lambda t: t[0] * t[1])((u, x)))  # error: wrong-type | adc.vmap(lambda t: t[0] * t[1])((u, x))
+
+
+def maps_nothing(u):
+    return np.sum(adc.vmap(np.sin, None)(u))  # error: wrong-call | adc.vmap(np.sin, None)(u)
+
+
+def maps_too_few(u, v):
+    return np.sum(adc.vmap(lambda a, b: a * b, (0,))(u, v))  # error: wrong-call | adc.vmap(lambda a, b: a * b, (0,))(u, v)
+
+
+def maps_by_keyword(u):
+    return np.sum(adc.vmap(lambda a: a + 1.0)(a=u))  # error: wrong-call | adc.vmap(lambda a: a + 1.0)(a=u)
+
+
+def maps_without_a_function():
+    return adc.vmap()  # error: wrong-call | adc.vmap()
+
+
+def maps_a_float(x):
+    return adc.vmap(x)  # error: wrong-type | adc.vmap(x)
+
+
+def maps_an_axis_too_many(a):
+    return np.sum(adc.vmap(np.sum, 2)(a))  # error: invalid-axis | adc.vmap(np.sum, 2)(a)
+
+
+def maps_by_a_float(u):
+    return np.sum(adc.vmap(np.sin, 0.5)(u))  # error: unsupported-option | adc.vmap(np.sin, 0.5)
+
+
+def maps_to_another_axis(a):
+    return np.sum(adc.vmap(np.cos, out_axes=1)(a))  # error: unsupported-option | adc.vmap(np.cos, out_axes=1)
+
+
+def maps_with_a_store_into_what_is_shared(u, v):
+    def store(x):
+        v[0] = x
+        return x
+    return np.sum(adc.vmap(store)(u))  # error: race | adc.vmap(store)(u)
+
+
+def maps_with_a_list(u):
+    seen = []
+    def note(x):
+        seen.append(x)
+        return x
+    return np.sum(adc.vmap(note)(u))  # error: carried-variable | adc.vmap(note)(u)
+
+
+def maps_to_functions(u):
+    return adc.vmap(lambda x: lambda y: x * y)(u)  # error: cannot-return | adc.vmap(lambda x: lambda y: x * y)(u)
