@@ -1,0 +1,94 @@
+"""Derivatives by finite differences of a function of one number, at zero.
+
+Central differences are extrapolated (Richardson); how much the last two extrapolations differ is how far they can be
+trusted. Where they cannot, smaller steps are tried: a kink may be near. At a kink the one-sided differences tell.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+Along = Callable[[float], float]  # a function along a direction, by the step
+
+_STEPS = (2e-3, 4e-5, 8e-7)
+_SINGLE = (4e-2,)
+_LEVELS = 4
+_TRUSTED = 1e-8  # an error, relative to the derivative, with which no smaller step is tried
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A derivative, and about how wrong it is at most."""
+
+    value: float
+    error: float
+
+
+def derivative(f: Along, *, single: bool = False) -> Difference:
+    """The derivative at zero. ``single``: values are in single precision."""
+    best: Difference | None = None
+    for step in _SINGLE if single else _STEPS:
+        found = _extrapolated(f, step, single)
+        if best is None or found.error < best.error or not math.isfinite(best.error):
+            best = found
+        if best.error <= _TRUSTED * max(1.0, abs(best.value)):
+            break
+    assert best is not None
+    return best
+
+
+def _extrapolated(f: Along, step: float, single: bool) -> Difference:
+    steps = [step / 2**k for k in range(_LEVELS)]
+    row = [(f(h) - f(-h)) / (2.0 * h) for h in steps]
+    if single:  # rounding is what is wrong with them, so the widest steps
+        first = (4.0 * row[1] - row[0]) / 3.0
+        return Difference(first, abs(first - row[0]) / 3.0)
+    last = row
+    for order in range(1, _LEVELS):
+        factor = 4.0**order
+        last, row = row, [(factor * b - a) / (factor - 1.0) for a, b in pairwise(row)]
+    error = abs(row[-1] - last[-1])
+    return Difference(row[-1], error if math.isfinite(error) else math.inf)
+
+
+def one_sided(f: Along, *, single: bool = False) -> tuple[float, float]:
+    """The slopes to the left and to the right of zero, over a small step, the smaller first."""
+    h = 1e-3 if single else 1e-7
+    middle = f(0.0)
+    left, right = (middle - f(-h)) / h, (f(h) - middle) / h
+    return min(left, right), max(left, right)
+
+
+def kinked(f: Along, found: float, *, single: bool = False) -> bool:
+    """Whether ``f`` has a kink, or jumps, at zero, and ``found`` lies between its one-sided slopes."""
+    low, high = one_sided(f, single=single)
+    if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(found)):
+        return False
+    size = max(abs(low), abs(high))
+    near = (1e-2 if single else 1e-4) * size
+    return high - low > 2.0 * near and low - near <= found <= high + near
+
+
+def taylor_slope(f: Along, found: float, size: float) -> float | None:
+    """By what power of the step ``h`` the remainder ``f(h) - f(0) - h * found`` falls: 2 or more for a derivative.
+
+    None if it is at rounding, where ``size`` is that of what ``f`` adds up. Fitted to the four smallest steps above it.
+    """
+    middle = f(0.0)
+    points: list[tuple[float, float]] = []
+    for k in range(3, 24):
+        h = 2.0**-k
+        value = f(h)
+        remainder = abs(value - middle - h * found)
+        if not remainder > 4e3 * 2.2e-16 * max(size, abs(middle), abs(value)):
+            break
+        points.append((math.log(h), math.log(remainder)))
+    points = points[-4:]
+    if len(points) < 3:
+        return None
+    x = sum(p[0] for p in points) / len(points)
+    y = sum(p[1] for p in points) / len(points)
+    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)

@@ -1,0 +1,165 @@
+"""Containers of numbers and arrays as lists of leaves: taken apart, moved along a direction, multiplied.
+
+Arrays that share memory stay so in copies, in directions, and in sums: what is shared counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adc import aliasing
+from adc.frontend.data.forms import Form, build, form_of, items_of
+
+NDArray = np.ndarray[Any, Any]
+Rebuild = Callable[[Sequence[Any]], Any]
+
+
+@dataclass(frozen=True)
+class _Node:
+    form: Form
+    parts: tuple[Any, ...]
+
+
+def flat(value: Any, like: Any = None) -> tuple[list[Any], Rebuild]:
+    """The leaves of containers, and what builds them of others. ``like``: of something made of the same containers,
+    with None in place of some."""
+    leaves: list[Any] = []
+
+    def visit(value: Any, like: Any) -> Any:
+        form = form_of(value if like is None else like)
+        if form is None:
+            leaves.append(value)
+            return len(leaves) - 1
+        models = items_of(like, form) if like is not None else [None] * len(items_of(value, form))
+        parts = [None] * len(models) if value is None else items_of(value, form)
+        return _Node(form, tuple(visit(part, model) for part, model in zip(parts, models, strict=True)))
+
+    tree = visit(value, like)
+
+    def rebuild(leaves: Sequence[Any]) -> Any:
+        def made(node: Any) -> Any:
+            return build(node.form, [made(part) for part in node.parts]) if isinstance(node, _Node) else leaves[node]
+
+        return made(tree)
+
+    return leaves, rebuild
+
+
+def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
+    """The same containers with other leaves."""
+    leaves, rebuild = flat(value)
+    return rebuild([change(leaf) for leaf in leaves])
+
+
+def is_array(a: Any) -> bool:
+    """Whether it is an array of floats."""
+    return isinstance(a, np.ndarray) and a.dtype.kind == "f"
+
+
+def is_float(a: Any) -> bool:
+    """Whether it is a float or an array of floats: what has derivatives."""
+    return isinstance(a, float | np.floating) or is_array(a)
+
+
+def is_single(leaves: Sequence[Any]) -> bool:
+    """Whether single precision is among them."""
+    return any(np.asarray(a).dtype == np.float32 for a in leaves if is_float(a))
+
+
+def moved(leaves: Sequence[Any], direction: Sequence[Any], h: float) -> list[Any]:
+    """The leaves, copied, a step along the direction; arrays share memory as they did."""
+    made: dict[int, Any] = {}
+    for members in groups(leaves):
+        names = {k: f"number {k}" for k in members}
+        made.update(aliasing.laid_out_alike({k: leaves[k] for k in members}, copy=True, names=names))
+    found = []
+    for k, (a, d) in enumerate(zip(leaves, direction, strict=True)):
+        if isinstance(a, np.ndarray):
+            copy = made.get(k)
+            copy = a.copy(order="K") if copy is None else copy
+            if d is not None and h:
+                copy[...] = a + h * d
+            found.append(copy)
+        else:
+            found.append(type(a)(a + h * d) if d is not None and h else a)
+    return found
+
+
+def copied(leaves: Sequence[Any]) -> list[Any]:
+    """Copies, which share memory as the leaves do."""
+    return moved(leaves, [None] * len(leaves), 0.0)
+
+
+def groups(leaves: Sequence[Any]) -> list[list[int]]:
+    """The positions of arrays that share memory."""
+    numbers: Mapping[int, int] = aliasing.groups({k: a for k, a in enumerate(leaves) if isinstance(a, np.ndarray)})
+    found: dict[int, list[int]] = {}
+    for k, number in numbers.items():
+        found.setdefault(number, []).append(k)
+    return list(found.values())
+
+
+def direction_of(leaves: Sequence[Any], random: Callable[[Any], Any]) -> list[Any]:
+    """A random direction, leaf by leaf; for arrays that share memory, windows on one."""
+    found = [random(a) for a in leaves]
+    for members in groups(leaves):
+        arrays = {k: leaves[k] for k in members}
+        shared = aliasing.laid_out_alike(arrays, copy=False, names={k: f"number {k}" for k in members})
+        for k, window in shared.items():
+            if found[k] is not None:
+                window[...] = found[k]
+        found = [shared.get(k, d) if d is not None else None for k, d in enumerate(found)]
+    return found
+
+
+def along(leaves: Sequence[Any], cotangents: Sequence[Any], direction: Sequence[Any]) -> float:
+    """The inner product of cotangents of the leaves and a direction. What shares memory counts once."""
+    total = 0.0
+    grouped: set[int] = set()
+    for members in groups(leaves):
+        grouped |= set(members)
+        if any(direction[k] is None for k in members):
+            continue
+        arrays = {k: leaves[k] for k in members}
+        names = {k: f"number {k}" for k in members}
+        whole, along = (aliasing.laid_out_alike(arrays, copy=False, names=names) for _ in range(2))
+        for k in members:
+            whole[k][...], along[k][...] = cotangents[k], direction[k]
+        dtype = arrays[members[0]].dtype
+        memory: list[Any] = [next(iter(views.values())).base for views in (whole, along)]
+        total += float(np.dot(*(np.frombuffer(m, dtype).astype(float) for m in memory)))
+    for k, (c, d) in enumerate(zip(cotangents, direction, strict=True)):
+        if d is not None and k not in grouped:
+            total += float(np.sum(np.asarray(c, float) * d))
+    return total
+
+
+def inner(weight: Any, value: Any, *, absolute: bool = False) -> float:
+    """The inner product of weights and something in the same containers, or None; ``absolute``: of magnitudes."""
+    weights = flat(weight)[0]
+    values = flat(value, weight)[0]
+    total = 0.0
+    for w, v in zip(weights, values, strict=True):
+        if w is not None and v is not None:
+            terms = np.asarray(w, float) * v
+            total += float(np.sum(np.abs(terms) if absolute else terms))
+    return total
+
+
+def equal(a: Any, b: Any, rtol: float) -> bool:
+    """Whether two leaves are of one type and shape and alike, within ``rtol`` of the largest element."""
+    numeric = int | float | np.generic | np.ndarray
+    if not isinstance(a, numeric) or not isinstance(b, numeric):
+        return a is b or bool(a == b)
+    x, y = np.asarray(a), np.asarray(b)
+    if x.shape != y.shape or x.dtype != y.dtype:
+        return False
+    if rtol == 0.0 or x.dtype.kind != "f":
+        return bool(np.array_equal(x, y, equal_nan=x.dtype.kind == "f"))
+    tolerance = 1e-4 if x.dtype == np.float32 else rtol
+    size = float(np.max(np.abs(y[np.isfinite(y)]), initial=0.0))
+    return bool(np.allclose(x, y, rtol=tolerance, atol=tolerance * max(size, 1e-3), equal_nan=True))

@@ -1,0 +1,210 @@
+"""A function at some arguments, compiled and in plain Python: values, derivatives in both modes, what stays as it was.
+
+The truth are differences of the plain Python function along a random direction, of a random sum of all that it
+returns and leaves in arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adc import differences
+from adc.decorator import JitFunction, function_of, grad
+from adc.leaves import (
+    along,
+    copied,
+    direction_of,
+    equal,
+    flat,
+    inner,
+    is_array,
+    is_float,
+    is_single,
+    mapped,
+    moved,
+)
+
+VALUE = 1e-9  # how far values may be apart, relative to the largest
+TWO_MODES = 1e-8  # how far the two modes may be apart: only by rounding
+LEAST_SLOPE = 1.8
+
+
+class Disagreement(Exception):
+    """What compiled code gives and what is right differ. ``kink``: one-sided differences have it between them."""
+
+    def __init__(self, message: str, kink: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.kink = kink
+
+
+class Check:
+    """The arguments, a direction, and weights of what the function returns; then one method for each thing to check.
+
+    These raise ``Disagreement``; an error of adc's, where it cannot differentiate, passes through.
+    """
+
+    def __init__(self, fn: Callable[..., Any], args: Sequence[Any], rtol: float, seed: int) -> None:
+        self.compiled: JitFunction[..., Any] = function_of(fn)
+        subject = self.compiled._subject
+        self.name = subject.name
+        self.python = subject.fn
+        self.rtol = rtol
+        self.rng = np.random.default_rng(seed)
+        self.args = tuple(args)
+        self.leaves, self.rebuild = flat(self.args)
+        self.single = is_single(self.leaves)
+        names = subject.parameters.names
+        # Parameters that are arrays of floats: what they hold after the call has derivatives too.
+        self.finals = {name: k for k, (name, a) in enumerate(zip(names, self.args, strict=False)) if is_array(a)}
+        self.direction = direction_of(self.leaves, self._random)
+        self.expected, self.after = self._plain(self.leaves)
+        self.weight = mapped(self.expected, self._random)
+        self.final_weights = {name: self._random(self.args[k]) for name, k in self.finals.items()}
+        self._truth: differences.Difference | None = None
+
+    # What is checked -------------------------------------------------------------------------------------------------
+
+    def value(self) -> list[Any]:
+        """The value, and what the call leaves in the arguments. Returns the leaves of both, as the others do."""
+        given = self._given()
+        found = self.compiled(*given)
+        self._same(found, self.expected, "the value", VALUE)
+        self._same(given, self.after, "what the arguments hold after the call", VALUE)
+        return [*flat(found)[0], *flat(given)[0]]
+
+    def forward(self, *, truth: bool = True) -> tuple[float, list[Any]]:
+        """The derivative along the direction, weighted; ``truth``: compared with differences."""
+        given = self._given()
+        found = self.compiled.jvp(given, self._tangents(), final=tuple(self.finals))
+        self._same(given, self.args, "what the arguments hold after forward mode", 0.0)
+        self._same(found[0], self.expected, "the value in forward mode", VALUE)
+        mine = inner(self.weight, found[1])
+        if self.finals:
+            mine += sum(inner(w, found[2][name][1]) for name, w in self.final_weights.items())
+        if truth:
+            self._right(mine, "forward mode", 1.0)
+        return mine, flat(found)[0]
+
+    def reverse(self, forward: float | None, *, truth: bool = True) -> tuple[float, list[Any]]:
+        """The same by the pullback: ``<J' w, v>``, which is ``<w, J v>``, that of forward mode."""
+        given = self._given()
+        value, back = self.compiled.pullback(*given)
+        self._same(value, self.expected, "the value in reverse mode", VALUE)
+        self._same(given, self.after, "what the arguments hold after reverse mode", VALUE)
+        cotangents, _ = flat(back(_none_if_empty(self.weight), final=self.final_weights), self.args)
+        size = 1.0
+        for a, c in zip(self.leaves, cotangents, strict=True):
+            if not is_float(a):
+                continue
+            found, wanted = np.asarray(c), np.asarray(a)
+            if found.shape != wanted.shape or found.dtype != wanted.dtype:
+                raise self._wrong(
+                    f"a cotangent has shape {found.shape} and dtype {found.dtype}, its argument {wanted.shape} and "
+                    f"{wanted.dtype}"
+                )
+            size = max(size, float(np.max(np.abs(found), initial=0.0)))
+        mine = along(self.leaves, cotangents, self.direction)
+        if truth:
+            self._right(mine, "reverse mode", size)
+        if forward is not None:
+            self._close(mine, forward, "reverse mode against forward mode", size, min(self.rtol, TWO_MODES))
+        if isinstance(self.expected, float | np.floating) and self._numbers:
+            given = self._given()
+            grad(self.compiled, argnums=self._numbers)(*given)
+            self._same(given, self.args, "what the arguments hold after a gradient", 0.0)
+        return mine, cotangents
+
+    def slope(self, mine: float) -> float | None:
+        """Raises unless the Taylor remainder falls with the square of the step, or is at rounding; the slope."""
+        if self.single:
+            return None
+        size = inner(self.weight, self.expected, absolute=True)
+        size += sum(inner(w, self.after[self.finals[name]], absolute=True) for name, w in self.final_weights.items())
+        slope = differences.taylor_slope(self._along, mine, size)
+        if slope is not None and slope < LEAST_SLOPE:
+            raise self._wrong(
+                f"the Taylor remainder f(x + hv) - f(x) - h J v falls as h^{slope:.2f} instead of h^2",
+                differences.kinked(self._along, mine),
+            )
+        return slope
+
+    def second(self) -> None:
+        """The gradient along the direction, against differences of gradients."""
+        first = grad(self.compiled, argnums=self._numbers)
+        given = self._given()
+        found = first.jvp(given, self._tangents())[1]
+        self._same(given, self.args, "what the arguments hold after second derivatives", 0.0)
+        weights = mapped(found, self._random)
+
+        def weighted(h: float) -> float:
+            return inner(weights, first(*self.rebuild(moved(self.leaves, self.direction, h))))
+
+        truth = differences.derivative(weighted, single=self.single)
+        self._close(inner(weights, found), truth.value, "second derivatives", 1.0)
+
+    # Directions and differences --------------------------------------------------------------------------------------
+
+    @property
+    def _numbers(self) -> tuple[int, ...]:
+        return tuple(k for k, a in enumerate(self.args) if any(map(is_float, flat(a)[0])))
+
+    def _given(self) -> tuple[Any, ...]:
+        made: tuple[Any, ...] = self.rebuild(copied(self.leaves))
+        return made
+
+    def _tangents(self) -> Any:
+        return self.rebuild([d if is_float(a) else None for a, d in zip(self.leaves, self.direction, strict=True)])
+
+    def _plain(self, leaves: Sequence[Any]) -> tuple[Any, Any]:
+        given = self.rebuild(copied(leaves))
+        with np.errstate(all="ignore"):
+            return self.python(*given), given
+
+    def _along(self, h: float) -> float:
+        """The weighted sum of all results, a step along the direction."""
+        args = self.rebuild(moved(self.leaves, self.direction, h))
+        with np.errstate(all="ignore"):
+            result = self.python(*args)
+        total = inner(self.weight, result)
+        return total + sum(inner(w, args[self.finals[name]]) for name, w in self.final_weights.items())
+
+    def _random(self, leaf: Any) -> Any:
+        """A weight for a float or an array of floats; None for anything else."""
+        if is_array(leaf):
+            return self.rng.uniform(-1.0, 1.0, leaf.shape).astype(leaf.dtype)
+        return float(self.rng.uniform(0.5, 1.5)) if is_float(leaf) else None
+
+    # Verdicts --------------------------------------------------------------------------------------------------------
+
+    def _right(self, mine: float, what: str, size: float) -> None:
+        """Raise unless differences agree."""
+        if self._truth is None:
+            self._truth = differences.derivative(self._along, single=self.single)
+        try:
+            self._close(mine, self._truth.value, what, size)
+        except Disagreement as wrong:
+            wrong.kink = differences.kinked(self._along, mine, single=self.single)
+            raise
+
+    def _close(self, mine: float, truth: float, what: str, size: float, rtol: float | None = None) -> None:
+        scale = max(size, abs(truth), abs(mine) if np.isfinite(mine) else 0.0)
+        tolerance = max(self.rtol if rtol is None else rtol, 2e-3 if self.single else 0.0)
+        if not abs(mine - truth) <= tolerance * scale:
+            raise self._wrong(f"{what} gives {mine:.9g} along a direction, where it should be {truth:.9g}")
+
+    def _same(self, mine: Any, theirs: Any, what: str, rtol: float) -> None:
+        found, wanted = flat(mine)[0], flat(theirs)[0]
+        alike = len(found) == len(wanted) and all(equal(a, b, rtol) for a, b in zip(found, wanted, strict=True))
+        if not alike:
+            raise self._wrong(f"{what}: {mine!r}, not {theirs!r}"[:500])
+
+    def _wrong(self, message: str, kink: bool = False) -> Disagreement:
+        return Disagreement(f"{self.name}: {message}", kink)
+
+
+def _none_if_empty(weight: Any) -> Any:
+    return None if all(w is None for w in flat(weight)[0]) else weight
