@@ -1,112 +1,223 @@
-"""Which operation has a wrong derivative? Every value of a function against finite differences, in one call.
+"""Which operation, or rule, has a wrong derivative?
 
-Each float that the function computes is shifted by a parameter of its own. One gradient then gives the derivative by
-every one of them, and differences of the function give the same again. Where both agree for what an operation
-returns but not for something that it was given, its derivative is wrong. A called function counts as one operation.
-Everything runs in the reference interpreter, so this is for small inputs.
+A run of the interpreter records what each call and each operation is given. Functions with rules are then tested alone
+with what they were given, then operations, then functions without rules, those that call no other first. So a wrong
+rule is found wherever it is used: in callees, in loops, whatever becomes of its results. Everything runs in the
+reference interpreter, so this is for small inputs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
-import numpy as np
+from adc.compiler import Staged
+from adc.ir import ops
+from adc.ir.attached import Attached, attached
+from adc.ir.callgraph import components
+from adc.ir.core import Loc, Module, Op
+from adc.ir.diagnostics import Note, render
+from adc.passes.checkpointing.steps import without_schedules
+from adc.passes.simplify.drop_rules import without_marks
+from adc.recording import Recording, record
+from adc.shifts import last_wrong
+from adc.suspects import FORWARD, REVERSE, Suspect, Wrong, alone
 
-from adc.compiler import Staged, with_float_result
-from adc.intermediate import add_to
-from adc.ir import interpreter, ops
-from adc.ir.core import Func, Loc, Op, Value
-from adc.ir.diagnostics import render
-from adc.ir.types import f32
-from adc.passes.differentiation import differentiate
+_FIRST, _LATER = 12, 400  # inputs that are tried of one function or operation: in a first round, in a second
+_FUNCTION = 3  # of a function without rules
+_SECONDS = 20.0  # after which nothing more is tried
 
 
 @dataclass(frozen=True)
 class Culprit:
-    """An operation, or a call, whose derivative disagrees with finite differences.
+    """An operation, a call of a function with rules, or a function, whose derivative disagrees with differences.
 
-    ``derivative`` is the derivative of the function's result by a value that the operation is given, as adc has it;
-    ``difference`` is the same by finite differences.
+    ``what`` is the operation, or the function with parentheses; ``loc`` the line that does it. ``derivative`` is what
+    adc gives, ``difference`` what finite differences do, by ``argument``, or along a random direction if that is empty.
+    ``mode`` is "forward mode" or "reverse mode". ``rule`` and ``rule_loc`` are the rule that gives it and its line;
+    empty and None for what has no rule of a user's. ``calls`` lead there from the function, the first one first.
     """
 
     what: str
     loc: Loc
     derivative: float
     difference: float
+    argument: str = ""
+    mode: str = REVERSE
+    rule: str = ""
+    rule_loc: Loc | None = None
+    calls: tuple[Loc, ...] = ()
+    value: bool = False
 
     def __str__(self) -> str:
-        message = (
-            f"the derivative of {self.what}: by what it is given the result changes by {self.difference:.9g} "
-            f"(finite differences), not by {self.derivative:.9g}"
-        )
-        return render("wrong", message, self.loc)
+        subject = f"the {self.rule}" if self.rule else f"the derivative of {self.what}"
+        if self.value:
+            subject = f"the value that the {self.rule} computes" if self.rule else f"the value of {self.what}"
+            said = f"{self.derivative:.9g}, where the function gives {self.difference:.9g} (a weighted sum)"
+        else:
+            by = f" by '{self.argument}'" if self.argument else ""
+            said = f"{self.derivative:.9g}{by}, where finite differences give {self.difference:.9g}"
+        notes = [Note("the rule is here", self.rule_loc)] if self.rule_loc is not None else []
+        notes += [Note("called here", loc) for loc in reversed(self.calls)]
+        return render("wrong", f"{subject}: {self.mode} gives {said}", self.loc, notes=notes)
 
 
-def find(staged: Staged, args: Sequence[Any], tolerance: float, step: float) -> Culprit | None:
-    """The last operation of the function whose derivative is wrong for these arguments; None if all are right.
+def find(staged: Staged, args: Sequence[Any], tolerance: float, *, rules_only: bool = False) -> Culprit | None:
+    """What has a wrong derivative for these values of the IR arguments; None if nothing has.
 
-    ``args`` are the values of the IR arguments. Derivatives agree if they differ by at most ``tolerance`` of the
-    larger, or of one; ``step`` is that of the central differences.
+    Derivatives agree if they differ by at most ``tolerance`` of the larger one. ``rules_only``: only functions with
+    rules are tested, each with a few inputs.
     """
-    traced = with_float_result(staged.subject, staged.traced())
-    module, func = traced.module, traced.module.funcs[traced.entry]
-    given = [a for a in func.args if a.type.is_float]
-    computed = _computed(func)
-    original: dict[Value, Value] = {}
-    wrt = [a.index for a in given]
-    inputs = list(args)
-    for value in computed:
-        shift = func.body.add_arg(value.type)
-        func.arg_attrs.append({})
-        original[add_to(value, shift)] = value
-        wrt.append(shift.index)
-        inputs.append(np.float32(0.0) if value.type == f32 else 0.0)
-    adjoint = differentiate.gradient(module, traced.entry, tuple(wrt), with_value=True)
-    shadows = [
-        np.zeros(inputs[attrs["adc.shadow"]].shape, inputs[attrs["adc.shadow"]].dtype)
-        for attrs in module.funcs[adjoint.name].arg_attrs
-        if "adc.shadow" in attrs
-    ]
-    derivatives = interpreter.run(module, adjoint.name, [*_copies(inputs), *shadows])[1:]
-    wrong: dict[Value, tuple[float, float]] = {}
-    for value, position, derivative in zip([*given, *computed], wrt, derivatives, strict=True):
-        h = step * 300 if value.type == f32 else step
-        samples = []
-        for sign in (1.0, -1.0):
-            moved = _copies(inputs)
-            moved[position] = type(moved[position])(moved[position] + sign * h)
-            samples.append(float(interpreter.run(module, traced.entry, moved)[0]))
-        difference = (samples[0] - samples[1]) / (2 * h)
-        if not abs(derivative - difference) <= tolerance * max(1.0, abs(derivative), abs(difference)):
-            wrong[value] = (float(derivative), difference)
-    return _blame(func, original, wrong)
+    traced = staged.traced()
+    without_marks(traced.module)
+    module = without_schedules(traced.module)
+    recording = record(module, traced.entry, args)
+    search = _Search(module, traced.entry, args, recording, tolerance)
+    if rules_only:
+        return search.rules(0, _FIRST)
+    for first, last in ((0, _FIRST), (_FIRST, _LATER)):
+        found = search.rules(first, last) or search.operations(first, last)
+        if found is not None:
+            return found
+    return search.functions()
 
 
-def _blame(func: Func, original: dict[Value, Value], wrong: dict[Value, tuple[float, float]]) -> Culprit | None:
-    """The last operation that is right by its results and wrong by an operand; else what makes the last wrong value."""
-    for op in reversed(list(func.walk())):
-        if not op.results or any(r in original for r in op.results):
-            continue
-        operands = [original.get(v, v) for v in op.operands]
-        bad = [wrong[v] for v in operands if v in wrong]
-        if bad and not any(r in wrong for r in op.results):
-            return Culprit(_describe(op), op.loc, *bad[0])
-    for value, (derivative, difference) in reversed(wrong.items()):
-        what = f"what uses {value.hint or 'this value'}"
-        return Culprit(what, value.op.loc if value.op is not None else func.loc, derivative, difference)
-    return None
+class _Search:
+    def __init__(
+        self, module: Module, entry: str, args: Sequence[Any], recording: Recording, tolerance: float
+    ) -> None:
+        self.module = module
+        self.entry = entry
+        self.args = list(args)
+        self.recording = recording
+        self.tolerance = tolerance
+        self.callers = recording.callers()
+        self.suspects: dict[Any, Suspect] = {}
+        self.end = time.monotonic() + _SECONDS
+
+    def rules(self, first: int, last: int) -> Culprit | None:
+        """A call of a function with rules that are wrong."""
+        for name, calls in self.callers.items():
+            rules = attached(self.module.funcs[name])
+            if rules is None:
+                continue
+            suspect = self._suspect(name, lambda name=name: name)  # type: ignore[misc]
+            for op, inputs in self._tried(calls, first, last):
+                wrong = suspect.wrong(inputs, self.tolerance, each=True)
+                if wrong is not None:
+                    return self._named(f"{name.replace('.ruled', '')}()", op, suspect, wrong, rules)
+        return None
+
+    def operations(self, first: int, last: int) -> Culprit | None:
+        """An operation whose own rule is wrong."""
+        alike: dict[Any, list[Op]] = {}
+        for op in self.recording.inputs:
+            if op.opdef is not ops.call and op.results[0].type.is_float:
+                alike.setdefault(_kind(op), []).append(op)
+        for kind, members in alike.items():
+            suspect = self._suspect(kind, lambda op=members[0]: alone(self.module, op).name)  # type: ignore[misc]
+            for op, inputs in self._tried(members, first, last):
+                wrong = suspect.wrong(_free(op, inputs), self.tolerance, each=True)
+                if wrong is not None:
+                    return self._named(op.opdef.name, op, suspect, wrong, None)
+        return None
+
+    def functions(self) -> Culprit | None:
+        """A function whose derivative is wrong although those of its operations are right."""
+        for name in [name for component in components(self.module) for name in component]:
+            calls = self.callers.get(name, [])
+            if attached(self.module.funcs[name]) is not None or not (calls or name == self.entry):
+                continue
+            tried = [(None, self.args)] if name == self.entry else list(self._tried(calls, 0, _FUNCTION))
+            suspect = self._suspect(name, lambda name=name: name)  # type: ignore[misc]
+            for call, inputs in tried:
+                wrong = suspect.wrong(inputs, self.tolerance, each=False)
+                if wrong is not None:
+                    return self._inside(name, call, inputs, wrong)
+        return None
+
+    def _inside(self, name: str, call: Op | None, inputs: Sequence[Any], wrong: Wrong) -> Culprit:
+        found = last_wrong(self.module, name, inputs, self.tolerance, wrong.mode) if not wrong.value else None
+        calls = (*self._way(self.recording.owners[call]), call.loc) if call is not None else ()
+        if found is None:
+            loc = self.module.funcs[name].loc
+            return Culprit(f"{name}()", loc, wrong.found, wrong.truth, "", wrong.mode, calls=calls, value=wrong.value)
+        op, loc, derivative, difference = found
+        what = f"what uses this value in {name}()" if op is None else op.opdef.name
+        if op is not None and op.opdef is ops.call:
+            what = f"{op.attrs['callee'].replace('.ruled', '')}()"
+        return Culprit(what, loc, derivative, difference, "", wrong.mode, calls=calls)
+
+    # Helpers ---------------------------------------------------------------------------------------------------------
+
+    def _suspect(self, key: Any, name: Callable[[], str]) -> Suspect:
+        if key not in self.suspects:
+            self.suspects[key] = Suspect(self.module, name())
+        return self.suspects[key]
+
+    def _tried(self, members: Sequence[Op], first: int, last: int) -> Iterator[tuple[Op, list[Any]]]:
+        """Inputs, of all members in turn."""
+        rows = zip_longest(*([(op, inputs) for inputs in self.recording.inputs[op]] for op in members))
+        every = [pair for row in rows for pair in row if pair is not None]
+        # Spread over the run: what is wrong late is to be met in the first round as well.
+        step = max(1, len(every) // _FIRST)
+        chosen = every[::step][:_FIRST]
+        if first:
+            known = set(map(id, chosen))
+            chosen = [pair for pair in every if id(pair) not in known][: last - first]
+        for pair in chosen[: last - first]:
+            if time.monotonic() > self.end:
+                return
+            yield pair
+
+    def _named(self, what: str, op: Op, suspect: Suspect, wrong: Wrong, rules: Attached | None) -> Culprit:
+        rule, place = "", None
+        if rules is not None:
+            # Written in the order reverse, forward; one of a kind that gives both modes stands alone.
+            texts = rules.text.split("; ")
+            ahead = wrong.mode == FORWARD and rules.frule is not None
+            rule = texts[-1] if ahead else texts[0]
+            own = rules.frule if ahead else rules.rrule or rules.frule
+            place = self.module.funcs[own].loc if own is not None else None
+        argument = suspect.target.args[wrong.position].hint if wrong.position is not None else ""
+        calls = self._way(self.recording.owners[op])
+        return Culprit(what, op.loc, wrong.found, wrong.truth, argument, wrong.mode, rule, place, calls, wrong.value)
+
+    def _way(self, name: str) -> tuple[Loc, ...]:
+        """The calls that lead to a function, the first one of each."""
+        way: list[Loc] = []
+        seen = {self.entry}
+        while name not in seen and self.callers.get(name):
+            seen.add(name)
+            call = self.callers[name][0]
+            way.append(call.loc)
+            name = self.recording.owners[call]
+        return tuple(reversed(way))
 
 
-def _computed(func: Func) -> list[Value]:
-    """The floats that operations return, constants left out."""
-    return [r for op in func.walk() if op.opdef is not ops.constant for r in op.results if r.type.is_float]
+def _kind(op: Op) -> Any:
+    """Operations of one kind are done alike: with the same attributes and constants, to operands of the same types."""
+    operands = tuple(_constant(op, k) if v.op is not None else str(v.type) for k, v in enumerate(op.operands))
+    return op.opdef.name, operands, tuple(sorted((k, str(v)) for k, v in op.attrs.items())), _sharing(op)
 
 
-def _describe(op: Op) -> str:
-    return f"{op.attrs['callee'].replace('.ruled', '')}()" if op.opdef is ops.call else op.opdef.name
+def _constant(op: Op, k: int) -> Any:
+    made = op.operands[k].op
+    if made is not None and made.opdef is ops.constant:
+        return "constant", repr(made.attrs["value"])
+    return str(op.operands[k].type)
 
 
-def _copies(args: Sequence[Any]) -> list[Any]:
-    return [a.copy(order="K") if isinstance(a, np.ndarray) else a for a in args]
+def _sharing(op: Op) -> tuple[int, ...]:
+    """Which operands are the same value."""
+    order = list(dict.fromkeys(op.operands))
+    return tuple(order.index(v) for v in op.operands)
+
+
+def _free(op: Op, inputs: Sequence[Any]) -> list[Any]:
+    """The values of the operands that are no constants, each once."""
+    found = {v: x for v, x in zip(op.operands, inputs) if v.op is None or v.op.opdef is not ops.constant}
+    return list(found.values())

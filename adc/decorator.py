@@ -325,13 +325,13 @@ gradients.register(grad, value_and_grad)  # in compiled code
 
 @public
 def find_culprit(
-    fn: Callable[..., Any], /, *args: Any, tolerance: float = 1e-5, step: float = 1e-6, **kwargs: Any
+    fn: Callable[..., Any], /, *args: Any, tolerance: float = 1e-5, _rules_only: bool = False, **kwargs: Any
 ) -> Culprit | None:
-    """The last operation of ``fn``, or function that it calls, whose derivative is wrong; None if all are right.
+    """What has a wrong derivative in a call of ``fn``: a rule, an operation, or a function; None if all are right.
 
-    The derivative of the result by every value that ``fn`` computes is compared with central differences of the given
-    step: they may differ by ``tolerance`` of the larger, or of one. For small inputs: it runs in the interpreter. The
-    result prints with the source line.
+    Each is tested alone, in both modes, with what the call passes to it, in ``fn`` and in what it calls: derivatives
+    may differ from finite differences by ``tolerance`` of the larger. For small inputs: it runs in the interpreter. The
+    result prints with the source line, that of the rule, and the calls that lead there.
     """
     from adc import culprit
 
@@ -339,4 +339,5 @@ def find_culprit(
     lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
     values = normalise(subject.parameters.names, lowered.values, shapes=lowered.shapes)
     staged = Staged(subject, abstracts_of(subject.parameters.names, values, lowered.shapes))
-    return culprit.find(staged, Specialisation(staged, staged.traced()).leaf_values(values), tolerance, step)
+    leaves = Specialisation(staged, staged.traced()).leaf_values(values)
+    return culprit.find(staged, leaves, tolerance, rules_only=_rules_only)

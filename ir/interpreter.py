@@ -24,6 +24,7 @@ from adc.ir.types import MemRefType
 __all__ = ["InterpreterError", "Statistics", "backward", "forward", "run", "shuffled"]
 
 Order = Callable[[range], Iterable[int]]
+Observer = Callable[[Op, list[Any]], None]
 Environment = dict[Value, Any]
 
 
@@ -67,14 +68,16 @@ def run(
     order: Order = forward,
     statistics: Statistics | None = None,
     limit: int | None = None,
+    observe: Observer | None = None,
 ) -> list[Any]:
     """Call function ``name`` on ``args`` and return its results; arrays are changed in place.
 
     ``order`` is that in which ``scf.parallel`` runs its iterations; reductions combine in the order of iterations all
     the same. ``statistics`` is filled in. More than ``limit`` operations raise ``InterpreterError``, as does anything
-    that a correct compiler never emits; traps raise what ``runtime_error`` says.
+    that a correct compiler never emits; traps raise what ``runtime_error`` says. ``observe`` is told of each operation,
+    with its operands, before it is done.
     """
-    interpreter = _Interpreter(module, order, limit)
+    interpreter = _Interpreter(module, order, limit, observe)
     try:
         results = interpreter.call(module.funcs[name], args)
     finally:
@@ -89,10 +92,11 @@ def run(
 
 
 class _Interpreter:
-    def __init__(self, module: Module, order: Order, limit: int | None) -> None:
+    def __init__(self, module: Module, order: Order, limit: int | None, observe: Observer | None = None) -> None:
         self.module = module
         self.order = order
         self.limit = limit
+        self.observe = observe
         self.memory = Memory()
         self.executed: Counter[OpDef] = Counter()
         self.steps = 0
@@ -125,6 +129,8 @@ class _Interpreter:
 
     def execute(self, op: Op, env: Environment) -> Sequence[Any]:
         operands = [env[v] for v in op.operands]
+        if self.observe is not None:
+            self.observe(op, operands)
         rule = _RULES.get(op.opdef)
         try:
             if rule is not None:

@@ -1,0 +1,87 @@
+"""What a run of the interpreter passes to the functions that it calls, and to the operations that have derivatives.
+
+Of inputs that look alike (signs and rough sizes of the numbers) a few are kept, so that a rule which is wrong for some
+numbers only meets such numbers if the run did.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from adc.ir import interpreter, ops
+from adc.ir.attached import attached
+from adc.ir.core import Func, Module, Op
+from adc.leaves import copied
+from adc.passes.differentiation.rules import RULES
+
+_ALIKE = 2  # inputs that look alike, of one call
+_MOST = 400  # inputs of one call
+
+
+@dataclass
+class Recording:
+    """Inputs in the order in which they came, by the operation that was done with them; calls are such operations.
+
+    ``owners`` is the function that each operation stands in; only what is differentiated is in it: not what functions
+    with rules do.
+    """
+
+    owners: dict[Op, str]
+    inputs: dict[Op, list[list[Any]]] = field(default_factory=dict)
+
+    def callers(self) -> dict[str, list[Op]]:
+        """The calls of each function that was called, in the order of their first."""
+        found: dict[str, list[Op]] = {}
+        for op in self.inputs:
+            if op.opdef is ops.call:
+                found.setdefault(op.attrs["callee"], []).append(op)
+        return found
+
+
+def record(module: Module, entry: str, args: Sequence[Any]) -> Recording:
+    """Run ``entry`` on copies of ``args``."""
+    owners = {op: func.name for func in _differentiated(module, entry) for op in func.walk()}
+    found = Recording(owners)
+    alike: dict[tuple[Op, tuple[Any, ...]], int] = {}
+
+    def observe(op: Op, operands: list[Any]) -> None:
+        if op not in owners or not (op.opdef is ops.call or op.opdef in RULES):
+            return
+        key = op, tuple(map(_look, operands))
+        count = alike[key] = alike.get(key, 0) + 1
+        kept = found.inputs.setdefault(op, [])
+        if count <= _ALIKE and len(kept) < _MOST:
+            kept.append(copied(operands))
+
+    interpreter.run(module, entry, copied(args), observe=observe)
+    return found
+
+
+def _differentiated(module: Module, entry: str) -> list[Func]:
+    """The functions that calls lead to, but not through functions with rules."""
+    found: dict[str, Func] = {}
+    work = [entry]
+    while work:
+        func = module.funcs[work.pop()]
+        if func.name in found or attached(func) is not None:
+            continue
+        found[func.name] = func
+        work += [op.attrs["callee"] for op in func.walk() if op.opdef is ops.call]
+    return list(found.values())
+
+
+def _look(value: Any) -> Any:
+    """Sign and rough size of a number; those of the extremes of an array."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "fi" or not value.size:
+            return value.shape
+        return _look(float(value.min())), _look(float(value.max()))
+    if isinstance(value, float | np.floating) and math.isfinite(value):
+        mantissa, exponent = math.frexp(value)
+        return mantissa > 0.0, value == 0.0, min(max(exponent, -3), 4)
+    return value

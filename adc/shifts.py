@@ -1,0 +1,83 @@
+"""Which value inside a function has a wrong derivative, where every operation by itself has a right one?
+
+Each float that the function computes is shifted by a parameter of its own. One gradient then gives the derivative by
+every one of them, and differences of the function give the same again. The last operation is named that is right by
+what it returns and wrong by something that it was given; else what makes the last wrong value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adc import differences
+from adc.intermediate import add_to
+from adc.ir import ops
+from adc.ir.core import Func, Loc, Module, Op, Value
+from adc.ir.types import f32
+from adc.leaves import is_single, moved
+from adc.suspects import FORWARD, Suspect
+
+_MOST = 500  # values that are shifted
+
+
+def last_wrong(
+    module: Module, name: str, args: Sequence[Any], tolerance: float, mode: str
+) -> tuple[Op | None, Loc, float, float] | None:
+    """The operation, or None and where the value is made; what ``mode`` gives and what differences do.
+
+    None if no value is wrong, or there are too many values.
+    """
+    suspect = Suspect(module, name, inlined=True)
+    func = suspect.weighted
+    values = _computed(func)
+    if not suspect.testable or len(values) > _MOST:
+        return None
+    given = [*args, *suspect.weights(args)]
+    original: dict[Value, Value] = {}
+    for value in values:
+        shift = func.body.add_arg(value.type)
+        func.arg_attrs.append({})
+        original[add_to(value, shift)] = value
+        given.append(np.float32(0.0) if value.type == f32 else 0.0)
+    first = len(func.args) - len(values)
+    positions = [k for k in suspect.wrt if func.args[k].type.is_float] + list(range(first, len(func.args)))
+    suspect.wrt = tuple(positions)
+    gradient = suspect.gradient(given)
+    wrong: dict[Value, tuple[float, float]] = {}
+    for k in positions:
+        direction = [1.0 if n == k else None for n in range(len(given))]
+        tangent = suspect.tangent(given, direction) if mode == FORWARD else None
+        found = tangent[1] if tangent is not None else gradient[1][k] if gradient is not None else None
+        if found is None:
+            return None
+        truth = differences.derivative(
+            lambda h, d=direction: float(suspect.run(moved(given, d, h))),  # type: ignore[misc]
+            single=is_single(given),
+        ).value
+        if not abs(found - truth) <= tolerance * max(1.0, abs(found), abs(truth)):
+            value = func.args[k] if k < first else values[k - first]
+            wrong[value] = (float(found), truth)
+    return _blame(func, original, wrong)
+
+
+def _blame(
+    func: Func, original: dict[Value, Value], wrong: dict[Value, tuple[float, float]]
+) -> tuple[Op | None, Loc, float, float] | None:
+    for op in reversed(list(func.walk())):
+        if not op.results or any(r in original for r in op.results):
+            continue
+        operands = [original.get(v, v) for v in op.operands]
+        bad = [wrong[v] for v in operands if v in wrong]
+        if bad and not any(r in wrong for r in op.results):
+            return op, op.loc, *bad[0]
+    for value, numbers in reversed(wrong.items()):
+        return None, value.op.loc if value.op is not None else func.loc, *numbers
+    return None
+
+
+def _computed(func: Func) -> list[Value]:
+    """The floats that operations return, constants left out."""
+    return [r for op in func.walk() if op.opdef is not ops.constant for r in op.results if r.type.is_float]
