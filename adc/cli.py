@@ -1,4 +1,4 @@
-"""The command ``adc``: ``adc compile``, ``adc rules`` and ``adc demo``."""
+"""The command ``adc``: ``adc compile``, ``adc check``, ``adc rules`` and ``adc demo``."""
 
 from __future__ import annotations
 
@@ -71,6 +71,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
     compile_.set_defaults(run=_compile)
+    check = commands.add_parser(
+        "check",
+        help="check a function's values and derivatives with arguments drawn at random",
+        description="Check a Python function with arguments drawn at random: compiled code against plain Python, "
+        "forward and reverse mode against each other and against finite differences. If something is wrong, the rule "
+        "or operation is named with its line, and the exit code is 1.",
+    )
+    check.add_argument("target", metavar="FILE[:FUNC]", help="a Python file, and the function if it has several")
+    check.add_argument("--signature", help="argument types as for adc compile; default: the annotations")
+    check.add_argument("--draws", type=int, default=12, help="how many arguments to draw (default: 12)")
+    check.add_argument("--seed", type=int, default=0, help="what the drawing starts from (default: 0)")
+    check.add_argument("--rtol", type=float, default=1e-6, help="how far derivatives may be apart (default: 1e-6)")
+    check.set_defaults(run=_check)
     rules = commands.add_parser(
         "rules",
         help="list the derivative rules",
@@ -116,15 +129,31 @@ def _compile(options: argparse.Namespace) -> int:
         if options.output is None:
             return 0
     output = options.output or Path(subject.name + SUFFIXES[options.emit])
-    done = compile_ahead(
-        subject, abstracts, chosen, output, emit=options.emit, cpu=options.cpu, source=options.target
-    )
+    done = compile_ahead(subject, abstracts, chosen, output, emit=options.emit, cpu=options.cpu, source=options.target)
     for remark in done.remarks:
         sys.stderr.write(f"note: {remark}; left out\n")
     print(f"wrote {' and '.join(map(str, done.files))}: {', '.join(done.functions)}")
     if options.emit == "obj":
         print(f"link with: cc main.c {output} {' '.join(done.libraries)}")
     return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    from adc.examining import examine
+    from adc.loading import load
+
+    function = load(options.target)
+    found = examine(function, options.signature, draws=options.draws, rtol=options.rtol, seed=options.seed, say=print)
+    for note in found.notes:
+        sys.stderr.write(f"note: {note}\n")
+    if not found.wrong:
+        print(found.summary())
+        return 0
+    help = "" if found.culprit else "no rule, operation or function is wrong in the interpreter: it is adc's own code"
+    _show(kinds.WRONG_DERIVATIVE(found.wrong, help=help))
+    if found.culprit is not None:
+        sys.stderr.write(f"{found.culprit}\n")
+    return 1
 
 
 def _rules(options: argparse.Namespace) -> int:

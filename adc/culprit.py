@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from adc.compiler import Staged
+from adc.frontend.tracer import Traced
 from adc.ir import ops
 from adc.ir.attached import Attached, attached
 from adc.ir.callgraph import components
@@ -65,15 +65,16 @@ class Culprit:
         return render("wrong", f"{subject}: {self.mode} gives {said}", self.loc, notes=notes)
 
 
-def find(staged: Staged, args: Sequence[Any], tolerance: float, *, rules_only: bool = False) -> Culprit | None:
+def find(traced: Traced, args: Sequence[Any], tolerance: float, *, rules_only: bool = False) -> Culprit | None:
     """What has a wrong derivative for these values of the IR arguments; None if nothing has.
 
     Derivatives agree if they differ by at most ``tolerance`` of the larger one. ``rules_only``: only functions with
-    rules are tested, each with a few inputs.
+    rules are tested, each with a few inputs. Changes the module of ``traced``.
     """
-    traced = staged.traced()
     without_marks(traced.module)
     module = without_schedules(traced.module)
+    if rules_only and all(attached(func) is None for func in module.funcs.values()):
+        return None
     recording = record(module, traced.entry, args)
     search = _Search(module, traced.entry, args, recording, tolerance)
     if rules_only:
@@ -86,9 +87,7 @@ def find(staged: Staged, args: Sequence[Any], tolerance: float, *, rules_only: b
 
 
 class _Search:
-    def __init__(
-        self, module: Module, entry: str, args: Sequence[Any], recording: Recording, tolerance: float
-    ) -> None:
+    def __init__(self, module: Module, entry: str, args: Sequence[Any], recording: Recording, tolerance: float) -> None:
         self.module = module
         self.entry = entry
         self.args = list(args)

@@ -339,5 +339,5 @@ def find_culprit(
     lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
     values = normalise(subject.parameters.names, lowered.values, shapes=lowered.shapes)
     staged = Staged(subject, abstracts_of(subject.parameters.names, values, lowered.shapes))
-    leaves = Specialisation(staged, staged.traced()).leaf_values(values)
-    return culprit.find(staged, leaves, tolerance, rules_only=_rules_only)
+    traced = staged.traced()
+    return culprit.find(traced, Specialisation(staged, traced).leaf_values(values), tolerance, rules_only=_rules_only)

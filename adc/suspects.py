@@ -257,4 +257,3 @@ def _apart(mine: float, truth: float, tolerance: float, floor: float) -> bool:
     if not (np.isfinite(mine) and np.isfinite(truth)):
         return False
     return abs(mine - truth) > tolerance * max(abs(mine), abs(truth), floor)
-

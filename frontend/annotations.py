@@ -105,11 +105,12 @@ def annotated(fn: Callable[..., Any]) -> tuple[Abstract, ...] | None:
             if parameter.default is inspect.Parameter.empty:
                 return None
             break
-        found.append(_from_annotation(annotation, name))
+        found.append(from_annotation(annotation, name))
     return tuple(found)
 
 
-def _from_annotation(annotation: Any, name: str) -> Abstract:
+def from_annotation(annotation: Any, name: str) -> Abstract:
+    """The type that an annotation of the parameter ``name`` says. Raises ``ValueError`` for what is not a type of adc's."""
     if isinstance(annotation, Abstract):
         return annotation
     if isinstance(annotation, str):
@@ -118,7 +119,7 @@ def _from_annotation(annotation: Any, name: str) -> Abstract:
         weak = annotation in (float, int, bool)
         return Scalar(_CLASSES[annotation], weak)
     if isinstance(annotation, types.GenericAlias) and annotation.__origin__ is tuple:
-        return Tuple(tuple(_from_annotation(a, name) for a in annotation.__args__))
+        return Tuple(tuple(from_annotation(a, name) for a in annotation.__args__))
     raise ValueError(
         f"the annotation of '{name}' is not a type that adc knows: {annotation!r}; write it as in {_EXAMPLE}"
     )
