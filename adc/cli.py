@@ -83,6 +83,9 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--draws", type=int, default=12, help="how many arguments to draw (default: 12)")
     check.add_argument("--seed", type=int, default=0, help="what the drawing starts from (default: 0)")
     check.add_argument("--rtol", type=float, default=1e-6, help="how far derivatives may be apart (default: 1e-6)")
+    check.add_argument(
+        "--no-native", action="store_true", help="no machine code: fast for long programs, in the interpreter alone"
+    )
     check.set_defaults(run=_check)
     rules = commands.add_parser(
         "rules",
@@ -143,16 +146,20 @@ def _check(options: argparse.Namespace) -> int:
     from adc.loading import load
 
     function = load(options.target)
-    found = examine(function, options.signature, draws=options.draws, rtol=options.rtol, seed=options.seed, say=print)
+    chosen = {"draws": options.draws, "rtol": options.rtol, "seed": options.seed, "native": not options.no_native}
+    found = examine(function, options.signature, **chosen, say=print)
     for note in found.notes:
         sys.stderr.write(f"note: {note}\n")
     if not found.wrong:
         print(found.summary())
         return 0
-    help = "" if found.culprit else "no rule, operation or function is wrong in the interpreter: it is adc's own code"
-    _show(kinds.WRONG_DERIVATIVE(found.wrong, help=help))
     if found.culprit is not None:
-        sys.stderr.write(f"{found.culprit}\n")
+        _show(kinds.WRONG_DERIVATIVE(found.wrong, found.culprit.loc, notes=found.culprit.notes))
+    else:
+        help = (
+            "by itself no rule, operation or function is wrong in the interpreter: what is wrong may be adc's own code"
+        )
+        _show(kinds.WRONG_DERIVATIVE(found.wrong, help=help))
     return 1
 
 

@@ -52,7 +52,9 @@ class Culprit:
     calls: tuple[Loc, ...] = ()
     value: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def message(self) -> str:
+        """What is wrong, without its place."""
         subject = f"the {self.rule}" if self.rule else f"the derivative of {self.what}"
         if self.value:
             subject = f"the value that the {self.rule} computes" if self.rule else f"the value of {self.what}"
@@ -60,9 +62,16 @@ class Culprit:
         else:
             by = f" by '{self.argument}'" if self.argument else ""
             said = f"{self.derivative:.9g}{by}, where finite differences give {self.difference:.9g}"
-        notes = [Note("the rule is here", self.rule_loc)] if self.rule_loc is not None else []
-        notes += [Note("called here", loc) for loc in reversed(self.calls)]
-        return render("wrong", f"{subject}: {self.mode} gives {said}", self.loc, notes=notes)
+        return f"{subject}: {self.mode} gives {said}"
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """The rule, and the calls that lead to the line."""
+        rule = [Note("the rule is here", self.rule_loc)] if self.rule_loc is not None else []
+        return (*rule, *(Note("called here", loc) for loc in reversed(self.calls)))
+
+    def __str__(self) -> str:
+        return render("wrong", self.message, self.loc, notes=self.notes)
 
 
 def find(traced: Traced, args: Sequence[Any], tolerance: float, *, rules_only: bool = False) -> Culprit | None:
@@ -79,11 +88,12 @@ def find(traced: Traced, args: Sequence[Any], tolerance: float, *, rules_only: b
     search = _Search(module, traced.entry, args, recording, tolerance)
     if rules_only:
         return search.rules(0, _FIRST)
-    for first, last in ((0, _FIRST), (_FIRST, _LATER)):
-        found = search.rules(first, last) or search.operations(first, last)
-        if found is not None:
-            return found
-    return search.functions()
+    found = search.rules(0, _FIRST) or search.operations(0, _FIRST) or search.rules(_FIRST, _LATER)
+    if found is None:
+        found = search.functions()
+        # It may still be an operation, at one of the many other values.
+        found = found and (search.operations(_FIRST, _LATER) or found)
+    return found
 
 
 class _Search:

@@ -21,12 +21,14 @@ from adc.leaves import copied, flat, is_float
 from adc.verdict import Check, Disagreement
 
 THREADS = (1, 2)
+_THOROUGH = 3  # draws in which operations and functions are tested alone, not just rules
 
 
 @dataclass
 class Examination:
     """What came out: ``right`` draws, those at a ``kink`` or without arguments (``skipped``), and what is ``wrong``."""
 
+    native: bool = True
     right: int = 0
     kinks: int = 0
     skipped: int = 0
@@ -40,6 +42,8 @@ class Examination:
         said = [f"{self.right} right"]
         said += [f"{self.kinks} at a kink, not judged"] if self.kinks else []
         said += [f"{self.skipped} without arguments"] if self.skipped else []
+        if not self.native:
+            return f"{'; '.join(said)} (values, rules, operations and functions in the interpreter)"
         how = ["values", "arguments", *sorted(self.modes)]
         how += ["<w, J v> = <J' w, v>"] if len(self.modes) == 2 else []
         how += [f"Taylor slope {min(self.slopes):.2f}"] if self.slopes else []
@@ -53,9 +57,12 @@ def examine(
     draws: int,
     rtol: float,
     seed: int,
+    native: bool,
     say: Callable[[str], object],
 ) -> Examination:
     """Check ``function`` with ``draws`` of arguments, until something is wrong; ``say`` is told a line for each.
+
+    Without ``native`` no machine code is made: values, and all that derivatives are made of, in the interpreter.
 
     Raises ``AdcError`` for types that are not known, for a function that does not compile or has no derivative, and
     if no arguments can be found with which plain Python runs.
@@ -67,12 +74,14 @@ def examine(
     if seed < 0:
         raise kinds.INVALID_OPTION(f"--seed is not negative, as {seed} is")
     subject = function._subject
-    subject.options = replace(subject.options, threads=None)
+    subject.options = replace(subject.options, threads=None, engine="native" if native else "interpreter")
     wanted = drawing.wanted_types(subject, signature)
     names = subject.parameters.names
     shown = ", ".join(f"{n}: {w}" for n, w in zip(names, wanted))
     say(f"{subject.name}({shown}): {draws} draws, seed {seed}, rtol {rtol:g}")
-    styles, found = drawing.styles(wanted), Examination()
+    styles, found = drawing.styles(wanted), Examination(native)
+    if not native:
+        styles = [s for s in styles if s.extents != "large"]
     for k in range(draws):
         style = styles[k % len(styles)]
         args, why = _drawn(subject.fn, wanted, style, k, seed)
@@ -82,8 +91,7 @@ def examine(
             continue
         described = ", ".join(drawing.shown(n, a) for n, a in zip(names, args))
         line = f"{k + 1:3}  {style}: {described}"
-        found.wrong = ""
-        say(f"{line}: {_judged(function, args, style, rtol, seed + k, found)}")
+        say(f"{line}: {_judged(function, args, style, rtol, seed + k, k < _THOROUGH, found)}")
         if found.wrong:
             found.wrong += f" (draw {k + 1}: {described})"
             return found
@@ -101,19 +109,33 @@ def _judged(
     style: Style,
     rtol: float,
     seed: int,
+    thorough: bool,
     found: Examination,
 ) -> str:
-    """The verdict on one draw in a word or two, noted in ``found`` too."""
+    """The verdict on one draw in a word or two, noted in ``found`` too.
+
+    First what the function is made of, which takes no compiling, and sees what hardly matters to the result; then all.
+    """
+    name = function._subject.name
+    thorough &= style.extents != "large"
     with np.errstate(all="ignore"):
         try:
+            if style.extents != "large":
+                found.culprit = _culprit(function, args, rtol, rules_only=not thorough)
+            if found.culprit is not None:
+                found.wrong = f"{name}: {found.culprit.message}"
+                return "WRONG"
             check = Check(function, args, rtol, seed)
-            _all_checks(check, style, found)
+            if found.native:
+                _all_checks(check, style, found)
+            else:
+                check.value()
         except Disagreement as wrong:
-            found.culprit = _culprit(function, args, rtol)
+            found.culprit = _culprit(function, args, rtol) if not thorough else None
             if wrong.kink and found.culprit is None:
                 found.kinks += 1
                 return "at a kink: differences from both sides have the derivative between them"
-            found.wrong = wrong.message
+            found.wrong = wrong.message + (f"; {found.culprit.message}" if found.culprit is not None else "")
             return "WRONG"
         except AdcError as error:
             if not style.sharing:
@@ -121,11 +143,6 @@ def _judged(
             found.notes[f"{style}: refused, {error.message}"] = None
             found.skipped += 1
             return "refused"
-        # What is too little to be seen in the result is still wrong.
-        found.culprit = _culprit(function, args, rtol, rules_only=True) if style.extents != "large" else None
-    if found.culprit is not None:
-        found.wrong = f"{function._subject.name}: a rule is wrong, though it hardly matters to the result"
-        return "WRONG"
     found.right += 1
     return "right"
 

@@ -109,7 +109,7 @@ class Suspect:
         """Weights of the results, and of what arrays hold afterwards, as the function around it takes them."""
         results = self._run(self.target.name, copied(args))
         kept = [r for r, t in zip(results, self.target.result_types, strict=True) if is_float(t)]
-        kept += [a for a, v in zip(args, self.target.args, strict=True) if _is_array(v)]
+        kept += [args[v.index] for v in _written(self.target)]
         return [self.rng.uniform(0.5, 1.5, np.shape(r)) if isinstance(r, np.ndarray) else _one(self.rng) for r in kept]
 
     def gradient(self, given: Sequence[Any]) -> tuple[float, dict[int, Any]] | None:
@@ -191,7 +191,8 @@ def alone(module: Module, op: Op) -> Func:
 
 def _weighted(module: Module, target: Func, inlined: bool) -> Func:
     """A new function: the arguments, then the weights of all that the function gives, to one float."""
-    outputs = [t for t in target.result_types if is_float(t)] + [a.type for a in target.args if _is_array(a)]
+    written = _written(target)
+    outputs = [t for t in target.result_types if is_float(t)] + [a.type for a in written]
     types = [a.type for a in target.args]
     types += [memref(f64, t.rank) if isinstance(t, MemRefType) else f64 for t in outputs]
     func = Func(module.unique_name(f"{target.name}.weighted"), types, (f64,), [a.hint for a in target.args], target.loc)
@@ -203,7 +204,7 @@ def _weighted(module: Module, target: Func, inlined: bool) -> Func:
             results: Sequence[Value] = inline_block(target.body, given)
         else:
             results = build(ops.call, given, {"callee": target.name, "types": target.result_types}).results
-        kept = [r for r in results if is_float(r.type)] + [a for a in given if _is_array(a)]
+        kept = [r for r in results if is_float(r.type)] + [given[a.index] for a in written]
         total = const(0.0, f64)
         for value, weight in zip(kept, func.args[len(given) :], strict=True):
             total = _added(total, value, weight)
@@ -230,8 +231,15 @@ def _added(total: Value, value: Value, weight: Value) -> Value:
     return level([], total)
 
 
-def _is_array(v: Value) -> bool:
-    return isinstance(v.type, MemRefType) and v.type.element.is_float
+def _written(func: Func) -> list[Value]:
+    """The arrays of floats among the arguments that the function may write to."""
+    if attached(func) is not None:
+        return []
+    return [
+        a
+        for a, attrs in zip(func.args, func.arg_attrs, strict=True)
+        if isinstance(a.type, MemRefType) and a.type.element.is_float and not attrs.get("adc.readonly")
+    ]
 
 
 def _plain(v: Value) -> bool:
