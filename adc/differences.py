@@ -54,22 +54,25 @@ def _extrapolated(f: Along, step: float, single: bool) -> Difference:
     return Difference(row[-1], error if math.isfinite(error) else math.inf)
 
 
-def one_sided(f: Along, *, single: bool = False) -> tuple[float, float]:
-    """The slopes to the left and to the right of zero, over a small step, the smaller first."""
-    h = 1e-3 if single else 1e-7
+def one_sided(f: Along, h: float) -> tuple[float, float]:
+    """The slopes to the left and to the right of zero, over a step, the smaller first."""
     middle = f(0.0)
     left, right = (middle - f(-h)) / h, (f(h) - middle) / h
     return min(left, right), max(left, right)
 
 
 def kinked(f: Along, found: float, *, single: bool = False) -> bool:
-    """Whether ``f`` has a kink, or jumps, at zero, and ``found`` lies between its one-sided slopes."""
-    low, high = one_sided(f, single=single)
-    if not (math.isfinite(low) and math.isfinite(high) and math.isfinite(found)):
+    """Whether ``f`` has a kink, or jumps, at zero, and ``found`` lies between its one-sided slopes.
+
+    Without one, the slopes come closer in proportion to the step.
+    """
+    h = 1e-2 if single else 1e-6
+    (first, last), (low, high) = one_sided(f, h), one_sided(f, 0.1 * h)
+    if not all(map(math.isfinite, (first, last, low, high, found))):
         return False
-    size = max(abs(low), abs(high))
-    near = (1e-2 if single else 1e-4) * size
-    return high - low > 2.0 * near and low - near <= found <= high + near
+    near = (1e-2 if single else 1e-4) * max(abs(low), abs(high))
+    stays = high - low > 0.5 * (last - first)
+    return stays and high - low > 2.0 * near and low - near <= found <= high + near
 
 
 def taylor_slope(f: Along, found: float, size: float) -> float | None:

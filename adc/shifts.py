@@ -17,7 +17,7 @@ from adc.intermediate import add_to
 from adc.ir import ops
 from adc.ir.core import Func, Loc, Module, Op, Value
 from adc.ir.types import f32
-from adc.leaves import is_single, moved
+from adc.leaves import moved
 from adc.suspects import FORWARD, Suspect
 
 _MOST = 500  # values that are shifted
@@ -55,9 +55,9 @@ def last_wrong(
             return None
         truth = differences.derivative(
             lambda h, d=direction: float(suspect.run(moved(given, d, h))),  # type: ignore[misc]
-            single=is_single(given),
+            single=suspect.single,
         ).value
-        if not abs(found - truth) <= tolerance * max(1.0, abs(found), abs(truth)):
+        if not abs(found - truth) <= suspect.loose(tolerance) * max(1.0, abs(found), abs(truth)):
             value = func.args[k] if k < first else values[k - first]
             wrong[value] = (float(found), truth)
     return _blame(func, original, wrong)

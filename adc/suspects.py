@@ -18,13 +18,13 @@ from adc.ir import interpreter, ops
 from adc.ir.arith import const, const_index
 from adc.ir.attached import attached, is_float
 from adc.ir.builder import build, insert_at
+from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.memory import InterpreterError
 from adc.ir.rewrite import clone_op, inline_block
-from adc.ir.types import MemRefType, f64, index, memref
+from adc.ir.types import MemRefType, f32, f64, index, memref
 from adc.leaves import along, copied, direction_of, groups, moved
 from adc.leaves import is_array as is_float_array
-from adc.leaves import is_single as single_precision
 from adc.passes.differentiation import differentiate, forward
 
 FORWARD, REVERSE = "forward mode", "reverse mode"
@@ -54,6 +54,7 @@ class Suspect:
         rules = attached(self.target)
         constant = rules.constant if rules is not None else ()
         self.wrt = tuple(k for k, a in enumerate(self.target.args) if is_float(a.type) and k not in constant)
+        self.single = _computes_in_single_precision(module, name)
         self.testable = bool(self.wrt) and all(map(_plain, (*self.target.args,)))
         self.weighted = _weighted(module, self.target, inlined) if self.testable else self.target
         self._gradient: Func | bool | None = False  # False until it is asked for; None if there is none
@@ -75,7 +76,7 @@ class Suspect:
         chosen: list[int | None] = [None] if not each or groups(args) else list(self.wrt)
         plain = float(self.run(copied(given)))
         gradient = self.gradient(given)
-        if gradient is not None and _apart(gradient[0], plain, tolerance, 1e-10):
+        if gradient is not None and _apart(gradient[0], plain, self.loose(tolerance), 1e-10):
             return Wrong(REVERSE, None, gradient[0], plain, value=True)
         size = max((_size(gradient[1][k]) for k in self.wrt), default=0.0) if gradient is not None else 0.0
         for position in chosen:
@@ -90,18 +91,21 @@ class Suspect:
                 found.append((REVERSE, along(args, [gradient[1].get(k) for k in range(len(args))], direction)))
             tangent = self.tangent(given, direction)
             if tangent is not None:
-                if _apart(tangent[0], plain, tolerance, 1e-10):
+                if _apart(tangent[0], plain, self.loose(tolerance), 1e-10):
                     return Wrong(FORWARD, None, tangent[0], plain, value=True)
                 found.append((FORWARD, tangent[1]))
-            single = single_precision(args)
-            truth = differences.derivative(f, single=single)
-            loose = max(tolerance, 2e-3 if single else 0.0)
+            truth = differences.derivative(f, single=self.single)
             floor = max(1e-3 * size * _size(direction[position] if position is not None else 1.0), 1e-12 * abs(plain))
             for mode, mine in found:
                 apart = abs(mine - truth.value) > 10.0 * truth.error + 1e-12 * abs(plain)
-                if apart and _apart(mine, truth.value, loose, floor) and not differences.kinked(f, mine, single=single):
+                apart &= _apart(mine, truth.value, self.loose(tolerance), floor)
+                if apart and not differences.kinked(f, mine, single=self.single):
                     return Wrong(mode, position, mine, truth.value)
         return None
+
+    def loose(self, tolerance: float) -> float:
+        """The tolerance, or what single precision allows."""
+        return max(tolerance, 2e-3 if self.single else 0.0)
 
     # Running it ------------------------------------------------------------------------------------------------------
 
@@ -229,6 +233,12 @@ def _added(total: Value, value: Value, weight: Value) -> Value:
         return build(ops.for_, [*bounds, total], {}, [f64], [block]).result
 
     return level([], total)
+
+
+def _computes_in_single_precision(module: Module, name: str) -> bool:
+    funcs = [module.funcs[n] for n in reachable(module, [name])]
+    values = [v for func in funcs for v in (*func.args, *(r for op in func.walk() for r in op.results))]
+    return any((v.type.element if isinstance(v.type, MemRefType) else v.type) == f32 for v in values)
 
 
 def _written(func: Func) -> list[Value]:

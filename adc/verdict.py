@@ -56,12 +56,12 @@ class Check:
         self.rng = np.random.default_rng(seed)
         self.args = tuple(args)
         self.leaves, self.rebuild = flat(self.args)
-        self.single = is_single(self.leaves)
         names = subject.parameters.names
         # Parameters that are arrays of floats: what they hold after the call has derivatives too.
         self.finals = {name: k for k, (name, a) in enumerate(zip(names, self.args, strict=False)) if is_array(a)}
         self.direction = direction_of(self.leaves, self._random)
         self.expected, self.after = self._plain(self.leaves)
+        self.single = is_single([*self.leaves, *flat(self.expected)[0]])
         self.weight = mapped(self.expected, self._random)
         self.final_weights = {name: self._random(self.args[k]) for name, k in self.finals.items()}
         self._truth: differences.Difference | None = None

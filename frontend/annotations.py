@@ -110,7 +110,7 @@ def annotated(fn: Callable[..., Any]) -> tuple[Abstract, ...] | None:
 
 
 def from_annotation(annotation: Any, name: str) -> Abstract:
-    """The type that an annotation of the parameter ``name`` says. Raises ``ValueError`` for what is no type of adc's."""
+    """The type that an annotation of the parameter ``name`` says. Raises ``ValueError`` for what is none of adc's."""
     if isinstance(annotation, Abstract):
         return annotation
     if isinstance(annotation, str):
