@@ -40,9 +40,9 @@ def vmap(
     store into what is the same for all items is refused. An exception is that of one of the items for which ``fn``
     raises.
 
-    The result is like one of ``jit_grad``: it has derivatives in all modes, and may be called in compiled code, where
-    ``fn`` may be a lambda or a local function as well. ``fn`` may itself be made by ``grad``, ``value_and_grad`` or
-    ``vmap``.
+    The result is like one of ``jit_grad``, which can give it options: ``jit_grad(threads=4)(vmap(fn))``. It has
+    derivatives in all modes, and may be called in compiled code, where ``fn`` may be a lambda or a local function as
+    well. ``fn`` may itself be made by ``grad``, ``value_and_grad`` or ``vmap``.
     """
     axes = tuple(in_axes) if isinstance(in_axes, tuple | list) else in_axes
     for axis in axes if isinstance(axes, tuple) else (axes,):

@@ -201,6 +201,40 @@ def test_an_item_is_a_view() -> None:
     assert np.allclose(gradient, 16.0 * X * np.array([0.0, 1.0, 0.0]))
 
 
+def added(a: Any, b: Any) -> Any:
+    a += 0.5 * b
+    return np.sum(a * b)
+
+
+def test_items_that_share_memory_come_in_order() -> None:
+    def mapped(z: Any) -> Any:
+        y = z.copy()
+        return np.sum(adc.vmap(added)(y[1:], y[:-1]) ** 2) + np.sum(y)
+
+    def looped(z: Any) -> Any:
+        y = z.copy()
+        total = 0.0
+        for i in range(y.shape[0] - 1):
+            total += added(y[i + 1], y[i]) ** 2
+        return total + np.sum(y)
+
+    assert math.isclose(jit_grad(mapped)(X), looped(X), rel_tol=1e-14)
+    assert np.allclose(adc.grad(mapped)(X), adc.grad(looped)(X), rtol=1e-13)
+    adc.check_grads(mapped, (X,))
+
+
+def test_in_a_time_loop_with_snapshots() -> None:
+    def steps(x: Any, n: int) -> Any:
+        y = x.copy()
+        for _ in range(n):
+            y = adc.vmap(lambda r: r - 0.1 * np.sum(r) * np.sin(r))(y)
+        return np.sum(y**2)
+
+    gradient = adc.grad(steps)(X, 5)
+    adc.check_grads(steps, (X, 5))
+    assert np.array_equal(jit_grad(checkpoint="revolve:2")(steps).grad(X, 5), gradient)
+
+
 def test_no_items_and_one() -> None:
     none = np.zeros((0, 3))
     assert adc.vmap(wave)(np.zeros(0)).shape == (0,)
@@ -262,6 +296,8 @@ def test_the_same_bits_on_any_number_of_threads() -> None:
     assert one(x, W) == four(x, W)
     for a, b in zip(one.grad(x, W), four.grad(x, W), strict=True):
         assert np.array_equal(a, b)
+    rows = adc.vmap(adc.grad(lambda r: np.sum(field(r, W))))
+    assert np.array_equal(rows(x), jit_grad(threads=1)(rows)(x)) and np.allclose(rows(x), one.grad(x, W)[0])
     for _ in range(3):
         assert np.array_equal(adc.vmap(wave)(x[:, 0]), adc.vmap(wave)(x[:, 0].copy()))
     assert "for k: threads" in str(one.report())
