@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import subprocess
 import sys
@@ -46,6 +47,27 @@ def test_heat(tmp_path: Path) -> None:
     assert "recovered" in printed and "L-BFGS" in printed
     if importlib.util.find_spec("matplotlib"):
         assert (tmp_path / "out" / "heat.png").stat().st_size > 10_000
+
+
+def test_bratu() -> None:
+    """A steady state, found with quadratic convergence; the least hot one of L = 1 is known to be 0.0781 at most."""
+    pytest.importorskip("scipy")
+    module, n = load("bratu"), 31
+    changes: list[float] = []
+    u = module.newton(np.zeros((n, n)), 1.0, lambda step, size, change: changes.append(change))
+    around = np.pad(u, 1)
+    laplace = around[2:, 1:-1] + around[:-2, 1:-1] + around[1:-1, 2:] + around[1:-1, :-2] - 4 * u
+    np.testing.assert_allclose(laplace, -np.exp(u) / (n + 1) ** 2, rtol=1e-9)
+    assert np.max(u) == pytest.approx(0.0781, abs=2e-4)
+    assert len(changes) <= 4 and all(b < a * a for a, b in itertools.pairwise(changes))
+    assert module.JACOBIAN.colouring(u, 1.0).sweeps == 5
+    with pytest.raises(ArithmeticError, match="too strong"):
+        module.newton(np.zeros((n, n)), 8.0, lambda *_: None)
+
+
+def test_bratu_prints(tmp_path: Path) -> None:
+    printed = run(str(ROOT / "examples" / "bratu.py"), "--size", "12", folder=tmp_path)
+    assert "144 x 144" in printed and "5 forward sweeps" in printed and "hottest: 0.7" in printed
 
 
 def test_versions_of_the_solver_have_one_gradient() -> None:
