@@ -11,6 +11,7 @@ patterns by dividing blocks too, of derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,46 @@ IntArray = np.ndarray[Any, Any]
 BITS = 64
 
 
-def detect(count: int, propagate: Callable[[IntArray], IntArray], rows: int) -> tuple[Sparsity, int]:
-    """The places where a result may depend on one of ``count`` inputs, and how many sweeps that took.
+Propagate = Callable[[IntArray], IntArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """A pattern, and the sweeps that it was found by: what words went in, and what came out."""
+
+    pattern: Sparsity
+    sweeps: list[tuple[IntArray, IntArray]]
+
+    def covers(self, propagate: Propagate) -> bool:
+        """Whether a program has no dependences but those of the pattern.
+
+        The first sweeps show that there are none outside the large blocks that are known, so that the next ones can
+        tell apart the parts of these.
+        """
+        return not any(np.any(propagate(words) & ~known) for words, known in self.sweeps)
+
+
+def detection_of(pattern: Sparsity) -> Detection:
+    """The sweeps that find a pattern which is known."""
+    some = np.flatnonzero(np.diff(pattern.starts))
+
+    def propagate(words: IntArray) -> IntArray:
+        made = np.zeros(pattern.shape[0], np.int64)
+        if some.size:
+            made[some] = np.bitwise_or.reduceat(words[pattern.columns], pattern.starts[some])
+        return made
+
+    return detect(pattern.shape[1], propagate, pattern.shape[0])
+
+
+def detect(count: int, propagate: Propagate, rows: int) -> Detection:
+    """The places where a result may depend on one of ``count`` inputs.
 
     ``propagate`` takes a word for each input and returns the unions for each of ``rows`` results.
     """
     width = max(count - 1, 0).bit_length()  # blocks have 2**width columns
     found = Sparsity(np.arange(rows), np.zeros(rows, np.int64), (rows, 1))
-    sweeps = 0
+    sweeps: list[tuple[IntArray, IntArray]] = []
     columns = np.arange(count)
     while count and rows:
         colour, used = _coloured(found)
@@ -42,8 +75,9 @@ def detect(count: int, propagate: Callable[[IntArray], IntArray], rows: int) -> 
         bits = np.uint64(1) << at.astype(np.uint64)
         words = np.empty((-(-used // slots), rows), np.uint64)
         for sweep in range(len(words)):
-            words[sweep] = propagate(np.where(own // slots == sweep, bits, np.uint64(0)).view(np.int64)).view(np.uint64)
-        sweeps += len(words)
+            given = np.where(own // slots == sweep, bits, np.uint64(0)).view(np.int64)
+            sweeps.append((given, propagate(given)))
+            words[sweep] = sweeps[-1][1].view(np.uint64)
         mine = colour[found.columns]
         here = words[mine // slots, found.rows] >> ((mine % slots) * parts).astype(np.uint64)
         members = (here[:, None] >> np.arange(parts, dtype=np.uint64)) & np.uint64(1)
@@ -52,7 +86,7 @@ def detect(count: int, propagate: Callable[[IntArray], IntArray], rows: int) -> 
         found = Sparsity(found.rows[entry], (found.columns[entry] << shift) + part, (rows, blocks))
         if width == 0:
             break
-    return (found if count and rows else Sparsity(columns[:0], columns[:0], (rows, count))), sweeps
+    return Detection(found if count and rows else Sparsity(columns[:0], columns[:0], (rows, count)), sweeps)
 
 
 def _coloured(blocks: Sparsity) -> tuple[IntArray, int]:

@@ -24,7 +24,8 @@ from adc.frontend.abstract import Abstract, Array, Scalar, layout_of, numpy_dtyp
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Func
+from adc.ir.callgraph import reachable
+from adc.ir.core import Func, Op
 from adc.ir.types import MemRefType
 from adc.options import Derivative, Selection
 from adc.passes.differentiation.algebras import Dependences, Derivatives
@@ -152,6 +153,10 @@ class JvpCode(Specialisation):
         held = Carried({**dict(enumerate(leaves)), **arranged.copies}, {**kept, **arranged.tangents}, results)
         return Sweep(value, dict(zip(self.traced.changed, effects, strict=True)), held)
 
+    def floats_decide(self, pattern: Pattern) -> bool:
+        """Whether code for a pattern has branches, trip counts or subscripts that may follow from floats."""
+        return self._code(pattern).floats_decide
+
     def _arranged(
         self, code: _Code, leaves: list[Any], given: Mapping[int, Direction], words: bool
     ) -> _Arranged:
@@ -257,8 +262,16 @@ class _Code:
             extra_arguments=len(params),
             threads=spec.subject.options.threads or 0,
         )
+        reached = reachable(module, [func.name])
+        self.floats_decide = any(_decides(op) for name in reached for op in module.funcs[name].walk())
         self.kernel: Builtin
         (self.kernel,) = compile_functions(staged, module, [signature], _no_miss(spec.subject.name))
+
+
+def _decides(op: Op) -> bool:
+    """Whether an operation makes of floats something that may decide what runs."""
+    floats = any(v.type.is_float for v in op.operands)
+    return floats and any(r.type.is_integer for r in op.results) and not op.regions and op.opdef is not ops.call
 
 
 def _follows(traced: Traced, results: Sequence[int]) -> bool:

@@ -96,7 +96,8 @@ def sparse_jacobian(
 
     ``pattern`` says which entries may differ from zero: a SciPy sparse matrix, a boolean array, or a pair of arrays of
     row and column numbers. None is what adc detects. Pattern and colouring are kept; ``colouring(*args)`` shows them.
-    Each call is checked along a random direction: ``DifferentiationError`` for a given pattern that is too small.
+    What is given is checked along a random direction at each call: ``DifferentiationError`` if it is too small. What
+    was detected is detected again where floats decide branches, and now decide otherwise.
 
     ``mode`` is ``"forward"``, one run for each group of columns that share no row, or ``"reverse"``, one reverse sweep
     for each group of rows that share no column; ``"auto"`` is the one of fewer.

@@ -1,7 +1,8 @@
 """Sparse Jacobians and Hessians: the entries of a sparsity pattern, from as few sweeps as its colouring has groups.
 
 The pattern is given, or detected by propagating sets of dependences through the compiled function (``detection.py``).
-It is that of the shapes, the integers and the branches of a call: so each call is checked along a random direction.
+A detected one is that of the shapes, the integers and the branches of a call: where floats may decide branches, each
+call propagates them again. A given one is checked along a random direction.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from adc.boundary import leaving, public
 from adc.colouring import Colouring
 from adc.compiler import Staged, Subject, alias_groups
 from adc.containers import lower
-from adc.detection import detect
+from adc.detection import Detection, detect, detection_of
 from adc.directions import Direction
 from adc.ir import kinds
 from adc.jacobians import Jacobian, JacobianFunction, Mode, Output, outputs_of
@@ -80,7 +81,8 @@ class _Plan:
     colouring: Colouring
     outputs: list[Output]
     seeds: NDArray  # for each column or row, its colour
-    probe: NDArray  # the direction that results are checked along
+    probe: NDArray  # the direction that the matrix of a given pattern is checked along
+    detection: Detection | None  # how a pattern was detected that may be another at the next call
 
     @property
     def reverse(self) -> bool:
@@ -111,6 +113,8 @@ class SparseJacobian(Jacobian):
         self._given = pattern
         self._symmetric = symmetric
         self._columns = self.wanted.ordered
+        self._floats = Pattern(frozenset(self.wanted.wrt), value=False)
+        self._words = replace(self._floats, words=True)
         self._plans: dict[tuple[Any, ...], _Plan] = {}
 
     @property
@@ -150,14 +154,14 @@ class SparseJacobian(Jacobian):
         inputs = [np.shape(leaves[k]) for k in self._columns]
         results = [o.shape for o in outputs]
         shape = sum(map(_size, results)), sum(map(_size, inputs))
-        sweeps = 0
+        detection: Detection | None = None
         if self._given is not None:
             pattern = given_sparsity(self._given, shape, self._what)
         else:
-            propagate = partial(self._dependences, values, leaves, outputs)
-            pattern, sweeps = detect(shape[1], propagate, shape[0])
+            detection = detect(shape[1], partial(self._dependences, values, leaves, outputs), shape[0])
             if before is not None:
-                pattern = pattern.union(before)
+                detection = detection_of(detection.pattern.union(before))
+            pattern = detection.pattern
         if self._symmetric:
             found = colouring.symmetric(pattern.symmetric(), inputs)
         elif self._mode == "reverse":
@@ -166,26 +170,29 @@ class SparseJacobian(Jacobian):
             found = colouring.forward(pattern, inputs)
         else:
             found = colouring.fewest(pattern, inputs, results)
-        found = replace(found, detected=self._given is None, detection_sweeps=sweeps)
+        if detection is not None:
+            found = replace(found, detected=True, detection_sweeps=len(detection.sweeps))
         rng = np.random.default_rng(20050101)
         size = len(found.colours)
         probe = rng.uniform(0.5, 1.0, size) * rng.choice([-1.0, 1.0], size)
-        return _Plan(found, outputs, found.colours, probe)
+        if detection is not None and not self._forward.floats_decide(self._words):
+            detection = None
+        return _Plan(found, outputs, found.colours, probe, detection)
 
     def _outputs_of(self, values: tuple[Any, ...]) -> list[Output]:
         """The floats that the function returns for these arguments, by the code that will be used anyway."""
         if self._given is not None and self._mode == "reverse":
             value, _ = self._pulled(values)
         else:
-            pattern = Pattern(frozenset(self.wanted.wrt), value=False, words=self._given is None)
+            pattern = self._words if self._given is None else self._floats
             value = self._forward.sweep(values, {}, pattern).value
         return outputs_of(self.traced.result, value)
 
     def _dependences(
         self, values: tuple[Any, ...], leaves: list[Any], outputs: list[Output], words: NDArray
     ) -> NDArray:
-        pattern = Pattern(frozenset(self.wanted.wrt), value=False, words=True)
-        sweep = self._forward.sweep(values, self._split(words, leaves), pattern)
+        sweep = self._forward.sweep(values, self._split(words, leaves), self._words)
+        self._check_outputs(sweep.value, outputs)
         return _joined([sweep.held.results.get(o.leaf.position) for o in outputs], outputs, np.dtype(np.int64))
 
     def _split(self, flat: NDArray, leaves: list[Any]) -> dict[int, Direction]:
@@ -206,40 +213,38 @@ class SparseJacobian(Jacobian):
         leaves = self.leaf_values(values)
         key, plan = self._key(leaves), self.plan(values)
         try:
-            made, wrong = self._formed(values, leaves, plan)
+            if not self._covers(values, leaves, plan):  # branches went another way than when it was detected
+                plan = self._keep(key, self._planned(values, leaves, plan.colouring.pattern))
+            return self._formed(values, leaves, plan)
         except _OtherShapes:
-            plan = self._keep(key, self._planned(values, leaves, None))
-            made, wrong = self._formed(values, leaves, plan)
-        if wrong is None:
-            return made
-        if self._given is not None:
-            raise self._too_small(wrong, plan)
-        # Branches went another way than when the pattern was detected.
-        before = plan.colouring.pattern
-        plan = self._keep(key, self._planned(values, leaves, before))
-        if plan.colouring.entries == before.entries:
-            return made  # the pattern is right for this call: what differs is rounding
-        return self._formed(values, leaves, plan)[0]
+            return self._formed(values, leaves, self._keep(key, self._planned(values, leaves, None)))
 
-    def _formed(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> tuple[Any, int | None]:
-        """The matrix, and the row (of a reverse sweep the column) where it differs most from a sweep along a random
-        direction; None if it agrees."""
+    def _covers(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> bool:
+        """Whether a detected pattern has all the entries of a call."""
+        propagate = partial(self._dependences, values, leaves, plan.outputs)
+        return plan.detection is None or plan.detection.covers(propagate)
+
+    def _formed(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Any:
+        """The matrix. Raises for a given pattern that does not agree with a sweep along a random direction."""
         found, dtype = plan.colouring, np.result_type(*(o.dtype for o in plan.outputs)) if plan.outputs else np.float64
         sweep = self._sweeping(values, leaves, plan)
         lengths = found.shape[1] if plan.reverse else found.shape[0]
         sums = np.empty((found.sweeps, lengths), dtype)
         for colour in range(found.sweeps):
             sums[colour] = sweep((plan.seeds == colour).astype(np.float64))
-        along = sweep(plan.probe)
         pattern = found.pattern
         data = sums[found.sweep_of, found.place_of] if pattern.entries else np.zeros(0, dtype)
         made = scipy_sparse().csr_array((data, pattern.columns.copy(), pattern.starts.copy()), shape=found.shape)
-        return made, _disagreement(made.T if plan.reverse else made, plan.probe, along)
+        if self._given is not None:
+            wrong = _disagreement(made.T if plan.reverse else made, plan.probe, sweep(plan.probe))
+            if wrong is not None:
+                raise self._too_small(wrong, plan)
+        return made
 
     def _sweeping(self, values: tuple[Any, ...], leaves: list[Any], plan: _Plan) -> Callable[[NDArray], NDArray]:
         if plan.reverse:
             value, back = self._pulled(values)
-            self._check_outputs(outputs_of(self.traced.result, value), plan)
+            self._check_outputs(value, plan.outputs)
 
             def pull(weights: NDArray) -> NDArray:
                 seeds, at = {}, 0
@@ -252,18 +257,17 @@ class SparseJacobian(Jacobian):
                 return np.concatenate(parts) if parts else np.zeros(0)
 
             return pull
-        pattern = Pattern(frozenset(self.wanted.wrt), value=False)
 
         def push(direction: NDArray) -> NDArray:
-            done = self._forward.sweep(values, self._split(direction, leaves), pattern)
-            self._check_outputs(outputs_of(self.traced.result, done.value), plan)
+            done = self._forward.sweep(values, self._split(direction, leaves), self._floats)
+            self._check_outputs(done.value, plan.outputs)
             parts = [done.held.results.get(o.leaf.position) for o in plan.outputs]
             return _joined(parts, plan.outputs, np.dtype(np.float64))
 
         return push
 
-    def _check_outputs(self, outputs: Sequence[Output], plan: _Plan) -> None:
-        if [o.shape for o in outputs] != [o.shape for o in plan.outputs]:
+    def _check_outputs(self, value: Any, outputs: Sequence[Output]) -> None:
+        if [o.shape for o in outputs_of(self.traced.result, value)] != [o.shape for o in outputs]:
             raise _OtherShapes
 
     def _too_small(self, where: int, plan: _Plan) -> Exception:

@@ -33,7 +33,7 @@ Array = np.ndarray[Any, Any]
 
 
 @jit_grad
-def residual(u, strength):
+def residual(u, strength):  # type: ignore[no-untyped-def]
     """The equation at each point inside a square, times the square of their distance. ``u`` is zero outside."""
     n = len(u)
     h = 1.0 / (n + 1)

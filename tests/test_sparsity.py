@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adc import colouring, greedy
-from adc.detection import detect
+from adc.detection import detect, detection_of
 from adc.sparsity import Sparsity
 
 
@@ -47,11 +47,17 @@ def test_detection_finds_what_is_there(a: np.ndarray[Any, Any]) -> None:
     def propagate(words: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         return np.bitwise_or.reduce(np.where(a != 0.0, words[None, :], 0), axis=1)
 
-    found, sweeps = detect(a.shape[1], propagate, a.shape[0])
-    expected = sparsity(a)
+    detection = detect(a.shape[1], propagate, a.shape[0])
+    found, expected = detection.pattern, sparsity(a)
     assert found.shape == a.shape
     assert np.array_equal(found.rows, expected.rows) and np.array_equal(found.columns, expected.columns)
-    assert sweeps <= 2 + a.shape[1] / 16
+    assert len(detection.sweeps) <= 2 + a.shape[1] / 16
+    # Fewer dependences are covered, and no further one is.
+    again = detection_of(found)
+    assert again.covers(propagate) and again.covers(np.zeros_like if a.shape[0] == a.shape[1] else propagate)
+    for missing in range(min(found.entries, 20)):
+        less = Sparsity(np.delete(found.rows, missing), np.delete(found.columns, missing), found.shape)
+        assert not detection_of(less).covers(propagate)
 
 
 @settings(max_examples=120, deadline=None)
@@ -65,7 +71,7 @@ def test_sums_of_columns_and_rows(a: np.ndarray[Any, Any]) -> None:
     assert colouring.fewest(pattern, [(n,)], [(m,)]).sweeps == min(way.sweeps for way in ways)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(matrices(square=True))
 def test_stars_recover_symmetric_matrices(a: np.ndarray[Any, Any]) -> None:
     a = a + a.T
