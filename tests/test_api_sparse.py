@@ -376,6 +376,42 @@ def test_derivative_rules(ruled: None) -> None:
     assert same(f, x).nnz == 9 + 4
 
 
+def energy(v):
+    return np.sum(v * v)
+
+
+def test_a_rule_for_reverse_mode_alone() -> None:
+    @adc.rrule(energy)
+    def energy_rule(v):
+        def pullback(g):
+            return 2.0 * g * v
+
+        return np.sum(v * v), pullback
+
+    x = RNG.standard_normal(5)
+    try:
+        made = adc.sparse_jacobian(lambda x: energy(x[:2]) * x[2:], mode="reverse")(x).toarray()
+    finally:
+        adc.no_rule(energy)
+    expected = np.hstack([np.outer(x[2:], 2 * x[:2]), (x[0] ** 2 + x[1] ** 2) * np.eye(3)])
+    np.testing.assert_allclose(made, expected, rtol=1e-12)
+
+
+def test_buffers_swapped_by_floats() -> None:
+    def f(x, n):
+        u, v = x.copy(), np.zeros(len(x))
+        for _ in range(n):
+            for i in range(1, len(x) - 1):
+                v[i] = u[i - 1] * u[i + 1]
+            if u[1] > 0.0:
+                u, v = v, u
+        return u
+
+    sparse, full = adc.sparse_jacobian(f), adc.jacobian(f)
+    for x in (np.full(6, -1.5), np.linspace(0.5, 1.5, 6), RNG.standard_normal(6)):
+        np.testing.assert_allclose(sparse(x, 3).toarray(), full(x, 3), rtol=1e-12)
+
+
 def lists(x, n):
     found = []
     for i in range(n):
