@@ -21,10 +21,11 @@ _TRUSTED = 1e-8  # an error, relative to the derivative, with which no smaller s
 
 @dataclass(frozen=True)
 class Difference:
-    """A derivative, and about how wrong it is at most."""
+    """A derivative, about how far the extrapolation is off at most, and the smallest step."""
 
     value: float
     error: float
+    step: float
 
 
 def derivative(f: Along, *, single: bool = False) -> Difference:
@@ -45,13 +46,22 @@ def _extrapolated(f: Along, step: float, single: bool) -> Difference:
     row = [(f(h) - f(-h)) / (2.0 * h) for h in steps]
     if single:  # rounding is what is wrong with them, so the widest steps
         first = (4.0 * row[1] - row[0]) / 3.0
-        return Difference(first, abs(first - row[0]) / 3.0)
+        return Difference(first, abs(first - row[0]) / 3.0, steps[1])
     last = row
     for order in range(1, _LEVELS):
         factor = 4.0**order
         last, row = row, [(factor * b - a) / (factor - 1.0) for a, b in pairwise(row)]
     error = abs(row[-1] - last[-1])
-    return Difference(row[-1], error if math.isfinite(error) else math.inf)
+    return Difference(row[-1], error if math.isfinite(error) else math.inf, steps[-1])
+
+
+def noise(f: Along, step: float) -> float:
+    """About how much rounding changes ``f``: by sixth differences over steps in which it is smooth."""
+    row = [f(k * 0.25 * step) for k in range(-5, 6)]
+    largest = max(map(abs, row))
+    for _ in range(6):
+        row = [b - a for a, b in pairwise(row)]
+    return max(*map(abs, row)) / math.sqrt(924.0) + 2.2e-16 * largest
 
 
 def one_sided(f: Along, h: float) -> tuple[float, float]:

@@ -75,13 +75,14 @@ def _differentiated(module: Module, entry: str) -> list[Func]:
     return list(found.values())
 
 
-def _look(value: Any) -> Any:
+def _look(value: Any, steps: int = 16) -> Any:
     """Sign and rough size of a number; those of the extremes of an array."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind not in "fi" or not value.size:
             return value.shape
-        return _look(float(value.min())), _look(float(value.max()))
+        return _look(float(value.min()), 1), _look(float(value.max()), 1)
     if isinstance(value, float | np.floating) and math.isfinite(value):
         mantissa, exponent = math.frexp(value)
-        return mantissa > 0.0, value == 0.0, min(max(exponent, -3), 4)
+        # From an eighth to sixteen, in steps of about an eighth of the number.
+        return value == 0.0, min(max(exponent, -3), 5), int(mantissa * steps)
     return value

@@ -97,9 +97,11 @@ class Suspect:
             truth = differences.derivative(f, single=self.single)
             floor = max(1e-3 * size * _size(direction[position] if position is not None else 1.0), 1e-12 * abs(plain))
             for mode, mine in found:
-                apart = abs(mine - truth.value) > 10.0 * truth.error + 1e-12 * abs(plain)
-                apart &= _apart(mine, truth.value, self.loose(tolerance), floor)
-                if apart and not differences.kinked(f, mine, single=self.single):
+                off = abs(mine - truth.value)
+                if not _apart(mine, truth.value, self.loose(tolerance), floor) or off <= 10.0 * truth.error:
+                    continue
+                rounding = 0.0 if self.single else 20.0 * differences.noise(f, truth.step) / truth.step
+                if off > rounding and not differences.kinked(f, mine, single=self.single):
                     return Wrong(mode, position, mine, truth.value)
         return None
 

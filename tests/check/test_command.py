@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -166,6 +167,12 @@ def test_differences() -> None:
     assert 1.95 < (differences.taylor_slope(np.exp, 1.0, 1.0) or 0.0) < 2.05
     assert 0.9 < (differences.taylor_slope(np.exp, 1.01, 1.0) or 0.0) < 1.1
     assert differences.taylor_slope(lambda h: 3.0 * h + 1.0, 3.0, 1.0) is None  # linear: at rounding
+
+
+def test_rounding_is_not_taken_for_a_wrong_derivative() -> None:
+    """The derivatives of a cosine next to zero are as small as what rounding makes of its differences."""
+    for x in (1.1e-6, 3.3e-6, 1e-5, -2.7e-6, 0.4):
+        assert adc.find_culprit(lambda x: math.cos(x) * 0.3, x) is None
 
 
 def test_a_kink_is_told_from_a_wrong_derivative() -> None:
