@@ -12,7 +12,7 @@ from adc.frontend.abstract import Abstract
 from adc.ir.schedules import Schedule
 from adc.options import Derivative
 from adc.passes.checkpointing.budget import Chosen
-from adc.passes.checkpointing.schedule import repeated_function
+from adc.passes.checkpointing.schedule import OPEN, repeated_function
 from adc.specialise import Specialisation
 
 ALL = (1 << 63) - 1
@@ -24,7 +24,8 @@ class LoopForecast:
 
     ``state``: bytes of a snapshot. ``tape``: bytes that a piece keeps for each step. At most ``snapshots`` are there at
     a time, pieces are of ``length`` steps; ``repeated`` steps are run again, with a tape or to come to where it begins.
-    No snapshots: there is no schedule, and one tape for all steps.
+    No snapshots: there is no schedule, and one tape for all steps. ``known``: whether the number of steps is, before
+    the loop runs; if not, ``steps``, ``tape`` and ``repeated`` are 0.
     """
 
     line: int
@@ -34,8 +35,11 @@ class LoopForecast:
     snapshots: int
     length: int
     repeated: int
+    known: bool = True
 
     def __str__(self) -> str:
+        if not self.known:
+            return f"  line {self.line}: until it ends; state {_shown(self.state)}; {self.snapshots} snapshots"
         each = f"state {_shown(self.state)}, tape {_shown(self.tape)} for each step"
         if not self.snapshots:
             return f"  line {self.line}: {self.steps} steps; {each}; all on one tape"
@@ -45,7 +49,7 @@ class LoopForecast:
 
 @dataclass(frozen=True)
 class Outlook:
-    """What a number of bytes buys: the peak, and the steps that are run again."""
+    """What a number of bytes buys: the peak, and the steps that are run again, of loops whose length is known."""
 
     memory: int
     peak: int
@@ -72,8 +76,10 @@ class Forecast:
         allowed = "as much memory as it takes" if self.memory is None else f"at most {_shown(self.memory)}"
         lines = [f"gradient of {self.function} with {allowed}: peak {_shown(self.peak)}", *map(str, self.loops)]
         if self.others:
-            lines += ["", f"  {'memory':>10} {'peak':>10} {'steps run again':>16}"]
-            lines += [f"  {_shown(o.memory):>10} {_shown(o.peak):>10} {o.repeated:>16}" for o in self.others]
+            known = any(loop.known for loop in self.loops)
+            lines += ["", f"  {'memory':>10} {'peak':>10}" + f" {'steps run again':>16}" * known]
+            for o in self.others:
+                lines.append(f"  {_shown(o.memory):>10} {_shown(o.peak):>10}" + f" {o.repeated:>16}" * known)
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -132,6 +138,7 @@ class _Forecasting:
     def __init__(self, final: _Final, chosen: Chosen, sizes: Sequence[float]) -> None:
         names = [chosen.footprint, chosen.search, repeated_function(final.module)]
         self._measure, self._search, self._repeats = numbers.compiled(final.staged, final.module, names)
+        self._open = [OPEN in final.module.funcs[name].attrs for name in chosen.loops]
         self._lines = [final.module.funcs[name].loc.line for name in chosen.loops]
         self._sizes = sizes
 
@@ -177,6 +184,8 @@ class _Forecasting:
             return self._footprint([*schedule[: 2 * k], snapshots, length, *schedule[2 * k + 2 :]])[0]
 
         snapshots, length = schedule[2 * k : 2 * k + 2]
+        if self._open[k]:
+            return LoopForecast(self._lines[k], 0, peak(2, 1) - peak(1, 1), 0, snapshots, length, 0, known=False)
         return LoopForecast(
             self._lines[k],
             steps,
@@ -189,7 +198,9 @@ class _Forecasting:
 
     def _repeated(self, schedule: Sequence[int]) -> int:
         _, *steps = self._footprint(schedule)
-        return sum(self._again(n, *schedule[2 * k : 2 * k + 2]) for k, n in enumerate(steps))
+        return sum(
+            self._again(n, *schedule[2 * k : 2 * k + 2]) for k, n in enumerate(steps) if not self._open[k]
+        )
 
     def _again(self, steps: int, snapshots: int, length: int) -> int:
         """Each step is run once more, with a tape; and those before where pieces begin, as the schedule says."""

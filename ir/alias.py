@@ -87,6 +87,10 @@ class Aliasing:
         """The roots of the memrefs that a memref of memrefs may hold."""
         return frozenset().union(*(self._contents.get(root, NONE) for root in self.roots(memref)))
 
+    def is_held(self, root: Value) -> bool:
+        """Whether a memref of memrefs may hold it."""
+        return any(root in found for found in self._contents.values())
+
     def reach(self, memref: Value) -> set[Value]:
         """The roots of ``memref``, of the memrefs it may hold, and so on."""
         found: set[Value] = set()

@@ -60,6 +60,7 @@ FORMATS: dict[OpDef, str] = {
     ops.grow: "{0}, {1}{attrs} : {t0}",
     ops.page_out: "{0}, {1}{attrs} : {t0}",
     ops.pack: "{*}{attrs}{: *}",
+    ops.release: "{0}{attrs} : {t0}",
     ops.unpack: "{0}{attrs} : {types}",
 }
 

@@ -305,7 +305,12 @@ class _Interpreter:
         return [self.memory.grow(operands[0], operands[1], t.element)]
 
     def _pack(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        return [tuple(operands)]
+        return [self.memory.pack(operands)]
+
+    def _release(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        self.memory.release(operands[0])
+        return ()
 
     def _unpack(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         self.defined(operands)
@@ -341,5 +346,6 @@ _RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequenc
     ops.undef: _Interpreter._undef,
     ops.grow: _Interpreter._grow,
     ops.pack: _Interpreter._pack,
+    ops.release: _Interpreter._release,
     ops.unpack: _Interpreter._unpack,
 }

@@ -98,13 +98,25 @@ class Memory:
         array = self._new(shape, element)
         self._live[id(array)] = array
         self.allocations += 1
-        self.live_bytes += array.nbytes
-        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
+        self._took(array.nbytes)
         return array
+
+    def _took(self, size: int) -> None:
+        self.live_bytes += size
+        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
 
     def undefined(self, t: MemRefType) -> Array:
         """A memref of extent zero."""
         return self._new((0,) * t.rank, t.element)
+
+    def pack(self, values: Sequence[Any]) -> list[Any]:
+        """A record; the list is empty when it was released."""
+        self._took(8 * len(values))
+        return list(values)
+
+    def release(self, record: list[Any]) -> None:
+        self.live_bytes -= 8 * len(record)
+        record.clear()
 
     def free(self, array: Array) -> None:
         self.live(array)

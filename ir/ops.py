@@ -202,5 +202,6 @@ undef = op("adc.undef", t.given, PURE, attrs=TO)  # a value nobody reads; a memr
 grow = op("adc.grow", t.grow, READS | WRITES)  # 1-D buffer, i: the same contents with room for i, the old one is gone
 page_out = op("adc.page_out", t.page_out, WRITES)  # %m, %i: the window %m[%i], in a file, may leave memory
 pack = op("adc.pack", t.pack, frozenset({Trait.ALLOCATES}))  # values to a record
+release = op("adc.release", t.release, WRITES)  # frees a record, not what it holds
 UNPACK = {"types": ..., "roots": (), "contents": (), "apart": ()}  # see adc.ir.alias
 unpack = op("adc.unpack", t.unpack, PURE, attrs=UNPACK)

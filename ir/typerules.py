@@ -229,6 +229,11 @@ def pack(types: Types, attrs: Attrs) -> Types:
     return [record]
 
 
+def release(types: Types, attrs: Attrs) -> Types:
+    _require(len(types) == 1 and isinstance(types[0], RecordType), "takes a record")
+    return []
+
+
 def unpack(types: Types, attrs: Attrs) -> Types:
     _require(len(types) == 1 and isinstance(types[0], RecordType), "takes a record")
     return list(attrs["types"])

@@ -193,9 +193,13 @@ def dealloc(e: FunctionEmitter, op: Op) -> None:
     origin = strip_views(memref).op
     if origin is not None and origin.opdef is ops.alloc and on_stack(origin):
         return
+    _free(e, e.memref(memref).ptr)
+
+
+def _free(e: FunctionEmitter, ptr: str) -> None:
     attributes = f'{SUPPORT} allockind("free") "alloc-family"="adc"'
     e.module.declare("adc_free", f"declare void @adc_free(ptr, ptr allocptr) {attributes}")
-    e.do(f"call void @adc_free(ptr %ctx, ptr {e.memref(memref).ptr})")
+    e.do(f"call void @adc_free(ptr %ctx, ptr {ptr})")
 
 
 def grow(e: FunctionEmitter, op: Op) -> None:
@@ -377,6 +381,10 @@ def pack(e: FunctionEmitter, op: Op) -> None:
         write(e, place, value.type, e[value], "")
         position += max(8, scalar_bytes(value.type))
     e.env[op.result] = ptr
+
+
+def release(e: FunctionEmitter, op: Op) -> None:
+    _free(e, e.scalar(op.operands[0]))
 
 
 def unpack(e: FunctionEmitter, op: Op) -> None:

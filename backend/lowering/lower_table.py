@@ -69,5 +69,6 @@ LOWERINGS |= {
     ops.grow: memory.grow,
     ops.page_out: files.page_out,
     ops.pack: memory.pack,
+    ops.release: memory.release,
     ops.unpack: memory.unpack,
 }

@@ -26,7 +26,10 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.types import MemRefType, RecordType, Type, index
 from adc.passes.checkpointing.footprint import Footprint
-from adc.passes.checkpointing.schedule import UNDECIDED, repeated_function
+from adc.passes.checkpointing.schedule import OPEN, UNDECIDED, repeated_function
+
+MOST_SNAPSHOTS = 1 << 16
+"""Of a loop of unknown length, whose snapshots have their room before it begins."""
 
 TOO_SMALL = "the gradient needs at least {} bytes; memory= allows {}"
 
@@ -51,7 +54,7 @@ def choose_schedules(
     found = reachable(module, [entry])
     loops = tuple(name for name in module.funcs if name.startswith(f"{UNDECIDED}.") and name in found)
     footprint = _footprint(module, measured or module.funcs[entry], loops, threads)
-    search = _search(module, entry, footprint, len(loops))
+    search = _search(module, entry, footprint, [OPEN in module.funcs[name].attrs for name in loops])
     _hand_down(module, entry, search, memory, loops)
     return Chosen(footprint.name, search.name, loops)
 
@@ -134,8 +137,10 @@ def _pairs(values: Sequence[Value]) -> list[tuple[Value, Value]]:
 # The search -----------------------------------------------------------------------------------------------------------
 
 
-def _search(module: Module, entry: str, footprint: Func, loops: int) -> Func:
-    """It takes what the footprint takes, and the number of bytes instead of schedules."""
+def _search(module: Module, entry: str, footprint: Func, open_loops: Sequence[bool]) -> Func:
+    """It takes what the footprint takes, and the number of bytes instead of schedules. ``open_loops``: of which loops
+    the number of steps is not known before."""
+    loops = len(open_loops)
     sizes = footprint.args[: len(footprint.args) - 2 * loops]
     func = Func(
         module.unique_name(f"{entry}.schedules"),
@@ -151,9 +156,11 @@ def _search(module: Module, entry: str, footprint: Func, loops: int) -> Func:
         least, *steps = search.measured(chosen)
         attrs = {"error": "MemoryError", "message": TOO_SMALL}
         build(ops.assert_, [ops.cmpi(least, allowed, predicate="sle"), least, allowed], attrs)
-        for k in range(loops):
-            part = ops.divsi(ops.muli(allowed - least, const_index(k + 1)), const_index(loops))
-            chosen = search.loop(k, chosen, steps[k], least + part)
+        # What a loop of unknown length can make use of is not known: the others come first.
+        for n, (is_open, k) in enumerate(sorted(zip(open_loops, range(loops), strict=True)), 1):
+            part = ops.divsi(ops.muli(allowed - least, const_index(n)), const_index(loops))
+            choose = search.open_loop if is_open else search.loop
+            chosen = choose(k, chosen, steps[k], least + part)
         build(ops.return_, chosen)
     func.attrs.update({"adc.cold": True, "adc.noinline": True})
     return module.add(func)
@@ -172,12 +179,25 @@ class _Search:
         attrs = {"callee": self._footprint.name, "types": self._footprint.result_types}
         return build(ops.call, [*self._sizes, *chosen], attrs).results
 
+    def _peak(self, k: int, chosen: Sequence[Value], snapshots: Value, length: Value) -> Value:
+        """With another schedule of loop ``k``."""
+        return self.measured([*chosen[: 2 * k], snapshots, length, *chosen[2 * k + 2 :]])[0]
+
+    def open_loop(self, k: int, chosen: Sequence[Value], _: Value, allowed: Value) -> list[Value]:
+        """The same for a loop of unknown length: as many snapshots as there is room for."""
+        one = const_index(1)
+
+        def fits(snapshots: Value) -> Value:
+            return ops.cmpi(self._peak(k, chosen, snapshots, one), allowed, predicate="sle")
+
+        return [*chosen[: 2 * k], _most(const_index(MOST_SNAPSHOTS), fits), one, *chosen[2 * k + 2 :]]
+
     def loop(self, k: int, chosen: Sequence[Value], steps: Value, allowed: Value) -> list[Value]:
         """The schedules with that of loop ``k`` chosen."""
         one = const_index(1)
 
         def peak(snapshots: Value, length: Value) -> Value:
-            return self.measured([*chosen[: 2 * k], snapshots, length, *chosen[2 * k + 2 :]])[0]
+            return self._peak(k, chosen, snapshots, length)
 
         def attempt(length: Value, best: Sequence[Value]) -> Sequence[Value]:
             # Pieces that are equally long: of as many steps as the longest has.

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from adc.ir import ops
-from adc.ir.arith import const, const_index, trip_count
+from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import UNKNOWN, Block, Func, Loc, Module, Op, Value
@@ -151,7 +151,9 @@ class Footprint:
                 if steps is None:
                     raise Unsized(op.loc, "the number of steps is not known before")
                 self._seen(called.func.attrs[ASKED], steps)
-            return self._block(called, called.func.body)
+            peak, left = self._block(called, called.func.body)
+            # Sweeps over steps free what they make. Some of it is on tapes until then, where its size is not known.
+            return peak, Counter() if called.func.attrs.get(SPANS) else left
         if op.opdef is ops.if_:
             return self._branch(frame, op)
         peak, left = self._iteration(frame, op)
@@ -252,6 +254,8 @@ class Footprint:
     def _trips(self, frame: _Frame, loop: Op) -> Value | None:
         if loop.opdef is ops.while_:
             return None
+        if (called := self._range(frame, *loop.operands[:2])) is not None and constant_of(loop.operands[2]) == 1:
+            return self._value(called, called.func.args[BOUNDS - 2])
         bounds = [self._value(frame, v) for v in loop.operands[:3]]
         return None if any(v is None for v in bounds) else trip_count(*(v for v in bounds if v is not None))
 

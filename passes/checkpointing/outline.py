@@ -99,7 +99,7 @@ class _Outlining:
         """Append the call of all steps; what is carried then, arrays excepted."""
         func, _, _ = self._function("steps", self.types)
         schedule = self.schedule
-        asked = undecided(self.module, self.loop.loc) if schedule.memory else ""
+        asked = undecided(self.module, self.loop.loc, is_open=advance is not None) if schedule.memory else ""
         named = advance.name if advance is not None else ""
         kept = (schedule.disk, schedule.directory)
         func.attrs[CHECKPOINT] = (schedule.snapshots, schedule.steps, asked, len(self.types), run.name, named, *kept)

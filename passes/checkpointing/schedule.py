@@ -11,6 +11,9 @@ from adc.ir.types import index
 SPLIT = "adc.binomial_split"
 REPEATED = "adc.repeated"
 UNDECIDED = "adc.schedule"
+OPEN = "adc.open"
+"""Attribute of functions that say the schedule of a loop whose number of steps is not known before: pieces are of one
+step."""
 
 
 def split_function(module: Module) -> str:
@@ -82,12 +85,15 @@ def _split(pieces: Value, s: Value) -> Value:
     return ops.maxsi(place, one)
 
 
-def undecided(module: Module, loop: Loc) -> str:
+def undecided(module: Module, loop: Loc, *, is_open: bool) -> str:
     """The name of the function that says the schedule of a loop: snapshots, and steps of a piece. As long as nothing
-    better is known these are one and one. All copies of a loop share it."""
+    better is known these are one and one. All copies of a loop share it. ``is_open``: the number of steps is not known
+    before."""
     name = f"{UNDECIDED}.{loop.line}.{loop.column}"
     if name not in module.funcs:
         func = module.add(Func(name, [], [index, index], [], loop))
         with insert_at(func.body):
             build(ops.return_, [const_index(1), const_index(1)])
+        if is_open:
+            func.attrs[OPEN] = True
     return name

@@ -64,6 +64,12 @@ class OutlineSteps:
                 found.append(StepsPlan(loop.loc.line))
         if self.schedule is None:
             return found
+        if self.schedule.memory:
+            # What a loop of unknown length keeps is not known before, unless it has a schedule.
+            for func in list(module.funcs.values()):
+                if func.attrs.keys().isdisjoint((CHECKPOINT, SPANS)):
+                    for loop in list(_open_with_floats(func.body))[::-1]:
+                        found.append(StepsPlan(loop.loc.line, self._outline(module, func, loop, self.schedule)))
         repeated = _called_in_loops(module)
         for func in list(module.funcs.values()):
             if func.name in repeated or not func.attrs.keys().isdisjoint((CHECKPOINT, SPANS)):
@@ -77,7 +83,7 @@ class OutlineSteps:
         """Why it is not possible, or nothing."""
         memory = Memory(func, Summaries(module))
         if loop.opdef is ops.while_:
-            if schedule.steps != 1 or schedule.memory:
+            if schedule.steps != 1 and not schedule.memory:
                 return OPEN
             if schedule.disk:
                 return OPEN_ON_DISK
@@ -124,6 +130,19 @@ def _outermost(block: Block) -> Iterator[Op]:
         elif op.opdef is ops.if_:
             for region in op.regions:
                 yield from _outermost(region)
+
+
+def _open_with_floats(block: Block) -> Iterator[Op]:
+    """The loops of unknown length that compute floats, except those in parallel loops; outer ones first."""
+    for op in block.ops:
+        if op.opdef is ops.parallel:
+            continue
+        if op.opdef is ops.while_ and any(
+            result.type.is_float for region in op.regions for inner in region.walk() for result in inner.results
+        ):
+            yield op
+        for region in op.regions:
+            yield from _open_with_floats(region)
 
 
 def _steps(loop: Op, memory: Memory) -> list[int] | str:

@@ -194,6 +194,16 @@ class _Analysis:
             if op.regions:
                 visit(op)
 
+    def _share_with_records(self, op: Op) -> None:
+        """A record may hold the memory that the operation returns beside it, as that of an array which a call makes
+        and its reverse sweep is to find again: what is stored there later is in the record, too."""
+        if not any(isinstance(r.type, RecordType) for r in op.results):
+            return
+        together = [r for r in op.results if isinstance(r.type, RecordType) or _holds(r)]
+        if any(self._marked(r) for r in together):
+            for r in together:
+                self._mark(r)
+
     # Marks are float values and memory roots; a memref counts as marked when one of its roots is.
 
     def _marked(self, value: Value) -> bool:
@@ -243,6 +253,7 @@ class _Analysis:
                 self._mark(op.results[k])
             for k in args:
                 self._mark(op.operands[k])
+            self._share_with_records(op)
         elif kind is ops.ruled:
             if any(self._marked(v) for v in user_rules.varying(self.callees.module, op)):
                 for result in op.results:
@@ -258,6 +269,7 @@ class _Analysis:
             if op.operands[0] in self.marks:
                 for result in op.results:
                     self._mark(result)
+            self._share_with_records(op)
         else:
             for sources, targets in edges(op):
                 self._flow(sources, targets)
@@ -280,6 +292,7 @@ class _Analysis:
             if self._marked(op.operands[1]):
                 self._mark(op.operands[0])
         elif kind is ops.call:
+            self._share_with_records(op)
             results = self._positions(op.results)
             args = frozenset(k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and self._marked(v))
             if results or args:
@@ -290,6 +303,7 @@ class _Analysis:
                 for operand in op.operands:
                     self._mark(operand)
         elif kind is ops.unpack:
+            self._share_with_records(op)
             if any(self._marked(r) for r in op.results):
                 self._mark(op.operands[0])
         elif kind is ops.ruled:
@@ -328,6 +342,12 @@ def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
 def _holds_floats(memref: Value) -> bool:
     t = memref.type
     return isinstance(t, MemRefType) and _is_active_type(t.element)
+
+
+def _holds(value: Value) -> bool:
+    """Whether it is memory of floats, or of memory."""
+    t = value.type
+    return isinstance(t, MemRefType) and (_is_active_type(t.element) or isinstance(t.element, MemRefType))
 
 
 def _is_active_type(t: Type) -> bool:

@@ -284,7 +284,7 @@ class Steps:
             slots = Slots.of(rest, len(self.state), len(self.carried), disk=bool(self.disk))
             given.update(zip((*self.state, *self.copied), rest, strict=True))
             given.update((k, as_type(given[k], self.types[k])) for k in (*self.state, *self.copied))
-            pieces = Pieces(steps, count, slot_count)
+            pieces = Pieces(steps, steps if self.advance else count, slot_count)
             totals = self._totals(incoming)
             left = Left(slots, places, given, shadows)
             end, totals = self._reverse_last(pieces, left, totals)

@@ -114,7 +114,7 @@ class _Differentiator:
         returned = self._remove_return(func)
         root = Frame(func.body, func.body, func.loc)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
-        sweep = RegionSweep(augmented, reader, recipes, left=[*originals, *returned])
+        sweep = RegionSweep(augmented, reader, recipes, left=[*originals, *returned], once=True)
         cotangents: Cotangents = {}
         with insert_at(func.body, func.loc):
             sweep.add(cotangents, returned[0], const(1.0, returned[0].type))
@@ -200,7 +200,8 @@ class _Differentiator:
         for k in given:
             root.shadows[returned[k]] = next(inputs)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
-        sweep = RegionSweep(augmented, reader, recipes, returned)
+        left = (*originals, *returned)
+        sweep = RegionSweep(augmented, reader, recipes, returned, left, residuals, once=once)
         cotangents: Cotangents = {}
         with insert_at(rev.body, func.loc):
             for k in cotangents_in:
@@ -312,7 +313,7 @@ class _Differentiator:
         results = ResultShadows(augmented, returned, originals, positions)
         root = Frame(func.body, func.body, func.loc)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
-        sweep = RegionSweep(augmented, reader, recipes, returned, originals)
+        sweep = RegionSweep(augmented, reader, recipes, returned, originals, once=True)
         cotangents: Cotangents = {}
 
         def argument(t: Type, hint: str) -> Value:

@@ -293,6 +293,10 @@ class _Forward:
         if op.operands[0] in self.tangents:
             build(ops.dealloc, [self.tangents[op.operands[0]]])
 
+    def _release(self, op: Op) -> None:
+        if op.operands[0] in self.tangents:
+            build(ops.release, [self.tangents[op.operands[0]]])
+
     # Records ---------------------------------------------------------------------------------------------------------
 
     def _pack(self, op: Op) -> None:
@@ -420,6 +424,7 @@ _AFTER: dict[OpDef, Callable[[_Forward, Op], None]] = {
     ops.grow: _Forward._grow,
     ops.dealloc: _Forward._dealloc,
     ops.pack: _Forward._pack,
+    ops.release: _Forward._release,
     ops.unpack: _Forward._unpack,
     ops.undef: _Forward._undef,
     ops.ruled: _Forward._ruled,

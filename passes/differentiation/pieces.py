@@ -17,7 +17,8 @@ from adc.passes.differentiation.shadows import cast_to
 class Pieces:
     """``count`` pieces of ``steps`` in all, as equally long as can be, and ``slots`` for snapshots.
 
-    The last piece is among the longest. It is reversed first, and the memory of its tape does for all others.
+    The last piece is among the longest. It is reversed first, and the memory of its tape does for all others. Where
+    ``count`` is ``steps`` itself pieces are of one step.
     """
 
     steps: Value
@@ -26,6 +27,8 @@ class Pieces:
 
     @property
     def longest(self) -> Value:
+        if self.count is self.steps:
+            return const_index(1)
         return ops.ceildivsi(self.steps, ops.maxsi(self.count, const_index(1)))
 
     def bounds(self, start: Value, end: Value, most: Value) -> list[Value]:

@@ -16,7 +16,7 @@ from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import inline_block
 from adc.ir.types import MemRefType
-from adc.passes.building import nest
+from adc.passes.building import choose, nest
 from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.frames import Frame, Reader
@@ -35,6 +35,7 @@ class ReverseSweep:
     """Builds the reverse sweep of one augmented function.
 
     ``returned``: what the caller gives cotangents of. ``left``: arrays that are there when the function has returned.
+    ``residuals``: what a record hands over. ``once``: it is not run again for the same forward sweep.
     """
 
     def __init__(
@@ -44,6 +45,9 @@ class ReverseSweep:
         recipes: Recipes,
         returned: Sequence[Value] = (),
         left: Sequence[Value] = (),
+        residuals: Sequence[Value] = (),
+        *,
+        once: bool,
     ) -> None:
         self.augmented = augmented
         self.activity = augmented.activity
@@ -51,7 +55,13 @@ class ReverseSweep:
         self.recipes = recipes
         self.strong_zeros = StrongZeros(augmented.func, augmented.activity.aliasing, returned)
         self.left = reached(augmented.activity.aliasing, left)
+        self.once = once
+        self._kept = {*residuals, *reader.slots}
         self._shadows = set(augmented.companion.values())
+        self._grown: dict[Op, list[Value]] = {}
+        for slot in reader.slots.values():
+            if slot.loops and slot.loops[0].opdef is ops.while_:
+                self._grown.setdefault(slot.loops[0], []).append(slot.buffer)
 
     def add(self, cotangents: Cotangents, value: Value, term: Value | None) -> None:
         """Add a term to the cotangent of a value, at the insertion point; nothing if the value is passive."""
@@ -75,26 +85,52 @@ class ReverseSweep:
                 if self.augmented.has_adjoint(op):
                     with insert_at(frame.target, op.loc):
                         self.op(op, cotangents)
-                if self.augmented.direct:
+                if self.once:
                     self._free(op)
-            if not self.augmented.direct:
+            if not self.once:
                 self._clear_companions(frame)
         self.reader.frame = outer
 
     def _free(self, op: Op) -> None:
-        """Free what an iteration has allocated and a tape has kept: what comes next in the reverse sweep was before it.
+        """Free what has been allocated and was kept for the reverse sweep: what comes next in it was before that.
 
-        These are arrays, tapes of inner loops, and shadows, which the forward sweep makes after what they belong to.
-        Who owns what a tape holds cannot be told later. Loops on threads are left as they are.
+        These are arrays, those that calls return among them, tapes of inner loops, records, and shadows, which the
+        forward sweep makes after what they belong to. Who owns what a tape holds cannot be told later, nor what a
+        branch gives. Loops on threads are left as they are.
         """
-        done = [v for v in op.results if op.opdef is ops.alloc and v not in self.left and v not in self._shadows]
-        done += [self.augmented.companion[v] for v in op.results if v in self.augmented.made]
-        done = [v for v in done if v in self.reader.slots]
-        loops = loops_above(op.parent) if done and op.parent is not None else []
-        if loops and all(loop.opdef is not ops.parallel for loop in loops):
-            with at_loc(op.loc):
-                for memory in done:
-                    build(ops.dealloc, [self.reader.value(memory)])
+        done = [v for v in op.results if self._is_new(op, v) and v not in self.left and v not in self._shadows]
+        # Shadows of what a separate forward sweep leaves are left by it, too.
+        made = [v for v in op.results if v in self.augmented.made and (self.augmented.direct or v not in self.left)]
+        done += [self.augmented.companion[v] for v in made]
+        done = [v for v in done if v in self._kept]
+        grown = [v for v in self._grown.get(op, ()) if v in self._kept]
+        record = self.augmented.records.get(op)
+        if record not in self._kept:
+            record = None
+        if not (done or grown or record is not None) or not self._in_sequence(op):
+            return
+        with at_loc(op.loc):
+            _free_all([self.reader.value(v) for v in done])
+            if grown:
+                # What never grew is no memory.
+                ran = ops.cmpi(const_index(0), self.reader.value(self.augmented.counters[op]), predicate="slt")
+                buffers = [self.reader.value(v) for v in grown]
+                choose(ran, lambda: _free_all(buffers), lambda: None)
+            if record is not None:
+                build(ops.release, [self.reader.value(record)])
+
+    def _is_new(self, op: Op, memref: Value) -> bool:
+        """Whether it is memory that the operation has made, and nothing that the program has refers to it."""
+        if op.opdef is ops.call and isinstance(memref.type, MemRefType):
+            aliasing = self.activity.aliasing
+            return aliasing.roots(memref) == {memref} and not aliasing.is_held(memref)
+        return op.opdef is ops.alloc
+
+    @staticmethod
+    def _in_sequence(op: Op) -> bool:
+        """Whether the operation is in no loop on threads."""
+        assert op.parent is not None
+        return all(loop.opdef is not ops.parallel for loop in loops_above(op.parent))
 
     def _clear_companions(self, frame: Frame) -> None:
         """Leave the shadows that the forward sweep made as it made them, so that the reverse sweep can be run again."""
@@ -219,6 +255,11 @@ def _move(shadow: Value, onto: Value, at: list[Value]) -> None:
     g = ops.load(shadow, *at)
     build(ops.store, [const(0.0, g.type), shadow, *at])
     build(ops.accumulate, [g, onto, *at])
+
+
+def _free_all(memory: Sequence[Value]) -> None:
+    for memref in memory:
+        build(ops.dealloc, [memref])
 
 
 def _sum(memref: Value) -> Value:

@@ -43,7 +43,8 @@ class InsertDeallocs:
 
 
 class _Results:
-    """Processes each function before those that call it; knows which results of a function the caller owns."""
+    """Processes each function before those that call it; knows which results of a function the caller owns, and of
+    records, whether they hold nothing of what the function was given."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -98,7 +99,12 @@ class _Ownership:
         returned = body.terminator.operands
         self._walk(scope, 0)
         moved = self._give_away(scope, returned)
-        owned = tuple(flag is not None and self._is_ours(v) for v, flag in zip(returned, moved, strict=True))
+        owned = tuple(
+            self._holds_nothing_given(v)
+            if isinstance(v.type, RecordType)
+            else flag is not None and self._is_ours(v)
+            for v, flag in zip(returned, moved, strict=True)
+        )
         self._free(scope)
         for op in (self._true, self._false):
             op.parent = body
@@ -110,7 +116,11 @@ class _Ownership:
         roots = self._alias.roots(returned)
         if not roots or not all(root in self._fresh for root in roots):
             return False
-        members = self._classes.members(self._classes.reach(_base(returned)))
+        return self._holds_nothing_given(_base(returned))
+
+    def _holds_nothing_given(self, value: Value) -> bool:
+        """Whether no argument may be the same memory, or be held."""
+        members = self._classes.members(self._classes.reach(value))
         return all(m.op is not None or m.owner is not self._func.body for m in members)
 
     # The walk ---------------------------------------------------------------------------------------------------------
@@ -175,12 +185,17 @@ class _Ownership:
     def _call(self, op: Op, scope: _Scope) -> None:
         given = [v for v in op.operands if _refers(v.type)]
         owned = self._results.of(op.attrs["callee"]) or (False,) * len(op.results)
-        holds = any(isinstance(v.type, RecordType) or _holds_memrefs(v) for v in (*given, *op.results))
+        apart = [r for r, own in zip(op.results, owned, strict=True) if own and isinstance(r.type, RecordType)]
+        others = [r for r in op.results if r not in apart]
+        holds = any(isinstance(v.type, RecordType) or _holds_memrefs(v) for v in (*given, *others))
         shared = [r for r, own in zip(op.results, owned, strict=True) if _refers(r.type) and (holds or not own)]
         if holds or shared:
             self._unite([*given, *shared])
+        if apart:
+            # A record may hold what is returned beside it.
+            self._unite([r for r in op.results if _refers(r.type)])
         for result, own in zip(op.results, owned, strict=True):
-            if own:
+            if own and result not in apart:
                 self._own(scope, result)
 
     # Moving ownership -------------------------------------------------------------------------------------------------

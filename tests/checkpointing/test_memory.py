@@ -239,7 +239,7 @@ def test_what_is_not_known_before() -> None:
     def solved(x, n):
         v = x.copy()
         for _ in range(n):
-            for i in range(v.shape[0]):
+            for i in adc.prange(v.shape[0]):
                 while abs(v[i]) > 0.5:
                     v[i] = np.sin(v[i]) * v[i]
         return np.sum(v)

@@ -20,9 +20,8 @@ from adc import jit_grad
 from adc.errors import CompileError, ShapeError
 from tests.fuzz.expressions import Arr
 from tests.fuzz.generator import Program, generate
-from tests.fuzz.instrument import Trail
 from tests.fuzz.long import generate_long
-from tests.fuzz.oracle import SHORT_STEP, STEP, Oracle, Run, copies, difference, lengthen, samples
+from tests.fuzz.oracle import SHORT_STEP, STEP, Oracle, Run, copies, difference, lengthen, samples, second_difference
 from tests.fuzz.params import Group, Spec, Values, arguments, build, flat, name_of, read
 
 _numbers = itertools.count()
@@ -69,6 +68,7 @@ def check(
     try:
         subject = Subject(program, leaves, jit_grad(_engine=engine, _level=3 if seed % 4 == 0 else 0))
         subject.step = SHORT_STEP if long else STEP
+        subject.twice = seed % 3 == 0
         return subject.check(rng)
     except Exception as error:
         error.add_note(f"seed {seed}\narguments {leaves!r}\n{program.text}")
@@ -76,9 +76,11 @@ def check(
 
 
 class Subject:
-    """A program, its arguments leaf by leaf, and how to compile it. ``step`` is that of differences."""
+    """A program, its arguments leaf by leaf, and how to compile it. ``step`` is that of differences; ``twice``: second
+    derivatives are checked, too."""
 
     step = STEP
+    twice = False
 
     def __init__(self, program: Program, leaves: Values, jit: Any) -> None:
         self.params = program.params
@@ -108,7 +110,7 @@ class Subject:
             self._same_leaves(given, expected.after, "after the call", self.tolerance)
             if trail.margin == 0.0:
                 return Verdict(skipped="a tie")
-            return self._derivatives(function, names, trail, rng)
+            return self._derivatives(function, names, exact, rng)
 
     def _is_stable(self, value: Any, exact: Any) -> bool:
         """Whether plain Python itself is sure of the value: rounding errors may grow without bound in a program."""
@@ -146,7 +148,7 @@ class Subject:
         """The parameters that have something to differentiate in them."""
         return tuple(k for k, (_, part) in enumerate(self._parts()) if any(map(_has_gradient, part)))
 
-    def _derivatives(self, function: Any, names: dict[str, Any], trail: Trail, rng: random.Random) -> Verdict:
+    def _derivatives(self, function: Any, names: dict[str, Any], exact: Run, rng: random.Random) -> Verdict:
         wrt = self._wrt()
         given = self._given(names)
         found = adc.value_and_grad(function, argnums=wrt)(*given)[1]
@@ -164,7 +166,7 @@ class Subject:
         along = self._forward(function, names, direction, weights, seed)
         _close(along, _inner(self.leaves, pulled, direction), 1e-3 if self.tolerance > 1e-6 else 1e-8,
                "forward against reverse mode", scale=_size(pulled))
-        runs = samples(self.oracle, self.leaves, direction, trail, self.step)
+        runs = samples(self.oracle, self.leaves, direction, exact.trail, self.step)
         if runs is None:
             return Verdict(skipped="not smooth here")
 
@@ -183,17 +185,39 @@ class Subject:
             truth = difference(runs, value, self.step)
             _close(_inner(self.leaves, cotangents, direction), truth, tolerance, what, scale=_size(cotangents))
         _close(along, truth, tolerance, "forward mode", scale=_size(pulled))
-        return Verdict(checked=3)
+        # Of overlapping arguments adc forms none.
+        twice = self.twice and not self._overlap()
+        if twice:
+            self._second(function, names, direction, second_difference(runs, exact, self.step))
+        return Verdict(checked=3 + twice)
+
+    def _second(self, function: Any, names: dict[str, Any], direction: Values, truth: float) -> None:
+        """The second derivative along a direction, forward over reverse."""
+        given, wrt = self._given(names), self._wrt()
+        found = adc.hvp(function, given, self._tangents(direction), argnums=wrt)
+        self._same_leaves(given, read(self.params, self._given(names), given), "after second derivatives", 0.0)
+        gradients = self._gradient_leaves(dict(zip(wrt, found, strict=True)), given)
+        tolerance = max(self.tolerance * 500, 1e-6 if self.step == STEP else 1e-4)
+        second = _inner(self.leaves, gradients, direction)
+        _close(second, truth, tolerance, "the second derivative along a direction", scale=_size(gradients))
+
+    def _overlap(self) -> bool:
+        """Whether arguments are windows on one array."""
+        bases = [id(a if a.base is None else a.base) for a in self.leaves if _is_float_array(a)]
+        return len(set(bases)) < len(bases)
+
+    def _tangents(self, direction: Values) -> list[Any]:
+        """A direction as forward mode takes it."""
+        rest = iter(_window(a, step) for a, step in zip(self.leaves, direction, strict=True))
+        return [_contained(param, rest) for param in self.params]
 
     def _forward(
         self, function: Any, names: dict[str, Any], direction: Values, weights: Values, seed: float
     ) -> float:
         """The derivative along a direction by forward mode, of the weighted result and final state."""
         given = self._given(names)
-        rest = iter(_window(a, step) for a, step in zip(self.leaves, direction, strict=True))
-        tangents = [_contained(param, rest) for param in self.params]
         final = self._final(weights)
-        tangent, states = function.jvp(given, tangents, final=tuple(final) or self._names()[:1])[1:]
+        tangent, states = function.jvp(given, self._tangents(direction), final=tuple(final) or self._names()[:1])[1:]
         self._same_leaves(given, read(self.params, self._given(names), given), "after forward mode", 0.0)
         return seed * tangent + sum(_paired(w, states[name][1]) for name, w in final.items())
 

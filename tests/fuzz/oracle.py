@@ -134,3 +134,10 @@ def difference(runs: dict[int, Run], value: Callable[[Any, Values], Any], step: 
     """
     at = {k: LONG(value(run.result, run.after)) for k, run in runs.items()}
     return float((8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * LONG(step)))
+
+
+def second_difference(runs: dict[int, Run], here: Run, step: float = STEP) -> float:
+    """The second derivative of the result along the direction of these runs, of fourth order too; ``here``: the run at
+    the point itself. Rounding is some 1e-10 with the usual step."""
+    at = {k: LONG(run.result) for k, run in runs.items()}
+    return float((16 * (at[1] + at[-1]) - (at[2] + at[-2]) - 30 * LONG(here.result)) / (12 * LONG(step) ** 2))

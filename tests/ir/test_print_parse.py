@@ -119,6 +119,7 @@ MEMORY: list[tuple[OpDef, tuple[Any, ...], dict[str, Attr]]] = [
     (ops.page_out, (memref(f64, 2), index), {}),
     (ops.pack, (f64, A, record), {}),
     (ops.pack, (), {}),
+    (ops.release, (record,), {}),
     (ops.unpack, (record,), {"types": (f64, A), "roots": ((), (0, -1))}),
 ]
 

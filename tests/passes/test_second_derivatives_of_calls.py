@@ -1,0 +1,98 @@
+"""Second derivatives through calls whose reverse sweep is a function of its own: what is stored in an array that a call
+returns is in the record of that call, too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad
+
+
+def made(a, k):
+    """A new array; never inlined, for it calls itself."""
+    u = np.zeros(4)
+    for i in range(4):
+        u[i] = np.sin(a[k % 3] + i)
+    return u * made(a, k - 1) if k > 0 else u * u
+
+
+def pair(a, k):
+    if k == 0:
+        return a * a, np.sin(a)
+    u, v = pair(a * 0.5, k - 1)
+    return u * v, np.cos(v * a)
+
+
+def onto(a, w, k):
+    """Changes an array that it is given, and returns another one."""
+    if k == 0:
+        w *= a
+        return w * a
+    w += onto(a, w, k - 1)
+    return np.exp(-w * w)
+
+
+def of_the_array(a, n):
+    return np.sum(np.sin(made(a, n)))
+
+
+def of_an_element(a, n):
+    return np.exp(made(a, n)[1])
+
+
+def of_several(a, n):
+    u, v = pair(a, n)
+    w = u * v
+    w += u
+    return np.sum(w * w)
+
+
+def in_a_loop(a, n):
+    s = 0.3
+    for k in range(n + 1):
+        u = made(a, k)
+        u *= s
+        s = 0.5 * s + np.sum(np.sin(u))
+    return s
+
+
+def in_a_call(a, n):
+    w = a.copy()
+    u = onto(a, w, n)
+    return np.sum(u * w * np.sin(a))
+
+
+A, D = np.array([0.4, 1.1, -0.7]), np.array([0.3, -0.8, 0.5])
+
+
+@pytest.mark.parametrize("function", [of_the_array, of_an_element, of_several, in_a_loop, in_a_call])
+@pytest.mark.parametrize("n", [2])
+def test_forward_over_reverse(function, n: int) -> None:  # type: ignore[no-untyped-def]
+    """Against complex steps of plain Python's own derivative along ``D``, by differences of fourth order."""
+    h = 1e-3
+
+    def along(t: float) -> float:
+        """The derivative by complex step."""
+        moved = A + t * D + 1e-30j * D
+        return float(np.imag(plain(function, moved, n)) / 1e-30)
+
+    truth = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
+    compiled = jit_grad(function)
+    np.testing.assert_allclose(compiled.grad(A.copy(), n) @ D, along(0.0), rtol=1e-12)
+    found = adc.hvp(compiled, (A.copy(), n), (D, None))
+    np.testing.assert_allclose(found @ D, truth, rtol=1e-8)
+    hessian = adc.hessian(compiled)(A.copy(), n)
+    np.testing.assert_allclose(hessian @ D, found, rtol=1e-12)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-11, atol=1e-13)
+
+
+def plain(function, a, n):  # type: ignore[no-untyped-def]
+    """The Python function on complex numbers."""
+    zeros = np.zeros
+    try:
+        np.zeros = lambda shape: zeros(shape, complex)  # type: ignore[assignment]
+        return function(a, n)
+    finally:
+        np.zeros = zeros
