@@ -397,9 +397,8 @@ WRONG = [
         "after it was freed",
     ),
     (
-        "%r = adc.pack %c1, %c1 : index, index\nadc.release %r : !adc.record\n"
-        "%v, %w = adc.unpack %r : index, index",
-        "unpacks 2 values of a record of 0",
+        "%r = adc.pack %c1 : index\nadc.release %r : !adc.record\n%v = adc.unpack %r : index",
+        "unpacks 1 values of a record of 0",
     ),
     (VIEW_OF_FREED, "after it was freed"),
     (f"memref.copy %u, %u : {U} to {U}", "overlap"),
