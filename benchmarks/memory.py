@@ -4,7 +4,7 @@ For budgets from a hundredth of what a tape of all steps takes: the peak that is
 system saw (the growth of the resident set, each in a process of its own), the time over that of the tape, and what
 theory says of it: with so many steps run again, and the gradient ``ratio`` times as long as the function.
 
-    python -m benchmarks.memory [--size N] [--steps N] [--threads N]
+    python -m benchmarks.memory [--size N] [--steps N] [--threads N] [--parts N,N] [--plot FILE]
 """
 
 from __future__ import annotations
@@ -84,6 +84,8 @@ def main() -> int:
     parser.add_argument("--size", type=int, default=400)
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--parts", default=",".join(map(str, PARTS)), help="budgets are the tape's memory over these")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="time over memory, as a picture (takes matplotlib)")
     parser.add_argument("--memory", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -102,11 +104,12 @@ def main() -> int:
 
     tape = one(None)
     slower = tape["seconds"] / tape["primal"]
-    taken = tape["taken"]
-    print(f"a tape of all steps: {taken / 1e6:.0f} MB; {slower:.2f} times the function's {tape['primal']:.2f} s")
+    whole = tape["predicted"]
+    print(f"a tape of all steps: {whole / 1e6:.0f} MB; {slower:.2f} times the function's {tape['primal']:.2f} s")
     good = True
-    for part in PARTS:
-        memory = int(taken / part)
+    points: list[tuple[float, float, float]] = []
+    for part in map(int, options.parts.split(",")):
+        memory = int(whole / part)
         try:
             found = one(memory)
         except SystemExit as error:
@@ -119,8 +122,30 @@ def main() -> int:
             f"{found['taken'] / 1e6:.1f} MB taken; {found['again']:.0f} of {found['steps']:.0f} steps run again"
         )
         good &= ratio("memory taken over predicted", found["taken"] / found["predicted"], 1.05)
-        good &= ratio("time over that of the tape, over theory's", found["seconds"] / tape["seconds"] / theory, 1.15)
+        times = found["seconds"] / tape["seconds"]
+        good &= ratio("time over that of the tape, over theory's", times / theory, 1.15)
+        points.append((found["taken"] / 1e6, times, theory))
+    if options.plot is not None:
+        plot(options.plot, points)
     return 0 if good else 1
+
+
+def plot(path: Path, points: list[tuple[float, float, float]]) -> None:
+    """Draw time over memory; ``points`` are megabytes, times that of the tape, and what theory says of that."""
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    memory, measured, theory = zip(*points, strict=True)
+    axes.plot(memory, theory, label="the steps that are run again")
+    axes.scatter(memory, measured, label="measured", zorder=2)
+    axes.set_xscale("log")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("memory of the gradient (MB)")
+    axes.set_ylabel("time over that with a tape of all steps")
+    axes.grid(linewidth=0.4)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(path)
 
 
 if __name__ == "__main__":
