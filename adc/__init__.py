@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adc import errors
-    from adc.checking import check_grads, test_rule
     from adc.checkpoints import checkpoint, every, revolve, steps
+    from adc.checks.checking import check_grads, test_rule
     from adc.decorator import JitFunction, find_culprit, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
     from adc.frontend import prange, stop_gradient
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from adc.modes import hessian, hvp, jacobian, jvp, sparse_hessian, sparse_jacobian
     from adc.pullbacks import Pullback
     from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
-    from adc.watching import progress
+    from adc.watch.watching import progress
 
 __all__ = [
     "AdcError",
@@ -74,7 +74,7 @@ _HOMES = {
     "AdcError": "adc.errors",
     "JitFunction": "adc.decorator",
     "Pullback": "adc.pullbacks",
-    "check_grads": "adc.checking",
+    "check_grads": "adc.checks.checking",
     "checkpoint": "adc.checkpoints",
     "clear_new_rule_hooks": "adc.rules",
     "every": "adc.checkpoints",
@@ -90,7 +90,7 @@ _HOMES = {
     "no_rule": "adc.rules",
     "on_new_rule": "adc.rules",
     "prange": "adc.frontend",
-    "progress": "adc.watching",
+    "progress": "adc.watch.watching",
     "pullback": "adc.decorator",
     "refresh_rules": "adc.rules",
     "revolve": "adc.checkpoints",
@@ -101,7 +101,7 @@ _HOMES = {
     "sparse_jacobian": "adc.modes",
     "steps": "adc.checkpoints",
     "stop_gradient": "adc.frontend",
-    "test_rule": "adc.checking",
+    "test_rule": "adc.checks.checking",
     "value_and_grad": "adc.decorator",
     "vjp": "adc.decorator",
     "vmap": "adc.mapping",

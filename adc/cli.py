@@ -142,7 +142,7 @@ def _compile(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from adc.examining import examine
+    from adc.checks.examining import examine
     from adc.loading import load
 
     function = load(options.target)

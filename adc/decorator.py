@@ -27,7 +27,7 @@ from adc.signature import Parameters, abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
 
 if TYPE_CHECKING:
-    from adc.culprit import Culprit
+    from adc.checks.culprit import Culprit
     from adc.forecast import Forecast
 
 P = ParamSpec("P")
@@ -333,7 +333,7 @@ def find_culprit(
     may differ from finite differences by ``tolerance`` of the larger. For small inputs: it runs in the interpreter. The
     result prints with the source line, that of the rule, and the calls that lead there.
     """
-    from adc import culprit
+    from adc.checks import culprit
 
     subject = function_of(fn)._subject
     lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))

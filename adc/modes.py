@@ -11,7 +11,7 @@ from adc.decorator import GradientFunction, differentiable, grad
 from adc.ir import kinds
 from adc.jacobians import JacobianFunction, Mode
 from adc.options import NONE, ArgNames, ArgNums, selection
-from adc.sparse import SparseFunction
+from adc.sparse.matrices import SparseFunction
 
 
 @public

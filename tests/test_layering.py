@@ -24,7 +24,7 @@ def modules() -> dict[str, Path]:
     for folder, package in LAYERS.items():
         for path in sorted((ROOT / folder).rglob("*.py")):
             inside = path.relative_to(ROOT / folder)
-            if folder == "adc" and len(inside.parts) > 1:
+            if folder == "adc" and inside.parts[0] in LAYERS:
                 continue  # a link to another layer
             parts = inside.with_suffix("").parts
             found[".".join([package, *(parts[:-1] if parts[-1] == "__init__" else parts)])] = path

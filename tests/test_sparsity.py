@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adc import colouring, greedy
-from adc.detection import detect, detection_of
-from adc.sparsity import Sparsity
+from adc.sparse import colouring, greedy
+from adc.sparse.detection import detect, detection_of
+from adc.sparse.sparsity import Sparsity
 
 
 @st.composite

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import adc
-from adc import differences
+from adc.checks import differences
+from adc.checks.verdict import Check, Disagreement
 from adc.cli import main
 from adc.ir import ops
 from adc.passes.differentiation import rules
-from adc.verdict import Check, Disagreement
 
 Run = Callable[..., tuple[int, str, str]]
 

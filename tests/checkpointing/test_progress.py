@@ -15,7 +15,7 @@ import pytest
 from rich.console import Console
 
 import adc
-from adc import bars, errors, jit_grad, watching
+from adc import errors, jit_grad
 from adc.backend import running
 from adc.backend.ahead.aot import Part, build
 from adc.backend.ahead.cabi import primal
@@ -24,7 +24,8 @@ from adc.compiler import Staged
 from adc.dump import resolve
 from adc.ir.core import Loc
 from adc.passes.checkpointing.count_steps import CountSteps
-from adc.sweeps import Calls, Sweep
+from adc.watch import bars, watching
+from adc.watch.sweeps import Calls, Sweep
 
 
 def decay(u0, n):

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 from adc.ir import kinds
-from adc.sweeps import Call, Sweep
+from adc.watch.sweeps import Call, Sweep
 
 LINE = 30.0  # seconds between two lines
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from adc import differences
+from adc.checks import differences
+from adc.checks.leaves import along, copied, direction_of, groups, moved
+from adc.checks.leaves import is_array as is_float_array
 from adc.errors import DifferentiationError
 from adc.ir import interpreter, ops
 from adc.ir.arith import const, const_index
@@ -23,8 +25,6 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.memory import InterpreterError
 from adc.ir.rewrite import clone_op, inline_block
 from adc.ir.types import MemRefType, f32, f64, index, memref
-from adc.leaves import along, copied, direction_of, groups, moved
-from adc.leaves import is_array as is_float_array
 from adc.passes.differentiation import differentiate, forward
 
 FORWARD, REVERSE = "forward mode", "reverse mode"

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from adc.checks.leaves import copied
 from adc.ir import interpreter, ops
 from adc.ir.attached import attached
 from adc.ir.core import Func, Module, Op
-from adc.leaves import copied
 from adc.passes.differentiation.rules import RULES
 
 _ALIKE = 2  # inputs that look alike, of one call

@@ -15,20 +15,20 @@ from typing import Any
 
 import numpy as np
 
-from adc import colouring
 from adc.alignment import Borrowed
 from adc.boundary import leaving, public
-from adc.colouring import Colouring
 from adc.compiler import Staged, Subject, alias_groups
 from adc.containers import lower
-from adc.detection import Detection, detect, detection_of
 from adc.directions import Direction
 from adc.ir import kinds
 from adc.jacobians import Jacobian, JacobianFunction, Mode, Output, outputs_of
 from adc.jvps import Pattern
 from adc.options import Derivative, Selection
 from adc.selecting import is_float
-from adc.sparsity import Sparsity, given_sparsity
+from adc.sparse import colouring
+from adc.sparse.colouring import Colouring
+from adc.sparse.detection import Detection, detect, detection_of
+from adc.sparse.sparsity import Sparsity, given_sparsity
 from adc.specialise import Specialisation
 
 NDArray = np.ndarray[Any, Any]

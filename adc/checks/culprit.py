@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
+from adc.checks.recording import Recording, record
+from adc.checks.shifts import last_wrong
+from adc.checks.suspects import FORWARD, REVERSE, Suspect, Wrong, alone
 from adc.frontend.tracer import Traced
 from adc.ir import ops
 from adc.ir.attached import Attached, attached
@@ -22,9 +25,6 @@ from adc.ir.core import Loc, Module, Op
 from adc.ir.diagnostics import Note, render
 from adc.passes.checkpointing.steps import without_schedules
 from adc.passes.simplify.drop_rules import without_marks
-from adc.recording import Recording, record
-from adc.shifts import last_wrong
-from adc.suspects import FORWARD, REVERSE, Suspect, Wrong, alone
 
 _FIRST, _LATER = 12, 400  # inputs that are tried of one function or operation: in a first round, in a second
 _FUNCTION = 3  # of a function without rules

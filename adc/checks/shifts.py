@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from adc import differences
+from adc.checks import differences
+from adc.checks.leaves import moved
+from adc.checks.suspects import FORWARD, Suspect
 from adc.intermediate import add_to
 from adc.ir import ops
 from adc.ir.core import Func, Loc, Module, Op, Value
 from adc.ir.types import f32
-from adc.leaves import moved
-from adc.suspects import FORWARD, Suspect
 
 _MOST = 500  # values that are shifted
 

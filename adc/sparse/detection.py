@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.greedy import colour_columns, run
-from adc.sparsity import Sparsity
+from adc.sparse.greedy import colour_columns, run
+from adc.sparse.sparsity import Sparsity
 
 IntArray = np.ndarray[Any, Any]
 BITS = 64

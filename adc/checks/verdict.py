@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from adc import differences
-from adc.decorator import JitFunction, function_of, grad
-from adc.leaves import (
+from adc.checks import differences
+from adc.checks.leaves import (
     along,
     copied,
     direction_of,
@@ -26,6 +25,7 @@ from adc.leaves import (
     mapped,
     moved,
 )
+from adc.decorator import JitFunction, function_of, grad
 
 VALUE = 1e-9  # how far values may be apart, relative to the largest
 TWO_MODES = 1e-8  # how far the two modes may be apart: only by rounding

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from adc.boundary import public
+from adc.checks.verdict import Check, Disagreement
 from adc.ir import kinds
-from adc.verdict import Check, Disagreement
 
 MODES = ("forward", "reverse")
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from adc import drawing
 from adc.backend import runtime
-from adc.culprit import Culprit
+from adc.checks import drawing
+from adc.checks.culprit import Culprit
+from adc.checks.drawing import Style, Wanted
+from adc.checks.leaves import copied, flat, is_float
+from adc.checks.verdict import Check, Disagreement
 from adc.decorator import JitFunction, find_culprit
-from adc.drawing import Style, Wanted
 from adc.errors import AdcError, DifferentiationError
 from adc.ir import kinds
-from adc.leaves import copied, flat, is_float
-from adc.verdict import Check, Disagreement
 
 THREADS = (1, 2)
 _THOROUGH = 3  # draws in which operations and functions are tested alone, not just rules

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from adc.backend import running
 from adc.boundary import public
 from adc.ir import kinds
-from adc.sweeps import Calls
+from adc.watch.sweeps import Calls
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,7 +93,7 @@ class Watch:
     """The thread that looks and shows."""
 
     def __init__(self, console: Console | None) -> None:
-        from adc.bars import display  # rich takes a while to load
+        from adc.watch.bars import display  # rich takes a while to load
 
         self._show = display(console)
         self._calls = Calls()

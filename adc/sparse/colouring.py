@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adc.greedy import colour_columns, colour_stars, run
-from adc.sparsity import Sparsity
+from adc.sparse.greedy import colour_columns, colour_stars, run
+from adc.sparse.sparsity import Sparsity
 
 IntArray = np.ndarray[Any, Any]
 Way = Literal["forward", "reverse", "symmetric"]
