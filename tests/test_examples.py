@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adc
 from adc import jit_grad, plate
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,6 +69,46 @@ def test_bratu() -> None:
 def test_bratu_prints(tmp_path: Path) -> None:
     printed = run(str(ROOT / "examples" / "bratu.py"), "--size", "12", folder=tmp_path)
     assert "144 x 144" in printed and "5 forward sweeps" in printed and "hottest: 0.7" in printed
+
+
+def test_rule() -> None:
+    """Lambert's W against SciPy's; a fit that finds what the curve was made with."""
+    special = pytest.importorskip("scipy.special")
+    module = load("rule")
+    for x in (1e-9, 0.3, 1.0, 7.5, 4e6):
+        w = float(special.lambertw(x).real)
+        assert module.lambert_w(x) == pytest.approx(w, rel=1e-13)
+        assert adc.grad(module.lambert_w)(x) == pytest.approx(w / (x * (1.0 + w)), rel=1e-12)
+    adc.test_rule(module.lambert_w, 2.5)
+    voltages = np.linspace(0.3, 0.9, 9)
+    measured = np.array([module.current(v, 12.0, 1e-11) for v in voltages])
+    p = module.fitted(voltages, measured, np.log(np.array([20.0, 5e-11])))
+    np.testing.assert_allclose(np.exp(p), [12.0, 1e-11], rtol=1e-6)
+
+
+def test_steady() -> None:
+    pytest.importorskip("scipy")
+    module, n = load("steady"), 8
+    q = 20.0 + np.linspace(-4.0, 9.0, n)
+    u = module.steady(q)
+    around = np.pad(u, 1)
+    laplace = (around[2:] + around[:-2] - 2.0 * u) * (n + 1) ** 2
+    np.testing.assert_allclose(laplace - module.RADIATION * u**4 + q, 0.0, atol=1e-8)
+    np.testing.assert_allclose(module.recovered(u), q, rtol=1e-3)
+
+
+def test_laplace() -> None:
+    """Near the posterior, which sums over a grid know; the Hessian is that of the closed form."""
+    module = load("laplace")
+    x, y = module.observed(400)
+    near = module.laplace(x, y)
+    p = 1.0 / (1.0 + np.exp(-(x @ near.mean)))
+    hessian = (x * (p * (1.0 - p))[:, None]).T @ x + np.eye(2) / module.PRIOR**2
+    np.testing.assert_allclose(near.covariance, np.linalg.inv(hessian), rtol=1e-10)
+    true = module.on_a_grid(x, y, near, points=61)
+    np.testing.assert_allclose(near.mean, true.mean, atol=0.05)
+    np.testing.assert_allclose(near.covariance, true.covariance, rtol=0.05)
+    assert abs(near.log_evidence - true.log_evidence) < 0.02
 
 
 def test_versions_of_the_solver_have_one_gradient() -> None:
