@@ -43,7 +43,7 @@ def lambert_w(x: float) -> float:
 adc.scalar_rule(lambert_w, lambda x, result: result / (x * (1.0 + result)))
 
 
-def current(voltage, resistance, saturation):  # type: ignore[no-untyped-def]
+def current(voltage: float, resistance: float, saturation: float) -> float:
     """Of a diode and a resistor in series (amperes; volts, ohms, amperes)."""
     x = saturation * resistance / THERMAL * math.exp((voltage + saturation * resistance) / THERMAL)
     return THERMAL / resistance * lambert_w(x) - saturation
