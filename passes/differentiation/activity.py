@@ -174,6 +174,11 @@ class _Analysis:
         outputs += [self.func.args[k] for k in self.interface.useful_args]
         self._fixpoint(self.result.useful, outputs, self._backward)
         self.result.close_shadows()
+        if not self.callees.records:
+            both = self.result.varied & self.result.useful
+            for op in self.func.walk():
+                if any(r in both and isinstance(r.type, RecordType) for r in op.results):
+                    raise _through_a_record(op)
         return self.result
 
     def _fixpoint(self, marks: set[Value], seeds: Iterable[Value], visit: Callable[[Op], None]) -> None:
@@ -261,9 +266,7 @@ class _Analysis:
         elif kind is ops.pack:
             if any(self._marked(v) for v in op.operands):
                 if not self.callees.records:
-                    raise kinds.NO_DERIVATIVE(
-                        "cannot differentiate through a record of a reverse sweep", op.loc, help=FORWARD_OVER_REVERSE
-                    )
+                    raise _through_a_record(op)
                 self._mark(op.result)
         elif kind is ops.unpack:
             if op.operands[0] in self.marks:
@@ -313,6 +316,12 @@ class _Analysis:
         else:
             for sources, targets in edges(op):
                 self._flow(targets, sources)
+
+
+def _through_a_record(op: Op) -> Exception:
+    return kinds.NO_DERIVATIVE(
+        "cannot differentiate through a record of a reverse sweep", op.loc, help=FORWARD_OVER_REVERSE
+    )
 
 
 def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:

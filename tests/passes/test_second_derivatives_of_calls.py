@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc import jit_grad
+from adc import errors, jit_grad
 
 
 def made(a, k):
@@ -86,6 +86,23 @@ def test_forward_over_reverse(function, n: int) -> None:  # type: ignore[no-unty
     hessian = adc.hessian(compiled)(A.copy(), n)
     np.testing.assert_allclose(hessian @ D, found, rtol=1e-12)
     np.testing.assert_allclose(hessian, hessian.T, rtol=1e-11, atol=1e-13)
+
+
+def of_a_number(x, n):
+    return np.sin(alone(x, n)[0])
+
+
+def alone(x, k):
+    u = np.zeros(1)
+    u[0] = x
+    return u if k == 0 else alone(x, k - 1)
+
+
+def test_reverse_over_reverse_is_refused() -> None:
+    """The shadow that the first sweep adds to is in the record that the second one reads."""
+    assert adc.hvp(of_a_number, (0.7, 0), (1.0, None)) == pytest.approx(-np.sin(0.7), rel=1e-14)
+    with pytest.raises(errors.DifferentiationError, match="a record of a reverse sweep"):
+        adc.grad(adc.grad(of_a_number))(0.7, 0)
 
 
 def plain(function, a, n):  # type: ignore[no-untyped-def]
