@@ -17,7 +17,7 @@ import numpy as np
 
 import adc
 from adc import jit_grad
-from adc.errors import CompileError, ShapeError
+from adc.errors import CompileError, DifferentiationError, ShapeError
 from tests.fuzz.expressions import Arr
 from tests.fuzz.generator import Program, generate
 from tests.fuzz.long import generate_long
@@ -200,6 +200,22 @@ class Subject:
         tolerance = max(self.tolerance * 500, 1e-6 if self.step == STEP else 1e-4)
         second = _inner(self.leaves, gradients, direction)
         _close(second, truth, tolerance, "the second derivative along a direction", scale=_size(gradients))
+        for k, (_, part) in enumerate(self._parts()):
+            if len(part) == 1 and isinstance(part[0], float):
+                self._reverse_twice(function, names, k)
+                break
+
+    def _reverse_twice(self, function: Any, names: dict[str, Any], k: int) -> None:
+        """The second derivative by one number, reverse over reverse, against forward over reverse. What adc refuses it
+        refuses: tapes of tapes, records."""
+        once = adc.grad(function, argnums=k)
+        try:
+            found = adc.grad(once, argnums=k)(*self._given(names))
+        except DifferentiationError:
+            return
+        tangents = [1.0 if n == k else None for n in range(len(self.params))]
+        expected = adc.hvp(function, self._given(names), tangents, argnums=k)
+        _close(found, expected, 1e-7, "the second derivative, reverse over reverse")
 
     def _overlap(self) -> bool:
         """Whether arguments are windows on one array."""
