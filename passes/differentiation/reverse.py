@@ -101,6 +101,7 @@ class ReverseSweep:
         done = [v for v in op.results if self._is_new(op, v) and v not in self.left and v not in self._shadows]
         # Shadows of what a separate forward sweep leaves are left by it, too.
         made = [v for v in op.results if v in self.augmented.made and (self.augmented.direct or v not in self.left)]
+        made += [v for v in op.results if v not in made and self._has_given_shadow(op, v) and v not in self.left]
         done += [self.augmented.companion[v] for v in made]
         done = [v for v in done if v in self._kept]
         grown = [v for v in self._grown.get(op, ()) if v in self._kept]
@@ -125,6 +126,10 @@ class ReverseSweep:
             aliasing = self.activity.aliasing
             return aliasing.roots(memref) == {memref} and not aliasing.is_held(memref)
         return op.opdef is ops.alloc
+
+    def _has_given_shadow(self, op: Op, memref: Value) -> bool:
+        """Whether a call has made both the memory and its shadow."""
+        return op.opdef is ops.call and memref in self.augmented.companion and self._is_new(op, memref)
 
     @staticmethod
     def _in_sequence(op: Op) -> bool:

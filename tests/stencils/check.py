@@ -127,7 +127,7 @@ class Stencil(Subject):
 
     def check(self, rng: random.Random) -> Verdict:
         expected = self.oracle.run_plain(self.leaves)
-        trail = self.oracle.run(lengthen(self.leaves)).trail
+        exact = self.oracle.run(lengthen(self.leaves))
         with loaded(self.text) as names, threads_at_once(self.block), on_threads(2), self.engines:
             function = self.jit(names["main"])
             if expected.error is not None:
@@ -136,13 +136,13 @@ class Stencil(Subject):
             if not math.isfinite(expected.result):
                 return Verdict(skipped="not finite")
             outcome = self._on_any_threads(function, names, random.Random(rng.random()))
-            if 0.0 < trail.margin < self.close:
+            if 0.0 < exact.trail.margin < self.close:
                 return Verdict(skipped="a decision is too close")
             self._interpreted(function, names, outcome)
             self._follows(outcome[0], expected.result, "the value")
             self._compare(outcome[1], expected.after, "after the call")
             # A tie that lasts along a direction is no obstacle; one that does not is found there.
-            return self._derivatives(function, names, trail, rng)
+            return self._derivatives(function, names, exact, rng)
 
     def _outcome(self, function: Any, names: dict[str, Any], rng: random.Random) -> list[Any]:
         """The value, arguments afterwards, gradients, pullback: in this order."""
