@@ -117,12 +117,14 @@ def test_the_gradients_are_right(function: Callable[..., Any]) -> None:
     direction, h = np.array([0.3, -0.2, 0.5, 0.1, -0.4]), 1e-6
     difference = (function(A + h * direction, 9) - function(A - h * direction, 9)) / (2 * h)
     np.testing.assert_allclose(found @ direction, difference, rtol=2e-7)
+    assert bits(0.0, (compiled.grad(A.copy(), 9),)) == bits(0.0, (found,))
+    if function is nested:  # takes long to compile, and has what the others have
+        return
     value, back = compiled.pullback(A.copy(), 9)
     for _ in range(2):  # the same forward sweep, reversed again
         np.testing.assert_allclose(back(1.0)[0], found, rtol=1e-12)
     np.testing.assert_allclose(value, function(A.copy(), 9), rtol=1e-10)
-    assert bits(0.0, (compiled.grad(A.copy(), 9),)) == bits(0.0, (found,))
-    if function is nested or function is with_a_recursion:
+    if function is with_a_recursion:
         return
     np.testing.assert_allclose(
         adc.hvp(compiled, (A.copy(), 9), (direction, None)),

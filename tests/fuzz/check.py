@@ -68,7 +68,7 @@ def check(
     try:
         subject = Subject(program, leaves, jit_grad(_engine=engine, _level=3 if seed % 4 == 0 else 0))
         subject.step = SHORT_STEP if long else STEP
-        subject.twice = seed % 3 == 0
+        subject.twice = seed % 5 == 0
         return subject.check(rng)
     except Exception as error:
         error.add_note(f"seed {seed}\narguments {leaves!r}\n{program.text}")
