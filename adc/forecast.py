@@ -12,7 +12,7 @@ from adc.frontend.abstract import Abstract
 from adc.ir.schedules import Schedule
 from adc.options import Derivative
 from adc.passes.checkpointing.budget import Chosen
-from adc.passes.checkpointing.schedule import OPEN, repeated_function
+from adc.passes.checkpointing.schedule import repeated_function
 from adc.specialise import Specialisation
 
 ALL = (1 << 63) - 1
@@ -138,7 +138,7 @@ class _Forecasting:
     def __init__(self, final: _Final, chosen: Chosen, sizes: Sequence[float]) -> None:
         names = [chosen.footprint, chosen.search, repeated_function(final.module)]
         self._measure, self._search, self._repeats = numbers.compiled(final.staged, final.module, names)
-        self._open = [OPEN in final.module.funcs[name].attrs for name in chosen.loops]
+        self._open = chosen.open_loops
         self._lines = [final.module.funcs[name].loc.line for name in chosen.loops]
         self._sizes = sizes
 

@@ -6,7 +6,7 @@ that is returned. The shapes decide, unless the caller does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -61,11 +61,14 @@ class JacobianFunction(Dispatcher):
         return writable(abstracts)
 
     def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
+        return self._for(args, kwargs, lambda spec, values: spec.run(values))
+
+    def _for(self, args: Any, kwargs: Any, use: Callable[[Any, tuple[Any, ...]], Any]) -> Any:
+        """What ``use`` makes of the specialisation for these arguments, and of their values."""
         subject, borrowed = self._subject, Borrowed()
         try:
             lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
-            spec, values = self._find(lowered, borrowed)
-            return spec.run(values)
+            return use(*self._find(lowered, borrowed))
         except Exception as error:
             left = leaving(error, subject.name)
         finally:

@@ -11,7 +11,8 @@ import functools
 import math
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -141,6 +142,17 @@ def set_threads(count: int) -> None:
     if not 1 <= count <= 1024:
         raise ValueError(f"the number of threads must be from 1 to 1024, not {count}")
     ctypes.c_int32.from_address(address("adc_default_threads")).value = count
+
+
+@contextmanager
+def on_threads(count: int) -> Iterator[None]:
+    """Parallel loops use so many threads by default meanwhile."""
+    before = threads()
+    set_threads(count)
+    try:
+        yield
+    finally:
+        set_threads(before)
 
 
 @functools.cache

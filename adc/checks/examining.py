@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from adc.backend import runtime
+from adc.backend.runtime import on_threads
 from adc.checks import drawing
 from adc.checks.culprit import Culprit
 from adc.checks.drawing import Style, Wanted
@@ -152,7 +151,7 @@ def _all_checks(check: Check, style: Style, found: Examination) -> None:
     large = style.extents == "large"
     bits: list[list[bytes]] = []
     for count in THREADS:
-        with _threads(count):
+        with on_threads(count):
             leaves = check.value()
             tangent: float | None = None
             truth = count == THREADS[0] and not large
@@ -176,16 +175,6 @@ def _all_checks(check: Check, style: Style, found: Examination) -> None:
         raise Disagreement(f"{check.name}: {THREADS[0]} and {THREADS[1]} threads give different bits")
     if not found.modes and any(map(is_float, check.leaves)):
         raise kinds.NO_DERIVATIVE(f"{check.name} has no derivative: {next(iter(found.notes))}")
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = runtime.threads()
-    runtime.set_threads(count)
-    try:
-        yield
-    finally:
-        runtime.set_threads(before)
 
 
 def _culprit(

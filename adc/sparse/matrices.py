@@ -15,10 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.alignment import Borrowed
-from adc.boundary import leaving, public
+from adc.boundary import public
 from adc.compiler import Staged, Subject, alias_groups
-from adc.containers import lower
 from adc.directions import Direction
 from adc.ir import kinds
 from adc.jacobians import Jacobian, JacobianFunction, Mode, Output, outputs_of
@@ -58,17 +56,8 @@ class SparseFunction(JacobianFunction):
     @public
     def colouring(self, *args: Any, **kwargs: Any) -> Colouring:
         """The pattern for these arguments, and what is found together; ``print`` says how many sweeps it takes."""
-        subject, borrowed = self._subject, Borrowed()
-        try:
-            lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
-            spec, values = self._find(lowered, borrowed)
-            assert isinstance(spec, SparseJacobian)
-            return spec.plan(values).colouring
-        except Exception as error:
-            left = leaving(error, subject.name)
-        finally:
-            borrowed.give_back()
-        raise left
+        found: Colouring = self._for(args, kwargs, lambda spec, values: spec.plan(values).colouring)
+        return found
 
     def __repr__(self) -> str:
         return f"<sparse {'Hessian' if self._symmetric else 'Jacobian'} of {self._subject.name}>"

@@ -36,11 +36,15 @@ TOO_SMALL = "the gradient needs at least {} bytes; memory= allows {}"
 
 @dataclass(frozen=True)
 class Chosen:
-    """Names of functions: the footprint and the search of an entry; and the loops, by the functions they ask."""
+    """Names of functions: the footprint and the search of an entry; and the loops, by the functions they ask.
+
+    ``open_loops``: of which of them the number of steps is not known before.
+    """
 
     footprint: str
     search: str
     loops: tuple[str, ...]
+    open_loops: tuple[bool, ...]
 
 
 def choose_schedules(
@@ -54,9 +58,10 @@ def choose_schedules(
     found = reachable(module, [entry])
     loops = tuple(name for name in module.funcs if name.startswith(f"{UNDECIDED}.") and name in found)
     footprint = _footprint(module, measured or module.funcs[entry], loops, threads)
-    search = _search(module, entry, footprint, [OPEN in module.funcs[name].attrs for name in loops])
+    open_loops = tuple(OPEN in module.funcs[name].attrs for name in loops)
+    search = _search(module, entry, footprint, open_loops)
     _hand_down(module, entry, search, memory, loops)
-    return Chosen(footprint.name, search.name, loops)
+    return Chosen(footprint.name, search.name, loops, open_loops)
 
 
 def allocates(module: Module, entry: str) -> bool:

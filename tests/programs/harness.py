@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import adc
-from adc.backend import runtime
+from adc.backend.runtime import on_threads
 
 Args = Sequence[Any]
 # Every program in every layout of its arrays, and its pullback even where it should equal the gradient: takes minutes.
@@ -215,20 +215,6 @@ def plain(fn: Callable[..., Any], case: Args) -> tuple[Any, list[Any]]:
     given = copies(case)
     with np.errstate(all="ignore"):
         return fn(*given), given
-
-
-class on_threads:
-    """A context in which parallel loops use so many threads."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-    def __enter__(self) -> None:
-        self.before = runtime.threads()
-        runtime.set_threads(self.count)
-
-    def __exit__(self, *_: object) -> None:
-        runtime.set_threads(self.before)
 
 
 @dataclass

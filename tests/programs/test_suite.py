@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adc.backend.runtime import on_threads
 from benchmarks.suite import checking, peers
 from benchmarks.suite.problem import Problem
 from benchmarks.suite.problems import PROBLEMS
-from tests.programs.harness import on_threads
 
 TRUTHS = ("C", "NumPy")
 

@@ -9,7 +9,8 @@ import pytest
 
 import adc
 from adc import jit_grad, prange
-from tests.programs.harness import check, on_threads
+from adc.backend.runtime import on_threads
+from tests.programs.harness import check
 
 FILE = "test_bounds.py"
 

@@ -9,11 +9,11 @@ import pytest
 
 import adc
 from adc import jit_grad, prange
+from adc.backend.runtime import on_threads
 from adc.compiler import Staged
 from adc.errors import CompileError
 from adc.ir import ops
 from adc.signature import abstracts_of
-from tests.programs.harness import on_threads
 
 N = 50_000
 

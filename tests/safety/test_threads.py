@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adc import jit_grad, prange
-from tests.programs.harness import on_threads
+from adc.backend.runtime import on_threads
 
 WORKERS = 8
 

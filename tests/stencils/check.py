@@ -14,9 +14,9 @@ import numpy as np
 
 import adc
 from adc import jit_grad, pullbacks, specialise
-from adc.backend import runtime
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering import parallel
+from adc.backend.runtime import on_threads
 from adc.compiler import Staged, compile_functions
 from adc.ir.core import Module
 from adc.passes.parallel import blocks, tiles
@@ -47,16 +47,6 @@ def small_pieces() -> Iterator[None]:
             for name, value in zip(names, ({1: 4, 2: 3}, 2), strict=True):
                 patches.enter_context(mock.patch.object(module, name, value))
         yield
-
-
-@contextmanager
-def on_threads(count: int) -> Iterator[None]:
-    before = runtime.threads()
-    runtime.set_threads(count)
-    try:
-        yield
-    finally:
-        runtime.set_threads(before)
 
 
 class Twofold:
