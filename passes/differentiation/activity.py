@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
-from adc.ir import kinds, ops
+from adc.ir import ops
 from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.attached import attached, is_float
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.types import MemRefType, RecordType, Type
 from adc.passes.differentiation import user_rules
+from adc.passes.differentiation.held import holds_records, is_container, may_have_tangent
 from adc.passes.differentiation.rules import RULES, differentiable
-
-FORWARD_OVER_REVERSE = "adc.hvp() and adc.hessian() form second derivatives forward over reverse, which takes this"
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,26 @@ class Activity:
         return value.type.is_float and value in self.varied and value in self.useful
 
     def has_shadow(self, memref: Value) -> bool:
-        """Of what was there when the function was looked at: tapes and the like have none."""
-        return self.aliasing.knows(memref) and any(root in self.shadowed for root in self.aliasing.roots(memref))
+        """Whether floats in memory have cotangents. Tapes and the like, which were not there when the function was
+        looked at, have none."""
+        t = memref.type
+        assert isinstance(t, MemRefType)
+        known = t.element.is_float and self.aliasing.knows(memref)
+        return known and not self.shadowed.isdisjoint(self.aliasing.roots(memref))
+
+    def has_companion(self, value: Value) -> bool:
+        """Whether it is memory with a shadow, or holds such memory: the companion of an array of arrays holds the
+        shadows of these, that of a record the shadows of all that is in it. Records always have one, so that it need
+        not be known who reads what was put into them."""
+        if holds_records(value.type):
+            return True
+        if not is_container(value.type):
+            return isinstance(value.type, MemRefType) and self.has_shadow(value)
+        return self.aliasing.knows(value) and not self.shadowed.isdisjoint(self.aliasing.reach(value))
+
+    def reach(self, value: Value) -> AbstractSet[Value]:
+        """The roots of memory and of what it holds. A record stands for all that is in it."""
+        return {value} if isinstance(value.type, RecordType) else self.aliasing.reach(value)
 
     def close_shadows(self) -> None:
         """A root has a shadow if it is active, or if some memref may be of it and of an active root."""
@@ -70,29 +87,39 @@ class Activity:
                     shadowed |= roots
                     changed = True
 
-    def give_shadow(self, memref: Value) -> None:
-        """Let the roots of ``memref`` have shadows, active or not."""
-        self.shadowed |= self.aliasing.roots(memref)
-        self.close_shadows()
+    def give_shadows(self, memrefs: Iterable[Value]) -> None:
+        """Let memrefs have shadows, and what they hold, active or not."""
+        found = set[Value]().union(*map(self.aliasing.reach, memrefs))
+        if not found <= self.shadowed:
+            self.shadowed |= found
+            self.close_shadows()
+
+    def include_held(self) -> None:
+        """Let everything have a shadow that a record holds."""
+        holding = [op for op in self.func.walk() if op.opdef in (ops.pack, ops.unpack)]
+        values = [v for op in holding for v in (*op.operands, *op.results)]
+        self.give_shadows(v for v in values if isinstance(v.type, MemRefType) and may_have_tangent(v.type))
+
+    def include_containers(self) -> None:
+        """Let everything have a shadow that any array of arrays holds."""
+        self.give_shadows(v for v in _memrefs(self.func) if is_container(v.type))
 
     def interface_of(self, op: Op) -> Interface:
         """How the callee of this call is to be differentiated."""
         varied = frozenset(
             k
             for k, v in enumerate(op.operands)
-            if (self.has_shadow(v) if isinstance(v.type, MemRefType) else v in self.varied)
+            if (v in self.varied if v.type.is_float else self.has_companion(v))
         )
         results = frozenset(
             k
             for k, v in enumerate(op.results)
-            if (self.has_shadow(v) if isinstance(v.type, MemRefType) else self.active(v))
+            if (self.active(v) if v.type.is_float else self.has_companion(v))
         )
         args = frozenset(
             k
             for k, v in enumerate(op.operands)
-            if isinstance(v.type, MemRefType)
-            and self.has_shadow(v)
-            and not self.useful.isdisjoint(self.aliasing.roots(v))
+            if self.has_companion(v) and not self.useful.isdisjoint(self.reach(v))
         )
         return Interface(varied, results, args)
 
@@ -110,20 +137,16 @@ class Activity:
         return "\n".join(lines)
 
 
-def analyse(module: Module, func: Func, interface: Interface, *, records: bool = False) -> Activity:
-    """Activity of ``func`` for the given inputs and outputs; calls are followed into their callees.
-
-    Without ``records`` a record may not hold what varies: the reverse mode has no cotangents of records.
-    """
-    return _Analysis(func, interface, _Callees(module, records=records)).run()
+def analyse(module: Module, func: Func, interface: Interface) -> Activity:
+    """Activity of ``func`` for the given inputs and outputs; calls are followed into their callees."""
+    return _Analysis(func, interface, _Callees(module)).run()
 
 
 class _Callees:
     """What calls do, for all functions of a module: least fixed points where functions call each other in circles."""
 
-    def __init__(self, module: Module, *, records: bool) -> None:
+    def __init__(self, module: Module) -> None:
         self.module = module
-        self.records = records
         self.returned = returned_memory(module)
         nothing: frozenset[int] = frozenset()
         # Results and memref arguments that vary after a call, if the given arguments vary before it.
@@ -144,7 +167,7 @@ class _Callees:
             return frozenset(k for k, t in enumerate(func.result_types) if vary and is_float(t)), frozenset()
         inner = _Analysis(func, Interface(varied, frozenset()), self)
         inner._fixpoint(inner.result.varied, [func.args[k] for k in varied], inner._forward)
-        args = frozenset(k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType) and inner._marked(a))
+        args = frozenset(k for k, a in enumerate(func.args) if _is_reference(a) and inner._marked(a))
         return inner._positions(func.body.terminator.operands), args
 
     def _backward(self, key: tuple[str, frozenset[int], frozenset[int]]) -> frozenset[int]:
@@ -174,11 +197,6 @@ class _Analysis:
         outputs += [self.func.args[k] for k in self.interface.useful_args]
         self._fixpoint(self.result.useful, outputs, self._backward)
         self.result.close_shadows()
-        if not self.callees.records:
-            both = self.result.varied & self.result.useful
-            for op in self.func.walk():
-                if any(r in both and isinstance(r.type, RecordType) for r in op.results):
-                    raise _through_a_record(op)
         return self.result
 
     def _fixpoint(self, marks: set[Value], seeds: Iterable[Value], visit: Callable[[Op], None]) -> None:
@@ -201,13 +219,21 @@ class _Analysis:
 
     def _share_with_records(self, op: Op) -> None:
         """A record may hold the memory that the operation returns beside it, as that of an array which a call makes
-        and its reverse sweep is to find again: what is stored there later is in the record, too."""
-        if not any(isinstance(r.type, RecordType) for r in op.results):
+        and its reverse sweep is to find again: what is stored there later is in the record, too. A record that a call
+        makes may hold what is in one that it is given."""
+        if not any(holds_records(r.type) for r in op.results):
             return
         together = [r for r in op.results if isinstance(r.type, RecordType) or _holds(r)]
+        together += [v for v in op.operands if isinstance(v.type, RecordType)]
         if any(self._marked(r) for r in together):
             for r in together:
                 self._mark(r)
+
+    def _unpack(self, op: Op) -> None:
+        """What is stored in the memory that a record holds is in the record, and found again by who unpacks it next."""
+        if any(self._marked(v) for v in (*op.operands, *op.results)):
+            for v in (*op.operands, *op.results):
+                self._mark(v)
 
     # Marks are float values and memory roots; a memref counts as marked when one of its roots is.
 
@@ -217,8 +243,8 @@ class _Analysis:
         return value in self.marks
 
     def _memory(self, memref: Value) -> AbstractSet[Value]:
-        """The roots of a memref; with records, of what it holds as well."""
-        if self.callees.records and isinstance(memref.type.element, MemRefType):  # type: ignore[attr-defined]
+        """The roots of a memref, and of what it holds."""
+        if isinstance(memref.type.element, MemRefType):  # type: ignore[attr-defined]
             return self.aliasing.reach(memref)
         return self.aliasing.roots(memref)
 
@@ -265,14 +291,12 @@ class _Analysis:
                     self._mark(result)
         elif kind is ops.pack:
             if any(self._marked(v) for v in op.operands):
-                if not self.callees.records:
-                    raise _through_a_record(op)
                 self._mark(op.result)
+            if op.result in self.marks and any(user.opdef is ops.call for user, _ in op.result.uses):
+                for memory in filter(_is_reference, op.operands):  # to which the call may store
+                    self._mark(memory)
         elif kind is ops.unpack:
-            if op.operands[0] in self.marks:
-                for result in op.results:
-                    self._mark(result)
-            self._share_with_records(op)
+            self._unpack(op)
         else:
             for sources, targets in edges(op):
                 self._flow(sources, targets)
@@ -297,7 +321,7 @@ class _Analysis:
         elif kind is ops.call:
             self._share_with_records(op)
             results = self._positions(op.results)
-            args = frozenset(k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and self._marked(v))
+            args = frozenset(k for k, v in enumerate(op.operands) if _is_reference(v) and self._marked(v))
             if results or args:
                 for k in self.callees.backward((op.attrs["callee"], results, args)):
                     self._mark(op.operands[k])
@@ -306,9 +330,7 @@ class _Analysis:
                 for operand in op.operands:
                     self._mark(operand)
         elif kind is ops.unpack:
-            self._share_with_records(op)
-            if any(self._marked(r) for r in op.results):
-                self._mark(op.operands[0])
+            self._unpack(op)
         elif kind is ops.ruled:
             if any(self._marked(r) for r in op.results):
                 for operand in user_rules.varying(self.callees.module, op):
@@ -316,12 +338,6 @@ class _Analysis:
         else:
             for sources, targets in edges(op):
                 self._flow(targets, sources)
-
-
-def _through_a_record(op: Op) -> Exception:
-    return kinds.NO_DERIVATIVE(
-        "cannot differentiate through a record of a reverse sweep", op.loc, help=FORWARD_OVER_REVERSE
-    )
 
 
 def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
@@ -353,6 +369,10 @@ def _holds_floats(memref: Value) -> bool:
     return isinstance(t, MemRefType) and _is_active_type(t.element)
 
 
+def _is_reference(value: Value) -> bool:
+    return isinstance(value.type, MemRefType | RecordType)
+
+
 def _holds(value: Value) -> bool:
     """Whether it is memory of floats, or of memory."""
     t = value.type
@@ -360,7 +380,6 @@ def _holds(value: Value) -> bool:
 
 
 def _is_active_type(t: Type) -> bool:
-    """Records are marked in forward mode only."""
     return t.is_float or isinstance(t, RecordType)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, RecordType
 from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.choices import link_choices
@@ -29,6 +29,26 @@ def serialise_reductions(func: Func) -> None:
     The reversal of a sum needs nothing of the order in which it was made; that of the others does.
     """
     serialise(func, _ordered)
+
+
+def keep_memory(func: Func) -> None:
+    """Drop what frees memory: a gradient frees what it has reversed, and its own reversal starts with just that.
+
+    The reverse sweep frees it in the end, and what it has no use for is freed after its last use again.
+    """
+
+    def visit(block: Block) -> None:
+        kept: list[Op] = []
+        for op in block.ops:
+            for region in op.regions:
+                visit(region)
+            if op.opdef in (ops.dealloc, ops.release):
+                op.drop()
+            else:
+                kept.append(op)
+        block.set_ops(kept)
+
+    visit(func.body)
 
 
 def serialise(func: Func, chosen: Callable[[Op], bool]) -> None:
@@ -91,15 +111,16 @@ def augment(
     and results of which ``assumed`` says that they have a shadow get one.
     """
     user_rules.expand(module, func)
+    keep_memory(func)
     serialise_reductions(func)
     link_choices(func)
     rotate_while_loops(func)
     activity = analyse(module, func, interface)
+    activity.include_held()
     if assumed is not None:
         returned = func.body.terminator.operands
         results = [returned[k] for k in (*assumed.shadow_results, *assumed.given)]
-        for memref in (*(func.args[k] for k in assumed.shadows), *results):
-            activity.give_shadow(memref)
+        activity.give_shadows(v for v in (*(func.args[k] for k in assumed.shadows), *results) if _is_memory(v))
     check_rules(module, func, activity)
     legality = Legality(module, func, activity.aliasing, stable)
     augmented = Augmented(module, func, activity, interface, direct)
@@ -129,6 +150,20 @@ def _varies(activity: Activity, value: Value) -> bool:
     return not activity.varied.isdisjoint(roots)
 
 
+def _is_memory(value: Value) -> bool:
+    return isinstance(value.type, MemRefType)
+
+
+def _concerns(interface: Interface, call: Op) -> bool:
+    """Whether a call has derivatives, or makes a record, which holds shadows if it holds what could have some."""
+    active = interface.varied and (interface.useful_results or interface.useful_args)
+    return bool(active) or _makes_record(call)
+
+
+def _makes_record(call: Op) -> bool:
+    return any(isinstance(r.type, RecordType) for r in call.results)
+
+
 def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
     """Differentiate the callees; what one of them needs a shadow of must have one here."""
     activity = augmented.activity
@@ -145,16 +180,15 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
         augmented.calls.clear()
         for op in calls:
             interface = activity.interface_of(op)
-            if not interface.varied or not (interface.useful_results or interface.useful_args):
+            if not _concerns(interface, op):
                 continue
             plan = split(op.attrs["callee"], interface, stable[op])
-            if not plan.shadows and not plan.cotangents_out:
+            if not (plan.shadows or plan.cotangents_out or _makes_record(op)):
                 continue
             augmented.calls[op] = plan
-            lacking = [op.operands[k] for k in plan.shadows if not activity.has_shadow(op.operands[k])]
-            results = [op.results[k] for k in (*plan.shadow_results, *plan.given)]
-            lacking += [v for v in results if not activity.has_shadow(v)]
+            beside = [op.operands[k] for k in plan.shadows]
+            beside += [op.results[k] for k in (*plan.shadow_results, *plan.given)]
+            lacking = [v for v in beside if not activity.has_companion(v)]
             if lacking:
-                for memref in lacking:
-                    activity.give_shadow(memref)
+                activity.give_shadows(lacking)
                 settled = False

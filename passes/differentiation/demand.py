@@ -52,7 +52,9 @@ class Augmented:
     ``companion`` maps a memref that is not a view to the memref that shadows it, where that is a value of the forward
     sweep; allocations that stay in their block get their shadow in the reverse sweep instead, and those of ``given``
     from whoever calls it. The companions of ``made`` are allocated for them, as zeros. ``counters`` gives the
-    number of iterations that a while loop made. ``direct``: the reverse sweep follows in the same function, so that
+    number of iterations that a while loop made. ``shadowed_loads``: loads of shadows from arrays of arrays, with the
+    loads of what they shadow. ``cells``: where the cotangents of the floats meet that a record holds, by the operations
+    that pack and unpack it. ``direct``: the reverse sweep follows in the same function, so that
     values of the function's own block can be used as they are.
     """
 
@@ -65,6 +67,8 @@ class Augmented:
     made: set[Value] = field(default_factory=set)
     given: set[Value] = field(default_factory=set)
     counters: dict[Op, Value] = field(default_factory=dict)
+    shadowed_loads: dict[Op, Op] = field(default_factory=dict)
+    cells: dict[Op, dict[Value, Value]] = field(default_factory=dict)
     calls: dict[Op, CallPlan] = field(default_factory=dict)
     records: dict[Op, Value] = field(default_factory=dict)
     original_callee: dict[Op, str] = field(default_factory=dict)
@@ -96,6 +100,8 @@ class Augmented:
             return self.activity.active(op.result)
         if kind in (ops.store, ops.accumulate, ops.copy, ops.fill):
             return self.activity.has_shadow(op.operands[1])
+        if kind is ops.pack or kind is ops.unpack:
+            return any(map(self.activity.active, op.operands if kind is ops.pack else op.results))
         if kind is ops.call:
             return op in self.calls
         if kind is ops.ruled:
@@ -131,6 +137,8 @@ class Augmented:
             return [*self.shadow_demands(op.operands[1]), *op.operands[2:]]
         if kind in (ops.copy, ops.fill):
             return [v for m in op.operands if isinstance(m.type, MemRefType) for v in self.shadow_demands(m)]
+        if kind is ops.pack or kind is ops.unpack:
+            return [cell for v, cell in self.cells[op].items() if self.activity.active(v)]
         if kind is ops.call:
             return self._call_demands(op)
         if kind is ops.ruled:
@@ -151,7 +159,7 @@ class Augmented:
 
     def shadow_demands(self, memref: Value) -> list[Value]:
         """What it takes to lay out the shadow of ``memref`` in the reverse sweep."""
-        if not self.activity.has_shadow(memref):
+        if not self.activity.has_companion(memref):
             return []
         wanted: list[Value] = []
         base = strip_views(memref)

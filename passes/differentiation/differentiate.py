@@ -25,6 +25,7 @@ from adc.passes.differentiation.augment import augment
 from adc.passes.differentiation.checkpointed import Steps, Sweeps, is_checkpointed
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
+from adc.passes.differentiation.held import is_container
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.rematerialised import Call, MadeSweeps, ResultShadows, is_rematerialised, keeps_tape
 from adc.passes.differentiation.residuals import aliasing_of, reached, residual_memory
@@ -187,7 +188,7 @@ class _Differentiator:
             ),
         )
         record = bool(residuals) or assumed.record
-        shadowed = [k for k, v in enumerate(returned) if isinstance(v.type, MemRefType) and activity.has_shadow(v)]
+        shadowed = [k for k, v in enumerate(returned) if activity.has_companion(v)]
         given = tuple(k for k in assumed.given if returned[k] in augmented.given)
         taken = (*given, *cotangents_in)
         rev = self._reverse_function(primal, assumed.reverse, augmented, kept, positions, taken, record)
@@ -357,10 +358,10 @@ class _Differentiator:
         return returned
 
     @staticmethod
-    def _add_shadow_arg(func: Func, position: int, t: MemRefType) -> Value:
+    def _add_shadow_arg(func: Func, position: int, t: Type) -> Value:
         name = func.args[position].hint
         shadow = func.body.add_arg(t, f"{name}_bar" if name else "")
-        attrs = {"adc.shadow": position}
+        attrs = {} if is_container(t) else {"adc.shadow": position}
         if "adc.name" in func.arg_attrs[position]:
             attrs["adc.name"] = func.arg_attrs[position]["adc.name"] + "_bar"
         if "adc.alias" in func.arg_attrs[position]:
@@ -374,7 +375,7 @@ class _Differentiator:
         """Add shadows of the arguments that need one, and note which these are."""
         companions = {}
         for k, arg in enumerate(originals):
-            if isinstance(arg.type, MemRefType) and activity.has_shadow(arg):
+            if activity.has_companion(arg):
                 positions.append(k)
                 companions[arg] = self._add_shadow_arg(func, k, arg.type)
         return companions
@@ -386,7 +387,7 @@ class _Differentiator:
         local: list[Op] = []
         for k, arg in enumerate(originals):
             t = arg.type
-            if not isinstance(t, MemRefType) or not (k in wrt or activity.has_shadow(arg)):
+            if not isinstance(t, MemRefType) or not (k in wrt or activity.has_companion(arg)):
                 continue
             aliased = "adc.alias" in func.arg_attrs[k]
             if aliased or k in wrt:

@@ -29,11 +29,12 @@ from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity import Interface, analyse
 from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.augment import check_rules
+from adc.passes.differentiation.held import held, may_have_tangent, unpack_beside
 from adc.passes.differentiation.rule_tangents import ruled_interface
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.shadows import zeroed
 from adc.passes.differentiation.strong_zeros import may_blow_up
-from adc.passes.differentiation.tangents import Tangible, may_have_tangent
+from adc.passes.differentiation.tangents import Tangible
 
 Key = tuple[str, Interface]  # a function, and what of it is differentiated
 Places = tuple[tuple[int, ...], tuple[int, ...]]  # arguments and results that have a tangent
@@ -123,22 +124,22 @@ class _Differentiator:
         func = clone_func(self.module.funcs[name], name)
         func.attrs.pop("adc.entry", None)
         self.algebra.serialise(func)
-        tangible = Tangible(analyse(self.module, func, interface, records=True))
-        tangible.include_held()
+        tangible = Tangible(analyse(self.module, func, interface))
+        tangible.activity.include_held()
+        tangible.activity.include_containers()
         returned = func.body.terminator.operands
-        for k in interface.useful_results:
-            if isinstance(returned[k].type, MemRefType):
-                tangible.include(returned[k])
+        results = [returned[k] for k in interface.useful_results]
+        tangible.activity.give_shadows(v for v in results if isinstance(v.type, MemRefType))
         settled = False
         while not settled:
             settled = True
             for op in func.walk():
                 if op.opdef is not ops.call or not tangible.concerns(op) or tangible.is_passive(op):
                     continue
-                arguments, results = self.places((op.attrs["callee"], tangible.interface_of(op)))
-                for v in (*(op.operands[k] for k in arguments), *(op.results[k] for k in results)):
+                arguments, made = self.places((op.attrs["callee"], tangible.interface_of(op)))
+                for v in (*(op.operands[k] for k in arguments), *(op.results[k] for k in made)):
                     if isinstance(v.type, MemRefType) and v not in tangible:
-                        tangible.include(v)
+                        tangible.activity.give_shadows([v])
                         settled = False
         check_rules(self.module, func, tangible.activity)
         self.found[key] = func, tangible
@@ -301,26 +302,15 @@ class _Forward:
 
     def _pack(self, op: Op) -> None:
         """A record of the tangents of all that has floats in it."""
-        held = [v for v in op.operands if may_have_tangent(v.type)]
-        self._set(op.result, build(ops.pack, [self.tangent(v) for v in held]).result)
+        tangents = [self.tangent(op.operands[k]) for k in held(op.operands)]
+        self._set(op.result, build(ops.pack, tangents).result)
 
     def _unpack(self, op: Op) -> None:
-        held = [k for k, r in enumerate(op.results) if may_have_tangent(r.type)]
-        attrs: dict[str, Attr] = {"types": tuple(self.algebra.of(op.results[k].type) for k in held)}
-        places = {k: self.tangents[a].index for k, a in enumerate(self.func.args) if a in self.tangents}
-
-        def moved(numbers: Sequence[int]) -> tuple[int, ...]:
-            return tuple(places[n] if n >= 0 else n for n in numbers)
-
-        for name in ("roots", "contents"):
-            given = op.attrs.get(name)
-            if given:
-                attrs[name] = tuple(moved(given[k]) for k in held)
-        at = {k: n for n, k in enumerate(held)}
-        apart = op.attrs.get("apart", ())
-        attrs["apart"] = tuple((at[m], at[n]) for m, n in apart if m in at and n in at)
+        positions = held(op.results)
+        places = {k: self.tangents[a] for k, a in enumerate(self.func.args) if a in self.tangents}
+        attrs = unpack_beside(op, places, [self.algebra.of(op.results[k].type) for k in positions])
         made = build(ops.unpack, [self.tangents[op.operands[0]]], attrs)
-        for k, tangent in zip(held, made.results, strict=True):
+        for k, tangent in zip(positions, made.results, strict=True):
             self._set(op.results[k], tangent)
 
     def _undef(self, op: Op) -> None:

@@ -16,9 +16,9 @@ from adc.ir.core import Module, Value
 from adc.ir.types import MemRefType
 from adc.passes.base import Pipeline
 from adc.passes.differentiation.forward import jvp
+from adc.passes.differentiation.held import may_have_tangent
 from adc.passes.differentiation.requested import take_gradients
 from adc.passes.differentiation.shadows import zeroed
-from adc.passes.differentiation.tangents import may_have_tangent
 
 WRT = "adc.wrt"  # see adc.frontend.functions.derivatives
 

@@ -9,11 +9,13 @@ Memory that a loop body allocates for itself is a new object each time, so loops
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, RecordType
+from adc.passes.differentiation.held import is_container
 
 SEQUENTIAL = (ops.for_, ops.while_)
 
@@ -27,12 +29,12 @@ class Legality:
         self.position = {op: n for n, op in enumerate(func.walk())}
         self.writes: dict[Value, list[Op]] = {}
         self.escaping: set[Value] = set()
+        self.written = Written(module, func, aliasing)
         unstable = {k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType)} - stable
         self.unstable_roots = {r for k in unstable for r in aliasing.roots(func.args[k])}
         for op in func.walk():
-            for memref in written(op, module):
-                for root in aliasing.roots(memref):
-                    self.writes.setdefault(root, []).append(op)
+            for root in {root for memref in self.written.by(op) for root in aliasing.roots(memref)}:
+                self.writes.setdefault(root, []).append(op)
             for memref in escaping(op):
                 self.escaping |= aliasing.roots(memref)
 
@@ -88,20 +90,49 @@ def _exclusive(a: Op, b: Op) -> bool:
     return False
 
 
-def written(op: Op, module: Module) -> list[Value]:
-    """The memrefs that an operation itself writes through."""
-    if op.opdef in (ops.store, ops.accumulate, ops.fill, ops.copy):
-        return [op.operands[1]]
-    if op.opdef is ops.grow:
-        return [op.operands[0]]
-    if op.opdef is ops.call:
-        callee = module.funcs[op.attrs["callee"]]
-        return [
-            v
-            for v, attrs in zip(op.operands, callee.arg_attrs, strict=True)
-            if isinstance(v.type, MemRefType) and not attrs.get("adc.readonly")
-        ]
-    return []
+class Written:
+    """Which memrefs the operations of a function write through."""
+
+    def __init__(self, module: Module, func: Func, aliasing: Aliasing) -> None:
+        self._module = module
+        self._func = func
+        self._aliasing = aliasing
+
+    def by(self, op: Op) -> list[Value]:
+        """The memrefs that an operation itself writes through, and memory that it may find in what it is given."""
+        if op.opdef in (ops.store, ops.accumulate, ops.fill, ops.copy):
+            return [op.operands[1]]
+        if op.opdef is ops.grow:
+            return [op.operands[0]]
+        return self._by_call(op) if op.opdef is ops.call else []
+
+    def _by_call(self, op: Op) -> list[Value]:
+        if any(isinstance(v.type, RecordType) for v in op.operands):
+            return [*self._visible, *(v for v in op.operands if isinstance(v.type, MemRefType))]
+        callee = self._module.funcs.get(op.attrs["callee"])  # none: in a recursion, not yet made
+        attributes = callee.arg_attrs if callee is not None else [{}] * len(op.operands)
+        given = [v for v, attrs in zip(op.operands, attributes, strict=True) if not attrs.get("adc.readonly")]
+        return [root for v in given if isinstance(v.type, MemRefType) for root in (v, *self._held(v))]
+
+    def _held(self, memref: Value) -> set[Value]:
+        return self._aliasing.reach(memref) if is_container(memref.type) else set()
+
+    @cached_property
+    def _visible(self) -> set[Value]:
+        """The roots of memory that somebody else may know: what a record holds is among it."""
+        roots = self._aliasing.roots
+        known: set[Value] = set()
+        for op in self._func.walk():
+            handed_on = list(op.operands) if op.opdef in (ops.pack, ops.call) else []
+            handed_on += op.results if op.opdef in (ops.unpack, ops.call) else []
+            if op.opdef is ops.store and not all(map(_is_allocated, roots(op.operands[1]))):
+                handed_on.append(op.operands[0])
+            known = known.union(*(self._aliasing.reach(v) for v in handed_on if isinstance(v.type, MemRefType)))
+        return known.union(*(self._aliasing.reach(a) for a in self._func.args if isinstance(a.type, MemRefType)))
+
+
+def _is_allocated(root: Value) -> bool:
+    return root.op is not None and root.op.opdef in (ops.alloc, ops.grow)
 
 
 def escaping(op: Op) -> list[Value]:

@@ -66,7 +66,7 @@ class ResultShadows:
 
     def __post_init__(self) -> None:
         activity, count = self.augmented.activity, len(self.originals)
-        found = [k for k, v in enumerate(self.returned) if isinstance(v.type, MemRefType) and activity.has_shadow(v)]
+        found = [k for k, v in enumerate(self.returned) if activity.has_companion(v)]
         self.given = tuple(k for k in found if self.returned[k] in self.augmented.given)
         self.shadowed = tuple(k for k in found if k not in self.given)
         arguments = set(self.originals[:count])

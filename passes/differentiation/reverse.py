@@ -225,6 +225,20 @@ class ReverseSweep:
         else:
             build(ops.fill, [const(0.0, shadow.type.element), shadow])  # type: ignore[attr-defined]
 
+    def _pack(self, op: Op, cotangents: Cotangents) -> None:
+        """Cotangents of the floats in a record are in cells that its shadow holds."""
+        for value, cell in self.augmented.cells[op].items():
+            if self.activity.active(value):
+                at = self.reader.value(cell)
+                self.add(cotangents, value, ops.load(at))
+                build(ops.store, [const(0.0, value.type), at])
+
+    def _unpack(self, op: Op, cotangents: Cotangents) -> None:
+        for value, cell in self.augmented.cells[op].items():
+            g = cotangents.pop(value, None)
+            if g is not None:
+                build(ops.accumulate, [g, self.reader.value(cell)])
+
     def _call(self, op: Op, cotangents: Cotangents) -> None:
         plan = self.augmented.calls[op]
         arguments = [self.reader.value(op.operands[k]) for k in plan.kept]
@@ -293,5 +307,7 @@ _REVERSALS = {
     ops.fill: ReverseSweep._fill,
     ops.copy: ReverseSweep._copy,
     ops.call: ReverseSweep._call,
+    ops.pack: ReverseSweep._pack,
+    ops.unpack: ReverseSweep._unpack,
     ops.ruled: ReverseSweep._ruled,
 }

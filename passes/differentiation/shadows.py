@@ -14,8 +14,8 @@ from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, Type, index, record
-from adc.passes.differentiation.activity import FORWARD_OVER_REVERSE
 from adc.passes.differentiation.demand import Augmented
+from adc.passes.differentiation.held import held, is_container, unpack_beside
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.legality import escaping
 
@@ -41,6 +41,18 @@ def zeroed(memref: Value, extents: list[Value] | None = None, t: Type | None = N
 def cast_to(memref: Value, t: MemRefType) -> Value:
     """``memref`` as a value of type ``t``, whose layout may say less."""
     return memref if memref.type == t else ops.cast(memref, type=t)
+
+
+def cell_type(t: Type) -> MemRefType:
+    """Memory for one number."""
+    return MemRefType((), t)
+
+
+def cell_of(t: Type) -> Value:
+    """New memory for one number, which is zero."""
+    cell = ops.alloc(type=cell_type(t))
+    build(ops.store, [const(0.0, t), cell])
+    return cell
 
 
 def view_of(view: Op, base: Value, operands: list[Value]) -> Value:
@@ -100,15 +112,19 @@ class _Companions:
                     self._call(op)
                 self._made_by_call(op, results)
             elif op.opdef is ops.load and self._has_shadow(op.result):
-                raise kinds.NO_DERIVATIVE(
-                    "cannot differentiate through an array of arrays", op.loc, help=FORWARD_OVER_REVERSE
-                )
+                self._load(op)
+            elif op.opdef is ops.store and is_container(op.operands[1].type):
+                self._store(op)
+            elif op.opdef is ops.pack:
+                self._pack(op)
+            elif op.opdef is ops.unpack:
+                self._unpack(op)
             else:
                 for region in op.regions:
                     self.visit(region)
 
     def _has_shadow(self, value: Value) -> bool:
-        return isinstance(value.type, MemRefType) and self.augmented.activity.has_shadow(value)
+        return self.augmented.activity.has_companion(value)
 
     def _of(self, memref: Value, at: Op) -> Value:
         """The shadow of ``memref`` as a value of the forward sweep, built before ``at`` if it is a view."""
@@ -132,11 +148,57 @@ class _Companions:
         return shadow
 
     def _alloc(self, op: Op) -> None:
-        if self._has_shadow(op.result) and op.result in self.escaping:
+        if not self._has_shadow(op.result):
+            return
+        if is_container(op.result.type):
+            with self.insertions.after(op):
+                self.companion[op.result] = ops.alloc(*op.operands, type=op.result.type)
+        elif op.result in self.escaping:
             self._make(op.result, op, list(op.operands))
 
+    def _load(self, op: Op) -> None:
+        container = self._of(op.operands[0], op)
+        with self.insertions.after(op):
+            shadow = self.companion[op.result] = ops.load(container, *op.operands[1:])
+        assert shadow.op is not None
+        self.augmented.shadowed_loads[shadow.op] = op
+
+    def _store(self, op: Op) -> None:
+        if not self._has_shadow(op.operands[1]):
+            return
+        held, container = self._of(op.operands[0], op), self._of(op.operands[1], op)
+        with self.insertions.after(op):
+            build(ops.store, [held, container, *op.operands[2:]])
+
+    def _pack(self, op: Op) -> None:
+        """The record of the shadows, with a cell for each float; numbers that have no derivatives are left out."""
+        cells = self.augmented.cells[op] = {}
+        beside: list[Value] = []
+        for value in [op.operands[k] for k in held(op.operands)]:
+            if not value.type.is_float:
+                beside.append(self._of(value, op))
+                continue
+            if value not in cells:
+                with self.insertions.before(op):
+                    cells[value] = cell_of(value.type)
+            beside.append(cells[value])
+        with self.insertions.after(op):
+            self.companion[op.result] = build(ops.pack, beside).result
+
+    def _unpack(self, op: Op) -> None:
+        args = self.augmented.func.args
+        places = {k: self.companion[a] for k, a in enumerate(args) if a in self.companion}
+        results = [op.results[k] for k in held(op.results)]
+        attrs = unpack_beside(op, places, [cell_type(r.type) if r.type.is_float else r.type for r in results])
+        beside = self._of(op.operands[0], op)
+        with self.insertions.after(op):
+            made = build(ops.unpack, [beside], attrs)
+        cells = self.augmented.cells[op] = {}
+        for result, shadow in zip(results, made.results, strict=True):
+            (cells if result.type.is_float else self.companion)[result] = shadow
+
     def _value(self, op: Op) -> None:
-        if not isinstance(op.result.type, MemRefType):
+        if not (isinstance(op.result.type, MemRefType) or is_container(op.result.type)):
             return
         if op.opdef is ops.undef:
             with self.insertions.after(op):
@@ -152,7 +214,8 @@ class _Companions:
             shadow = self._of(op.operands[0], op)
             with self.insertions.after(op):
                 grown = self.companion[op.result] = ops.grow(shadow, op.operands[1])
-                build(ops.store, [const(0.0, grown.type.element), grown, op.operands[1]])  # type: ignore[attr-defined]
+                if not is_container(grown.type):
+                    build(ops.store, [const(0.0, grown.type.element), grown, op.operands[1]])  # type: ignore[attr-defined]
 
     def _for(self, op: Op) -> None:
         (body,) = op.regions

@@ -17,11 +17,11 @@ from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Module, Op, Value
+from adc.ir.core import Block, Op, Value
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.building import parallel_loop
 from adc.passes.costs import STORE_BYTE, cost_of, executions, trips
-from adc.passes.differentiation.legality import written
+from adc.passes.differentiation.legality import Written
 from adc.passes.differentiation.tape import iteration_number, loops_above, rectangle, visible_outside
 from adc.passes.extents import Extent, Extents, Shape
 from adc.passes.kinds import COUNTED
@@ -81,10 +81,10 @@ class Snapshot:
         return build(ops.load, [memory, *numbers, *within])
 
 
-def make_snapshots(loads: Iterable[Op], aliasing: Aliasing, module: Module) -> list[Snapshot]:
+def make_snapshots(loads: Iterable[Op], aliasing: Aliasing, written: Written) -> list[Snapshot]:
     """Put copies that could serve ``loads``, in program order, in front of the loops that these are in."""
     candidates: dict[tuple[Value, Block, tuple[Value | None, ...]], list[_Candidate]] = {}
-    finder = _Finder(aliasing, module)
+    finder = _Finder(aliasing, written)
     for load in loads:
         loop = finder.loop(load)
         reaches = _reaches(load, loop) if loop is not None else None
@@ -105,9 +105,9 @@ def make_snapshots(loads: Iterable[Op], aliasing: Aliasing, module: Module) -> l
 class _Finder:
     """Finds the loops around loads in which nothing writes what they read."""
 
-    def __init__(self, aliasing: Aliasing, module: Module) -> None:
+    def __init__(self, aliasing: Aliasing, written: Written) -> None:
         self._aliasing = aliasing
-        self._module = module
+        self._writes_of = written
         self._written: dict[Op, list[Value]] = {}
 
     def loop(self, load: Op) -> Op | None:
@@ -134,13 +134,8 @@ class _Finder:
     def _writes(self, op: Op, memref: Value) -> bool:
         if op not in self._written:
             inner = [o for region in op.regions for o in region.walk()]
-            self._written[op] = list(dict.fromkeys(v for o in (op, *inner) for v in self._written_by(o)))
+            self._written[op] = list(dict.fromkeys(v for o in (op, *inner) for v in self._writes_of.by(o)))
         return any(self._aliasing.may_overlap(memref, other) for other in self._written[op])
-
-    def _written_by(self, op: Op) -> list[Value]:
-        if op.opdef is ops.call and op.attrs["callee"] not in self._module.funcs:  # in a recursion, not yet made
-            return [v for v in op.operands if isinstance(v.type, MemRefType)]
-        return written(op, self._module)
 
 
 def _reaches(load: Op, loop: Op) -> tuple[_Reach, ...] | None:

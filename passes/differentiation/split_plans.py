@@ -15,6 +15,7 @@ from adc.ir.fixpoint import Builder
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.demand import CallPlan
+from adc.passes.differentiation.held import is_container
 from adc.passes.differentiation.rule_calls import split_plan
 
 # A function, what of it is differentiated, the arguments that stay, whether it is reversed but once after each run.
@@ -40,10 +41,11 @@ class SplitPlans:
         if attached(func) is not None:
             return split_plan(self._module, name, interface, self._name(f"{name}.aug"), self._name(f"{name}.rev"))
         activity = analyse(self._module, func, interface)
+        activity.include_held()
         returned = func.body.terminator.operands
 
         def shadowed(values: Sequence[Value]) -> tuple[int, ...]:
-            return tuple(k for k, v in enumerate(values) if isinstance(v.type, MemRefType) and activity.has_shadow(v))
+            return tuple(k for k, v in enumerate(values) if activity.has_companion(v))
 
         results = shadowed(returned)
         given = tuple(k for k in results if _made_here(returned[k], func) and not _shared(k, returned, activity))
@@ -82,11 +84,13 @@ class SplitPlans:
 
 
 def _made_here(value: Value, func: Func) -> bool:
-    """Whether a memref is one that each run of the function allocates once."""
-    return value.op is not None and value.op.opdef is ops.alloc and value.block is func.body
+    """Whether it is memory for floats that each run of the function allocates once."""
+    made = value.op is not None and value.op.opdef is ops.alloc and value.block is func.body
+    return made and not is_container(value.type)
 
 
 def _shared(position: int, returned: Sequence[Value], activity: Activity) -> bool:
-    """Whether a returned memref may be found in another one that is returned."""
-    others = (v for k, v in enumerate(returned) if k != position and isinstance(v.type, MemRefType))
-    return any(returned[position] in activity.aliasing.reach(v) for v in others)
+    """Whether a returned memref may be found in another one that is returned, or in a record."""
+    others = [v for k, v in enumerate(returned) if k != position]
+    others += [v for op in activity.func.walk() if op.opdef is ops.pack for v in op.operands]
+    return any(returned[position] in activity.aliasing.reach(v) for v in others if isinstance(v.type, MemRefType))

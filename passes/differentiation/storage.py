@@ -155,7 +155,7 @@ class Recipes:
     def add_snapshots(self) -> None:
         """Offer copies of arrays for the loads that were refused."""
         loads = sorted(self.refused, key=self.legality.position.__getitem__)
-        for snapshot in make_snapshots(loads, self.legality.aliasing, self.augmented.module):
+        for snapshot in make_snapshots(loads, self.legality.aliasing, self.legality.written):
             self.copies[snapshot.memory] = snapshot
             self.snapshots |= dict.fromkeys(snapshot.loads, snapshot)
         for load in self.snapshots:
@@ -262,8 +262,10 @@ class Recipes:
         if kind is ops.bound or (kind.pure and not op.regions and kind is not ops.unpack):
             return list(op.operands), cost_of(kind)
         if kind is ops.load:
-            if self.legality.may_reload(op):
+            if self._may_reload(op):
                 return list(op.operands), cost_of(kind)
+            if op in self.augmented.shadowed_loads:
+                return None
             if op in self.snapshots:
                 return self.snapshots[op].recipe(op), cost_of(kind)
             self.refused[op] = "the memory is written again before the reverse sweep comes to it"
@@ -273,6 +275,10 @@ class Recipes:
         if kind is ops.if_ and all(self._repeatable(inner) for region in op.regions for inner in region.walk()):
             return used_from_outside([op]), sum(cost_of_block(r) for r in op.regions)
         return None
+
+    def _may_reload(self, load: Op) -> bool:
+        """Arrays of shadows are written where those of what they shadow are."""
+        return self.legality.may_reload(self.augmented.shadowed_loads.get(load, load))
 
     @cached_property
     def _recursive(self) -> frozenset[str]:
@@ -291,7 +297,7 @@ class Recipes:
     def _repeatable(self, op: Op) -> bool:
         kind = op.opdef
         if kind is ops.load:
-            return self.legality.may_reload(op)
+            return self._may_reload(op)
         if kind in (ops.if_, ops.yield_, ops.bound):
             return True
         return kind.pure and Trait.ALLOCATES not in kind.traits

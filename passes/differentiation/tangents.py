@@ -10,22 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adc.ir import ops
 from adc.ir.core import Op, Value
-from adc.ir.types import MemRefType, RecordType, Type
+from adc.ir.types import MemRefType
 from adc.passes.differentiation.activity import Activity, Interface
-
-
-def is_container(t: Type) -> bool:
-    """Whether a value of this type holds memrefs or records that may have a tangent."""
-    if isinstance(t, MemRefType):
-        return isinstance(t.element, MemRefType | RecordType) and may_have_tangent(t.element)
-    return isinstance(t, RecordType)
-
-
-def may_have_tangent(t: Type) -> bool:
-    """Whether there are floats in values of this type, or may be."""
-    return may_have_tangent(t.element) if isinstance(t, MemRefType) else t.is_float or isinstance(t, RecordType)
+from adc.passes.differentiation.held import is_container
 
 
 @dataclass
@@ -38,28 +26,6 @@ class Tangible:
         if isinstance(value.type, MemRefType):
             return is_container(value.type) or (value.type.element.is_float and self.activity.has_shadow(value))
         return is_container(value.type) or self.activity.active(value)
-
-    def include(self, memref: Value) -> None:
-        """Let a memref have a tangent, with what it holds."""
-        activity = self.activity
-        activity.shadowed |= activity.aliasing.reach(memref)
-        activity.close_shadows()
-
-    def include_held(self) -> None:
-        """Let everything have a tangent that is held by something else."""
-        activity = self.activity
-        held: set[Value] = set()
-        for value in _values(activity):
-            if isinstance(value.type, MemRefType) and is_container(value.type):
-                held |= activity.aliasing.reach(value)
-        for op in activity.func.walk():
-            if op.opdef is ops.pack or op.opdef is ops.unpack:
-                for value in (*op.operands, *op.results):
-                    if isinstance(value.type, MemRefType) and may_have_tangent(value.type):
-                        held |= activity.aliasing.reach(value)
-        if held:
-            activity.shadowed |= held
-            activity.close_shadows()
 
     def concerns(self, call: Op) -> bool:
         """Whether a call takes or makes something with a tangent."""
@@ -75,7 +41,7 @@ class Tangible:
         args = frozenset(
             k
             for k, v in enumerate(call.operands)
-            if _memory(v) and v in self and not useful.isdisjoint(self.activity.aliasing.reach(v))
+            if not v.type.is_float and v in self and not useful.isdisjoint(self.activity.reach(v))
         )
         return Interface(before, after, args)
 
@@ -89,11 +55,3 @@ class Tangible:
 
 def _memory(value: Value) -> bool:
     return isinstance(value.type, MemRefType)
-
-
-def _values(activity: Activity):  # type: ignore[no-untyped-def]
-    yield from activity.func.args
-    for op in activity.func.walk():
-        yield from op.results
-        for region in op.regions:
-            yield from region.args

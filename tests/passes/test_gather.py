@@ -206,7 +206,10 @@ def test_random_stencils(data: st.DataObject, kind: str) -> None:
         shape = tuple(n + 2 * radius for n in sizes)
         inputs.append([*arrays(seed, shape, shape, shape), *bounds])
     found = set(check(module, inputs, kind))
-    assert found <= {kind, "plain"} if kind != "private" else "private" in found or found <= {"plain"}
+    if kind != "private":
+        assert found <= {kind, "plain"}
+    elif len({offset[0] for offset in offsets}) > 1:  # otherwise only inner loops add, which have no threads
+        assert "private" in found or found <= {"plain"}
 
 
 def time_loop(body: str, t: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc import errors, jit_grad
+from adc import jit_grad
 
 
 def made(a, k):
@@ -98,11 +98,25 @@ def alone(x, k):
     return u if k == 0 else alone(x, k - 1)
 
 
-def test_reverse_over_reverse_is_refused() -> None:
+def summed(function, n):
+    def along(d, a):
+        return np.sum(d * adc.grad(function)(a, n))
+
+    return along
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+@pytest.mark.parametrize("function", [of_the_array, of_an_element, of_several, in_a_loop])
+@pytest.mark.parametrize("engine", ["native", "interpreter"])
+def test_reverse_over_reverse(function, n, engine):
     """The shadow that the first sweep adds to is in the record that the second one reads."""
-    assert adc.hvp(of_a_number, (0.7, 0), (1.0, None)) == pytest.approx(-np.sin(0.7), rel=1e-14)
-    with pytest.raises(errors.DifferentiationError, match="a record of a reverse sweep"):
-        adc.grad(adc.grad(of_a_number))(0.7, 0)
+    found = adc.grad(jit_grad(summed(function, n), _engine=engine, _level=0), argnums=1)(D, A.copy())
+    np.testing.assert_allclose(found, adc.hvp(jit_grad(function), (A.copy(), n), (D, None)), rtol=1e-11, atol=1e-14)
+
+
+def test_reverse_over_reverse_through_a_recursion() -> None:
+    assert adc.grad(adc.grad(of_a_number))(0.7, 2) == pytest.approx(-np.sin(0.7), rel=1e-14)
+    assert adc.grad(adc.grad(adc.grad(of_a_number)))(0.7, 2) == pytest.approx(-np.cos(0.7), rel=1e-14)
 
 
 def plain(function, a, n):  # type: ignore[no-untyped-def]

@@ -1,0 +1,81 @@
+"""Reverse over reverse: what the gradient frees once it has reversed it, the reversal of the gradient starts with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad
+
+
+def read_back(x, a):
+    for i in range(len(a)):
+        a[i] += x * a[0]
+    return a[len(a) - 1] * x
+
+
+def sum_of_all(x, a):
+    for i in range(len(a)):
+        a[i] += x * a[i] * np.dot(a, a)
+        a[i] = np.tanh(a[i])
+    return x + np.sum(a)
+
+
+def nested(x, a):
+    for i in range(len(a)):
+        s = 0.0
+        for j in range(len(a)):
+            s += a[j] * a[j]
+        a[i] += x * s
+    return np.sum(a)
+
+
+def allocating(x, a):
+    for _ in range(3):
+        b = a * x
+        for i in range(len(b)):
+            b[i] = np.sin(b[i]) + b[0] * x
+        a = b + a
+    return np.sum(a * a)
+
+
+def until_small(x, a):
+    while np.dot(a, a) > 0.05:
+        a *= x
+        a[0] = np.sin(a[1]) * a[0]
+    return np.sum(a) * x
+
+
+PROGRAMS = [read_back, sum_of_all, nested, allocating, until_small]
+
+
+@pytest.mark.parametrize("engine", ["native", "interpreter"])
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_against_forward_over_reverse(program, engine):
+    _agree(jit_grad(program, _engine=engine, _level=0))
+
+
+@pytest.mark.parametrize("schedule", ["store-all", adc.every(2), adc.revolve(snapshots=2)], ids=str)
+@pytest.mark.parametrize("program", [nested, allocating])
+def test_of_checkpointed_loops(program, schedule):
+    _agree(jit_grad(program, checkpoint=schedule, _engine="interpreter"))
+
+
+def test_pulled_back_as_often_as_one_likes():
+    def along(x, a):
+        return adc.grad(allocating)(x, a) * x
+
+    _, back = jit_grad(along).pullback(0.47, np.array([0.3, -0.2, 0.5]))
+    first, second = back(1.0), back(1.0)
+    assert first[0] == second[0]
+    np.testing.assert_array_equal(first[1], second[1])
+
+
+def _agree(f):
+    rng = np.random.default_rng(3)
+    a = rng.uniform(-0.6, 0.6, 5)
+    found = adc.grad(adc.grad(f))(0.47, a)
+    assert found == pytest.approx(adc.hvp(f, (0.47, a), (1.0, None), argnums=0), rel=1e-12)
+    h = 1e-5
+    assert found == pytest.approx((f.grad(0.47 + h, a) - f.grad(0.47 - h, a)) / (2 * h), rel=1e-7, abs=1e-7)
