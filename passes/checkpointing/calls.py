@@ -1,7 +1,7 @@
 """Calls that would be run again in a reverse sweep, where none may be: their code comes in their place.
 
-A gradient that is differentiated in reverse mode once more keeps its tapes: else what it runs again would be run again by
-each of its own sweeps.
+A gradient that is differentiated in reverse mode once more keeps its tapes: else what it runs again would be run again
+by each of its own sweeps.
 """
 
 from __future__ import annotations
