@@ -11,6 +11,7 @@ from adc.frontend.libraries import (
     library_math,
     library_numpy,
     library_reductions,
+    library_scipy,
 )
 from adc.frontend.numeric.rules import Rule
 from adc.frontend.suggestions import SUPPORTED, full_name
@@ -37,6 +38,8 @@ def known_as(alias: Any, original: Any) -> None:
 def is_library(obj: Any) -> bool:
     """Whether a rule for ``obj`` is known."""
     try:
+        if obj not in LIBRARY and library_scipy.belongs(obj):
+            LIBRARY.update(library_scipy.table())
         return obj in LIBRARY
     except TypeError:  # not hashable
         return False

@@ -1,0 +1,197 @@
+"""SciPy's special functions, as far as they are made of what adc computes anyway. SciPy itself is never imported here.
+
+Formulas: Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 6 and 7; the logistic functions by the
+exponential of what is not positive, which does not overflow.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static, describe_type
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries import reductions
+from adc.frontend.libraries.creation import need_array
+from adc.frontend.libraries.library_math import is_finite
+from adc.frontend.libraries.methods import axes_of
+from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.numeric.convert import as_scalar, convert
+from adc.frontend.numeric.rules import OnScalars, Rule, apply, float_dtype, fold, positional, take
+from adc.ir import kinds, ops
+from adc.ir.arith import const
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+
+SQRT_HALF = 0.7071067811865476
+
+
+def _not_positive(x: Value) -> tuple[Value, Value]:
+    """Whether ``x`` is not negative, and ``-|x|``, whose derivative at zero is that from the right."""
+    right = ops.cmpf(x, const(0.0, x.type), predicate="oge")
+    return right, ops.select(right, ops.negf(x), x)
+
+
+def _expit(x: Value) -> Value:
+    right, t = _not_positive(x)
+    e = ops.exp(t)
+    r = ops.divf(const(1.0, x.type), ops.addf(const(1.0, x.type), e))
+    return ops.select(right, r, ops.mulf(e, r))
+
+
+def _log_expit(x: Value) -> Value:
+    right, t = _not_positive(x)
+    softplus = ops.log1p(ops.exp(t))
+    return ops.select(right, ops.negf(softplus), ops.subf(x, softplus))
+
+
+def _logit(p: Value) -> Value:
+    """The logarithm of the odds; near one half by what the odds are beyond one."""
+    one = const(1.0, p.type)
+    q = ops.subf(one, p)
+    beyond = ops.divf(ops.subf(ops.addf(p, p), one), q)
+    middle = ops.andi(
+        ops.cmpf(p, const(0.3, p.type), predicate="ogt"), ops.cmpf(p, const(0.65, p.type), predicate="olt")
+    )
+    return ops.select(middle, ops.log1p(beyond), ops.log(ops.divf(p, q)))
+
+
+def _product_or_zero(log: Callable[[Value], Value], end: float) -> Callable[[Value, Value], Value]:
+    """``x * log(y)``, and zero where ``x`` is zero and the logarithm is no number; its derivative by ``x`` is the
+    logarithm, where that is a number."""
+
+    def emit(x: Value, y: Value) -> Value:
+        none = ops.cmpf(x, const(0.0, x.type), predicate="oeq")
+        outside = ops.cmpf(y, const(end, y.type), predicate="ole")
+        return ops.select(ops.andi(none, outside), const(0.0, x.type), ops.mulf(x, log(y)))
+
+    return emit
+
+
+def _entr(x: Value) -> Value:
+    zero = const(0.0, x.type)
+    below = ops.select(ops.cmpf(x, zero, predicate="olt"), const(-np.inf, x.type), ops.negf(ops.mulf(x, ops.log(x))))
+    return ops.select(ops.cmpf(x, zero, predicate="oeq"), zero, below)
+
+
+def _ndtr(x: Value) -> Value:
+    return ops.mulf(const(0.5, x.type), ops.erfc(ops.mulf(x, const(-SQRT_HALF, x.type))))
+
+
+def _betaln(a: Value, b: Value) -> Value:
+    return ops.subf(ops.addf(ops.lgamma(a), ops.lgamma(b)), ops.lgamma(ops.addf(a, b)))
+
+
+_UNARY: dict[str, Callable[[Value], Value]] = {
+    "cbrt": ops.cbrt,
+    "digamma": lambda x: ops.polygamma(x, order=0),
+    "entr": _entr,
+    "erf": ops.erf,
+    "erfc": ops.erfc,
+    "exp2": ops.exp2,
+    "expit": _expit,
+    "expm1": ops.expm1,
+    "gamma": ops.tgamma,
+    "gammaln": ops.lgamma,
+    "log1p": ops.log1p,
+    "log_expit": _log_expit,
+    "logit": _logit,
+    "ndtr": _ndtr,
+    "psi": lambda x: ops.polygamma(x, order=0),
+}
+_BINARY: dict[str, Callable[..., Value]] = {
+    "betaln": _betaln,
+    "xlog1py": _product_or_zero(ops.log1p, -1.0),
+    "xlogy": _product_or_zero(ops.log, 0.0),
+}
+
+
+def _polygamma(frame: Frame, order: AbstractValue, x: AbstractValue) -> AbstractValue:
+    if not isinstance(order, Static) or isinstance(order.value, bool) or not isinstance(order.value, int | np.integer):
+        raise refuse(
+            current_loc(),
+            f"special.polygamma() takes an order that is known when it is compiled, not {describe_type(order)}",
+            "write the number",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
+    n = int(order.value)
+    if n < 0:
+        raise refuse(current_loc(), f"special.polygamma() has no order {n}", kind=kinds.UNSUPPORTED_OPTION)
+
+    name = "special.polygamma"
+    return apply(name, _on_floats(name, lambda v: ops.polygamma(v, order=n)), x)
+
+
+def _logsumexp(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    """The greatest element counts as a constant, so that the derivative is softmax, without a choice in it."""
+    name = "special.logsumexp"
+    given, axis = take(name, ["a", "axis"], args, kwargs)
+    assert given is not None
+    a = need_array(name, given)
+    axes = axes_of(axis, a.rank)
+    greatest = arrays.settled(frame, apply(name, _SHIFT, reductions.reduce(frame, reductions.MAX, a, axes)))
+    below = arrays.operate(frame, "-", a, _spread(greatest, axes or (), a.rank))
+    total = reductions.reduce(frame, reductions.SUM, need_array(name, apply(name, _EXP, below)), axes)
+    return arrays.operate(frame, "+", apply(name, _LOG, total), greatest)
+
+
+def _spread(reduced: AbstractValue, axes: Sequence[int], rank: int) -> AbstractValue:
+    """What was reduced along ``axes``, to be combined with what it was made of."""
+    if not isinstance(reduced, Array):
+        return reduced
+    loc = current_loc()
+    items = [subscripts.Item(loc, NONE if k in axes else subscripts.Slice()) for k in range(rank)]
+    return subscripts.with_new_axes(reduced, items)
+
+
+def _finite_constant(x: Value) -> Value:
+    return ops.stop_gradient(ops.select(is_finite(x), x, const(0.0, x.type)))
+
+
+def _on_floats(name: str, emit: Callable[..., Value]) -> OnScalars:
+    def scalar(*args: AbstractValue) -> AbstractValue:
+        dtype = float_dtype(name, args)
+        return Scalar(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype, weak=False)
+
+    return scalar
+
+
+def _function(name: str, function: Callable[..., Any], emit: Callable[..., Value], count: int) -> Rule:
+    scalar = _on_floats(name, emit)
+
+    def rule(frame: Frame, *args: AbstractValue) -> AbstractValue:
+        return fold(function, args) or apply(name, scalar, *args)
+
+    return positional(name, count, rule)
+
+
+_SHIFT = _on_floats("special.logsumexp", _finite_constant)
+_EXP, _LOG = _on_floats("np.exp", ops.exp), _on_floats("np.log", ops.log)
+
+
+@functools.cache
+def table() -> dict[Any, Rule]:
+    """By the functions themselves: to be called where SciPy is there."""
+    from scipy import special
+
+    found: dict[Any, Rule] = {
+        special.polygamma: positional("special.polygamma", 2, _polygamma),
+        special.logsumexp: _logsumexp,
+    }
+    for emitters, count in ((_UNARY, 1), (_BINARY, 2)):
+        for name, emit in emitters.items():
+            function = getattr(special, name, None)  # some came with later versions
+            if function is not None:
+                found[function] = _function(f"special.{name}", function, emit, count)
+    return found
+
+
+def belongs(obj: Any) -> bool:
+    """Whether ``obj`` may be one of them."""
+    module = getattr(obj, "__module__", None) or ""
+    return "scipy.special" in sys.modules and (isinstance(obj, np.ufunc) or module.startswith("scipy.special"))

@@ -1,0 +1,177 @@
+"""SciPy's special functions: values against SciPy and mpmath, derivatives of both modes and orders against mpmath."""
+
+from __future__ import annotations
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import special
+
+import adc
+from adc import errors, jit_grad
+
+
+def _xlogy(x, y):
+    return x * mpmath.log(y)
+
+
+UNARY = {
+    special.cbrt: (lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), (-3.0, -0.2), (0.3, 4.0)),
+    special.digamma: (mpmath.digamma, (0.2, 1.2), (1.8, 30.0)),
+    special.entr: (lambda x: -x * mpmath.log(x), (0.01, 0.3), (0.5, 4.0)),
+    special.erf: (mpmath.erf, (-2.0, -0.1), (0.1, 2.0)),
+    special.erfc: (mpmath.erfc, (-2.0, -0.1), (0.1, 5.0)),
+    special.exp2: (lambda x: mpmath.mpf(2) ** x, (-3.0, -1.0), (0.0, 3.0)),
+    special.expit: (lambda x: 1 / (1 + mpmath.exp(-x)), (-30.0, -0.1), (0.0, 8.0)),
+    special.expm1: (mpmath.expm1, (-2.0, -1e-3), (1e-3, 2.0)),
+    special.gamma: (mpmath.gamma, (-1.9, -1.1), (0.2, 6.0)),
+    special.gammaln: (lambda x: mpmath.log(abs(mpmath.gamma(x))), (0.1, 0.9), (2.5, 40.0)),
+    special.log1p: (mpmath.log1p, (-0.9, -1e-3), (1e-3, 3.0)),
+    special.log_expit: (lambda x: -mpmath.log1p(mpmath.exp(-x)), (-30.0, -0.1), (0.0, 8.0)),
+    special.logit: (lambda p: mpmath.log(p / (1 - p)), (1e-6, 0.45), (0.55, 0.999)),
+    special.ndtr: (mpmath.ncdf, (-8.0, -0.1), (0.1, 3.0)),
+    special.psi: (mpmath.digamma, (-0.9, -0.6), (1.8, 30.0)),
+}
+BINARY = {
+    special.betaln: (lambda a, b: mpmath.log(mpmath.beta(a, b)), (0.3, 4.0), (0.5, 6.0)),
+    special.xlogy: (_xlogy, (-2.0, 3.0), (0.1, 5.0)),
+    special.xlog1py: (lambda x, y: x * mpmath.log1p(y), (-2.0, 3.0), (-0.9, 5.0)),
+}
+
+
+@pytest.mark.parametrize("function", UNARY, ids=lambda f: f.__name__)
+def test_of_one_number(function):
+    exact, *ranges = UNARY[function]
+
+    def f(x):
+        return function(x)
+
+    weights = np.arange(1.0, 51.0)
+
+    def total(a):
+        return np.sum(function(a) * weights)
+
+    compiled, summed = jit_grad(f, _level=0), jit_grad(total, _level=0)
+    points = np.concatenate([np.linspace(*r, 25) for r in ranges])
+    twice = adc.grad(adc.grad(compiled))
+    for x in points:
+        with mpmath.workdps(50):
+            zeroth, first, second = (float(mpmath.diff(exact, mpmath.mpf(float(x)), n)) for n in range(3))
+        for got, wanted in (
+            (compiled(x), zeroth),
+            (compiled.grad(x), first),
+            (compiled.jvp((x,), (1.0,))[1], first),
+            (adc.hvp(compiled, (x,), (1.0,)), second),
+            (twice(x), second),
+        ):
+            assert abs(got - wanted) <= 1e-12 * max(abs(wanted), 1e-2), (function.__name__, x, got, wanted)
+    assert summed(points) == pytest.approx(np.sum(function(points) * weights), rel=1e-12)
+    np.testing.assert_allclose(summed.grad(points), weights * [compiled.grad(x) for x in points], rtol=1e-13)
+
+
+@pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
+def test_of_two_numbers(function):
+    exact, first, second = BINARY[function]
+
+    def f(x, y):
+        return function(x, y)
+
+    compiled = jit_grad(f, _level=0)
+    for x, y in zip(np.linspace(*first, 50), np.linspace(*second, 50), strict=True):
+        with mpmath.workdps(50):
+            at = mpmath.mpf(float(x)), mpmath.mpf(float(y))
+            wanted = [float(mpmath.diff(exact, at, order)) for order in ((0, 0), (1, 0), (0, 1))]
+        got = [compiled(x, y), *adc.grad(compiled, argnums=(0, 1))(x, y)]
+        np.testing.assert_allclose(got, wanted, rtol=1e-12, atol=1e-13)
+        np.testing.assert_allclose(compiled.jvp((x, y), (1.0, 0.0))[1], wanted[1], rtol=1e-12, atol=1e-13)
+
+
+ORDERS = {
+    0: lambda x: special.polygamma(0, x),
+    1: lambda x: special.polygamma(1, x),
+    4: lambda x: special.polygamma(4, x),
+}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_polygamma(order):
+    compiled = jit_grad(ORDERS[order], _level=0)
+    for x in np.linspace(0.3, 20.0, 50):
+        assert compiled(x) == pytest.approx(float(mpmath.polygamma(order, x)), rel=1e-12, abs=1e-13)
+        assert compiled.grad(x) == pytest.approx(float(mpmath.polygamma(order + 1, x)), rel=1e-12)
+    assert adc.grad(lambda a: np.sum(special.polygamma(1, a)))(np.array([1.5, 2.5]))[0] == pytest.approx(
+        float(mpmath.polygamma(2, 1.5)), rel=1e-12
+    )
+
+
+AXES = {
+    None: lambda a, w: special.logsumexp(a) * w,
+    0: lambda a, w: np.sum(special.logsumexp(a, axis=0) * w),
+    1: lambda a, w: np.sum(special.logsumexp(a, axis=1) * w),
+    -1: lambda a, w: np.sum(special.logsumexp(a, -1) * w),
+    (0, 1): lambda a, w: special.logsumexp(a, axis=(0, 1)) * w,
+}
+
+
+@pytest.mark.parametrize("axis", AXES, ids=str)
+def test_logsumexp(axis):
+    a = np.array([[1.0, 800.0, -3.0], [0.5, 799.0, 2.0]])
+    compiled = jit_grad(AXES[axis])
+    assert compiled(a, 1.5) == pytest.approx(AXES[axis](a, 1.5), rel=1e-14)
+    np.testing.assert_allclose(compiled.grad(a, 1.5), 1.5 * special.softmax(a, axis=axis), rtol=1e-12, atol=1e-300)
+
+
+def test_logsumexp_of_a_row_and_of_infinities():
+    compiled = jit_grad(lambda a: special.logsumexp(a))
+    row = np.array([0.1, 0.4, -2.0])
+    np.testing.assert_allclose(compiled.grad(row), special.softmax(row), rtol=1e-14)
+    np.testing.assert_allclose(
+        adc.hessian(compiled)(row), np.diag(special.softmax(row)) - np.outer(*[special.softmax(row)] * 2), atol=1e-15
+    )
+    assert compiled(np.array([-np.inf, -np.inf])) == -np.inf
+    assert compiled(np.array([1.0, np.inf])) == np.inf
+    np.testing.assert_allclose(compiled.grad(np.array([-np.inf, 1.0, 1.0])), [0.0, 0.5, 0.5])
+
+
+@pytest.mark.parametrize("x", [-800.0, -40.0, 0.0, 40.0, 800.0, np.inf, -np.inf])
+def test_logistic_functions_far_out(x):
+    for function, derivative in (
+        (special.expit, special.expit(x) * special.expit(-x)),
+        (special.log_expit, special.expit(-x)),
+    ):
+        compiled = jit_grad(lambda v, function=function: function(v))
+        assert compiled(x) == pytest.approx(function(x), rel=1e-15)
+        if np.isfinite(x):
+            assert compiled.grad(x) == pytest.approx(derivative, rel=1e-14)
+
+
+def test_where_a_factor_is_zero():
+    f = jit_grad(lambda x, y: special.xlogy(x, y))
+    by_both = adc.grad(f, argnums=(0, 1))
+    assert f(0.0, 0.0) == 0.0 == f(0.0, -1.0)
+    assert np.isnan(f(0.0, np.nan))
+    assert by_both(0.0, 0.0) == (0.0, 0.0)
+    assert by_both(0.0, 2.0) == (np.log(2.0), 0.0)
+    g = jit_grad(lambda x, y: special.xlog1py(x, y))
+    assert g(0.0, -1.0) == 0.0
+    assert adc.grad(g, argnums=(0, 1))(0.0, 1.0) == (np.log(2.0), 0.0)
+    h = jit_grad(lambda x: special.entr(x))
+    assert (h(0.0), h(-1.0)) == (0.0, -np.inf)
+
+
+def test_single_precision_stays_single():
+    def f(a):
+        return special.expit(a)
+
+    a = np.array([0.5, -2.0], np.float32)
+    assert jit_grad(f)(a).dtype == np.float32
+    np.testing.assert_allclose(jit_grad(f)(a), special.expit(a), rtol=1e-6)
+
+
+def test_what_is_not_there_says_so():
+    with pytest.raises(errors.CompileError, match="jv"):
+        jit_grad(lambda x: special.jv(0.5, x))(1.0)
+    with pytest.raises(errors.CompileError, match="order"):
+        jit_grad(lambda n, x: special.polygamma(n, x))(1, 1.0)
+    with pytest.raises(errors.CompileError, match="keyword 'b'"):
+        jit_grad(lambda a: special.logsumexp(a, b=a))(np.ones(2))
