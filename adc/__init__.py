@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from adc.checks.checking import check_grads, test_rule
     from adc.decorator import JitFunction, find_culprit, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
+    from adc.externs import extern
     from adc.frontend import prange, stop_gradient
     from adc.implicit import fixed_point, root
     from adc.mapping import vmap
@@ -41,6 +42,7 @@ __all__ = [
     "clear_new_rule_hooks",
     "errors",
     "every",
+    "extern",
     "find_culprit",
     "fixed_point",
     "frule",
@@ -79,6 +81,7 @@ _HOMES = {
     "clear_new_rule_hooks": "adc.rules",
     "every": "adc.checkpoints",
     "find_culprit": "adc.decorator",
+    "extern": "adc.externs",
     "fixed_point": "adc.implicit",
     "frule": "adc.rules",
     "grad": "adc.decorator",

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from adc.boundary import public, user_call, user_variables
+from adc.frontend.libraries.table import is_library
 from adc.frontend.rules.registry import MODES, RULES, Hook, Kind, Rule, name_of, subject_of
 from adc.frontend.rules.selection import as_type, types_of
 from adc.ir import kinds
@@ -134,7 +135,7 @@ def _subject(function: Any) -> Any:
     if not callable(subject):
         raise kinds.INVALID_RULE(f"rules are for functions, not for {subject!r}", help="pass the function itself")
     own = vars(type(subject)).get("__call__")
-    if isinstance(own, types.FunctionType):
+    if isinstance(own, types.FunctionType) and not is_library(subject):
         name = type(subject).__name__
         help = f"give the rule for {name}.__call__; its first argument is the object"
         raise kinds.INVALID_RULE(f"{name} objects are called by a method, which rules are for", help=help)

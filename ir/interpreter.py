@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import runtime_error
-from adc.ir.evaluate import Undefined
+from adc.ir.evaluate import Undefined, normal
+from adc.ir.externals import provided
 from adc.ir.memory import UNDEF, InterpreterError, Memory, check, subview
 from adc.ir.opdef import OpDef
 from adc.ir.raising import exception
@@ -304,6 +307,13 @@ class _Interpreter:
         assert isinstance(t, MemRefType)
         return [self.memory.grow(operands[0], operands[1], t.element)]
 
+    def _external(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        function = provided(op.attrs["library"], op.attrs["symbol"])
+        if function is None:
+            raise InterpreterError(f"the C function {op.attrs['symbol']} was not provided")
+        return [normal(function.call(*map(_number, operands)), op.result.type)]
+
     def _pack(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         return [self.memory.pack(operands)]
 
@@ -322,9 +332,14 @@ class _Interpreter:
         ]
 
 
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
 _RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequence[Any]]] = {
     ops.alloc: _Interpreter._alloc,
     ops.dealloc: _Interpreter._dealloc,
+    ops.external: _Interpreter._external,
     ops.page_out: _Interpreter._page_out,
     ops.dim: _Interpreter._dim,
     ops.load: _Interpreter._load,

@@ -145,6 +145,8 @@ tgamma = _math("adc.tgamma", evaluate=e.tgamma, samples=s.GAMMA)
 ORDER: dict[str, Any] = {"attrs": {"order": ...}, "verify": v.order}  # order 0 is digamma
 polygamma = _math("adc.polygamma", evaluate=e.polygamma, samples=s.GAMMA, **ORDER)
 remainder = _math("adc.remainder", 2, evaluate=e.remainder, samples=s.QUOTIENTS)  # IEEE: x - y * roundeven(x / y)
+EXTERNAL: dict[str, Any] = {"library": ..., "symbol": ..., **TO}
+external = op("adc.external", t.external, PURE, attrs=EXTERNAL)  # a C function of numbers
 
 # memref ---------------------------------------------------------------------------------------------------------------
 alloc = op("memref.alloc", t.alloc, frozenset({Trait.ALLOCATES}), attrs=TO)  # operands: the dynamic extents

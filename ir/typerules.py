@@ -81,6 +81,13 @@ def given(types: Types, attrs: Attrs) -> Types:
     return [attrs["type"]]
 
 
+def external(types: Types, attrs: Attrs) -> Types:
+    """Numbers to the attribute ``type``, a number."""
+    numbers = all(t.is_float or isinstance(t, IntType) for t in (*types, attrs["type"]))
+    _require(numbers, "takes numbers, and returns one")
+    return [attrs["type"]]
+
+
 def cast(source: tuple[type[Type], ...], target: tuple[type[Type], ...], *, grow: bool | None = None):  # type: ignore[no-untyped-def]
     """One operand of a ``source`` class to the attribute ``type`` of a ``target`` class; ``grow``: to more bits."""
 

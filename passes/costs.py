@@ -37,7 +37,7 @@ def cost_of(opdef: OpDef) -> float:
         return _MEASURED[opdef]
     if opdef in _CHEAP_MATH or opdef.dialect == "arith":
         return 4.0 if opdef in _INTEGER_DIVISIONS else 1.0
-    if opdef is ops.call:
+    if opdef is ops.call or opdef is ops.external:
         return CALL
     if Trait.READS in opdef.traits or Trait.WRITES in opdef.traits:
         return 1.5

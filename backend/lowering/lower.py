@@ -8,8 +8,8 @@ values, with such an interface before those that are exported.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 
 from adc.backend.lowering import counting
 from adc.backend.lowering.debuginfo import DebugInfo
@@ -37,6 +37,7 @@ class Lowered:
     ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
+    ``externals`` are the C functions that it calls: library and symbol, and the name by which it does.
     """
 
     target: Target
@@ -46,6 +47,7 @@ class Lowered:
     exports: tuple[str, ...]
     sites: tuple[Site, ...]
     counted: tuple[Counted, ...] = ()
+    externals: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with further ``definitions`` that provide the symbols ``defined``.
@@ -68,13 +70,15 @@ def lower_module(
     threads: bool = True,
     debug: bool = False,
     polls: bool = False,
+    loaded: bool = False,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
 
     ``exports`` names the functions that can be called from outside (default: those with the attribute ``adc.entry``, or
     all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
     Python lines. With ``polls`` loops end when the handler of a signal raised an exception, and
-    those that are marked count their steps.
+    those that are marked count their steps. ``loaded`` code finds C functions where this process has them, other code
+    is linked to them by name.
     """
     target = target or host()
     if exports is None:
@@ -83,6 +87,7 @@ def lower_module(
     effects, info = Effects.of(module, polls=polls), DebugInfo() if debug else None
     limited = depth.circular.difference(exports)
     emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, limited)
+    emitter.loaded = loaded
     for func in module.funcs.values():
         _lower_function(emitter, func, func.name in exports, depth)
     return Lowered(
@@ -93,6 +98,7 @@ def lower_module(
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
         counted=tuple(emitter.counted),
+        externals=emitter.externals,
     )
 
 

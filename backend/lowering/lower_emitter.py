@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from adc.backend import support
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
+from adc.ir import kinds
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.raising import Message
@@ -67,6 +68,8 @@ class ModuleEmitter:
     bodies: list[str] = field(default_factory=list)
     used: dict[str, None] = field(default_factory=dict)  # kept alive in @llvm.compiler.used
     helpers: dict[object, str] = field(default_factory=dict)
+    loaded: bool = False  # into this process, which knows where C functions are
+    externals: dict[tuple[str, str], str] = field(default_factory=dict)  # libraries and symbols to names in LLVM IR
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)
     _attributes: dict[str, str] = field(default_factory=dict)
@@ -101,6 +104,18 @@ class ModuleEmitter:
         """Declare an external function; its name is returned."""
         self.declarations.setdefault(name, text)
         return name
+
+    def external(self, op: Op, result: str, parameters: str) -> str:
+        """The name of a C function of the user's, declared. Where it is linked by name, it goes by its symbol."""
+        symbol = op.attrs["symbol"]
+        key = op.attrs["library"], symbol
+        name = self.externals.setdefault(key, f"adc.external{len(self.externals)}.{symbol}" if self.loaded else symbol)
+        if not self.loaded and sum(other == symbol for _, other in self.externals) > 1:
+            raise kinds.UNSUPPORTED_OPTION(
+                f"an object file cannot refer to functions called {symbol} of two libraries", op.loc
+            )
+        attributes = self.attributes("nounwind willreturn memory(none)")
+        return self.declare(name, f"declare {result}@{name}{parameters} {attributes}")
 
     def site(self, site: Site) -> int:
         self.sites.append(site)

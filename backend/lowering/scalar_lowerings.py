@@ -230,6 +230,15 @@ def _polygamma(e: FunctionEmitter, op: Op, x: str) -> str:
     return result if _kind(op) == "double" else e.let(f"fptrunc double {result} to float")
 
 
+def _external(e: FunctionEmitter, op: Op, *xs: str) -> str:
+    """Not a function that LLVM knows, whatever its name."""
+    kind = register_type(op.result.type)
+    types = [register_type(v.type) for v in op.operands]
+    name = e.module.external(op, f"{kind} ", f"({', '.join(types)})")
+    given = ", ".join(f"{t} {x}" for t, x in zip(types, xs, strict=True))
+    return e.let(f"call {kind} @{name}({given}) nobuiltin")
+
+
 def _sine(e: FunctionEmitter, op: Op, x: str) -> str:
     return _circular(e, op, x, "sin", ops.cos)
 
@@ -339,4 +348,5 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.tgamma: _library("tgamma"),
     ops.polygamma: _polygamma,
     ops.remainder: _library("remainder"),
+    ops.external: _external,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType, RecordType
@@ -139,6 +139,10 @@ def augment(
 def check_rules(module: Module, func: Func, activity: Activity) -> None:
     """Refuse derivatives by what rules give none by."""
     for op in func.walk():
+        if op.opdef is ops.external and activity.active(op.result):
+            name = op.attrs["symbol"]
+            help = f"give it one: adc.scalar_rule({name}, ...)"
+            raise kinds.NO_DERIVATIVE(f"the C function {name} has no derivative rule", op.loc, help=help)
         if op.opdef not in (ops.call, ops.ruled) or user_rules.rules_of(module, op) is None:
             continue
         if any(activity.has_shadow(r) if isinstance(r.type, MemRefType) else activity.active(r) for r in op.results):

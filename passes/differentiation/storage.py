@@ -149,7 +149,9 @@ class Recipes:
         if isinstance(value.type, RecordType):
             return None
         if value.op is not None and value.op.opdef is ops.ruled:
-            return [value.op.operands[value.index]], 0.0
+            # A float is stored: computed again, its derivative would be that of the code that computes it, not by the
+            # rule, when the gradient is differentiated.
+            return None if value.type.is_float else ([value.op.operands[value.index]], 0.0)
         return self._argument(value) if value.op is None else self._result(value.op)
 
     def add_snapshots(self) -> None:

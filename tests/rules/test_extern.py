@@ -1,0 +1,180 @@
+"""C functions in compiled code: by a rule differentiated in all modes, called by Python alike, linked by name."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import special
+
+import adc
+from adc import errors, jit_grad
+
+SOURCE = """
+#include <stdint.h>
+double mixed(double x, int32_t n, float y, int64_t m) { return x * n + y * m; }
+float single(float x) { return x * x; }
+int64_t whole(int64_t n) { return n * n; }
+double erf(double x) { return 3 * x; }
+"""
+CC = (sysconfig.get_config_var("CC") or "cc").split()[0]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("c")
+    (folder / "own.c").write_text(SOURCE)
+    made = folder / "libown.so"
+    subprocess.run(
+        [CC, "-fno-builtin", "-shared", "-fPIC", "-O1", "-o", str(made), str(folder / "own.c")], check=True
+    )
+    return str(made)
+
+
+j0 = adc.extern("libm.so.6", "j0", "f64(f64)")
+j1 = adc.extern("libm.so.6", "j1", "f64(f64)")
+jn = adc.extern("libm.so.6", "jn", "f64(i32, f64)")
+adc.scalar_rule(j0, lambda x: -j1(x))
+adc.scalar_rule(j1, lambda x: 0.5 * (j0(x) - jn(2, x)))
+adc.scalar_rule(jn, None, lambda n, x: 0.5 * (jn(n - 1, x) - jn(n + 1, x)))
+
+
+def wave(x, n):
+    s = 0.0
+    for k in range(n):
+        s += j0(x + k) * j1(x * k) + jn(3, x) * x
+    return s
+
+
+@pytest.mark.parametrize("engine", ["native", "interpreter"])
+def test_values_and_derivatives(engine):
+    f = jit_grad(wave, _engine=engine)
+    x, h = 0.7, 1e-5
+    assert f(x, 4) == pytest.approx(wave(x, 4), rel=1e-14)
+    first = sum(
+        -special.j1(x + k) * special.j1(x * k)
+        + special.j0(x + k) * k * special.jvp(1, x * k)
+        + special.jvp(3, x) * x
+        + special.jn(3, x)
+        for k in range(4)
+    )
+    assert f.grad(x, 4) == pytest.approx(first, rel=1e-13)
+    assert f.jvp((x, 4), (1.0, None))[1] == pytest.approx(first, rel=1e-13)
+    second = (f.grad(x + h, 4) - f.grad(x - h, 4)) / (2 * h)
+    assert adc.hvp(f, (x, 4), (1.0, None)) == pytest.approx(second, rel=1e-8)
+    assert adc.grad(adc.grad(f))(x, 4) == pytest.approx(second, rel=1e-8)
+
+
+def test_types(library):
+    mixed = adc.extern(library, "mixed", "f64(f64, i32, f32, i64)")
+    single = adc.extern(Path(library), "single", "f32( f32 )")
+    whole = adc.extern(library, "whole", "i64(i64)")
+
+    def f(x, n):
+        return mixed(x, n, 0.5, whole(n)) + mixed(1, 2, single(np.float32(3.0)), 1)
+
+    assert f(1.5, 3) == 1.5 * 3 + 0.5 * 9 + 2 + 9
+    for engine in ("native", "interpreter"):
+        assert jit_grad(f, _engine=engine)(1.5, 3) == f(1.5, 3)
+    a = np.arange(5)
+    assert jit_grad(lambda a: whole(a[3]))(a) == 9
+    assert jit_grad(lambda x: single(x))(np.float32(1.5)).dtype == np.float32
+
+
+def test_its_name_means_nothing(library):
+    own = adc.extern(library, "erf", "f64(f64)")
+    adc.scalar_rule(own, 3.0)
+
+    def f(x):
+        return own(x) + math.erf(x)
+
+    assert jit_grad(f)(0.5) == 1.5 + math.erf(0.5)
+    assert jit_grad(f).grad(0.5) == pytest.approx(3.0 + 2 / math.sqrt(math.pi) * math.exp(-0.25))
+    assert jit_grad(lambda: own(2.0))() == 6.0
+
+
+def test_in_threads_and_arrays():
+    def f(a):
+        s = np.zeros(len(a))
+        for i in adc.prange(len(a)):
+            s[i] = j0(a[i])
+        return np.sum(s)
+
+    a = np.linspace(0.1, 9.0, 1000)
+    assert jit_grad(f)(a) == pytest.approx(np.sum(special.j0(a)), rel=1e-12)
+    np.testing.assert_allclose(jit_grad(f).grad(a), -special.j1(a), rtol=1e-11, atol=1e-14)
+
+
+def test_without_a_rule_it_has_no_derivative(library):
+    bare = adc.extern("libm.so.6", "y0", "f64(f64)")
+    f = jit_grad(lambda x: bare(x) * x)
+    assert f(1.0) == pytest.approx(special.y0(1.0))
+    for differentiate in (lambda: f.grad(1.0), lambda: f.jvp((1.0,), (1.0,))):
+        with pytest.raises(errors.DifferentiationError, match="the C function y0 has no derivative rule"):
+            differentiate()
+    assert jit_grad(lambda x: bare(2.0) * x).grad(1.0) == pytest.approx(special.y0(2.0))
+
+
+def test_its_value_has_the_rule_in_second_derivatives_too():
+    """Where the reverse sweep wants the value of a call with a rule, it is not computed again."""
+
+    def rounded(x):
+        return round(x) * 1.0
+
+    adc.scalar_rule(rounded, 1.0)
+
+    def f(x, n):
+        s = 0.0
+        for k in range(n):
+            s += rounded(x + k) * x
+        return s
+
+    compiled = jit_grad(f)
+    assert compiled.grad(0.7, 3) == pytest.approx(8.1)
+    assert adc.hvp(compiled, (0.7, 3), (1.0, None)) == 6.0
+    assert adc.grad(adc.grad(compiled))(0.7, 3) == 6.0
+
+
+def test_bad_input(library):
+    with pytest.raises(errors.ArgumentError, match="cannot be loaded"):
+        adc.extern("no_such_library.so", "f", "f64(f64)")
+    with pytest.raises(errors.ArgumentError, match="no symbol 'nothing'"):
+        adc.extern(library, "nothing", "f64(f64)")
+    with pytest.raises(errors.ArgumentError, match="this process has no symbol"):
+        adc.extern(None, "no_such_symbol_anywhere", "f64(f64)")
+    for signature in ("double(double)", "f64", "f64(f64*)", "void(f64)", 3):
+        with pytest.raises(errors.ArgumentValueError, match="signature"):
+            adc.extern(library, "single", signature)
+    with pytest.raises(errors.CompileError, match="takes 1 argument"):
+        jit_grad(lambda x: j0(x, x))(1.0)
+    with pytest.raises(errors.CompileError, match="takes numbers"):
+        jit_grad(lambda a: j0(a))(np.ones(2))
+    with pytest.raises(errors.CompileError, match="an integer here"):
+        jit_grad(lambda x: jn(x, x))(1.0)
+    with pytest.raises(TypeError):
+        j0("1")
+
+
+def test_object_files_refer_to_it_by_name(tmp_path, library):
+    from adc.cli import main
+
+    (tmp_path / "program.py").write_text(
+        "import adc\n"
+        f"whole = adc.extern({library!r}, 'whole', 'i64(i64)')\n"
+        f"mixed = adc.extern({library!r}, 'mixed', 'f64(f64, i32, f32, i64)')\n"
+        "adc.scalar_rule(mixed, lambda x, n, y, m: 1.0 * n, None, None, None)\n"
+        "def f(x: float, n: int):\n"
+        "    return mixed(x * x, n, 1.0, whole(n))\n"
+    )
+    made = tmp_path / "f.so"
+    source = str(tmp_path / "program.py")
+    assert main(["compile", f"{source}:f", "-o", str(tmp_path / "f.o")]) == 0
+    subprocess.run([CC, "-shared", "-o", str(made), str(tmp_path / "f.o"), library, "-lm"], check=True)
+    header = (tmp_path / "f.h").read_text()
+    assert "f_grad" in header
+    assert ctypes.CDLL(str(made)) is not None
