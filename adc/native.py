@@ -67,7 +67,8 @@ def _externals(wanted: Mapping[tuple[str, str], str]) -> dict[str, int]:
 
 def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool) -> Optimized:
     """The optimised LLVM module of ``module`` alone, to be shown."""
-    lowered = lower_module(CountSteps(exports).run(module), exports=list(exports), threads=parallel, polls=True)
+    counted = CountSteps(exports).run(module)
+    lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, loaded=True)
     return optimize(lowered.text(), lowered.target)
 
 

@@ -9,13 +9,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from adc.ir.core import Value
+
+Partial = Callable[..., Value]
+
 
 @dataclass(frozen=True)
 class Provided:
-    """``call`` takes and returns Python numbers."""
+    """``call`` takes and returns Python numbers.
+
+    ``partials`` append the derivative by each operand, given the result and the operands; None where there is none.
+    ``linked`` functions are found by linkers, too; the others have no name outside this process.
+    """
 
     address: int
     call: Callable[..., Any]
+    partials: tuple[Partial | None, ...] | None = None
+    linked: bool = True
 
 
 _PROVIDED: dict[tuple[str, str], Provided] = {}

@@ -15,7 +15,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -88,10 +88,11 @@ def build(
     target = target or host()
     functions = tuple(f for part in parts for f in part.functions)
     frees = [f.name.removesuffix("_aug") + "_free" for f in functions if f.kind == "forward"]
+    externals: dict[tuple[str, str], str] = {}
     texts = [
         support.support_ir("external", linux="linux" in target.triple),
         llvm_text.merge("", [shared_ir(prefix, frees)]),
-        *(_part_text(part, target, threads, debug) for part in parts),
+        *(_part_text(part, target, threads, debug, externals) for part in parts),
     ]
     context = llvm.create_context()
     linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)
@@ -102,12 +103,12 @@ def build(
         if not item.is_declaration and item.name not in public and not item.name.startswith("llvm."):
             item.linkage = llvm.Linkage.internal
     optimized = optimize(str(linked), target, level)
-    return Built(prefix, functions, optimized, libraries(optimized.llvm_ir()))
+    return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), externals))
 
 
-def _part_text(part: Part, target: Target, threads: bool, debug: bool) -> str:
+def _part_text(part: Part, target: Target, threads: bool, debug: bool, externals: dict[tuple[str, str], str]) -> str:
     exports = [f.function for f in part.functions]
-    lowered = lower_module(part.module, target, exports=exports, threads=threads, debug=debug)
+    lowered = lower_module(part.module, target, exports=exports, threads=threads, debug=debug, externals=externals)
     wrappers = [wrapper_ir(f) for f in part.functions]
     return llvm_text.merge(lowered.text(), [failure_ir(lowered.sites), *wrappers])
 
@@ -117,12 +118,15 @@ def shared_names(prefix: str) -> list[str]:
     return [f"{prefix}_{name}" for name in ("message", "strerror", "set_threads", "release_memory")]
 
 
-def libraries(llvm_ir: str) -> tuple[str, ...]:
-    """The options that link code which calls what this LLVM IR calls."""
+def libraries(llvm_ir: str, externals: Mapping[tuple[str, str], str] | None = None) -> tuple[str, ...]:
+    """The options that link code which calls what this LLVM IR calls, ``externals`` among it, by library and symbol."""
     called = set(re.findall(r"^declare [^@\n]*@([\w.$]+)", llvm_ir, re.MULTILINE))
     found = ["-lm"]
     if any(name.startswith("_ZGV") for name in called):
         found.append("-lmvec")
     if any(name.startswith(("GOMP_", "omp_")) for name in called):
         found.append("-fopenmp")
-    return tuple(found)
+    asked = [library for (library, _), name in (externals or {}).items() if library and name in called]
+    return tuple(
+        dict.fromkeys([*(library if os.path.dirname(library) else f"-l:{library}" for library in asked), *found])
+    )

@@ -71,6 +71,7 @@ def lower_module(
     debug: bool = False,
     polls: bool = False,
     loaded: bool = False,
+    externals: dict[tuple[str, str], str] | None = None,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
 
@@ -78,7 +79,7 @@ def lower_module(
     all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
     Python lines. With ``polls`` loops end when the handler of a signal raised an exception, and
     those that are marked count their steps. ``loaded`` code finds C functions where this process has them, other code
-    is linked to them by name.
+    is linked to them by name; ``externals`` are those of modules that it is linked with.
     """
     target = target or host()
     if exports is None:
@@ -88,6 +89,7 @@ def lower_module(
     limited = depth.circular.difference(exports)
     emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, limited)
     emitter.loaded = loaded
+    emitter.externals = {} if externals is None else externals
     for func in module.funcs.values():
         _lower_function(emitter, func, func.name in exports, depth)
     return Lowered(

@@ -13,6 +13,7 @@ from adc.backend import support
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
 from adc.ir import kinds
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
+from adc.ir.externals import provided
 from adc.ir.opdef import OpDef
 from adc.ir.raising import Message
 from adc.ir.types import MemRefType, Type
@@ -110,6 +111,10 @@ class ModuleEmitter:
         symbol = op.attrs["symbol"]
         key = op.attrs["library"], symbol
         name = self.externals.setdefault(key, f"adc.external{len(self.externals)}.{symbol}" if self.loaded else symbol)
+        function = provided(*key)
+        if not self.loaded and function is not None and not function.linked:
+            help = "give adc.extern a C function of a library that you link"
+            raise kinds.UNSUPPORTED_OPTION(f"an object file cannot call {key[0]}.{symbol}", op.loc, help=help)
         if not self.loaded and sum(other == symbol for _, other in self.externals) > 1:
             raise kinds.UNSUPPORTED_OPTION(
                 f"an object file cannot refer to functions called {symbol} of two libraries", op.loc

@@ -1,4 +1,5 @@
-"""SciPy's special functions, as far as they are made of what adc computes anyway. SciPy itself is never imported here.
+"""SciPy's special functions: those that are made of what adc computes anyway, and those that SciPy computes.
+SciPy is only imported where a program has it.
 
 Formulas: Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 6 and 7; the logistic functions by the
 exponential of what is not positive, which does not overflow.
@@ -16,7 +17,7 @@ import numpy as np
 from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static, describe_type
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import reductions
+from adc.frontend.libraries import reductions, scipy_functions
 from adc.frontend.libraries.creation import need_array
 from adc.frontend.libraries.library_math import is_finite
 from adc.frontend.libraries.methods import axes_of
@@ -140,6 +141,25 @@ def _logsumexp(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str,
     return arrays.operate(frame, "+", apply(name, _LOG, total), greatest)
 
 
+def _log_softmax(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    return _less_logsumexp(frame, "special.log_softmax", args, kwargs)
+
+
+def _softmax(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    name = "special.softmax"
+    return apply(name, _EXP, _less_logsumexp(frame, name, args, kwargs))
+
+
+def _less_logsumexp(
+    frame: Frame, name: str, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue:
+    given, axis = take(name, ["x", "axis"], args, kwargs)
+    assert given is not None
+    a = need_array(name, given)
+    total = arrays.settled(frame, _logsumexp(frame, [a] if axis is None else [a, axis], {}))
+    return arrays.operate(frame, "-", a, _spread(total, axes_of(axis, a.rank) or (), a.rank))
+
+
 def _spread(reduced: AbstractValue, axes: Sequence[int], rank: int) -> AbstractValue:
     """What was reduced along ``axes``, to be combined with what it was made of."""
     if not isinstance(reduced, Array):
@@ -181,8 +201,13 @@ def table() -> dict[Any, Rule]:
 
     found: dict[Any, Rule] = {
         special.polygamma: positional("special.polygamma", 2, _polygamma),
+        special.log_softmax: _log_softmax,
         special.logsumexp: _logsumexp,
+        special.softmax: _softmax,
     }
+    for name in scipy_functions.provide():
+        function = getattr(special, name)
+        found[function] = _function(f"special.{name}", function, scipy_functions.caller(name), function.nin)
     for emitters, count in ((_UNARY, 1), (_BINARY, 2)):
         for name, emit in emitters.items():
             function = getattr(special, name, None)  # some came with later versions

@@ -268,7 +268,7 @@ class _Analysis:
 
     def _forward(self, op: Op) -> None:
         kind = op.opdef
-        if kind in RULES or kind is ops.external:
+        if kind in RULES:
             if any(operand in self.marks for operand in differentiable(op)):
                 self._mark(op.result)
         elif kind is ops.load:
@@ -308,7 +308,7 @@ class _Analysis:
 
     def _backward(self, op: Op) -> None:
         kind = op.opdef
-        if kind in RULES or kind is ops.external:
+        if kind in RULES:
             if op.result in self.marks:
                 for operand in differentiable(op):
                     self._mark(operand)

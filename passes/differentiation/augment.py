@@ -7,6 +7,7 @@ from collections.abc import Callable
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.externals import provided
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.activity import Activity, Interface, analyse
@@ -140,13 +141,23 @@ def check_rules(module: Module, func: Func, activity: Activity) -> None:
     """Refuse derivatives by what rules give none by."""
     for op in func.walk():
         if op.opdef is ops.external and activity.active(op.result):
-            name = op.attrs["symbol"]
-            help = f"give it one: adc.scalar_rule({name}, ...)"
-            raise kinds.NO_DERIVATIVE(f"the C function {name} has no derivative rule", op.loc, help=help)
+            _check_partials(op, activity)
         if op.opdef not in (ops.call, ops.ruled) or user_rules.rules_of(module, op) is None:
             continue
         if any(activity.has_shadow(r) if isinstance(r.type, MemRefType) else activity.active(r) for r in op.results):
             user_rules.refuse_constants(module, op, lambda v: _varies(activity, v))
+
+
+def _check_partials(op: Op, activity: Activity) -> None:
+    library, name = op.attrs["library"], op.attrs["symbol"]
+    function = provided(library, name)
+    if function is None or function.partials is None:
+        help = f"give it one: adc.scalar_rule({name}, ...)"
+        raise kinds.NO_DERIVATIVE(f"the C function {name} has no derivative rule", op.loc, help=help)
+    for k, (partial, operand) in enumerate(zip(function.partials, op.operands, strict=True)):
+        if partial is None and activity.active(operand):
+            help = "keep that argument constant, with adc.stop_gradient, or give a rule that has it"
+            raise kinds.NO_DERIVATIVE(f"{library}.{name} has no derivative by argument {k + 1}", op.loc, help=help)
 
 
 def _varies(activity: Activity, value: Value) -> bool:

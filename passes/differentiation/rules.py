@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Op, Value
+from adc.ir.externals import provided
 from adc.ir.opdef import OpDef
 
 Terms = tuple[Value | None, ...]
@@ -87,6 +88,12 @@ def _atan2(g: Value, y: Value, a: Value, b: Value) -> Terms:
     return (g / r) * (b / r), -((g / r) * (a / r))
 
 
+def _external(g: Value, y: Value, *operands: Value, library: str, symbol: str) -> Terms:
+    function = provided(library, symbol)
+    partials = (None,) * len(operands) if function is None or function.partials is None else function.partials
+    return tuple(None if partial is None else g * partial(y, *operands) for partial in partials)
+
+
 RULES: dict[OpDef, Rule] = {
     # arith
     ops.addf: lambda g, y, a, b: (g, g),
@@ -143,6 +150,7 @@ RULES: dict[OpDef, Rule] = {
     ops.stop_gradient: lambda g, y, x: (None,),
     ops.twin: lambda g, y, a, b: (None, g),
     ops.copysign: lambda g, y, x, s: (g * (_sign(x) * _sign(s)), None),
+    ops.external: _external,
 }
 
 # Results that do not vary with their operands: integers, comparisons, rounding.

@@ -32,7 +32,7 @@ SINGULAR = frozenset(
     {
         *(ops.divf, ops.remf, ops.remainder, ops.sqrt, ops.rsqrt, ops.cbrt, ops.powf, ops.fpowi),
         *(ops.log, ops.log2, ops.log10, ops.log1p, ops.exp, ops.exp2, ops.expm1, ops.sinh, ops.cosh),
-        *(ops.asin, ops.acos, ops.acosh, ops.atanh, ops.atan2, ops.lgamma, ops.tgamma, ops.polygamma),
+        *(ops.asin, ops.acos, ops.acosh, ops.atanh, ops.atan2, ops.lgamma, ops.tgamma, ops.polygamma, ops.external),
     }
 )
 

@@ -9,12 +9,14 @@ from scipy import special
 
 import adc
 from adc import errors, jit_grad
+from adc.cli import main
 
 
 def _xlogy(x, y):
     return x * mpmath.log(y)
 
 
+_UNIT, _NEAR = ((0.05, 0.4), (0.5, 0.95)), ((0.3, 1.0), (1.1, 6.0))
 UNARY = {
     special.cbrt: (lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), (-3.0, -0.2), (0.3, 4.0)),
     special.digamma: (mpmath.digamma, (0.2, 1.2), (1.8, 30.0)),
@@ -31,6 +33,50 @@ UNARY = {
     special.logit: (lambda p: mpmath.log(p / (1 - p)), (1e-6, 0.45), (0.55, 0.999)),
     special.ndtr: (mpmath.ncdf, (-8.0, -0.1), (0.1, 3.0)),
     special.psi: (mpmath.digamma, (-0.9, -0.6), (1.8, 30.0)),
+}
+# By SciPy's own code.
+UNARY |= {
+    special.erfcinv: (lambda x: mpmath.erfinv(1 - x), (0.01, 0.9), (1.1, 1.9)),
+    special.erfcx: (lambda x: mpmath.exp(x * x) * mpmath.erfc(x), (-3.0, -0.1), (0.1, 3.0)),
+    special.erfinv: (mpmath.erfinv, (-0.99, -0.01), (0.01, 0.99)),
+    special.exp1: (mpmath.e1, (0.1, 1.0), (1.1, 9.0)),
+    special.expi: (mpmath.ei, (-9.0, -0.1), (0.6, 9.0)),
+    special.i0: (lambda x: mpmath.besseli(0, x), (-9.0, -0.1), (0.1, 9.0)),
+    special.i0e: (lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)), (-9.0, -0.1), (0.1, 9.0)),
+    special.i1: (lambda x: mpmath.besseli(1, x), (-9.0, -0.1), (0.1, 9.0)),
+    special.i1e: (lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)), (-4.0, -0.1), (0.1, 4.0)),
+    special.j0: (lambda x: mpmath.besselj(0, x), (-9.0, -0.1), (0.1, 9.0)),
+    special.j1: (lambda x: mpmath.besselj(1, x), (-9.0, -0.1), (0.1, 9.0)),
+    special.k0: (lambda x: mpmath.besselk(0, x), (0.1, 1.0), (1.1, 9.0)),
+    special.k0e: (lambda x: mpmath.besselk(0, x) * mpmath.exp(x), (0.1, 1.0), (1.1, 4.0)),
+    special.k1: (lambda x: mpmath.besselk(1, x), (0.1, 1.0), (1.1, 9.0)),
+    special.k1e: (lambda x: mpmath.besselk(1, x) * mpmath.exp(x), (0.1, 1.0), (1.1, 4.0)),
+    special.log_ndtr: (lambda x: mpmath.log(mpmath.ncdf(x)), (-5.0, -0.1), (0.1, 3.0)),
+    special.ndtri: (lambda p: mpmath.sqrt(2) * mpmath.erfinv(2 * p - 1), (0.01, 0.45), (0.55, 0.99)),
+    special.y0: (lambda x: mpmath.bessely(0, x), (0.1, 1.0), (1.1, 9.0)),
+    special.y1: (lambda x: mpmath.bessely(1, x), (0.1, 1.0), (1.1, 9.0)),
+}
+
+
+def _named(name, function):
+    function.__name__ = name
+    return function
+
+
+# Whose first arguments have no derivative.
+UNARY |= {
+    _named(name, function): row
+    for name, function, *row in (
+        ("betainc", lambda x: special.betainc(1.5, 2.5, x), lambda x: mpmath.betainc(1.5, 2.5, 0, x, True), *_UNIT),
+        ("gammainc", lambda x: special.gammainc(2.5, x), lambda x: mpmath.gammainc(2.5, 0, x, True), *_NEAR),
+        ("gammaincc", lambda x: special.gammaincc(2.5, x), lambda x: mpmath.gammainc(2.5, x, regularized=True), *_NEAR),
+        ("iv", lambda x: special.iv(1.5, x), lambda x: mpmath.besseli(1.5, x), *_NEAR),
+        ("ive", lambda x: special.ive(1.5, x), lambda x: mpmath.besseli(1.5, x) * mpmath.exp(-x), *_NEAR),
+        ("jv", lambda x: special.jv(2.5, x), lambda x: mpmath.besselj(2.5, x), *_NEAR),
+        ("kv", lambda x: special.kv(1.5, x), lambda x: mpmath.besselk(1.5, x), *_NEAR),
+        ("kve", lambda x: special.kve(1.5, x), lambda x: mpmath.besselk(1.5, x) * mpmath.exp(x), *_NEAR),
+        ("yv", lambda x: special.yv(1.5, x), lambda x: mpmath.bessely(1.5, x), *_NEAR),
+    )
 }
 BINARY = {
     special.betaln: (lambda a, b: mpmath.log(mpmath.beta(a, b)), (0.3, 4.0), (0.5, 6.0)),
@@ -113,6 +159,44 @@ AXES = {
 }
 
 
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 1)], ids=str)
+@pytest.mark.parametrize("function", [special.softmax, special.log_softmax], ids=lambda f: f.__name__)
+def test_softmax(function, axis):
+    a, w = np.array([[1.0, 800.0, -3.0], [0.5, 799.0, 2.0]]), np.array([[1.0, 2.0, 3.0], [-1.0, 0.5, 2.0]])
+    compiled = jit_grad(lambda a, w: np.sum(function(a, axis=axis) * w))
+    p = special.softmax(a, axis=axis)
+    np.testing.assert_allclose(jit_grad(lambda a: function(a, axis=axis))(a), function(a, axis=axis), rtol=1e-13)
+    mean = np.sum(w * p, axis=axis, keepdims=True)
+    expected = p * (w - mean) if function is special.softmax else w - p * np.sum(w, axis=axis, keepdims=True)
+    np.testing.assert_allclose(compiled.grad(a, w), expected, rtol=1e-12, atol=1e-15)
+
+
+def test_scipys_own_code():
+    """In single precision, of arrays, by the interpreter, where arguments are at an end."""
+    a = np.array([[0.1, 0.7], [-0.3, 0.2]], np.float32)
+    made = jit_grad(lambda a: special.erfinv(a))(a)
+    assert made.dtype == np.float32
+    np.testing.assert_allclose(made, special.erfinv(a), rtol=1e-6)
+
+    def f(x):
+        return special.j0(x) * special.gammainc(1.0, x)
+
+    assert adc.grad(jit_grad(f, _engine="interpreter"))(0.7) == pytest.approx(adc.grad(f)(0.7), rel=1e-14)
+    assert adc.grad(lambda x: special.gammainc(1.0, x))(0.0) == 1.0
+    assert adc.grad(lambda x: special.betainc(1.0, 1.0, x))(0.0) == 1.0
+    assert adc.grad(lambda x: special.betainc(1.0, 1.0, x))(1.0) == 1.0
+
+
+def test_object_files_cannot_call_scipy(tmp_path, capsys):
+    program = tmp_path / "program.py"
+    program.write_text("from scipy import special\ndef f(x: float):\n    return special.j0(x) + special.erf(x)\n")
+    assert main(["compile", f"{program}:f", "-o", str(tmp_path / "f.o")]) == 1
+    told = capsys.readouterr().err
+    assert "an object file cannot call scipy.special.j0" in told
+    assert f"{program}:3" in told
+    assert [p.name for p in tmp_path.iterdir() if p.name != "__pycache__"] == ["program.py"]
+
+
 @pytest.mark.parametrize("axis", AXES, ids=str)
 def test_logsumexp(axis):
     a = np.array([[1.0, 800.0, -3.0], [0.5, 799.0, 2.0]])
@@ -169,8 +253,10 @@ def test_single_precision_stays_single():
 
 
 def test_what_is_not_there_says_so():
-    with pytest.raises(errors.CompileError, match="jv"):
-        jit_grad(lambda x: special.jv(0.5, x))(1.0)
+    with pytest.raises(errors.CompileError, match="ellipk"):
+        jit_grad(lambda x: special.ellipk(x))(0.5)
+    with pytest.raises(errors.DifferentiationError, match=r"special\.jv has no derivative by argument 1"):
+        adc.grad(lambda v: special.jv(v, 1.0))(0.5)
     with pytest.raises(errors.CompileError, match="order"):
         jit_grad(lambda n, x: special.polygamma(n, x))(1, 1.0)
     with pytest.raises(errors.CompileError, match="keyword 'b'"):
