@@ -1,4 +1,4 @@
-"""The command ``adc``: ``adc compile``, ``adc check``, ``adc rules`` and ``adc demo``."""
+"""The command ``adc``: ``adc compile``, ``adc check``, ``adc rules``, ``adc cache`` and ``adc demo``."""
 
 from __future__ import annotations
 
@@ -94,6 +94,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     rules.add_argument("files", metavar="FILE", nargs="*", type=Path, help="Python files, to list their rules as well")
     rules.set_defaults(run=_rules)
+    cache = commands.add_parser(
+        "cache",
+        help="what machine code is kept between processes",
+        description="Show where machine code is kept from one process to the next, and how much of it there is.",
+    )
+    cache.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="default: show")
+    cache.set_defaults(run=_cache)
     demo = commands.add_parser("demo", help="the plate problem, from a Python function to an object file")
     demo.add_argument("--output", type=Path, default=Path("demo-output"), help="where files go (default: demo-output)")
     demo.add_argument("--size", type=int, default=48, help="points along each side of the plate (default: 48)")
@@ -179,6 +186,20 @@ def _demo(options: argparse.Namespace) -> int:
     from adc.demo import demo
 
     demo(options.output, options.size)
+    return 0
+
+
+def _cache(options: argparse.Namespace) -> int:
+    from adc.backend import object_cache
+
+    folder = object_cache.directory()
+    if folder is None:
+        print("no machine code is kept (ADC_CACHE=0)")
+    elif options.action == "clear":
+        print(f"deleted {object_cache.clear()} files in {folder}")
+    else:
+        count, size = object_cache.usage()
+        print(f"{folder}: {count} files, {size / 1e6:.1f} of at most {object_cache.limit() / 1e6:.0f} MB")
     return 0
 
 

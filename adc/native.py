@@ -11,7 +11,7 @@ from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.jit import Engine
 from adc.backend.lowering.lower import lower_module
-from adc.backend.optimize import Optimized, optimize
+from adc.backend.optimize import Optimized, optimize, optimize_or_find
 from adc.boundary import leaving
 from adc.ir import externals
 from adc.ir.core import Module
@@ -44,7 +44,7 @@ def native(
     symbols = [f"adc.stub{k}.{s.function}" for k, s in enumerate(signatures)]
     fragments = [stub.stub_ir(s, symbol) for s, symbol in zip(signatures, symbols, strict=True)]
     text = llvm_text.merge(lowered.text(), fragments)
-    optimized = optimize(text, lowered.target, level)
+    optimized = optimize_or_find(text, lowered.target, level)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []
     imports = {**stub.imports(text), **_externals(lowered.externals)}

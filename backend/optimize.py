@@ -7,6 +7,7 @@ from functools import cached_property
 
 import llvmlite.binding as llvm
 
+from adc.backend import object_cache
 from adc.backend.loop_nodes import LoopNodes, Place, serial
 from adc.backend.moved_loads import moved_loads
 from adc.backend.target import Target
@@ -16,15 +17,17 @@ class Optimized:
     """A module after LLVM's default pipeline of a level (0 to 3).
 
     The products are made when they are asked for. ``llvm_ir`` is what the optimiser left, before code
-    generation changes it. May be used from several threads.
+    generation changes it. May be used from several threads. ``kept`` is object code that was made before.
     """
 
-    def __init__(self, text: str, target: Target, level: int = 3) -> None:
+    def __init__(self, text: str, target: Target, level: int = 3, kept: bytes | None = None) -> None:
         self.target = target
         self.level = level
         self._text = text
         self._lock = threading.Lock()
-        self._module: llvm.ModuleRef | None = _run_pipeline(text, target, level)
+        self._module: llvm.ModuleRef | None = _run_pipeline(text, target, level) if kept is None else None
+        if kept is not None:
+            self.object_code = kept
 
     def _take(self) -> llvm.ModuleRef:
         """The module, to be used up: optimised again if it was taken before."""
@@ -64,6 +67,16 @@ class Optimized:
 def optimize(text: str, target: Target, level: int = 3) -> Optimized:
     """Parse LLVM IR and optimise it; raises ``RuntimeError`` if it is not valid."""
     return Optimized(text, target, level)
+
+
+def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
+    """The same, with the object code that an earlier process kept, or kept for later ones."""
+    key = object_cache.key(text, target, level)
+    kept = object_cache.find(key)
+    made = Optimized(text, target, level, kept)
+    if kept is None:
+        object_cache.keep(key, made.object_code)
+    return made
 
 
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:

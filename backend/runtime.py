@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import support, target
+from adc.backend import object_cache, support, target
 from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi, running
 
 _CAPSULE_IR = r"""
@@ -58,8 +58,12 @@ def _load() -> dict[str, int]:
     externals = [name for name in (*declarations, *python_abi.OBJECTS) if f"@{name}" in text]
     declared = "\n".join(declarations.get(n, f"@{n} = external global i8") for n in externals)
     whole = f'target triple = "{target.host().triple}"\n{text}\n{declared}\n'
-    module = llvm.parse_assembly(whole, llvm.create_context())
-    builder = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
+    key = object_cache.key(whole, target.host(), 0)
+    code = object_cache.find(key)
+    if code is None:
+        code = machine.emit_object(llvm.parse_assembly(whole, llvm.create_context()))
+        object_cache.keep(key, code)
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name in externals:
         abi = numpy_abi if name in numpy_abi.DECLARATIONS else python_abi
         builder.import_symbol(name, abi.address(name))

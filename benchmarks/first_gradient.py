@@ -1,4 +1,5 @@
-"""From a fresh process to the first gradient of the stencil, import included, beside Numba compiling the function.
+"""From a fresh process to the first gradient of the stencil, import included, beside Numba compiling the function; and
+in a later process, with the machine code that the first one kept.
 
     python -m benchmarks.first_gradient [--repeats N]
 
@@ -29,12 +30,15 @@ def stencil(a, b, c):
 a = np.linspace(0.0, 1.0, 1000)
 {call}
 """
+GRADIENT = STENCIL.format(
+    imports="from adc import jit_grad",
+    decorator="@jit_grad(argnums=(0, 1, 2))",
+    call="stencil.grad(a, a + 1.0, a + 2.0)",
+)
+LATER = "adc: import, find, gradient"
 PROGRAMS = {
-    "adc: import, compile, gradient": STENCIL.format(
-        imports="from adc import jit_grad",
-        decorator="@jit_grad(argnums=(0, 1, 2))",
-        call="stencil.grad(a, a + 1.0, a + 2.0)",
-    ),
+    "adc: import, compile, gradient": GRADIENT,
+    LATER: GRADIENT,
     "Numba: import, compile, function": STENCIL.format(
         imports="from numba import njit", decorator="@njit", call="stencil(a, a + 1.0, a + 2.0)"
     ),
@@ -42,11 +46,12 @@ PROGRAMS = {
 }
 
 
-def run(program: str, folder: Path) -> float:
-    """Seconds that the program takes as a file run by a new Python."""
+def run(program: str, folder: Path, kept: bool) -> float:
+    """Seconds that the program takes as a file run by a new Python, ``kept``: with what an earlier one kept."""
     file = folder / "first_gradient_program.py"
     file.write_text(program)
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    environment |= {"ADC_CACHE": str(int(kept)), "ADC_CACHE_DIR": str(folder / "kept")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # what pip installs has its bytecode beside it
     start = time.perf_counter()
     subprocess.run([sys.executable, str(file)], check=True, env=environment, cwd=folder)
@@ -63,8 +68,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(options.repeats):
             for name, program in PROGRAMS.items():
-                best[name] = min(best[name], run(program, Path(folder)))
-    adc, numba, _ = best.values()
+                best[name] = min(best[name], run(program, Path(folder), name == LATER))
+    adc, later, numba, _ = best.values()
+    ratio("adc's first gradient in a later process / in the first one", later / adc, 0.8)
     good = ratio("adc's first gradient / Numba's first call", adc / numba, 1.0)
     times(best)
     return 0 if good else 1

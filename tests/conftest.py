@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("ADC_VERIFY", "1")  # the verifier runs between passes
+os.environ.setdefault("ADC_CACHE", "0")  # no code of an earlier run
 os.environ.setdefault("ADC_FULL_TRACEBACK", "1")  # a defect of adc is shown with where it is
 
 

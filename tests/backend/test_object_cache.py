@@ -1,0 +1,210 @@
+"""Machine code kept between processes: never stale, never damaged, never in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from adc.backend import object_cache, optimize, runtime
+from adc.backend.target import host
+from adc.cli import main
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TEXT = f'target triple = "{host().triple}"\ndefine double @f(double %x) {{ ret double %x }}\n'
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    runtime.address("adc_default_threads")  # not kept here, whichever test comes first
+    monkeypatch.setenv("ADC_CACHE", "1")
+    monkeypatch.setenv("ADC_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(object_cache, "_tidied", False)
+    yield tmp_path / "kept"
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that LLVM was run on."""
+    seen: list[str] = []
+    original = optimize._run_pipeline
+
+    def run(text: str, *rest: object) -> object:
+        seen.append(text)
+        return original(text, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(optimize, "_run_pipeline", run)
+    return seen
+
+
+def square(a, k):
+    total = 0.0
+    for i in range(len(a)):
+        total += k * a[i] * a[i]
+    return total
+
+
+def test_the_second_time_llvm_is_not_run(runs: list[str]) -> None:
+    a = np.linspace(0.0, 1.0, 17)
+    first = jit_grad(square)
+    value, gradient = first(a, 3.0), first.grad(a, 3.0)
+    assert len(runs) == 2
+    again = jit_grad(square)
+    assert again(a, 3.0) == value
+    np.testing.assert_array_equal(again.grad(a, 3.0), gradient)
+    assert len(runs) == 2
+    jit_grad(square, _level=1)(a, 3.0)
+    assert len(runs) == 3
+    assert "fmul" in again.dump_ir("llvm")
+
+
+PROGRAM = """
+import sys
+import adc
+CONSTANT = {constant}
+def helper(x):
+    return {helper}
+adc.scalar_rule(helper, {rule})
+def f(x):
+    return helper(x) * CONSTANT
+from adc.backend import optimize
+runs = []
+original = optimize._run_pipeline
+optimize._run_pipeline = lambda *a: runs.append(1) or original(*a)
+print(adc.grad(f)(2.0), len(runs))
+"""
+
+
+def test_what_changed_is_made_again(tmp_path: Path) -> None:
+    """In another process: a constant, a function, a rule."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+    def run(**parts: str) -> list[float]:
+        source = tmp_path / "program.py"
+        source.write_text(PROGRAM.format(**parts))
+        told = subprocess.run([sys.executable, str(source)], env=environment, capture_output=True, text=True)
+        assert told.returncode == 0, told.stderr
+        return [float(part) for part in told.stdout.split()]
+
+    base = {"constant": "3.0", "helper": "x * x", "rule": "lambda x: 2.0 * x"}
+    assert run(**base) == [12.0, 1.0]
+    assert run(**base) == [12.0, 0.0]
+    assert run(**{**base, "constant": "5.0"})[0] == 20.0
+    assert run(**{**base, "rule": "lambda x: x"}) == [6.0, 1.0]
+    assert run(**{**base, "rule": "lambda x: helper(x)", "helper": "x * x * x"}) == [24.0, 1.0]
+    assert run(**base) == [12.0, 0.0]
+
+
+def only(folder: Path) -> Path:
+    (found,) = folder.glob("??/*")
+    return found
+
+
+DAMAGES = [lambda d: b"", lambda d: d[:-1], lambda d: d[:40], lambda d: d[:-9] + b"x" + d[-8:]]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_not_used(damage, folder: Path, runs: list[str]) -> None:
+    target = host()
+    made = optimize.optimize_or_find(TEXT, target).object_code
+    only(folder).write_bytes(damage(only(folder).read_bytes()))
+    assert optimize.optimize_or_find(TEXT, target).object_code == made
+    assert len(runs) == 2
+    assert optimize.optimize_or_find(TEXT, target).object_code == made  # whole again
+    assert len(runs) == 2
+
+
+def test_where_nothing_can_be_written(folder: Path, runs: list[str]) -> None:
+    folder.write_text("a file where the directory should be")
+    assert jit_grad(square)(np.ones(3), 2.0) == 6.0
+    assert jit_grad(square)(np.ones(3), 2.0) == 6.0
+    assert len(runs) == 2
+    assert folder.read_text().startswith("a file")
+
+
+def test_it_can_be_switched_off(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setenv("ADC_CACHE", "0")
+    assert jit_grad(square)(np.ones(3), 2.0) == 6.0
+    assert not folder.exists()
+    assert main(["cache"]) == 0
+    assert "no machine code is kept" in capsys.readouterr().out
+
+
+def test_names_tell_apart_what_makes_other_code() -> None:
+    target = host()
+    other = type(target)(target.triple, "x86-64", "", target.vector_math, target.openmp)
+    names = {object_cache.key(t, m, k) for t in (TEXT, TEXT + "\n") for m in (target, other) for k in (0, 3)}
+    assert len(names) == 8
+
+
+def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [object_cache.key(str(k), host(), 3) for k in range(10)]
+    for k, name in enumerate(names):
+        object_cache.keep(name, bytes(968))  # 1000 with the checksum
+        os.utime(object_cache._path(folder, name), (1e9 + k, 1e9 + k))
+    foreign = folder / names[0][:2] / "notes.txt"
+    foreign.write_text("not adc's")
+    assert object_cache.usage() == (10, 10_000)
+    assert object_cache.find(names[0]) is not None  # used now
+    monkeypatch.setenv("ADC_CACHE_BYTES", "8e3")
+    monkeypatch.setattr(object_cache, "_tidied", False)
+    object_cache.keep(object_cache.key("new", host(), 3), bytes(968))
+    left = [k for k, name in enumerate(names) if object_cache.find(name) is not None]
+    assert left == [0, 6, 7, 8, 9]
+    assert foreign.exists()
+    object_cache.keep(object_cache.key("large", host(), 3), bytes(2001))  # would push out too much
+    assert object_cache.usage()[0] == 6
+
+
+def test_several_at_once(folder: Path) -> None:
+    name, code = object_cache.key("several", host(), 3), os.urandom(200_000)
+    seen: list[bytes | None] = []
+
+    def work() -> None:
+        for _ in range(30):
+            object_cache.keep(name, code)
+            seen.append(object_cache.find(name))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(found == code for found in seen)
+    assert [path.name for path in folder.glob("??/*")] == [name[2:] + object_cache.SUFFIX]
+
+
+def test_an_interrupted_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        object_cache.keep(object_cache.key("x", host(), 3), b"code")
+    assert not list(folder.glob("??/*"))
+
+
+def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jit_grad(square)(np.ones(3), 2.0)
+    assert main(["cache"]) == 0
+    assert f"{folder}: 1 files" in capsys.readouterr().out
+    assert main(["cache", "clear"]) == 0
+    assert "deleted 1 files" in capsys.readouterr().out
+    assert object_cache.usage() == (0, 0)
+
+
+def test_where_files_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ADC_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert object_cache.directory() == Path("/somewhere/adc")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/one")
+    assert object_cache.directory() == Path("/home/one/.cache/adc")
