@@ -105,7 +105,7 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     if sized is None:
         return aot.Part(part_of(module, [adjoint.name]), (function,))
     size = cabi.workspace(module, sized.name, function, arguments)
-    return aot.Part(part_of(module, [adjoint.name, sized.name]), (function, size))
+    return aot.Part(part_of(module, [adjoint.name, sized.name]), (function, cabi.in_workspace(function), size))
 
 
 def _tangent(staged: Staged, name: str, chosen: Selection) -> aot.Part:

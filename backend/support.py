@@ -25,6 +25,8 @@ These may be called from several threads with one context at a time. For those w
 - ``ptr adc_context_new()``, ``void adc_context_delete(ptr)``
 - ``void adc_context_reset(ptr)``: everything still allocated goes back to the free lists; no error
 - ``ptr adc_context_take()``, ``void adc_context_give(ptr)``: from and to the pool (which has a lock)
+- ``ptr adc_context_in(ptr memory, i64 bytes)``: a context that allocates from memory that is given, as far as there is
+  room; given back in the same way
 - ``void adc_pool_release()``: gives the memory of the contexts in the pool back to the system
 """
 
@@ -35,6 +37,7 @@ from typing import Literal
 from adc.backend.support_arena import arena_ir
 from adc.backend.support_files import files_ir
 from adc.backend.support_stack import stack_ir
+from adc.backend.support_workspace import CONTEXT_BYTES, workspace_ir
 
 Linkage = Literal["internal", "external"]
 
@@ -70,6 +73,7 @@ FUNCTIONS = (
     "adc_context_delete",
     "adc_context_reset",
     "adc_context_take",
+    "adc_context_in",
     "adc_context_give",
     "adc_pool_release",
 )
@@ -89,6 +93,7 @@ DECLARATIONS = {
     "adc_context_delete": "declare void @adc_context_delete(ptr)",
     "adc_context_reset": "declare void @adc_context_reset(ptr)",
     "adc_context_take": "declare ptr @adc_context_take()",
+    "adc_context_in": "declare ptr @adc_context_in(ptr, i64)",
     "adc_context_give": "declare void @adc_context_give(ptr)",
     "adc_pool_release": "declare void @adc_pool_release()",
 }
@@ -107,7 +112,7 @@ declare i64 @strtol(ptr, ptr, i32)
 declare i64 @sysconf(i32)
 
 define LINKAGE ptr @adc_context_new() {
-  %ctx = call ptr @calloc(i64 1, i64 1576)
+  %ctx = call ptr @calloc(i64 1, i64 CONTEXT_BYTES)
   ret ptr %ctx
 }
 
@@ -145,6 +150,12 @@ done:
 }
 
 define LINKAGE void @adc_context_delete(ptr %ctx) {
+  call void @adc_rt_release_all(ptr %ctx)
+  call void @free(ptr %ctx)
+  ret void
+}
+
+define internal void @adc_rt_release_all(ptr %ctx) {
 entry:
   %head = getelementptr %adc.context, ptr %ctx, i32 0, i32 11
   %first = load ptr, ptr %head
@@ -159,7 +170,6 @@ drop:
   call void @adc_rt_release(ptr %block)
   br label %loop
 done:
-  call void @free(ptr %ctx)
   ret void
 }
 
@@ -270,6 +280,14 @@ new:
 
 define LINKAGE void @adc_context_give(ptr %ctx) {
 entry:
+  %start.f = getelementptr %adc.context, ptr %ctx, i32 0, i32 17
+  %workspace = load ptr, ptr %start.f
+  %lent = icmp ne ptr %workspace, null
+  br i1 %lent, label %leave, label %keep
+leave:
+  call void @adc_rt_release_all(ptr %ctx)
+  ret void
+keep:
   call void @adc_context_reset(ptr %ctx)
   store i32 0, ptr %ctx
   %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
@@ -320,6 +338,7 @@ def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     With ``"internal"`` linkage it belongs to the one module that it is put into; ``linux`` says whether huge pages are
     asked for and which number asks the system for its processors (macOS otherwise).
     """
-    text = arena_ir(linux=linux) + files_ir(linux=linux) + _TEXT + stack_ir(linux=linux)
+    text = arena_ir(linux=linux) + workspace_ir() + files_ir(linux=linux) + _TEXT + stack_ir(linux=linux)
+    text = text.replace("CONTEXT_BYTES", str(CONTEXT_BYTES))
     text = text.replace("LINKAGE ", "internal " if linkage == "internal" else "")
     return text.replace("PROCESSORS_ONLINE", "84" if linux else "58")

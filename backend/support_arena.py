@@ -4,10 +4,13 @@ Each block has a header of 64 bytes before its data. Classes come four to a powe
 is unused. A request takes a free block of its class or of the next three. Blocks of at least ``HUGE`` bytes are marked
 for huge pages. A block of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its
 context is returned to the system when a new large one is needed. Blocks in files (``adc.backend.support_files``) are
-linked with the others, and returned when they are freed.
+linked with the others, and returned when they are freed. A context may have a workspace, where it looks for room first
+(``adc.backend.support_workspace``).
 """
 
 from __future__ import annotations
+
+from adc.backend.support_workspace import CHUNK
 
 LARGE = 1 << 20
 HUGE = 1 << 22
@@ -15,10 +18,10 @@ KEEP_CALLS = 8
 
 _TEXT = r"""
 %adc.context = type { i32, i32, i32, i32, i64, i64, i64, i64, i64, i64, i64, ptr, ptr, ptr, [160 x ptr], [14 x i64],
-  [11 x i64] }
+  [11 x i64], ptr, ptr, ptr, i64 }
 ;  0 threads  1 error  2 site  3 lock  4 a  5 b  6 epoch  7 live  8 live bytes  9 peak bytes  10 held bytes
 ; 11 blocks  12 next  13 record  14 free lists  15 more values of the error
-; 16 how far the run is
+; 16 how far the run is  17 start of a workspace  18 its end  19 where its search starts  20 what it has no room for
 %adc.block = type { ptr, ptr, ptr, ptr, i64, i32, i32, i64, ptr }
 ;  0 address to free  1 context  2 next of all  3 next free  4 capacity  5 class  6 live  7 epoch of last use  8 unused
 
@@ -261,16 +264,27 @@ entry:
 none:
   ret ptr null
 search:
+  %start.f = getelementptr %adc.context, ptr %ctx, i32 0, i32 17
+  %workspace = load ptr, ptr %start.f
+  %given = icmp ne ptr %workspace, null
+  br i1 %given, label %inside, label %usual
+inside:
+  %chunk = call ptr @adc_rt_inside(ptr %ctx, i64 %bytes)
+  %lacks = icmp eq ptr %chunk, null
+  br i1 %lacks, label %usual, label %have
+have:
+  ret ptr %chunk
+usual:
   %class = call i32 @adc_rt_class(i64 %bytes)
   %most = add i32 %class, 3
-  %inside = icmp ult i32 %most, 159
-  %stop = select i1 %inside, i32 %most, i32 159
+  %in.table = icmp ult i32 %most, 159
+  %stop = select i1 %in.table, i32 %most, i32 159
   %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
   %lists = getelementptr %adc.context, ptr %ctx, i32 0, i32 14
   call void @adc_rt_lock(ptr %lock)
   br label %loop
 loop:
-  %c = phi i32 [ %class, %search ], [ %c1, %next ]
+  %c = phi i32 [ %class, %usual ], [ %c1, %next ]
   %slot = getelementptr ptr, ptr %lists, i32 %c
   %block = load ptr, ptr %slot
   %empty = icmp eq ptr %block, null
@@ -324,12 +338,20 @@ memory:
   %bytes = load i64, ptr %bytes.p
   %bytes1 = sub i64 %bytes, %capacity
   store i64 %bytes1, ptr %bytes.p
+  %in.workspace = icmp eq i32 %class, CHUNK_CLASS
+  br i1 %in.workspace, label %chunk, label %listed
+chunk:
+  call void @adc_rt_leave(ptr %ctx, ptr %block)
+  br label %unlock
+listed:
   %lists = getelementptr %adc.context, ptr %ctx, i32 0, i32 14
   %slot = getelementptr ptr, ptr %lists, i32 %class
   %first = load ptr, ptr %slot
   %free.p = getelementptr %adc.block, ptr %block, i32 0, i32 3
   store ptr %first, ptr %free.p
   store ptr %block, ptr %slot
+  br label %unlock
+unlock:
   call void @adc_rt_unlock(ptr %lock)
   br label %done
 done:
@@ -371,6 +393,7 @@ copy:
 def arena_ir(*, linux: bool) -> str:
     """The text; ``LINKAGE`` stands for the linkage of what is called from outside. ``linux``: with huge pages."""
     text = _TEXT
-    for name, value in (("LARGE_BYTES", LARGE), ("HUGE_BYTES", HUGE), ("KEEP_EPOCHS", KEEP_CALLS)):
+    values = {"LARGE_BYTES": LARGE, "HUGE_BYTES": HUGE, "KEEP_EPOCHS": KEEP_CALLS, "CHUNK_CLASS": CHUNK}
+    for name, value in values.items():
         text = text.replace(name, str(value))
     return text.replace("MADVISE", "%advised = call i32 @madvise(ptr %start, i64 %pages, i32 14)" if linux else "")

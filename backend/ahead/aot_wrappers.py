@@ -78,6 +78,7 @@ def wrapper_ir(function: CFunction) -> Fragment:
     w = WrapperWriter(function)
     arrays: dict[int, _Array] = {}
     passed: list[str] = []
+    memory = [w.parameter(t, n) for t, n in zip(("ptr", "i64"), function.workspace, strict=True) if function.inside]
     for position, param in enumerate(function.params):
         passed += _take(w, position, param, arrays)
     handle = w.parameter("ptr", "handle") if function.kind != "call" else ""
@@ -89,7 +90,10 @@ def wrapper_ir(function: CFunction) -> Fragment:
     for position, param in enumerate(function.params):
         if param.role == "gradient":
             arrays[position].fill_zero(w)
-    context = w.call("adc_context_take")
+    if memory:
+        context = w.call("adc_context_in", f"ptr {memory[0]}, i64 {memory[1]}")
+    else:
+        context = w.call("adc_context_take")
     w.refuse_unless(w.let(f"icmp ne ptr {context}, null"), Status.NO_MEMORY, "no memory for a context")
     if function.kind == "reverse" and any(isinstance(p.type, RecordType) for p in function.params):
         passed.append(f"ptr {w.field(handle, support.CONTEXT_RECORD)}")

@@ -8,9 +8,10 @@ through pointers.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from adc.ir.core import Func, Module
@@ -51,7 +52,8 @@ class CResult:
 
 @dataclass(frozen=True)
 class CFunction:
-    """One function of the interface. ``function`` names it in the IR; ``kind`` says what becomes of its context."""
+    """One function of the interface. ``function`` names it in the IR; ``kind`` says what becomes of its context, and
+    ``inside`` that this is in memory that the caller gives, with the first two arguments."""
 
     name: str
     function: str
@@ -59,6 +61,14 @@ class CFunction:
     summary: str
     params: tuple[CParam, ...]
     results: tuple[CResult, ...]
+    inside: bool = False
+
+    @property
+    def workspace(self) -> tuple[str, str]:
+        """The names of the arguments for the memory and its size."""
+        taken = {p.name for p in self.params} | {r.name for r in self.results}
+        name = next(name for k in itertools.count() if (name := f"workspace{k or ''}") not in taken)
+        return name, f"{name}_bytes"
 
     def disjoint(self) -> list[tuple[int, int]]:
         """The pairs of array parameters that must not overlap: those of which one is written."""
@@ -165,6 +175,16 @@ def workspace(module: Module, function: str, of: CFunction, arguments: Sequence[
     summary = f"Says how many bytes a call of {of.name} takes at most, the arrays of the gradient included."
     results = (CResult(names("bytes"), func.result_types[0], "the number of bytes"),)
     return CFunction(f"{of.name}_workspace_bytes", function, "call", summary, tuple(params), results)
+
+
+def in_workspace(function: CFunction) -> CFunction:
+    """The same function with memory that the caller gives."""
+    summary = (
+        f"{function.summary} Temporary memory is taken from a workspace of the caller, of any contents, as far as "
+        f"there is room. What {function.name}_workspace_bytes says is in use at a time; a quarter more leaves room for "
+        f"how it lies. One call uses the workspace at a time."
+    )
+    return replace(function, name=f"{function.name}_in", summary=summary, inside=True)
 
 
 def _role(func: Func, position: int) -> Role:

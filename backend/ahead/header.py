@@ -92,6 +92,9 @@ def _comment(lines: Iterable[str], indent: int) -> str:
 def _describe(f: CFunction) -> list[str]:
     lines = [f.summary, ""]
     rows = [row for k, p in enumerate(f.params) for row in _param_rows(f, k, p)]
+    if f.inside:
+        memory, size = f.workspace
+        rows = [(memory, "in: memory for temporaries, or null"), (size, f"in: bytes of {memory}"), *rows]
     if f.kind == "forward":
         rows.append(("handle", "out: what the reverse sweep needs; give it to the _rev function, then to _free"))
     if f.kind == "reverse":
@@ -156,6 +159,9 @@ def _result_rows(r: CResult) -> list[tuple[str, str]]:
 
 def _declaration(f: CFunction) -> str:
     arguments: list[str] = []
+    if f.inside:
+        memory, size = f.workspace
+        arguments += [f"void *{memory}", f"int64_t {size}"]
     for p in f.params:
         arguments += _param_declarations(p)
     if f.kind != "call":
