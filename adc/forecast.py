@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,9 +24,9 @@ class LoopForecast:
     """One loop. A step stands for as many iterations as buffers take to be where they were: see docs/checkpointing.md.
 
     ``state``: bytes of a snapshot. ``tape``: bytes that a piece keeps for each step. At most ``snapshots`` are there at
-    a time, pieces are of ``length`` steps; ``repeated`` steps are run again, with a tape or to come to where it begins.
-    No snapshots: there is no schedule, and one tape for all steps. ``known``: whether the number of steps is, before
-    the loop runs; if not, ``steps``, ``tape`` and ``repeated`` are 0.
+    a time, those on disk included; pieces are of ``length`` steps; ``repeated`` steps are run again, with a tape or to
+    come to where it begins. No snapshots: there is no schedule, and one tape for all steps. ``known``: whether the
+    number of steps is, before the loop runs; if not, ``steps``, ``tape`` and ``repeated`` are 0.
     """
 
     line: int
@@ -73,8 +74,10 @@ class Forecast:
     others: tuple[Outlook, ...]
 
     def __str__(self) -> str:
-        allowed = "as much memory as it takes" if self.memory is None else f"at most {_shown(self.memory)}"
-        lines = [f"gradient of {self.function} with {allowed}: peak {_shown(self.peak)}", *map(str, self.loops)]
+        allowed = "with as much memory as it takes" if self.memory is None else f"with at most {_shown(self.memory)}"
+        if self.memory is None and any(loop.snapshots for loop in self.loops):
+            allowed = "by the schedule that is given"
+        lines = [f"gradient of {self.function} {allowed}: peak {_shown(self.peak)}", *map(str, self.loops)]
         if self.others:
             known = any(loop.known for loop in self.loops)
             lines += ["", f"  {'memory':>10} {'peak':>10}" + f" {'steps run again':>16}" * known]
@@ -104,7 +107,10 @@ def forecast(
     final = _Final(subject, abstracts, derivative, Schedule(0, 0, memory or ALL))
     chosen = final.staged.keep_to_memory(final.module, final.func.name)
     assert chosen is not None
-    return _Forecasting(final, chosen, final.sizes(values, shadows=True)).made(subject.name, memory, whole)
+    found = _Forecasting(final, chosen, final.sizes(values, shadows=True))
+    if given is None or memory:
+        return found.made(subject.name, memory, whole)
+    return found.by(subject.name, given, _whole(_Final(subject, abstracts, derivative, given), values), whole)
 
 
 class _Final:
@@ -134,6 +140,13 @@ def _whole(final: _Final, values: tuple[Any, ...]) -> int | None:
     return int(found)
 
 
+def _pieces(schedule: Schedule, steps: int) -> tuple[int, int]:
+    """Snapshots, and steps of a piece, of a loop of so many steps."""
+    length = min(schedule.steps or math.isqrt(max(steps, 1) - 1) + 1, max(steps, 1))
+    pieces = max(-(-steps // length), 1)
+    return min(pieces, schedule.snapshots + schedule.disk) if schedule.snapshots else pieces, length
+
+
 class _Forecasting:
     def __init__(self, final: _Final, chosen: Chosen, sizes: Sequence[float]) -> None:
         names = [chosen.footprint, chosen.search, repeated_function(final.module)]
@@ -141,10 +154,10 @@ class _Forecasting:
         self._open = chosen.open_loops
         self._lines = [final.module.funcs[name].loc.line for name in chosen.loops]
         self._sizes = sizes
+        self._frugal = (1, 1) * len(self._lines)
 
     def made(self, name: str, memory: int | None, whole: int | None) -> Forecast:
-        frugal = (1, 1) * len(self._lines)
-        least, *_ = self._footprint(frugal)
+        least, *_ = self._footprint(self._frugal)
         schedule = self._schedule(memory or ALL)
         peak, *steps = self._footprint(schedule)
         loops = tuple(self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
@@ -153,6 +166,19 @@ class _Forecasting:
             if memory is None or whole <= memory:
                 peak, loops = whole, tuple(replace(loop, snapshots=0, repeated=0) for loop in loops)
         return Forecast(name, memory, least, whole, peak, loops, self._others(least, whole))
+
+    def by(self, name: str, given: Schedule, peak: int | None, whole: int | None) -> Forecast:
+        """With a schedule that says no number of bytes; ``peak`` if that is known of its code."""
+        least, *steps = self._footprint(self._frugal)
+        pairs = [(1, 1) if is_open else _pieces(given, n) for is_open, n in zip(self._open, steps, strict=True)]
+        schedule = tuple(number for pair in pairs for number in pair)
+        loops = tuple(self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
+        if peak is None:
+            peak, *_ = self._footprint(schedule)
+        if given.disk:  # which counted as memory so far
+            peak -= sum(max(loop.snapshots - given.snapshots, 0) * loop.state for loop in loops if loop.known)
+        least = least if whole is None else min(least, whole)
+        return Forecast(name, None, least, whole, peak, loops, self._others(least, whole))
 
     def _others(self, least: int, whole: int | None) -> tuple[Outlook, ...]:
         """What amounts of memory buy that grow by the root of two, up to what makes no difference any more."""

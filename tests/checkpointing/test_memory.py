@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 import adc
 from adc import errors, jit_grad
-from adc.frontend.checkpoints import read_memory
+from adc.frontend.checkpoints import read, read_memory
 from adc.ir import interpreter, ops
 from adc.ir.parser import parse_module
 from adc.passes.checkpointing.footprint import LINE
@@ -63,6 +65,52 @@ def test_what_is_predicted_is_what_it_takes(name: str) -> None:
         taken, _ = measured(compiled, function, [*args, n], argnums)
         # The interpreter counts small arrays too, and no headers.
         assert taken - 4096 <= predicted.peak <= taken + HEADERS + 0.02 * taken, (name, budget)
+
+
+@functools.cache
+def advances(pieces: int, snapshots: int) -> int:
+    """How many are run to come to where others begin, by trying all places for the next snapshot."""
+    if pieces <= 1:
+        return 0
+    if snapshots == 1:
+        return pieces * (pieces - 1) // 2
+    return min(k + advances(pieces - k, snapshots - 1) + advances(k, snapshots) for k in range(1, pieces))
+
+
+@pytest.mark.parametrize("name", ["heat", "bodies", "two_loops"])
+@pytest.mark.parametrize("schedule", [adc.revolve(4), adc.every(3), "sqrt", "recompute-all", "store-all"], ids=str)
+def test_a_schedule_that_is_given(name: str, schedule: Any) -> None:
+    """What it takes is predicted, too, and what it runs again is what the interpreter counts."""
+    function, _, argnums = PROGRAMS[name]
+    args, n = arguments(name), 11
+    compiled = jit_grad(function, argnums=argnums, checkpoint=schedule)
+    predicted = compiled.grad.forecast(*copied(args), n)
+    assert predicted.memory is None and "by the schedule that is given" in str(predicted)
+    taken, _ = measured(compiled, function, [*args, n], argnums)
+    assert taken - 4096 <= predicted.peak <= taken + HEADERS + 0.02 * taken
+    given = read(schedule)
+    assert given is not None
+    for loop in predicted.loops:
+        assert 5 <= loop.steps <= 12
+        assert loop.length == min(given.steps or math.ceil(math.sqrt(loop.steps)), loop.steps)
+        pieces = math.ceil(loop.steps / loop.length)
+        assert loop.snapshots == min(given.snapshots or pieces, pieces)
+        again = advances(pieces, loop.snapshots) - (pieces - 1)
+        assert loop.repeated == loop.steps + again * loop.length
+    assert jit_grad(function, argnums=argnums).grad.forecast(*copied(args), n, checkpoint=schedule) == predicted
+
+
+def test_a_schedule_with_snapshots_on_disk() -> None:
+    """They are no memory."""
+    function, _, argnums = PROGRAMS["heat"]
+    args = arguments("heat")
+    compiled = jit_grad(function, argnums=argnums)
+    here, there = (
+        compiled.grad.forecast(*copied(args), 40, checkpoint=adc.revolve(s, disk=d)) for s, d in ((3, 0), (3, 6))
+    )
+    assert here.loops[0].state > 0
+    assert abs(there.peak - here.peak) <= 2048
+    assert there.loops[0].snapshots == 9 and there.loops[0].repeated < here.loops[0].repeated
 
 
 @pytest.mark.parametrize("name", ["heat", "bodies", "recurrent", "two_loops"])
