@@ -36,7 +36,7 @@ class Report:
             f"gradient with respect to {', '.join(self.with_respect_to)}",
             "",
             str(self.adjoint),
-            *(["", "checkpointing:", *dict.fromkeys(map(str, self.steps))] if self.steps else []),
+            *self._checkpointing(),
             "",
             str(self.parallel),
             "",
@@ -45,6 +45,12 @@ class Report:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _checkpointing(self) -> list[str]:
+        if not self.steps:
+            return []
+        hint = f"  for the bytes of a call, and what more or less would buy: {self.function}.grad.forecast(...)"
+        return ["", "checkpointing:", *dict.fromkeys(map(str, self.steps)), hint]
 
 
 def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative) -> Report:
