@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import operator
 import os
 import re
 from collections.abc import Sequence
@@ -42,13 +43,24 @@ class External:
         self._call = call
 
     def __call__(self, *args: Any) -> Any:
+        given = [_in_range(self, arg, name) for arg, name in zip(args, self.arguments, strict=False)]
         try:
-            return self._call(*args)
+            return self._call(*given, *args[len(given) :])
         except ctypes.ArgumentError as error:
             raise TypeError(f"{self}: {error}") from None
 
     def __repr__(self) -> str:
         return f"<C function {self.result} {self.symbol}({', '.join(self.arguments)})>"
+
+
+def _in_range(function: External, value: Any, name: str) -> Any:
+    """An integer for C, which would wrap it around."""
+    if name not in ("i32", "i64") or not hasattr(value, "__index__"):
+        return value
+    number, bits = operator.index(value), int(name[1:])
+    if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        raise OverflowError(f"{function}: {number} does not fit into {bits} bits")
+    return number
 
 
 @public
@@ -68,7 +80,7 @@ def extern(library: str | os.PathLike[str] | None, symbol: str, signature: str) 
     names = [name.strip() for name in found[2].split(",")] if found and found[2].strip() else []
     if found is None or any(name not in _TYPES for name in (found[1], *names)):
         raise kinds.INVALID_OPTION(f"the signature of a C function cannot be {signature!r}", help=_KNOWN)
-    path = "" if library is None else os.fspath(library)
+    path = "" if library is None else os.fsdecode(library)
     try:
         function = getattr(ctypes.CDLL(path or None), symbol)
     except OSError as error:
@@ -81,7 +93,9 @@ def extern(library: str | os.PathLike[str] | None, symbol: str, signature: str) 
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     made = External(path, symbol, found[1], names, function)
-    externals.provide(path, symbol, externals.Provided(address, function))
+    types = tuple(_TYPES[name][0] for name in names)
+    named = externals.Named(path, symbol, types, _TYPES[found[1]][0])
+    externals.provide(named, externals.Provided(address, function))
     LIBRARY[made] = positional(symbol, len(names), _Call(made))
     return made
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from adc.backend import llvm_text, running
@@ -13,7 +13,6 @@ from adc.backend.jit import Engine
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized, optimize, optimize_or_find
 from adc.boundary import leaving
-from adc.ir import externals
 from adc.ir.core import Module
 from adc.passes.checkpointing.count_steps import CountSteps
 
@@ -40,14 +39,14 @@ def native(
     Arguments that do not fit a signature go to ``miss``. ``level`` is LLVM's optimisation level.
     """
     exports = list(dict.fromkeys(s.function for s in signatures))
-    lowered = lower_module(CountSteps(exports).run(module), exports=exports, threads=parallel, polls=True, loaded=True)
+    lowered = lower_module(CountSteps(exports).run(module), exports=exports, threads=parallel, polls=True)
     symbols = [f"adc.stub{k}.{s.function}" for k, s in enumerate(signatures)]
     fragments = [stub.stub_ir(s, symbol) for s, symbol in zip(signatures, symbols, strict=True)]
     text = llvm_text.merge(lowered.text(), fragments)
     optimized = optimize_or_find(text, lowered.target, level)
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []
-    imports = {**stub.imports(text), **_externals(lowered.externals)}
+    imports = {**stub.imports(text), **lowered.linking.addresses()}
     library = _engine().load(optimized.object_code, [*symbols, *tables, *names], imports)
     loops = [running.Loop(name, loop.loc, loop.sweep, loop.is_part) for loop in lowered.counted]
     if loops:
@@ -59,16 +58,10 @@ def native(
     ]
 
 
-def _externals(wanted: Mapping[tuple[str, str], str]) -> dict[str, int]:
-    """Where C functions are, by the names that the code gives them."""
-    found = {name: externals.provided(library, symbol) for (library, symbol), name in wanted.items()}
-    return {name: function.address for name, function in found.items() if function is not None}
-
-
 def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool) -> Optimized:
     """The optimised LLVM module of ``module`` alone, to be shown."""
     counted = CountSteps(exports).run(module)
-    lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, loaded=True)
+    lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True)
     return optimize(lowered.text(), lowered.target)
 
 

@@ -60,9 +60,9 @@ def scalar_rule(function: Callable[..., Any], /, *partials: Any) -> Any:
     """Declare the partial derivatives of a function of numbers that returns one float; both modes follow.
 
     ``adc.scalar_rule(f, lambda x, y: y, lambda x, y: x)`` for ``f(x, y) = x * y``: one for each positional parameter, a
-    number if it is constant, None for what is no float. A partial takes the arguments of the function, and its value
-    too if it has a parameter ``result``. Without partials it is a decorator for a function that returns all of them:
-    one, or a tuple.
+    number if it is constant, None for what is no float or must not vary. A partial takes the arguments of the function,
+    and its value too if it has a parameter ``result``. Without partials it is a decorator for a function that returns
+    all of them: one, or a tuple.
     """
     subject = _subject(function)
     if partials:

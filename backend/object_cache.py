@@ -4,8 +4,9 @@ A file is found by all that decides what is in it: the text of the LLVM IR, the 
 the modules of adc that run LLVM. So no file is ever out of date. A function, a rule or a constant that changes makes
 another text, and what nobody asks for any more goes when there is no room.
 
-``ADC_CACHE_DIR`` says where files are, ``ADC_CACHE_BYTES`` how much they may take (default 1 GB), ``ADC_CACHE=0`` that
-there are none. Where files cannot be written or read, code is made again, and nothing is said.
+``ADC_CACHE_DIR`` says where files are, ``ADC_CACHE_BYTES`` how much they may take (a number; default 1e9, for a while a
+quarter more), ``ADC_CACHE=0`` that there are none. Where files cannot be written or read, code is made again, and
+nothing is said.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import math
 import os
 import sys
 import tempfile
@@ -29,7 +31,7 @@ SUFFIX = ".adc-object"
 _LIMIT = 1_000_000_000
 _DIGEST = 32
 _MAKERS = "optimize.py", "loop_nodes.py", "moved_loads.py", "target.py"
-_tidied = False
+_written: float = math.inf  # bytes since all files were looked at, which takes time
 
 
 def directory() -> Path | None:
@@ -38,7 +40,7 @@ def directory() -> Path | None:
         return None
     given = os.environ.get("ADC_CACHE_DIR")
     if given:
-        return Path(given)
+        return Path(given).expanduser()
     with contextlib.suppress(RuntimeError):  # no home
         if sys.platform == "darwin":
             return Path.home() / "Library" / "Caches" / "adc"
@@ -46,10 +48,10 @@ def directory() -> Path | None:
     return None
 
 
-def limit() -> int:
+def limit() -> float:
     """Bytes that the files may take."""
     with contextlib.suppress(ValueError):
-        return int(float(os.environ.get("ADC_CACHE_BYTES", _LIMIT)))
+        return float(os.environ.get("ADC_CACHE_BYTES", _LIMIT))
     return _LIMIT
 
 
@@ -86,9 +88,9 @@ def find(name: str) -> bytes | None:
 
 def keep(name: str, code: bytes) -> None:
     """Write a file as a whole: another process sees it entire or not at all."""
-    global _tidied
+    global _written
     folder = directory()
-    if folder is None or len(code) > limit() // 4:
+    if folder is None or len(code) > limit() / 4:
         return
     path = _path(folder, name)
     with contextlib.suppress(OSError):
@@ -102,8 +104,9 @@ def keep(name: str, code: bytes) -> None:
         except BaseException:
             os.unlink(unfinished)
             raise
-        if not _tidied:  # once in a process: looking at all files takes time
-            _tidied = True
+        _written += len(code)
+        if _written > limit() / 4:
+            _written = 0
             make_room(folder)
 
 
@@ -114,7 +117,7 @@ def make_room(folder: Path) -> None:
     if total <= limit():
         return
     for file in files:
-        if total <= limit() * 3 // 4:
+        if total <= 0.75 * limit():
             break
         with contextlib.suppress(OSError):
             file.path.unlink()

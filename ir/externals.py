@@ -1,4 +1,5 @@
-"""C functions that programs call, by library and symbol: where they are in this process, and how Python calls them.
+"""C functions that programs call, by library, symbol and types: where they are in this process, and how Python calls
+them.
 
 IR names them (``adc.external``); it runs where they have been provided.
 """
@@ -9,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adc.ir.core import Value
+from adc.ir.core import Op, Value
+from adc.ir.types import Type
 
 Partial = Callable[..., Value]
 
@@ -28,14 +30,29 @@ class Provided:
     linked: bool = True
 
 
-_PROVIDED: dict[tuple[str, str], Provided] = {}
+@dataclass(frozen=True)
+class Named:
+    """Which C function, of what types: the one called by an ``adc.external``."""
+
+    library: str
+    symbol: str
+    operands: tuple[Type, ...]
+    result: Type
+
+    @staticmethod
+    def by(op: Op) -> Named:
+        types = tuple(v.type for v in op.operands)
+        return Named(op.attrs["library"], op.attrs["symbol"], types, op.attrs["type"])
 
 
-def provide(library: str, symbol: str, function: Provided) -> None:
-    """Let programs in this process call ``symbol`` of ``library``."""
-    _PROVIDED[library, symbol] = function
+_PROVIDED: dict[Named, Provided] = {}
 
 
-def provided(library: str, symbol: str) -> Provided | None:
-    """None if nobody has."""
-    return _PROVIDED.get((library, symbol))
+def provide(name: Named, function: Provided) -> None:
+    """Let programs in this process call a function."""
+    _PROVIDED[name] = function
+
+
+def provided(name: Named) -> Provided | None:
+    """None if nobody has provided it."""
+    return _PROVIDED.get(name)

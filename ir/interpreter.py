@@ -18,7 +18,7 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import runtime_error
 from adc.ir.evaluate import Undefined, normal
-from adc.ir.externals import provided
+from adc.ir.externals import Named, provided
 from adc.ir.memory import UNDEF, InterpreterError, Memory, check, subview
 from adc.ir.opdef import OpDef
 from adc.ir.raising import exception
@@ -309,7 +309,7 @@ class _Interpreter:
 
     def _external(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         self.defined(operands)
-        function = provided(op.attrs["library"], op.attrs["symbol"])
+        function = provided(Named.by(op))
         if function is None:
             raise InterpreterError(f"the C function {op.attrs['symbol']} was not provided")
         return [normal(function.call(*map(_number, operands)), op.result.type)]

@@ -122,3 +122,8 @@ def scalar_bytes(t: Type) -> int:
     if isinstance(t, MemRefType):
         return 8 * (1 + 2 * t.rank)
     return 8
+
+
+def holds_records(t: Type) -> bool:
+    """Whether it is a record, or an array of records, and so on."""
+    return holds_records(t.element) if isinstance(t, MemRefType) else isinstance(t, RecordType)

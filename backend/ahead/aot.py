@@ -15,7 +15,7 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from adc.backend import llvm_text, support
 from adc.backend.ahead.aot_status import failure_ir, shared_ir
 from adc.backend.ahead.aot_wrappers import wrapper_ir
 from adc.backend.ahead.cabi import CFunction
+from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized, optimize
 from adc.backend.target import Target, host
@@ -88,27 +89,27 @@ def build(
     target = target or host()
     functions = tuple(f for part in parts for f in part.functions)
     frees = [f.name.removesuffix("_aug") + "_free" for f in functions if f.kind == "forward"]
-    externals: dict[tuple[str, str], str] = {}
+    public = {*(f.name for f in functions), *frees, *shared_names(prefix)}
+    linking = Linking(frozenset(public))
     texts = [
         support.support_ir("external", linux="linux" in target.triple),
         llvm_text.merge("", [shared_ir(prefix, frees)]),
-        *(_part_text(part, target, threads, debug, externals) for part in parts),
+        *(_part_text(part, target, threads, debug, linking) for part in parts),
     ]
     context = llvm.create_context()
     linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)
     for text in texts[1:]:
         linked.link_in(llvm.parse_assembly(text, context))
-    public = {*(f.name for f in functions), *frees, *shared_names(prefix)}
     for item in (*linked.functions, *linked.global_variables):
         if not item.is_declaration and item.name not in public and not item.name.startswith("llvm."):
             item.linkage = llvm.Linkage.internal
     optimized = optimize(str(linked), target, level)
-    return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), externals))
+    return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), linking))
 
 
-def _part_text(part: Part, target: Target, threads: bool, debug: bool, externals: dict[tuple[str, str], str]) -> str:
+def _part_text(part: Part, target: Target, threads: bool, debug: bool, linking: Linking) -> str:
     exports = [f.function for f in part.functions]
-    lowered = lower_module(part.module, target, exports=exports, threads=threads, debug=debug, externals=externals)
+    lowered = lower_module(part.module, target, exports=exports, threads=threads, debug=debug, linking=linking)
     wrappers = [wrapper_ir(f) for f in part.functions]
     return llvm_text.merge(lowered.text(), [failure_ir(lowered.sites), *wrappers])
 
@@ -118,15 +119,14 @@ def shared_names(prefix: str) -> list[str]:
     return [f"{prefix}_{name}" for name in ("message", "strerror", "set_threads", "release_memory")]
 
 
-def libraries(llvm_ir: str, externals: Mapping[tuple[str, str], str] | None = None) -> tuple[str, ...]:
-    """The options that link code which calls what this LLVM IR calls, ``externals`` among it, by library and symbol."""
+def libraries(llvm_ir: str, linking: Linking | None = None) -> tuple[str, ...]:
+    """The options that link code which calls what this LLVM IR calls, with the C functions of ``linking`` among it."""
     called = set(re.findall(r"^declare [^@\n]*@([\w.$]+)", llvm_ir, re.MULTILINE))
     found = ["-lm"]
     if any(name.startswith("_ZGV") for name in called):
         found.append("-lmvec")
     if any(name.startswith(("GOMP_", "omp_")) for name in called):
         found.append("-fopenmp")
-    asked = [library for (library, _), name in (externals or {}).items() if library and name in called]
-    return tuple(
-        dict.fromkeys([*(library if os.path.dirname(library) else f"-l:{library}" for library in asked), *found])
-    )
+    asked = linking.libraries(called) if linking is not None else []
+    given = [library if os.path.dirname(library) else f"-l:{library}" for library in asked]
+    return tuple(dict.fromkeys([*given, *found]))

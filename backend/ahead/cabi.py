@@ -66,9 +66,13 @@ class CFunction:
     @property
     def workspace(self) -> tuple[str, str]:
         """The names of the arguments for the memory and its size."""
-        taken = {p.name for p in self.params} | {r.name for r in self.results}
-        name = next(name for k in itertools.count() if (name := f"workspace{k or ''}") not in taken)
-        return name, f"{name}_bytes"
+        # What begins with the name of an argument may be one of its extents.
+        taken = [*(p.name for p in self.params), *(r.name for r in self.results)]
+        for k in itertools.count():
+            name = f"workspace{k or ''}"
+            if not any(other.startswith(name) or name.startswith(other) for other in taken):
+                return name, f"{name}_bytes"
+        raise AssertionError
 
     def disjoint(self) -> list[tuple[int, int]]:
         """The pairs of array parameters that must not overlap: those of which one is written."""
@@ -181,8 +185,8 @@ def in_workspace(function: CFunction) -> CFunction:
     """The same function with memory that the caller gives."""
     summary = (
         f"{function.summary} Temporary memory is taken from a workspace of the caller, of any contents, as far as "
-        f"there is room. What {function.name}_workspace_bytes says is in use at a time; a quarter more leaves room for "
-        f"how it lies. One call uses the workspace at a time."
+        f"there is room, else from the system. What {function.name}_workspace_bytes says is in use at a time; a "
+        f"quarter and 4096 bytes more leave room for how it lies. One call uses the workspace at a time."
     )
     return replace(function, name=f"{function.name}_in", summary=summary, inside=True)
 

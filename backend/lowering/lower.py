@@ -8,11 +8,12 @@ values, with such an interface before those that are exported.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from adc.backend.lowering import counting
 from adc.backend.lowering.debuginfo import DebugInfo
+from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_alias import Scopes
 from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
 from adc.backend.lowering.lower_effects import Effects, Facts
@@ -37,7 +38,7 @@ class Lowered:
     ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
-    ``externals`` are the C functions that it calls: library and symbol, and the name by which it does.
+    ``linking`` has the C functions of the user's that it calls.
     """
 
     target: Target
@@ -47,7 +48,7 @@ class Lowered:
     exports: tuple[str, ...]
     sites: tuple[Site, ...]
     counted: tuple[Counted, ...] = ()
-    externals: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    linking: Linking = field(default_factory=Linking)
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with further ``definitions`` that provide the symbols ``defined``.
@@ -70,16 +71,15 @@ def lower_module(
     threads: bool = True,
     debug: bool = False,
     polls: bool = False,
-    loaded: bool = False,
-    externals: dict[tuple[str, str], str] | None = None,
+    linking: Linking | None = None,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
 
     ``exports`` names the functions that can be called from outside (default: those with the attribute ``adc.entry``, or
     all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
     Python lines. With ``polls`` loops end when the handler of a signal raised an exception, and
-    those that are marked count their steps. ``loaded`` code finds C functions where this process has them, other code
-    is linked to them by name; ``externals`` are those of modules that it is linked with.
+    those that are marked count their steps. ``linking`` says how C functions are called: by default by addresses that
+    this process knows.
     """
     target = target or host()
     if exports is None:
@@ -88,19 +88,19 @@ def lower_module(
     effects, info = Effects.of(module, polls=polls), DebugInfo() if debug else None
     limited = depth.circular.difference(exports)
     emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, limited)
-    emitter.loaded = loaded
-    emitter.externals = {} if externals is None else externals
+    emitter.linking = linking or Linking()
     for func in module.funcs.values():
         _lower_function(emitter, func, func.name in exports, depth)
+    emitter.linking.check_others(emitter.declarations)
     return Lowered(
         target=target,
         functions="\n".join(emitter.bodies),
-        declarations=emitter.declarations,
+        declarations={**emitter.externals, **emitter.declarations},
         trailer=emitter.trailer(),
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
         counted=tuple(emitter.counted),
-        externals=emitter.externals,
+        linking=emitter.linking,
     )
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adc.backend import support
+from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
-from adc.ir import kinds
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
-from adc.ir.externals import provided
 from adc.ir.opdef import OpDef
 from adc.ir.raising import Message
 from adc.ir.types import MemRefType, Type
@@ -69,8 +68,8 @@ class ModuleEmitter:
     bodies: list[str] = field(default_factory=list)
     used: dict[str, None] = field(default_factory=dict)  # kept alive in @llvm.compiler.used
     helpers: dict[object, str] = field(default_factory=dict)
-    loaded: bool = False  # into this process, which knows where C functions are
-    externals: dict[tuple[str, str], str] = field(default_factory=dict)  # libraries and symbols to names in LLVM IR
+    linking: Linking = field(default_factory=Linking)
+    externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)
     _attributes: dict[str, str] = field(default_factory=dict)
@@ -107,20 +106,11 @@ class ModuleEmitter:
         return name
 
     def external(self, op: Op, result: str, parameters: str) -> str:
-        """The name of a C function of the user's, declared. Where it is linked by name, it goes by its symbol."""
-        symbol = op.attrs["symbol"]
-        key = op.attrs["library"], symbol
-        name = self.externals.setdefault(key, f"adc.external{len(self.externals)}.{symbol}" if self.loaded else symbol)
-        function = provided(*key)
-        if not self.loaded and function is not None and not function.linked:
-            help = "give adc.extern a C function of a library that you link"
-            raise kinds.UNSUPPORTED_OPTION(f"an object file cannot call {key[0]}.{symbol}", op.loc, help=help)
-        if not self.loaded and sum(other == symbol for _, other in self.externals) > 1:
-            raise kinds.UNSUPPORTED_OPTION(
-                f"an object file cannot refer to functions called {symbol} of two libraries", op.loc
-            )
+        """The name of a C function of the user's, declared."""
+        name = self.linking.name_of(op)
         attributes = self.attributes("nounwind willreturn memory(none)")
-        return self.declare(name, f"declare {result}@{name}{parameters} {attributes}")
+        self.externals.setdefault(name, f"declare {result}@{name}{parameters} {attributes}")
+        return name
 
     def site(self, site: Site) -> int:
         self.sites.append(site)

@@ -63,12 +63,14 @@ def _logit(p: Value) -> Value:
 
 
 def _product_or_zero(log: Callable[[Value], Value], end: float) -> Callable[[Value, Value], Value]:
-    """``x * log(y)``, and zero where ``x`` is zero and the logarithm is no number; its derivative by ``x`` is the
-    logarithm, where that is a number."""
+    """``x * log(y)``, and zero where ``x`` is zero and the logarithm is infinite or no number, unless ``y`` is none;
+    its derivative by ``x`` is the logarithm, where that is finite."""
 
     def emit(x: Value, y: Value) -> Value:
         none = ops.cmpf(x, const(0.0, x.type), predicate="oeq")
-        outside = ops.cmpf(y, const(end, y.type), predicate="ole")
+        outside = ops.ori(
+            ops.cmpf(y, const(end, y.type), predicate="ole"), ops.cmpf(y, const(np.inf, y.type), predicate="oeq")
+        )
         return ops.select(ops.andi(none, outside), const(0.0, x.type), ops.mulf(x, log(y)))
 
     return emit
@@ -85,7 +87,22 @@ def _ndtr(x: Value) -> Value:
 
 
 def _betaln(a: Value, b: Value) -> Value:
-    return ops.subf(ops.addf(ops.lgamma(a), ops.lgamma(b)), ops.lgamma(ops.addf(a, b)))
+    """Where one is much the larger, the difference of its two terms is taken from Stirling's series for both."""
+    swapped = ops.cmpf(ops.absf(a), ops.absf(b), predicate="olt")
+    large, small = ops.select(swapped, b, a), ops.select(swapped, a, b)
+    much = const(1e6, a.type)
+    far = ops.cmpf(large, ops.maximumf(ops.mulf(much, ops.absf(small)), much), predicate="ogt")
+    one, two = const(1.0, a.type), const(2.0, a.type)
+    away = ops.select(far, large, one)  # where it is not, the series must not be infinite
+    rest = ops.subf(one, small)
+    product = ops.divf(ops.mulf(small, rest), away)
+    first = ops.mulf(const(0.5, a.type), product)
+    second = ops.divf(ops.mulf(product, ops.subf(one, ops.mulf(two, small))), ops.mulf(const(12.0, a.type), away))
+    third = ops.divf(ops.mulf(product, product), ops.mulf(const(12.0, a.type), away))
+    series = ops.subf(ops.addf(first, second), third)
+    near = ops.subf(ops.lgamma(large), ops.lgamma(ops.addf(large, small)))
+    difference = ops.select(far, ops.subf(series, ops.mulf(small, ops.log(away))), near)
+    return ops.addf(ops.lgamma(small), difference)
 
 
 _UNARY: dict[str, Callable[[Value], Value]] = {
@@ -131,45 +148,57 @@ def _polygamma(frame: Frame, order: AbstractValue, x: AbstractValue) -> Abstract
 def _logsumexp(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
     """The greatest element counts as a constant, so that the derivative is softmax, without a choice in it."""
     name = "special.logsumexp"
-    given, axis = take(name, ["a", "axis"], args, kwargs)
-    assert given is not None
-    a = need_array(name, given)
-    axes = axes_of(axis, a.rank)
-    greatest = arrays.settled(frame, apply(name, _SHIFT, reductions.reduce(frame, reductions.MAX, a, axes)))
-    below = arrays.operate(frame, "-", a, _spread(greatest, axes or (), a.rank))
-    total = reductions.reduce(frame, reductions.SUM, need_array(name, apply(name, _EXP, below)), axes)
-    return arrays.operate(frame, "+", apply(name, _LOG, total), greatest)
+    a = _Shifted(frame, name, "a", args, kwargs, _FINITE)
+    return arrays.operate(frame, "+", apply(name, _LOG, a.total), a.greatest)
 
 
 def _log_softmax(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-    return _less_logsumexp(frame, "special.log_softmax", args, kwargs)
+    name = "special.log_softmax"
+    x = _Shifted(frame, name, "x", args, kwargs, _FINITE)
+    return arrays.operate(frame, "-", x.below, x.spread(apply(name, _LOG, x.total)))
 
 
 def _softmax(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-    name = "special.softmax"
-    return apply(name, _EXP, _less_logsumexp(frame, name, args, kwargs))
+    x = _Shifted(frame, "special.softmax", "x", args, kwargs, _CONSTANT)
+    return arrays.operate(frame, "/", x.powers, x.spread(x.total))
 
 
-def _less_logsumexp(
-    frame: Frame, name: str, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
-) -> AbstractValue:
-    given, axis = take(name, ["x", "axis"], args, kwargs)
-    assert given is not None
-    a = need_array(name, given)
-    total = arrays.settled(frame, _logsumexp(frame, [a] if axis is None else [a, axis], {}))
-    return arrays.operate(frame, "-", a, _spread(total, axes_of(axis, a.rank) or (), a.rank))
+class _Shifted:
+    """An array less its greatest elements along some axes: where the rounding of large ones does not matter.
+
+    ``powers`` are those of e, ``total`` is their sum along the axes.
+    """
+
+    def __init__(
+        self,
+        frame: Frame,
+        name: str,
+        parameter: str,
+        args: Sequence[AbstractValue],
+        kwargs: Mapping[str, AbstractValue],
+        constant: OnScalars,
+    ) -> None:
+        given, axis = take(name, [parameter, "axis"], args, kwargs)
+        assert given is not None
+        array = need_array(name, given)
+        self._frame, self._rank, self._axes = frame, array.rank, axes_of(axis, array.rank)
+        greatest = apply(name, constant, reductions.reduce(frame, reductions.MAX, array, self._axes))
+        self.greatest = arrays.settled(frame, greatest)
+        self.below = arrays.settled(frame, arrays.operate(frame, "-", array, self.spread(self.greatest)))
+        self.powers = arrays.settled(frame, apply(name, _EXP, self.below))
+        self.total = reductions.reduce(frame, reductions.SUM, need_array(name, self.powers), self._axes)
+
+    def spread(self, reduced: AbstractValue) -> AbstractValue:
+        """What was reduced along the axes, to be combined with what it was made of."""
+        settled = arrays.settled(self._frame, reduced)
+        if not isinstance(settled, Array):
+            return settled
+        axes, loc = self._axes or (), current_loc()
+        items = [subscripts.Item(loc, NONE if k in axes else subscripts.Slice()) for k in range(self._rank)]
+        return subscripts.with_new_axes(settled, items)
 
 
-def _spread(reduced: AbstractValue, axes: Sequence[int], rank: int) -> AbstractValue:
-    """What was reduced along ``axes``, to be combined with what it was made of."""
-    if not isinstance(reduced, Array):
-        return reduced
-    loc = current_loc()
-    items = [subscripts.Item(loc, NONE if k in axes else subscripts.Slice()) for k in range(rank)]
-    return subscripts.with_new_axes(reduced, items)
-
-
-def _finite_constant(x: Value) -> Value:
+def _finite_or_zero(x: Value) -> Value:
     return ops.stop_gradient(ops.select(is_finite(x), x, const(0.0, x.type)))
 
 
@@ -190,7 +219,7 @@ def _function(name: str, function: Callable[..., Any], emit: Callable[..., Value
     return positional(name, count, rule)
 
 
-_SHIFT = _on_floats("special.logsumexp", _finite_constant)
+_FINITE, _CONSTANT = _on_floats("special.logsumexp", _finite_or_zero), _on_floats("special.softmax", ops.stop_gradient)
 _EXP, _LOG = _on_floats("np.exp", ops.exp), _on_floats("np.log", ops.log)
 
 

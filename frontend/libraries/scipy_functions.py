@@ -57,7 +57,18 @@ def _second(name: str, x: Value) -> Value:
 
 
 def _sign(x: Value) -> Value:
-    return ops.copysign(const(1.0, x.type), x)
+    """Zero at zero, as of the derivative of ``abs``."""
+    zero = const(0.0, x.type)
+    return ops.select(ops.cmpf(x, zero, predicate="oeq"), zero, ops.copysign(const(1.0, x.type), x))
+
+
+def _erfcx_slope(y: Value, x: Value) -> Value:
+    """By the asymptotic series where the difference would have no digits."""
+    far = ops.cmpf(x, const(50.0, x.type), predicate="ogt")
+    large = ops.select(far, x, const(50.0, x.type))
+    t = 1.0 / (large * large)
+    series = 1.0 - t * (1.5 - t * (3.75 - t * (13.125 - 59.0625 * t)))
+    return ops.select(far, -(_ONE_OVER_ROOT_PI * (t * series)), 2.0 * (x * y) - _TWO_OVER_ROOT_PI)
 
 
 def _gamma_density(y: Value, a: Value, x: Value) -> Value:
@@ -78,13 +89,13 @@ def _times_log(p: Value, x: Value, log: Value | None = None) -> Value:
 
 _HALF_ROOT_PI, _ROOT_TWO_PI = math.sqrt(math.pi) / 2, math.sqrt(2 * math.pi)
 _ROOT_HALF, _ROOT_TWO_OVER_PI = math.sqrt(0.5), math.sqrt(2 / math.pi)
-_TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
+_ONE_OVER_ROOT_PI, _TWO_OVER_ROOT_PI = 1 / math.sqrt(math.pi), 2 / math.sqrt(math.pi)
 
 # By each argument; None: not known.
 PARTIALS: Mapping[str, tuple[Partial | None, ...]] = {
     "betainc": (None, None, _beta_density),
     "erfcinv": (lambda y, x: -(_HALF_ROOT_PI * ops.exp(y * y)),),
-    "erfcx": (lambda y, x: 2.0 * (x * y) - _TWO_OVER_ROOT_PI,),
+    "erfcx": (_erfcx_slope,),
     "erfinv": (lambda y, x: _HALF_ROOT_PI * ops.exp(y * y),),
     "exp1": (lambda y, x: -(ops.exp(-x) / x),),
     "expi": (lambda y, x: ops.exp(x) / x,),
@@ -128,7 +139,9 @@ def provide() -> frozenset[str]:
         if function is None or address is None:
             continue
         python = functools.partial(_evaluate, function)
-        externals.provide(LIBRARY, name, externals.Provided(address, python, (*map(_ignoring, partials), None), False))
+        types = (*[f64] * len(partials), i32)
+        made = externals.Provided(address, python, (*map(_ignoring, partials), None), False)
+        externals.provide(externals.Named(LIBRARY, name, types, f64), made)
         found.add(name)
     return frozenset(found)
 

@@ -15,7 +15,7 @@ variables as the same arguments. What the pullback refers to of the code before 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
@@ -160,7 +160,11 @@ class Ruled:
                 spread.add(primal, cot, name)
         places = {leaf: _place(leaf) for leaf in spread.found}
         order = sorted(spread.found, key=places.__getitem__)
-        self._note_unknown(packed, positional)
+        given_by = self._packed(packed, positional)
+        if rule.kind == "scalar":
+            # Nobody said that a partial derivative that is not given is zero.
+            given_by = [v for v, c in zip(given_by, cotangents, strict=True) if not _is_none(c)]
+        self._note_unknown(packed, given_by)
         return Part(
             first, value, second, inputs, [spread.found[x] for x in order], tuple(places[x] for x in order)
         )
@@ -276,7 +280,7 @@ class Ruled:
                         self._no_tangent(rule)
                     spread.found[leaf] = const(0.0, leaf.value.type)
                 outputs.append(spread.found[leaf])
-        self._note_unknown(packed, positional)
+        self._note_unknown(packed, self._packed(packed, positional))
         return Part(block, value, block, inputs, outputs, tuple(positions))
 
     def _pair(
@@ -334,9 +338,10 @@ class Ruled:
             found += rest.items
         return found
 
-    def _note_unknown(self, packed: Values, positional: list[tuple[str, AbstractValue]]) -> None:
-        """Note the floats that no cotangent is given of: those passed by keyword, and what functions captured."""
-        known = {_place(x) for v in self._packed(packed, positional) for x in _own_leaves(v)}
+    def _note_unknown(self, packed: Values, given_by: Iterable[AbstractValue]) -> None:
+        """Note the floats by which no derivative is given: those that are passed by keyword, for instance, and what
+        functions captured."""
+        known = {_place(x) for v in given_by for x in _own_leaves(v)}
         every = {_place(x) for v in packed.values() for x in float_leaves_of_any(v)}
         self.unknown = tuple(sorted(every - known))
 

@@ -12,7 +12,7 @@ from adc.ir.core import Block, Func, Module, Op
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import used_from_outside
 from adc.ir.schedules import SCHEDULE, Schedule
-from adc.ir.types import MemRefType, RecordType
+from adc.ir.types import MemRefType, holds_records
 from adc.passes.checkpointing.conventions import CHECKPOINT, SPANS
 from adc.passes.checkpointing.outline import MOST_BUFFERS, CountedLoop, OpenLoop, period
 from adc.passes.effects import Memory, Summaries
@@ -184,8 +184,8 @@ def _open_steps(loop: Op, memory: Memory) -> list[int] | str:
 def _of_arrays(loop: Op, memory: Memory) -> str:
     """Why the arrays that a loop uses do not allow it to be run in steps, or nothing."""
     captured = [v for v in used_from_outside([loop]) if isinstance(v.type, MemRefType)]
-    if any(isinstance(v.type, RecordType) for v in used_from_outside([loop])):
-        return "it uses what a call has left"
+    if any(holds_records(v.type) for v in used_from_outside([loop])):
+        return "it uses what calls have left"
     if any(isinstance(v.type, MemRefType) and isinstance(v.type.element, MemRefType) for v in captured):
         return "it uses an array of arrays"
     for n, v in enumerate(captured):

@@ -18,9 +18,9 @@ from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.attached import attached, is_float
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
-from adc.ir.types import MemRefType, RecordType, Type
+from adc.ir.types import MemRefType, RecordType, Type, holds_records
 from adc.passes.differentiation import user_rules
-from adc.passes.differentiation.held import holds_records, is_container, may_have_tangent
+from adc.passes.differentiation.held import is_container, may_have_tangent
 from adc.passes.differentiation.rules import RULES, differentiable
 
 
@@ -224,7 +224,7 @@ class _Analysis:
         if not any(holds_records(r.type) for r in op.results):
             return
         together = [r for r in op.results if isinstance(r.type, RecordType) or _holds(r)]
-        together += [v for v in op.operands if isinstance(v.type, RecordType)]
+        together += [v for v in op.operands if holds_records(v.type)]
         if any(self._marked(r) for r in together):
             for r in together:
                 self._mark(r)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.externals import provided
+from adc.ir.externals import Named, provided
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.activity import Activity, Interface, analyse
@@ -150,7 +150,7 @@ def check_rules(module: Module, func: Func, activity: Activity) -> None:
 
 def _check_partials(op: Op, activity: Activity) -> None:
     library, name = op.attrs["library"], op.attrs["symbol"]
-    function = provided(library, name)
+    function = provided(Named.by(op))
     if function is None or function.partials is None:
         help = f"give it one: adc.scalar_rule({name}, ...)"
         raise kinds.NO_DERIVATIVE(f"the C function {name} has no derivative rule", op.loc, help=help)

@@ -21,11 +21,6 @@ def is_container(t: Type) -> bool:
     return isinstance(t, RecordType)
 
 
-def holds_records(t: Type) -> bool:
-    """Whether it is a record, or an array of records, and so on."""
-    return holds_records(t.element) if isinstance(t, MemRefType) else isinstance(t, RecordType)
-
-
 def held(values: Sequence[Value]) -> list[int]:
     """The positions of what a record of tangents, or of shadows, has beside these values of a record."""
     return [k for k, v in enumerate(values) if may_have_tangent(v.type)]

@@ -14,7 +14,7 @@ from functools import cached_property
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.types import MemRefType, RecordType
+from adc.ir.types import MemRefType, holds_records
 from adc.passes.differentiation.held import is_container
 
 SEQUENTIAL = (ops.for_, ops.while_)
@@ -107,7 +107,7 @@ class Written:
         return self._by_call(op) if op.opdef is ops.call else []
 
     def _by_call(self, op: Op) -> list[Value]:
-        if any(isinstance(v.type, RecordType) for v in op.operands):
+        if any(holds_records(v.type) for v in op.operands):
             return [*self._visible, *(v for v in op.operands if isinstance(v.type, MemRefType))]
         callee = self._module.funcs.get(op.attrs["callee"])  # none: in a recursion, not yet made
         attributes = callee.arg_attrs if callee is not None else [{}] * len(op.operands)

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Op, Value
-from adc.ir.externals import provided
+from adc.ir.externals import Named, provided
 from adc.ir.opdef import OpDef
 
 Terms = tuple[Value | None, ...]
@@ -89,7 +89,7 @@ def _atan2(g: Value, y: Value, a: Value, b: Value) -> Terms:
 
 
 def _external(g: Value, y: Value, *operands: Value, library: str, symbol: str) -> Terms:
-    function = provided(library, symbol)
+    function = provided(Named(library, symbol, tuple(v.type for v in operands), y.type))
     partials = (None,) * len(operands) if function is None or function.partials is None else function.partials
     return tuple(None if partial is None else g * partial(y, *operands) for partial in partials)
 

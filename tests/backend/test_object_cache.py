@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     runtime.address("adc_default_threads")  # not kept here, whichever test comes first
     monkeypatch.setenv("ADC_CACHE", "1")
     monkeypatch.setenv("ADC_CACHE_DIR", str(tmp_path / "kept"))
-    monkeypatch.setattr(object_cache, "_tidied", False)
+    monkeypatch.setattr(object_cache, "_written", math.inf)
     yield tmp_path / "kept"
 
 
@@ -154,13 +155,20 @@ def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pyt
     assert object_cache.usage() == (10, 10_000)
     assert object_cache.find(names[0]) is not None  # used now
     monkeypatch.setenv("ADC_CACHE_BYTES", "8e3")
-    monkeypatch.setattr(object_cache, "_tidied", False)
+    monkeypatch.setattr(object_cache, "_written", 7e3 / 4)
     object_cache.keep(object_cache.key("new", host(), 3), bytes(968))
     left = [k for k, name in enumerate(names) if object_cache.find(name) is not None]
     assert left == [0, 6, 7, 8, 9]
     assert foreign.exists()
     object_cache.keep(object_cache.key("large", host(), 3), bytes(2001))  # would push out too much
     assert object_cache.usage()[0] == 6
+
+
+@pytest.mark.parametrize("text", ["inf", "nan", "much", "-1"])
+def test_limits_that_make_no_sense(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADC_CACHE_BYTES", text)
+    assert jit_grad(square)(np.ones(3), 2.0) == 6.0
+    assert main(["cache"]) == 0
 
 
 def test_several_at_once(folder: Path) -> None:

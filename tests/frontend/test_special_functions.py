@@ -171,6 +171,45 @@ def test_softmax(function, axis):
     np.testing.assert_allclose(compiled.grad(a, w), expected, rtol=1e-12, atol=1e-15)
 
 
+LARGE = {
+    "float32": np.array([1000, 1001, 1002.5], np.float32),
+    "far": 1e10 + np.array([0.0, 1.0, 2.0]),
+    "inf": np.array([np.inf, 0.0, 3.0]),
+    "-inf": np.array([-np.inf, 0.0, 3.0]),
+    "all -inf": np.array([-np.inf, -np.inf]),
+}
+
+
+@pytest.mark.parametrize("values", LARGE)
+@pytest.mark.parametrize("function", [special.softmax, special.log_softmax, special.logsumexp])
+def test_softmax_of_large_numbers(function, values):
+    a = LARGE[values]
+    with np.errstate(all="ignore"):
+        expected = function(a)
+    np.testing.assert_allclose(jit_grad(lambda a: function(a))(a), expected, rtol=1e-6 if a.dtype == "f4" else 1e-15)
+
+
+@pytest.mark.parametrize("large", [1e7, 1e10, 1e15])
+@pytest.mark.parametrize("small", [0.3, 2.0, 9.5])
+def test_betaln_of_a_large_number(large, small):
+    f = jit_grad(lambda a, b: special.betaln(a, b))
+    with mpmath.workdps(60):
+        wanted = mpmath.log(mpmath.beta(large, small))
+        both = [mpmath.digamma(x) - mpmath.digamma(mpmath.mpf(large) + mpmath.mpf(small)) for x in (large, small)]
+    for point, slopes in (((large, small), both), ((small, large), both[::-1])):
+        assert f(*point) == pytest.approx(float(wanted), rel=1e-14)
+        np.testing.assert_allclose(adc.grad(f, argnums=(0, 1))(*point), [float(x) for x in slopes], rtol=1e-13)
+
+
+@pytest.mark.parametrize("x", [30.0, 49.9, 50.1, 1e3, 1e6])
+def test_erfcx_far_out(x):
+    f = jit_grad(lambda x: special.erfcx(x))
+    with mpmath.workdps(60):
+        wanted = mpmath.diff(lambda t: mpmath.hyperu(0.5, 0.5, t * t) / mpmath.sqrt(mpmath.pi), mpmath.mpf(x))
+    assert f.grad(x) == pytest.approx(float(wanted), rel=1e-12)
+    assert adc.hvp(jit_grad(lambda x: special.log_ndtr(x)), (-1e6,), (1.0,)) == pytest.approx(-1.0, rel=1e-10)
+
+
 def test_scipys_own_code():
     """In single precision, of arrays, by the interpreter, where arguments are at an end."""
     a = np.array([[0.1, 0.7], [-0.3, 0.2]], np.float32)
@@ -183,6 +222,7 @@ def test_scipys_own_code():
 
     assert adc.grad(jit_grad(f, _engine="interpreter"))(0.7) == pytest.approx(adc.grad(f)(0.7), rel=1e-14)
     assert adc.grad(lambda x: special.gammainc(1.0, x))(0.0) == 1.0
+    assert adc.grad(lambda x: special.i0e(x))(0.0) == 0.0
     assert adc.grad(lambda x: special.betainc(1.0, 1.0, x))(0.0) == 1.0
     assert adc.grad(lambda x: special.betainc(1.0, 1.0, x))(1.0) == 1.0
 
@@ -233,6 +273,7 @@ def test_where_a_factor_is_zero():
     f = jit_grad(lambda x, y: special.xlogy(x, y))
     by_both = adc.grad(f, argnums=(0, 1))
     assert f(0.0, 0.0) == 0.0 == f(0.0, -1.0)
+    assert f(0.0, np.inf) == 0.0 == jit_grad(lambda x, y: special.xlog1py(x, y))(0.0, np.inf)
     assert np.isnan(f(0.0, np.nan))
     assert by_both(0.0, 0.0) == (0.0, 0.0)
     assert by_both(0.0, 2.0) == (np.log(2.0), 0.0)

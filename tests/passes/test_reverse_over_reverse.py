@@ -47,7 +47,21 @@ def until_small(x, a):
     return np.sum(a) * x
 
 
-PROGRAMS = [read_back, sum_of_all, nested, allocating, until_small]
+def deepen(a, n):
+    if n > 0:
+        a[0] = np.sin(a[0]) * a[1]
+        deepen(a, n - 1)
+
+
+def leaving_records(x, a):
+    s = 1.0
+    for _ in range(4):
+        deepen(a, 2)
+        s += a[0] * a[1] * s * x
+    return s
+
+
+PROGRAMS = [read_back, sum_of_all, nested, allocating, until_small, leaving_records]
 
 
 @pytest.mark.parametrize("engine", ["native", "interpreter"])
@@ -57,7 +71,7 @@ def test_against_forward_over_reverse(program, engine):
 
 
 @pytest.mark.parametrize("schedule", ["store-all", adc.every(2), adc.revolve(snapshots=2)], ids=str)
-@pytest.mark.parametrize("program", [nested, allocating])
+@pytest.mark.parametrize("program", [nested, allocating, leaving_records])
 def test_of_checkpointed_loops(program, schedule):
     _agree(jit_grad(program, checkpoint=schedule, _engine="interpreter"))
 

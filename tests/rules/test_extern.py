@@ -110,6 +110,33 @@ def test_in_threads_and_arrays():
     np.testing.assert_allclose(jit_grad(f).grad(a), -special.j1(a), rtol=1e-11, atol=1e-14)
 
 
+def test_a_partial_derivative_that_is_not_given(library):
+    """None is no zero: where the argument varies it is refused."""
+    own = adc.extern("libm.so.6", "hypot", "f64(f64, f64)")
+    adc.scalar_rule(own, None, lambda x, y: y / own(x, y))
+    f = jit_grad(lambda x, y: own(x, y))
+    assert adc.grad(f, argnums=1)(3.0, 4.0) == pytest.approx(0.8)
+    for differentiate in (lambda: f.grad(3.0, 4.0), lambda: f.jvp((3.0, 4.0), (1.0, None))):
+        with pytest.raises(errors.DifferentiationError, match="gives no derivative by 'x0', which varies here"):
+            differentiate()
+    zero = adc.extern("libm.so.6", "fdim", "f64(f64, f64)")
+    adc.scalar_rule(zero, 0.0, lambda x, y: -1.0)
+    assert adc.grad(lambda x, y: zero(x, y))(3.0, 2.0) == 0.0
+
+
+def test_of_other_types():
+    """One symbol, declared twice."""
+    narrow = adc.extern("libm.so.6", "ldexp", "f64(f64, i32)")
+    wide = adc.extern("libm.so.6", "ldexp", "f64(f64, i64)")
+
+    def f(x, n):
+        return narrow(x, n) + 2.0 * wide(x, n)
+
+    assert f(1.5, 3) == 36.0
+    for engine in ("native", "interpreter"):
+        assert jit_grad(f, _engine=engine)(1.5, 3) == 36.0
+
+
 def test_without_a_rule_it_has_no_derivative(library):
     bare = adc.extern("libm.so.6", "y0", "f64(f64)")
     f = jit_grad(lambda x: bare(x) * x)
@@ -158,6 +185,13 @@ def test_bad_input(library):
         jit_grad(lambda x: jn(x, x))(1.0)
     with pytest.raises(TypeError):
         j0("1")
+    with pytest.raises(TypeError):
+        jn(1)
+    for number in (1 << 31, -(1 << 31) - 1, 1 << 70):
+        with pytest.raises(OverflowError, match="does not fit into 32 bits"):
+            jn(number, 1.0)
+    with pytest.raises(OverflowError):
+        jit_grad(lambda n, x: jn(n, x))(1 << 40, 1.0)
 
 
 def test_object_files_refer_to_it_by_name(tmp_path, library, capsys):
@@ -187,14 +221,21 @@ def test_object_files_refer_to_it_by_name(tmp_path, library, capsys):
     assert told.split() == ["15.75", "9"]  # 3 x**2 + 9, 6 x
 
 
-def test_symbols_of_two_libraries(tmp_path, library, capsys):
-    (tmp_path / "program.py").write_text(
-        "import adc\n"
-        f"own = adc.extern({library!r}, 'erf', 'f64(f64)')\n"
-        "other = adc.extern('libm.so.6', 'erf', 'f64(f64)')\n"
-        "adc.scalar_rule(other, lambda x: own(x))\n"
-        "def f(x: float):\n"
-        "    return other(x)\n"
-    )
-    assert main(["compile", f"{tmp_path / 'program.py'}:f", "-o", str(tmp_path / "f.o")]) == 1
-    assert "cannot refer to functions called erf of two libraries" in capsys.readouterr().err
+REFUSED = {
+    "functions called erf of two libraries": "other = adc.extern('libm.so.6', 'erf', 'f64(f64)')\n"
+    "def f(x: float):\n    return other(x) + own(x)\n",
+    "needs that of the C library, too": "def f(x: float):\n    return own(x) + math.erf(x)\n",
+    "it has one of that name itself": "def erf(x: float):\n    return own(x)\n",
+}
+
+
+@pytest.mark.parametrize("message", REFUSED)
+def test_names_that_object_files_cannot_tell_apart(message, tmp_path, library, capsys):
+    program = tmp_path / "program.py"
+    text = REFUSED[message]
+    program.write_text(f"import math\nimport adc\nown = adc.extern({library!r}, 'erf', 'f64(f64)')\n{text}")
+    name = "erf" if "def erf" in text else "f"
+    assert main(["compile", f"{program}:{name}", "-o", str(tmp_path / "f.o")]) == 1
+    told = capsys.readouterr().err
+    assert message in told
+    assert f"{program}:" in told

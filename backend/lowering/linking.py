@@ -1,0 +1,72 @@
+"""How code calls C functions: loaded code by addresses, which this process knows; object files by their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from adc.ir import kinds
+from adc.ir.core import Loc, Op
+from adc.ir.diagnostics import AdcError
+from adc.ir.externals import Named, provided
+
+
+@dataclass
+class Linking:
+    """For all modules of the IR that become one object. ``defined``: what others call by name in an object file; None
+    for code that is loaded. ``names`` are what the functions are called in LLVM IR, as far as they have been asked for.
+    """
+
+    defined: frozenset[str] | None = None
+    names: dict[Named, str] = field(default_factory=dict)
+    _locs: dict[str, Loc] = field(default_factory=dict)
+    _others: set[str] = field(default_factory=set)
+
+    def name_of(self, op: Op) -> str:
+        """The name for a call. Raises ``AdcError`` for what an object file cannot call."""
+        function = Named.by(op)
+        if function not in self.names:
+            if self.defined is not None:
+                self._check(function, op.loc)
+            at = function.symbol if self.defined is not None else f"adc.external{len(self.names)}.{function.symbol}"
+            self.names[function] = at
+            self._locs[at] = op.loc
+        return self.names[function]
+
+    def _check(self, function: Named, loc: Loc) -> None:
+        known = provided(function)
+        if known is not None and not known.linked:
+            help = "give adc.extern a C function of a library that you link"
+            raise _refused(f"call {function.library}.{function.symbol}", loc, help)
+        assert self.defined is not None
+        if function.symbol in self.defined:
+            help = "give the Python function another name"
+            raise _refused(f"call a C function {function.symbol}, since it has one of that name itself", loc, help)
+        if any(other.symbol == function.symbol for other in self.names):
+            raise _refused(f"refer to functions called {function.symbol} of two libraries, or of two types", loc)
+
+    def check_others(self, declared: Iterable[str]) -> None:
+        """Refuse functions whose names one of the modules uses for those of the C library, ``declared`` in this one."""
+        if self.defined is None:
+            return
+        for other in declared:
+            intrinsic = re.fullmatch(r"llvm\.(\w+)\.f(32|64)", other)
+            self._others.add(intrinsic[1] + ("f" if intrinsic[2] == "32" else "") if intrinsic else other)
+        for function, name in self.names.items():
+            if name in self._others and function.library and "libm." not in function.library:
+                message = f"call {name} of {function.library}, since the program needs that of the C library, too"
+                raise _refused(message, self._locs[name])
+
+    def libraries(self, called: Iterable[str]) -> list[str]:
+        """The libraries of the functions that are called, as they were given to ``adc.extern``."""
+        return [function.library for function, name in self.names.items() if function.library and name in called]
+
+    def addresses(self) -> Mapping[str, int]:
+        """Where this process has the functions, by the names that loaded code gives them."""
+        found = {name: provided(function) for function, name in self.names.items()}
+        return {name: function.address for name, function in found.items() if function is not None}
+
+
+def _refused(message: str, loc: Loc, help: str = "") -> AdcError:
+    return kinds.UNSUPPORTED_OPTION(f"an object file cannot {message}", loc, help=help)
