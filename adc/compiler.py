@@ -26,6 +26,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
+from adc.ir.schedules import MEMORY
 from adc.ir.types import MemRefType, Type, f64
 from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
@@ -244,6 +245,7 @@ class Staged:
                     error.loc,
                     help="say checkpoint= instead, for instance adc.revolve(snapshots=32)",
                 ) from None
+        module.funcs[entry].attrs[MEMORY] = schedule.memory
         made = part_of(module, [chosen.search, chosen.footprint])
         module.funcs.update(self._run(made, pipelines.TIDY, "prepare").funcs)
         return chosen

@@ -58,6 +58,7 @@ CONTEXT_NEXT_RUN = 1488  # ptr: the next of the runs that go on, and where the p
 CONTEXT_RUN = 1504  # i64: the number of the run; then, of either sweep: loop, steps done, steps in all
 CONTEXT_OFFSET = 1560  # i64: of what is run of the steps of a loop, where it is in the whole
 CONTEXT_TOTAL = 1568  # i64: how many steps the whole has
+CONTEXT_LIMIT = 1600  # i64: how many bytes the arena is to hold; 0: as many as it needs
 
 FUNCTIONS = (
     "adc_alloc",
@@ -290,6 +291,8 @@ leave:
 keep:
   call void @adc_context_reset(ptr %ctx)
   store i32 0, ptr %ctx
+  %limit.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 20
+  store i64 0, ptr %limit.p
   %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
   %epoch = load i64, ptr %epoch.p
   %epoch1 = add i64 %epoch, 1

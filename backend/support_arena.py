@@ -1,10 +1,11 @@
 """The arena of a context, as LLVM IR: blocks of memory in size classes, kept between runs. See ``adc.backend.support``.
 
 Each block has a header of 64 bytes before its data. Classes come four to a power of two, so at most a fifth of a block
-is unused. A request takes a free block of its class or of the next three. Blocks of at least ``HUGE`` bytes are marked
-for huge pages. A block of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its
-context is returned to the system when a new large one is needed. Blocks in files (``adc.backend.support_files``) are
-linked with the others, and returned when they are freed. A context may have a workspace, where it looks for room first
+is unused. A request takes a free block of its class or of the next three. Where a new large one would be more than the
+context is to hold, what is free is returned first. Blocks of at least ``HUGE`` bytes are marked for huge pages. A block
+of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its context is returned to the
+system when a new large one is needed. Blocks in files (``adc.backend.support_files``) are linked with the others, and
+returned when they are freed. A context may have a workspace, where it looks for room first
 (``adc.backend.support_workspace``).
 """
 
@@ -18,10 +19,10 @@ KEEP_CALLS = 8
 
 _TEXT = r"""
 %adc.context = type { i32, i32, i32, i32, i64, i64, i64, i64, i64, i64, i64, ptr, ptr, ptr, [160 x ptr], [14 x i64],
-  [11 x i64], ptr, ptr, i64 }
+  [11 x i64], ptr, ptr, i64, i64 }
 ;  0 threads  1 error  2 site  3 lock  4 a  5 b  6 epoch  7 live  8 live bytes  9 peak bytes  10 held bytes
 ; 11 blocks  12 next  13 record  14 free lists  15 more values of the error
-; 16 how far the run is  17 start of a workspace  18 its end  19 what it has no room for
+; 16 how far the run is  17 start of a workspace  18 its end  19 what it has no room for  20 how much to hold
 %adc.block = type { ptr, ptr, ptr, ptr, i64, i32, i32, i64, ptr }
 ;  0 address to free  1 context  2 next of all  3 next free  4 capacity  5 class  6 live  7 epoch of last use  8 unused
 
@@ -163,6 +164,19 @@ entry:
 tidy:
   call void @adc_rt_lock(ptr %lock)
   call void @adc_rt_trim(ptr %ctx, i64 KEEP_EPOCHS)
+  %limit.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 20
+  %limit = load i64, ptr %limit.p
+  %has.limit = icmp ne i64 %limit, 0
+  %holds.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 10
+  %holds = load i64, ptr %holds.p
+  %would = add i64 %holds, %capacity
+  %beyond = icmp ugt i64 %would, %limit
+  %full = and i1 %has.limit, %beyond
+  br i1 %full, label %empty, label %tidied
+empty:
+  call void @adc_rt_trim(ptr %ctx, i64 0)
+  br label %tidied
+tidied:
   call void @adc_rt_unlock(ptr %lock)
   br label %get
 get:

@@ -10,7 +10,7 @@ system.
 
 from __future__ import annotations
 
-CONTEXT_BYTES = 1600
+CONTEXT_BYTES = 1608
 CHUNK = -2  # the class of blocks in a workspace
 _ROVERS, _COUNT = 1664, 48  # where the table is in a context, and how many entries it has
 

@@ -10,6 +10,9 @@ SCHEDULE = "adc.schedule"
 FILE = "adc.file"
 """Attribute of allocations that are to lie in a file: the directory, or nothing for that of temporary files."""
 
+MEMORY = "adc.memory"
+"""Attribute of functions: how many bytes the arena is to hold while it runs, what is free for another use included."""
+
 REMATERIALISED = "adc.rematerialised"
 """Attribute of functions: where a call is differentiated the function runs again in the reverse sweep, and nothing of
 its inside is kept until then."""

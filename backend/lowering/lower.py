@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+from adc.backend import support
 from adc.backend.lowering import counting
 from adc.backend.lowering.debuginfo import DebugInfo
 from adc.backend.lowering.linking import Linking
@@ -26,6 +27,7 @@ from adc.backend.target import Target, host
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Func, Module
+from adc.ir.schedules import MEMORY
 from adc.ir.types import MemRefType
 
 __all__ = ["Lowered", "Site", "lower_module"]
@@ -158,6 +160,9 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
         check(e, depth.room(func.name))
         e.poll()
     counting.enter(e)
+    if MEMORY in func.attrs:
+        limit = e.let(f"getelementptr i8, ptr %ctx, i64 {support.CONTEXT_LIMIT}")
+        e.do(f"store i64 {func.attrs[MEMORY]}, ptr {limit}")
     terminator = e.lower_ops(func.body)
     stays = circular or "adc.noinline" in func.attrs
     rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if stays else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import math
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import adc
 from adc import errors, jit_grad
+from adc.backend import runtime, support
 from adc.frontend.checkpoints import read, read_memory
 from adc.ir import interpreter, ops
 from adc.ir.parser import parse_module
@@ -316,3 +318,22 @@ def test_numbers_of_bytes() -> None:
         assert caught.value.kind == "invalid-option"
     with pytest.raises(errors.AdcError, match="checkpoint= has nothing to say"):
         jit_grad(walk, memory="1GB", checkpoint="sqrt")
+
+
+def test_what_is_free_for_another_use_counts() -> None:
+    """Blocks of sizes that are needed no more go back before the arena holds more than is allowed."""
+    from benchmarks.memory import wave
+
+    rng = np.random.default_rng(0)
+    c, u0 = 0.2 * rng.random((400, 400)), rng.random((400, 400))
+    steps = 3 * 6 + 2  # the last two have a tape of another size
+    least = jit_grad(wave).grad.forecast(c, u0, steps).least
+    allowed = int(1.03 * least)
+    compiled = jit_grad(memory=allowed, threads=1, _level=1)(wave)
+    runtime.release_memory()
+    assert compiled.grad.forecast(c, u0, steps).peak <= allowed
+    gradient = compiled.grad(c, u0, steps)
+    pool = ctypes.c_int64.from_address(runtime.address("adc_pool")).value
+    assert 0.8 * least < ctypes.c_int64.from_address(pool + support.CONTEXT_HELD_BYTES).value <= allowed
+    assert ctypes.c_int64.from_address(pool + support.CONTEXT_LIMIT).value == 0
+    np.testing.assert_array_equal(gradient, compiled.grad(c, u0, steps))
