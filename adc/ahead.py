@@ -130,7 +130,7 @@ def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     module, _, plan = staged.split(traced, wanted)
     forward, reverse, taken = seeded(module, traced.entry, plan)
     module = staged.prepared(module)
-    staged.keep_to_memory(module, forward, both_halves(module, forward, reverse, plan, taken))
+    staged.keep_to_memory(module, forward, reverse, both_halves(module, forward, reverse, plan, taken))
     functions = (
         cabi.forward(module, forward, f"{name}_aug", arguments, plan.shadows),
         cabi.reverse(

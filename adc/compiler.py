@@ -230,9 +230,11 @@ class Staged:
         """A module as it is lowered to LLVM."""
         return self._run(module, self._lowering(), "prepare")
 
-    def keep_to_memory(self, module: Module, entry: str, measured: Func | None = None) -> Chosen | None:
+    def keep_to_memory(
+        self, module: Module, entry: str, reverse: str | None = None, measured: Func | None = None
+    ) -> Chosen | None:
         """Let a function of a prepared module choose the schedules of its loops by the memory that the options allow;
-        None if they say nothing. ``measured``: what is to keep to it, if that is more than the function alone."""
+        None if they say nothing. ``reverse``: what runs later, on what it keeps; then ``measured`` is both."""
         schedule, threads = self.subject.options.checkpoint, self.subject.options.threads
         if schedule is None or not schedule.memory:
             return None
@@ -241,11 +243,13 @@ class Staged:
                 chosen = choose_schedules(module, entry, schedule.memory, threads or threads_asked(), measured)
             except Unsized as error:
                 raise kinds.UNKNOWN_SIZE(
-                    f"memory= needs to know before {self.subject.name} runs what its gradient takes: {error.reason}",
+                    f"it cannot be known before {self.subject.name} runs what its gradient takes: {error.reason}",
                     error.loc,
-                    help="say checkpoint= instead, for instance adc.revolve(snapshots=32)",
+                    help="without memory= and forecast it runs; checkpoint= takes less, for instance "
+                    "adc.revolve(snapshots=32)",
                 ) from None
-        module.funcs[entry].attrs[MEMORY] = schedule.memory
+        for name in (entry, *([] if reverse is None else [reverse])):
+            module.funcs[name].attrs[MEMORY] = schedule.memory
         made = part_of(module, [chosen.search, chosen.footprint])
         module.funcs.update(self._run(made, pipelines.TIDY, "prepare").funcs)
         return chosen

@@ -40,7 +40,8 @@ class LoopForecast:
 
     def __str__(self) -> str:
         if not self.known:
-            return f"  line {self.line}: until it ends; state {_shown(self.state)}; {self.snapshots} snapshots"
+            kept = f"{self.snapshots} snapshots" if self.snapshots else "all on one tape"
+            return f"  line {self.line}: until it ends; state {_shown(self.state)}; {kept}"
         each = f"state {_shown(self.state)}, tape {_shown(self.tape)} for each step"
         if not self.snapshots:
             return f"  line {self.line}: {self.steps} steps; {each}; all on one tape"
@@ -61,23 +62,26 @@ class Outlook:
 class Forecast:
     """Of one call of a gradient: all that it allocates, itself included, in bytes.
 
-    ``least`` is the least memory that would do, ``whole`` what it takes without a schedule (None: that is not known
-    before). ``others``: what other numbers of bytes would buy.
+    ``memory``: what is allowed, or ``schedule``: what is given. ``least`` is the least memory that would do, ``whole``
+    what it takes without a schedule, ``peak`` what this call takes (None: that is not known before). ``others``: what
+    other numbers of bytes would buy.
     """
 
     function: str
     memory: int | None
+    schedule: Schedule | None
     least: int
     whole: int | None
-    peak: int
+    peak: int | None
     loops: tuple[LoopForecast, ...]
     others: tuple[Outlook, ...]
 
     def __str__(self) -> str:
         allowed = "with as much memory as it takes" if self.memory is None else f"with at most {_shown(self.memory)}"
-        if self.memory is None and any(loop.snapshots for loop in self.loops):
+        if self.schedule is not None:
             allowed = "by the schedule that is given"
-        lines = [f"gradient of {self.function} {allowed}: peak {_shown(self.peak)}", *map(str, self.loops)]
+        peak = "not known before" if self.peak is None else _shown(self.peak)
+        lines = [f"gradient of {self.function} {allowed}: peak {peak}", *map(str, self.loops)]
         if self.others:
             known = any(loop.known for loop in self.loops)
             lines += ["", f"  {'memory':>10} {'peak':>10}" + f" {'steps run again':>16}" * known]
@@ -159,26 +163,30 @@ class _Forecasting:
     def made(self, name: str, memory: int | None, whole: int | None) -> Forecast:
         least, *_ = self._footprint(self._frugal)
         schedule = self._schedule(memory or ALL)
-        peak, *steps = self._footprint(schedule)
+        found, *steps = self._footprint(schedule)
+        peak: int | None = found
         loops = tuple(self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
         if whole is not None:
             least = min(least, whole)
-            if memory is None or whole <= memory:
-                peak, loops = whole, tuple(replace(loop, snapshots=0, repeated=0) for loop in loops)
-        return Forecast(name, memory, least, whole, peak, loops, self._others(least, whole))
+        if memory is None or (whole is not None and whole <= memory):
+            peak, loops = whole, tuple(replace(loop, snapshots=0, repeated=0) for loop in loops)
+        return Forecast(name, memory, None, least, whole, peak, loops, self._others(least, whole))
 
     def by(self, name: str, given: Schedule, peak: int | None, whole: int | None) -> Forecast:
-        """With a schedule that says no number of bytes; ``peak`` if that is known of its code."""
+        """With a schedule that says no number of bytes; ``peak`` of its code, if that is known."""
         least, *steps = self._footprint(self._frugal)
-        pairs = [(1, 1) if is_open else _pieces(given, n) for is_open, n in zip(self._open, steps, strict=True)]
+        # A loop of unknown length that cannot have the schedule has none: see ``adc.passes.checkpointing.steps``.
+        refused = given.steps != 1 or given.disk > 0
+        pairs = [
+            (given.snapshots, 1) if is_open else _pieces(given, n) for is_open, n in zip(self._open, steps, strict=True)
+        ]
         schedule = tuple(number for pair in pairs for number in pair)
-        loops = tuple(self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
-        if peak is None:
-            peak, *_ = self._footprint(schedule)
-        if given.disk:  # which counted as memory so far
-            peak -= sum(max(loop.snapshots - given.snapshots, 0) * loop.state for loop in loops if loop.known)
+        loops = tuple(
+            replace(loop, snapshots=0) if refused and not loop.known else loop
+            for loop in (self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
+        )
         least = least if whole is None else min(least, whole)
-        return Forecast(name, None, least, whole, peak, loops, self._others(least, whole))
+        return Forecast(name, None, given, least, whole, peak, loops, self._others(least, whole))
 
     def _others(self, least: int, whole: int | None) -> tuple[Outlook, ...]:
         """What amounts of memory buy that grow by the root of two, up to what makes no difference any more."""

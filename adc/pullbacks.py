@@ -53,7 +53,7 @@ class PullbackCode(Specialisation):
         self.shadows = list(self.plan.shadows)
         self.cleared = self._clear(module, reverse)
         module = staged.prepared(module)
-        staged.keep_to_memory(module, forward, both_halves(module, forward, reverse, self.plan, self.taken))
+        staged.keep_to_memory(module, forward, reverse, both_halves(module, forward, reverse, self.plan, self.taken))
         self.fresh = self._fresh_shadows(module)
         self.read_in_reverse = frozenset(_read(module, reverse, self.plan.kept))
         leaf_params = binding.leaf_params(self.names, traced, read_only=False)

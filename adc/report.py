@@ -49,7 +49,7 @@ class Report:
     def _checkpointing(self) -> list[str]:
         if not self.steps:
             return []
-        hint = f"  for the bytes of a call, and what more or less would buy: {self.function}.grad.forecast(...)"
+        hint = f"  {self.function}.grad.forecast(...) says the bytes of a call, where they can be known before"
         return ["", "checkpointing:", *dict.fromkeys(map(str, self.steps)), hint]
 
 

@@ -12,6 +12,11 @@ from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi, r
 _TABLES = tuple(m.DECLARATIONS for m in (python_abi, numpy_abi, support, interrupts, running, array_memory))
 
 
+def functions(text: str, keyword: str = "declare|define") -> list[str]:
+    """The names of the functions that LLVM IR declares and defines, or of the one sort."""
+    return re.findall(rf"^(?:{keyword}) [^@\n]*@([\w.$]+)", text, re.MULTILINE)
+
+
 @dataclass
 class Fragment:
     """Definitions, and by name the declarations of what they refer to."""

@@ -39,9 +39,9 @@ def directory() -> Path | None:
     if os.environ.get("ADC_CACHE", "1") in ("", "0"):
         return None
     given = os.environ.get("ADC_CACHE_DIR")
-    if given:
-        return Path(given).expanduser()
     with contextlib.suppress(RuntimeError):  # no home
+        if given:
+            return Path(given).expanduser()
         if sys.platform == "darwin":
             return Path.home() / "Library" / "Caches" / "adc"
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "adc"

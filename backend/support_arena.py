@@ -1,11 +1,11 @@
 """The arena of a context, as LLVM IR: blocks of memory in size classes, kept between runs. See ``adc.backend.support``.
 
 Each block has a header of 64 bytes before its data. Classes come four to a power of two, so at most a fifth of a block
-is unused. A request takes a free block of its class or of the next three. Where a new large one would be more than the
-context is to hold, what is free is returned first. Blocks of at least ``HUGE`` bytes are marked for huge pages. A block
-of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its context is returned to the
-system when a new large one is needed. Blocks in files (``adc.backend.support_files``) are linked with the others, and
-returned when they are freed. A context may have a workspace, where it looks for room first
+is unused. A request takes a free block of its class or of the next three. Where a new one would be more than the
+context is to hold, and is no small part of that, what is free is returned first. Blocks of at least ``HUGE`` bytes are
+marked for huge pages. A block of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its
+context is returned to the system when a new large one is needed. Blocks in files (``adc.backend.support_files``) are
+linked with the others, and returned when they are freed. A context may have a workspace, where it looks for room first
 (``adc.backend.support_workspace``).
 """
 
@@ -160,13 +160,17 @@ entry:
   %capacity = call i64 @adc_rt_capacity(i32 %class)
   %lock = getelementptr %adc.context, ptr %ctx, i32 0, i32 3
   %large = icmp uge i64 %capacity, LARGE_BYTES
-  br i1 %large, label %tidy, label %get
-tidy:
-  call void @adc_rt_lock(ptr %lock)
-  call void @adc_rt_trim(ptr %ctx, i64 KEEP_EPOCHS)
   %limit.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 20
   %limit = load i64, ptr %limit.p
   %has.limit = icmp ne i64 %limit, 0
+  %part = lshr i64 %limit, 8
+  %counts = icmp uge i64 %capacity, %part
+  %limited = and i1 %has.limit, %counts
+  %tidies = or i1 %large, %limited
+  br i1 %tidies, label %tidy, label %get
+tidy:
+  call void @adc_rt_lock(ptr %lock)
+  call void @adc_rt_trim(ptr %ctx, i64 KEEP_EPOCHS)
   %holds.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 10
   %holds = load i64, ptr %holds.p
   %would = add i64 %holds, %capacity

@@ -49,6 +49,9 @@ _UNITS = {"": 1, "b": 1} | {
 }
 
 
+_MOST = (1 << 63) - 1  # of what compiled code can count
+
+
 def read_memory(given: int | str | None) -> int | None:
     """A number of bytes, or its text: ``"2GB"``, ``"512 MiB"``; units count in thousands, or, with an i, in 1024s."""
     if given is None:
@@ -58,8 +61,8 @@ def read_memory(given: int | str | None) -> int | None:
         unit = _UNITS.get(found[2].lower()) if found else None
         if found is None or unit is None:
             raise kinds.INVALID_OPTION(f"memory cannot be {given!r}", help="for instance '2GB', '500 MiB', or bytes")
-        return _positive("memory", int(float(found[1]) * unit))
-    return _positive("memory", given)
+        given = int(float(found[1]) * unit)
+    return min(_positive("memory", given), _MOST)
 
 
 def steps(*args: int, checkpoint: Checkpoint = None) -> range:

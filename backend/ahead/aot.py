@@ -12,7 +12,6 @@ become one LLVM module in which only the functions of the interface are visible 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -91,11 +90,12 @@ def build(
     frees = [f.name.removesuffix("_aug") + "_free" for f in functions if f.kind == "forward"]
     public = {*(f.name for f in functions), *frees, *shared_names(prefix)}
     linking = Linking(frozenset(public))
-    texts = [
+    own = [
         support.support_ir("external", linux="linux" in target.triple),
         llvm_text.merge("", [shared_ir(prefix, frees)]),
-        *(_part_text(part, target, threads, debug, linking) for part in parts),
     ]
+    linking.check_others(name for text in own for name in llvm_text.functions(text))
+    texts = [*own, *(_part_text(part, target, threads, debug, linking) for part in parts)]
     context = llvm.create_context()
     linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)
     for text in texts[1:]:
@@ -121,7 +121,7 @@ def shared_names(prefix: str) -> list[str]:
 
 def libraries(llvm_ir: str, linking: Linking | None = None) -> tuple[str, ...]:
     """The options that link code which calls what this LLVM IR calls, with the C functions of ``linking`` among it."""
-    called = set(re.findall(r"^declare [^@\n]*@([\w.$]+)", llvm_ir, re.MULTILINE))
+    called = set(llvm_text.functions(llvm_ir, "declare"))
     found = ["-lm"]
     if any(name.startswith("_ZGV") for name in called):
         found.append("-lmvec")

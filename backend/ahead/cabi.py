@@ -66,13 +66,10 @@ class CFunction:
     @property
     def workspace(self) -> tuple[str, str]:
         """The names of the arguments for the memory and its size."""
-        # What begins with the name of an argument may be one of its extents.
         taken = [*(p.name for p in self.params), *(r.name for r in self.results)]
-        for k in itertools.count():
-            name = f"workspace{k or ''}"
-            if not any(other.startswith(name) or name.startswith(other) for other in taken):
-                return name, f"{name}_bytes"
-        raise AssertionError
+        names = (f"workspace{k or ''}" for k in itertools.count())
+        name = next(n for n in names if not any(t == n or t.startswith(f"{n}_") for t in taken))
+        return name, f"{name}_bytes"
 
     def disjoint(self) -> list[tuple[int, int]]:
         """The pairs of array parameters that must not overlap: those of which one is written."""

@@ -47,7 +47,8 @@ class Linking:
             raise _refused(f"refer to functions called {function.symbol} of two libraries, or of two types", loc)
 
     def check_others(self, declared: Iterable[str]) -> None:
-        """Refuse functions whose names one of the modules uses for those of the C library, ``declared`` in this one."""
+        """Refuse functions whose names one of the modules uses for its own, or for those of the C library: ``declared``
+        in this one."""
         if self.defined is None:
             return
         for other in declared:
@@ -55,7 +56,7 @@ class Linking:
             self._others.add(intrinsic[1] + ("f" if intrinsic[2] == "32" else "") if intrinsic else other)
         for function, name in self.names.items():
             if name in self._others and function.library and "libm." not in function.library:
-                message = f"call {name} of {function.library}, since the program needs that of the C library, too"
+                message = f"call {name} of {function.library}, since the program needs another function of that name"
                 raise _refused(message, self._locs[name])
 
     def libraries(self, called: Iterable[str]) -> list[str]:
@@ -68,5 +69,8 @@ class Linking:
         return {name: function.address for name, function in found.items() if function is not None}
 
 
-def _refused(message: str, loc: Loc, help: str = "") -> AdcError:
+_ANOTHER_NAME = "let a C function of another name call it, and give that to adc.extern"
+
+
+def _refused(message: str, loc: Loc, help: str = _ANOTHER_NAME) -> AdcError:
     return kinds.UNSUPPORTED_OPTION(f"an object file cannot {message}", loc, help=help)

@@ -28,6 +28,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
+from adc.ir.types import f32, f64
 
 SQRT_HALF = 0.7071067811865476
 
@@ -87,7 +88,10 @@ def _ndtr(x: Value) -> Value:
 
 
 def _betaln(a: Value, b: Value) -> Value:
-    """Where one is much the larger, the difference of its two terms is taken from Stirling's series for both."""
+    """Where one is much the larger, the difference of its two terms is taken from Stirling's series for both. Single
+    precision would have no digit left of others, so double is used."""
+    if a.type == f32:
+        return ops.truncf(_betaln(ops.extf(a, type=f64), ops.extf(b, type=f64)), type=f32)
     swapped = ops.cmpf(ops.absf(a), ops.absf(b), predicate="olt")
     large, small = ops.select(swapped, b, a), ops.select(swapped, a, b)
     much = const(1e6, a.type)

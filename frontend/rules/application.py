@@ -49,7 +49,7 @@ def call(
         names = _parameter_names(function, len(args))
         bound = {**dict(zip(names, args, strict=True)), **kwargs}
         layout = Layout(names, None, tuple(kwargs), None)
-        plain = _library(function, layout, call_plain, call_function) if is_library(function) else None
+        plain = None
     positional = [bound[name] for name in layout.positional]
     if layout.star is not None:
         rest = bound[layout.star]
@@ -58,6 +58,8 @@ def call(
     chosen = choose(function, positional)
     if chosen is None:
         return None
+    if source is None and is_library(function):
+        plain = _library(function, chosen.main, layout, call_plain, call_function)
     if chosen.main.kind == "scalar" and plain is None:
         return None  # which says that there is no way to compute it
     ruled = Ruled(chosen, layout, plain, call_function)
@@ -104,14 +106,12 @@ def _stand_in(rule: Rule) -> FunctionSource:
     return FunctionSource(SourceFile(rule.file, (), {}), node, name_of(rule.function).rpartition(".")[2])
 
 
-def _library(function: Any, layout: Layout, call_plain: CallPlain, call_function: CallFunction) -> Callee:
+def _library(
+    function: Any, rule: Rule, layout: Layout, call_plain: CallPlain, call_function: CallFunction
+) -> Callee:
     """A library function that adc knows, as a function to trace."""
-    rule = _Plain(function, layout, call_plain, call_function)
-    node = ast.parse("def f(): pass").body[0]
-    assert isinstance(node, ast.FunctionDef)
-    name = getattr(function, "__name__", "function")
-    source = FunctionSource(SourceFile(f"<{name_of(function)}>", (), {}), node, name)
-    return Callee(("plain", id(function), layout), source, {}, {}, {}, {}, rule)
+    without = _Plain(function, layout, call_plain, call_function)
+    return Callee(("plain", id(function), layout), _stand_in(rule), {}, {}, {}, {}, without)
 
 
 @dataclass(frozen=True, eq=False)

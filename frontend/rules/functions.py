@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.frontend import abstract
@@ -43,7 +44,7 @@ def make(
     left: abstract.Abstract,
     chosen: Chosen,
     parts: tuple[Part | None, Part | None],
-    unknown: tuple[int, ...],
+    unknown: Sequence[int],
 ) -> list[Func]:
     """Attach rules to the function of ``frame``, which returns ``left``; the functions that they became.
 

@@ -69,7 +69,8 @@ class Ruled:
     reverse: Part | None = field(default=None, init=False)
     forward: Part | None = field(default=None, init=False)
     suffix: ClassVar[str] = ".ruled"
-    unknown: tuple[int, ...] = field(default=(), init=False)  # arguments by which no rule gives a derivative
+    # Arguments by which a rule gives no derivative: they must not vary in any mode, as one mode may follow another.
+    unknown: set[int] = field(default_factory=set, init=False)
 
     def run(self, frame: Frame) -> AbstractValue:
         given = self.layout.names
@@ -343,10 +344,10 @@ class Ruled:
         functions captured."""
         known = {_place(x) for v in given_by for x in _own_leaves(v)}
         every = {_place(x) for v in packed.values() for x in float_leaves_of_any(v)}
-        self.unknown = tuple(sorted(every - known))
+        self.unknown |= every - known
 
     def complete(self, frame: Frame, left: abstract.Abstract) -> list[Func]:
-        return make(frame, left, self.chosen, (self.reverse, self.forward), self.unknown)
+        return make(frame, left, self.chosen, (self.reverse, self.forward), sorted(self.unknown))
 
 
 def _at_run_time(v: AbstractValue) -> AbstractValue:

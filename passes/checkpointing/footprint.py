@@ -22,7 +22,9 @@ from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import UNKNOWN, Block, Func, Loc, Module, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.rewrite import clone_op, used_from_outside
+from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType, RecordType, index, scalar_bytes
 from adc.passes.checkpointing.conventions import ASKED, BOUNDS, SPANS
 from adc.passes.extents import Extents
@@ -113,7 +115,7 @@ class Footprint:
                 if freed is not None:
                     live[freed] -= 1
             elif op.opdef is ops.alloc:
-                if not _is_small(op.result):
+                if FILE not in op.attrs and not _is_small(op.result):
                     live[self._bytes(frame, op.result, op.loc)] += 1
                     more = True
             elif op.opdef is ops.pack:
@@ -133,7 +135,8 @@ class Footprint:
     def _freed(self, frame: _Frame, memref: Value) -> Value | None:
         """The size of what is freed. None: it does not count, or is not known, as that of what a record on a tape
         holds, which is taken to stay."""
-        if _is_small(memref):
+        origin = strip_views(memref).op
+        if _is_small(memref) or (origin is not None and FILE in origin.attrs):
             return None
         try:
             return self._bytes(frame, memref, UNKNOWN)

@@ -93,7 +93,8 @@ def refuse_constants(module: Module, op: Op, varies: Callable[[Value], bool]) ->
             raise kinds.NO_DERIVATIVE(
                 f"the {rules.text} gives no derivative by '{name}', which varies here",
                 op.loc,
-                help=f"pass '{name}' by position if the rule has it, or adc.stop_gradient({name})",
+                help=f"give it in the rule (0.0 where it is zero), pass '{name}' by position if the rule has it so, "
+                f"or adc.stop_gradient({name})",
             )
 
 

@@ -216,3 +216,5 @@ def test_where_files_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/one")
     assert object_cache.directory() == Path("/home/one/.cache/adc")
+    monkeypatch.setenv("ADC_CACHE_DIR", "~nobody-of-that-name/files")
+    assert object_cache.directory() is None

@@ -118,19 +118,22 @@ def test_gradients(name: str, options: list[str], tmp_path: Path, capsys: pytest
 
 
 @needs_glibc
-def test_names(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("workspace", "workspace1"), ("workspace_bytes", "workspace1"), ("w", "workspace"), ("workspaces", "workspace")],
+)
+def test_names(name: str, expected: str, tmp_path: Path) -> None:
     """Parameters may be called as those for the memory would be."""
     source = tmp_path / "named.py"
     source.write_text(
         "import numpy as np\n"
-        'def named(u: "f64[::1]", workspace_bytes: "f64", n: "i64"):\n'
-        "    workspace = u.copy()\n"
+        f'def named(u: "f64[::1]", {name}: "f64", n: "i64"):\n'
         "    for _ in range(n):\n"
-        "        workspace = np.sin(workspace * workspace_bytes)\n"
-        "    return np.sum(workspace)\n"
+        f"        u = np.sin(u * {name})\n"
+        "    return np.sum(u)\n"
     )
     assert main(["compile", f"{source}:named", "-o", str(tmp_path / "named.o")]) == 0
-    assert "void *workspace1, int64_t workspace1_bytes" in (tmp_path / "named.h").read_text()
+    assert f"void *{expected}, int64_t {expected}_bytes" in (tmp_path / "named.h").read_text()
     subprocess.run(["cc", "-Wall", "-Werror", "-c", "-xc", "named.h", "-o", "checked"], cwd=tmp_path, check=True)
 
 

@@ -201,6 +201,16 @@ def test_betaln_of_a_large_number(large, small):
         np.testing.assert_allclose(adc.grad(f, argnums=(0, 1))(*point), [float(x) for x in slopes], rtol=1e-13)
 
 
+@pytest.mark.parametrize(("large", "small"), [(100.0, 3.0), (2e3, 0.5), (1e5, 7.0), (1e9, 2.0), (0.7, 0.2)])
+def test_betaln_in_single_precision(large, small):
+    a, b = np.float32(large), np.float32(small)
+    f = jit_grad(lambda a, b: special.betaln(a, b), argnums=(0, 1))
+    value, slopes = f.value_and_grad(a, b)
+    assert value == pytest.approx(float(special.betaln(float(a), float(b))), rel=2e-7)
+    wanted = [special.digamma(float(x)) - special.digamma(float(a) + float(b)) for x in (a, b)]
+    np.testing.assert_allclose(slopes, wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize("x", [30.0, 49.9, 50.1, 1e3, 1e6])
 def test_erfcx_far_out(x):
     f = jit_grad(lambda x: special.erfcx(x))

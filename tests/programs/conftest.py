@@ -22,5 +22,5 @@ def threads_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def optimised_little(monkeypatch: pytest.MonkeyPatch) -> None:
     if not THOROUGH:
         init = optimize.Optimized.__init__
-        little = lambda self, text, target, level: init(self, text, target, 1)
+        little = lambda self, text, target, level, *kept: init(self, text, target, 1, *kept)
         monkeypatch.setattr(optimize.Optimized, "__init__", little)

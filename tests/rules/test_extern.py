@@ -224,7 +224,7 @@ def test_object_files_refer_to_it_by_name(tmp_path, library, capsys):
 REFUSED = {
     "functions called erf of two libraries": "other = adc.extern('libm.so.6', 'erf', 'f64(f64)')\n"
     "def f(x: float):\n    return other(x) + own(x)\n",
-    "needs that of the C library, too": "def f(x: float):\n    return own(x) + math.erf(x)\n",
+    "needs another function of that name": "def f(x: float):\n    return own(x) + math.erf(x)\n",
     "it has one of that name itself": "def erf(x: float):\n    return own(x)\n",
 }
 
@@ -239,3 +239,21 @@ def test_names_that_object_files_cannot_tell_apart(message, tmp_path, library, c
     told = capsys.readouterr().err
     assert message in told
     assert f"{program}:" in told
+    assert "help:" in told
+
+
+@pytest.mark.parametrize("ruled", [False, True])
+@pytest.mark.parametrize("symbol", ["calloc", "getenv", "close", "adc_alloc"])
+def test_names_that_every_object_file_has(symbol, ruled, tmp_path, capsys):
+    """What is written in a C library under such a name would be called where memory is needed, or the other way."""
+    (tmp_path / "own.c").write_text(f"double {symbol}(double x) {{ return x; }}")
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", "libown.so", "own.c"], cwd=tmp_path, check=True)
+    rule = "adc.scalar_rule(own, 1.0)\n" * ruled
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"import adc\nown = adc.extern({str(tmp_path / 'libown.so')!r}, {symbol!r}, 'f64(f64)')\n{rule}"
+        "def f(x: float):\n    return own(x)\n"
+    )
+    assert main(["compile", f"{program}:f", "-o", str(tmp_path / "f.o")]) == 1
+    told = capsys.readouterr().err
+    assert "needs another function of that name" in told and f"{program}:" in told

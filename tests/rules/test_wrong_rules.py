@@ -274,6 +274,26 @@ def test_keyword_arguments_that_vary() -> None:
     assert "scaled(1.0, factor=x)" in str(caught.value)
 
 
+def test_a_partial_that_is_not_given_beside_an_frule() -> None:
+    """Reverse goes by the scalar rule: what that does not give is refused, whatever else is there."""
+
+    def product(x, y):
+        return x * y
+
+    @adc.scalar_rule(product)
+    def _(x, y):
+        return None, x
+
+    @adc.frule(product)
+    def _(tangents, x, y):
+        return x * y, tangents[0] * y + tangents[1] * x
+
+    assert adc.grad(product, argnums=1)(2.0, 3.0) == 2.0
+    with pytest.raises(DifferentiationError, match="gives no derivative by 'x', which varies here") as caught:
+        adc.grad(product)(2.0, 3.0)
+    assert "0.0 where it is zero" in str(caught.value)
+
+
 def test_functions_as_arguments_that_hold_what_varies() -> None:
     def apply(f, x):
         return f(x)

@@ -13,7 +13,7 @@ import pytest
 
 import adc
 from adc import jit_grad
-from adc.errors import AdcError, CompileError
+from adc.errors import AdcError, CompileError, DifferentiationError
 from adc.frontend.rules.registry import RULES, Rule
 
 
@@ -57,7 +57,9 @@ def test_4_scalar_rule_of_all_partials_and_the_result() -> None:
         return n * result / x, None
 
     assert adc.grad(power)(1.5, 3.0) == pytest.approx(3 * 1.5**2, rel=1e-15)
-    assert adc.grad(power, argnums=1)(1.5, 3.0) == 0.0  # None: no derivative
+    with pytest.raises(DifferentiationError, match="gives no derivative by 'n'"):  # None
+        adc.grad(power, argnums=1)(1.5, 3.0)
+    assert adc.grad(lambda x, n: power(x, adc.stop_gradient(n)), argnums=1)(1.5, 3.0) == 0.0
 
 
 def test_4_frule_rrule() -> None:
