@@ -26,17 +26,7 @@ def fixed_point(f: Callable[..., Any], x0: Any, *args: Any, tolerance: float = 1
     for it ``w = g + w df/dx`` is solved by iteration too, which converges as fast. ``x0`` has none, and what ``f``
     captures must not vary: pass it in ``args``.
     """
-    x = _copied(x0)
-    change = 1.0 + tolerance
-    n = 0
-    while change > tolerance:
-        if n == steps:
-            raise ArithmeticError("the fixed point was not reached: more steps than allowed")
-        y = f(x, *args)
-        change = _distance(y, x)
-        x = y
-        n += 1
-    return x
+    return _iterated(lambda x: f(x, *args), x0, tolerance, steps, "the fixed point")
 
 
 @rrule(fixed_point)
@@ -44,16 +34,10 @@ def _fixed_point_rule(f, x0, *args, tolerance=1e-12, steps=10000):  # type: igno
     x = fixed_point(f, x0, *args, tolerance=tolerance, steps=steps)
 
     def pullback(g):  # type: ignore[no-untyped-def]
-        w = _copied(g)
-        change = 1.0 + tolerance
-        n = 0
-        while change > tolerance:
-            if n == steps:
-                raise ArithmeticError("the derivative of the fixed point was not reached: more steps than allowed")
-            v = g + grad(_dot_with(w, f))(x, *args)
-            change = _distance(v, w)
-            w = v
-            n += 1
+        def step(w):  # type: ignore[no-untyped-def]
+            return g + grad(lambda y, *rest: _dot(w, f(y, *rest)))(x, *args)
+
+        w = _iterated(step, g, tolerance, steps, "the derivative of the fixed point")
         return None, None, *_by_arguments(f, x, args, w)
 
     return x, pullback
@@ -67,17 +51,7 @@ def root(f: Callable[..., Any], x0: Any, *args: Any, tolerance: float = 1e-12, s
     if that takes more than ``steps`` steps, or if the Jacobian is singular. It takes as many gradients as there are
     values for each step, and a dense elimination. Derivatives as those of ``fixed_point``, by one more elimination.
     """
-    x = _copied(x0)
-    change = 1.0 + tolerance
-    n = 0
-    while change > tolerance:
-        if n == steps:
-            raise ArithmeticError("the root was not reached: more steps than allowed")
-        y = x - _solved(f, x, args, f(x, *args), False)
-        change = _distance(y, x)
-        x = y
-        n += 1
-    return x
+    return _iterated(lambda x: x - _solved(f, x, args, f(x, *args), False), x0, tolerance, steps, "the root")
 
 
 @rrule(root)
@@ -93,16 +67,23 @@ def _root_rule(f, x0, *args, tolerance=1e-12, steps=100):  # type: ignore[no-unt
 # What both are made of ------------------------------------------------------------------------------------------------
 
 
-def _copied(x: Any) -> Any:
-    return x.copy() if isinstance(x, np.ndarray) else x * 1.0
+def _iterated(step: Any, start: Any, tolerance: float, steps: int, wanted: str) -> Any:
+    """What steps lead to, when one of them changes no element by more than ``tolerance``."""
+    x = start.copy() if isinstance(start, np.ndarray) else start * 1.0
+    change = 1.0 + tolerance
+    n = 0
+    while change > tolerance:
+        if n == steps:
+            raise ArithmeticError(f"{wanted} was not reached: more steps than allowed")
+        y = step(x)
+        change = _distance(y, x)
+        x = y
+        n += 1
+    return x
 
 
 def _dot(a: Any, b: Any) -> Any:
     return np.sum(a * b) if isinstance(a, np.ndarray) else a * b
-
-
-def _dot_with(w: Any, f: Any) -> Any:
-    return lambda y, *rest: _dot(w, f(y, *rest))
 
 
 def _by_arguments(f: Any, x: Any, args: Any, w: Any) -> Any:

@@ -40,11 +40,8 @@ def colour_columns(
                 c = colour[columns[e]]
                 if c >= 0:
                     seen[c] = j
-        c = 0
-        while seen[c] == j:
-            c += 1
-        colour[j] = c
-        used = max(used, c + 1)
+        colour[j] = _first_free(seen, j)
+        used = max(used, colour[j] + 1)
     return used
 
 
@@ -73,12 +70,17 @@ def colour_stars(order: Any, start: Any, neighbours: Any, colour: Any, seen: Any
                                 y = neighbours[d]
                                 if y != x and y != w and colour[y] == colour[w]:
                                     seen[colour[x]] = v
-        c = 0
-        while seen[c] == v:
-            c += 1
-        colour[v] = c
-        used = max(used, c + 1)
+        colour[v] = _first_free(seen, v)
+        used = max(used, colour[v] + 1)
     return used
+
+
+def _first_free(seen: Any, vertex: int) -> int:
+    """The first colour that was not seen beside a vertex."""
+    c = 0
+    while seen[c] == vertex:
+        c += 1
+    return c
 
 
 @cache
