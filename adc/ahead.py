@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from adc.backend.ahead import aot, cabi
+from adc.backend.ahead.c_names import identifier
 from adc.backend.ahead.header import header
 from adc.backend.target import for_cpu
 from adc.compiler import Staged, Subject, part_of
@@ -53,7 +54,7 @@ def compile_ahead(
     """
     done = Output()
     staged = Staged(subject, tuple(abstracts))
-    name = cabi.identifier(subject.name)
+    name = identifier(subject.name)
     parts = [_primal(staged, name)]
     for make in (_gradient, _tangent, _pullback):
         try:

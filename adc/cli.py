@@ -10,6 +10,7 @@ from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
+from adc.boundary import full_traceback, internal
 from adc.errors import AdcError
 from adc.ir import kinds
 
@@ -139,7 +140,16 @@ def _compile(options: argparse.Namespace) -> int:
         if options.output is None:
             return 0
     output = options.output or Path(subject.name + SUFFIXES[options.emit])
-    done = compile_ahead(subject, abstracts, chosen, output, emit=options.emit, cpu=options.cpu, source=options.target)
+    try:
+        done = compile_ahead(
+            subject, abstracts, chosen, output, emit=options.emit, cpu=options.cpu, source=options.target
+        )
+    except (AdcError, OSError):
+        raise
+    except Exception as error:
+        if full_traceback():
+            raise
+        raise internal(error, subject.name) from error
     for remark in done.remarks:
         sys.stderr.write(f"note: {remark}; left out\n")
     print(f"wrote {' and '.join(map(str, done.files))}: {', '.join(done.functions)}")

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
+from adc.cli import main
 from adc.ir import interpreter
 from adc.ir.parser import parse_module
 
@@ -106,6 +107,61 @@ def test_linked_program(folder: Path) -> None:
     )
     subprocess.run(["cc", "-Wall", "-Werror", "main.c", "only.o", "-lm", "-o", "main"], cwd=folder, check=True)
     assert subprocess.run(["./main"], cwd=folder, capture_output=True, text=True).stdout == "9 8\n"
+
+
+NAMES = """
+    v1 b1 s0 lost0 entry failed code u_shape0 u_stride0 u_grad w_shape0 result int64_t NULL new main sin handle context
+    bytes status lambda_ u_dot u_bar
+""".split()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_names_of_parameters(folder: Path) -> None:
+    """Any name will do, whatever adc, LLVM IR, C and C++ call by it."""
+    (folder / "named.py").write_text(
+        "import numpy as np\n"
+        f"def named({', '.join(f'{n}: float' for n in NAMES)}, u: 'f64[:]', w: 'f64[:, ::1]'):\n"
+        f"    return np.sum(u * w[0]) * ({' + '.join(f'{k} * {n}' for k, n in enumerate(NAMES, 1))})\n"
+    )
+    run = adc(folder, "compile", "named.py", "-o", "named.o", "--argnums", f"0,{len(NAMES)},{len(NAMES) + 1}")
+    assert run.returncode == 0, run.stderr
+    for language in ("c", "c++"):
+        subprocess.run(["cc", "-Wall", "-Werror", "-fsyntax-only", f"-x{language}", "named.h"], cwd=folder, check=True)
+    (folder / "main.c").write_text(
+        '#include <stdio.h>\n#include "named.h"\n'
+        "int main(void) { double u[] = {1, 0, 2}, w[] = {3, 4}, du[2], dw[2], y, g;"
+        f" if (named_grad({', '.join('1.0' for _ in NAMES)}, u, 2, 2, w, 1, 2, du, dw, &y, &g)) return 1;"
+        ' printf("%g %g %g %g\\n", y, g, du[1], dw[1]); return 0; }\n'
+    )
+    libraries = re.findall(r" (-[lf]\w+)", run.stdout)
+    subprocess.run(["cc", "-Wall", "-Werror", "main.c", "named.o", *libraries, "-o", "main"], cwd=folder, check=True)
+    total = len(NAMES) * (len(NAMES) + 1) // 2
+    told = subprocess.run(["./main"], cwd=folder, capture_output=True, text=True).stdout
+    assert told.split() == [str(v) for v in (11 * total, 11, 4 * total, 2 * total)]
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "j0", "sqrtf", "malloc", "memcpy", "main", "sched_yield"])
+def test_names_of_the_c_library(folder: Path, name: str) -> None:
+    """A program whose other code calls these must not find a function of adc's."""
+    (folder / "own.py").write_text(f"import math\ndef {name}(x: float):\n    return 2.0 * math.exp(x)\n")
+    run = adc(folder, "compile", "own.py")
+    assert run.returncode == 1 and f"cannot define {name}, since that is a function of the C library" in run.stderr
+    assert "own.py:2:1" in run.stderr and "help: give the Python function another name" in run.stderr
+    assert not list(folder.glob(f"{name}.*"))
+
+
+def test_a_defect_is_told_as_one(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    def broken(*args: Any, **options: Any) -> None:
+        raise KeyError("something")
+
+    monkeypatch.setattr("adc.backend.ahead.aot.build", broken)
+    monkeypatch.delenv("ADC_FULL_TRACEBACK", raising=False)
+    assert main(["compile", str(folder / "one.py"), "-o", str(folder / "one.o")]) == 1
+    told = capsys.readouterr().err
+    assert "adc failed to compile only: KeyError: 'something'" in told and "report it" in told
+    monkeypatch.setenv("ADC_FULL_TRACEBACK", "1")
+    with pytest.raises(KeyError):
+        main(["compile", str(folder / "one.py"), "-o", str(folder / "one.o")])
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

@@ -23,6 +23,7 @@ import llvmlite.binding as llvm
 from adc.backend import llvm_text, support
 from adc.backend.ahead.aot_status import failure_ir, shared_ir
 from adc.backend.ahead.aot_wrappers import wrapper_ir
+from adc.backend.ahead.c_names import LIBRARY
 from adc.backend.ahead.cabi import CFunction
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower import lower_module
@@ -88,13 +89,15 @@ def build(
     target = target or host()
     functions = tuple(f for part in parts for f in part.functions)
     frees = [f.name.removesuffix("_aug") + "_free" for f in functions if f.kind == "forward"]
-    public = {*(f.name for f in functions), *frees, *shared_names(prefix)}
-    linking = Linking(frozenset(public))
+    written = parts[0].module.funcs[functions[0].function].loc
+    public = dict.fromkeys([*(f.name for f in functions), *frees, *shared_names(prefix)], written)
+    linking = Linking(public)
+    linking.check_defined(LIBRARY)
     own = [
         support.support_ir("external", linux="linux" in target.triple),
         llvm_text.merge("", [shared_ir(prefix, frees)]),
     ]
-    linking.check_others(name for text in own for name in llvm_text.functions(text))
+    linking.check_others([*llvm_text.functions(own[0]), *llvm_text.functions(own[1], "declare")])
     texts = [*own, *(_part_text(part, target, threads, debug, linking) for part in parts)]
     context = llvm.create_context()
     linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)

@@ -24,8 +24,8 @@ class WrapperWriter(Writer):
         self._texts: list[str] = []
 
     def parameter(self, type: str, name: str) -> str:
-        self.parameters.append(f"{type} %{name}")
-        return f"%{name}"
+        self.parameters.append(f"{type} %arg.{name}")  # which no other value is called
+        return f"%arg.{name}"
 
     def stack(self, words: int) -> str:
         name = f"%s{len(self.prologue)}"

@@ -9,26 +9,17 @@ through pointers.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from adc.backend.ahead.c_names import identifier
 from adc.ir.core import Func, Module
-from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, i1
+from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, i1, index
 
 # in: read; inout: read and written; gradient: overwritten with a gradient; cotangent: read, and replaced.
 Role = Literal["in", "inout", "gradient", "cotangent"]  # a tangent is read, or read and written, as its argument is
 Kind = Literal["call", "forward", "reverse"]
-
-_RESERVED = """
-    auto break case char const continue default do double else enum extern float for goto if inline int long
-    register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while
-    bool true false alignas alignof constexpr nullptr static_assert thread_local typeof and bitand bitor catch
-    class compl concept delete explicit export friend mutable namespace new not operator or private protected
-    public template this throw try typeid typename using virtual xor asm complex imaginary handle
-""".split()  # noqa: SIM905
-
 
 @dataclass(frozen=True)
 class CParam:
@@ -79,34 +70,33 @@ class CFunction:
 
 
 class Names:
-    """Gives out C identifiers, each once."""
+    """Gives out C identifiers, each once; to an array with those of its extents and strides."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
-    def __call__(self, wanted: str) -> str:
+    def __call__(self, wanted: str, type: Type) -> str:
         base = identifier(wanted)
         name, count = base, 1
-        while name in self._taken:
+        while not self._taken.isdisjoint(found := _with_dimensions(name, type)):
             count += 1
             name = f"{base}_{count}"
-        self._taken.add(name)
+        self._taken.update(found)
         return name
 
 
-def identifier(name: str) -> str:
-    """A valid C identifier that looks like a name in Python."""
-    name = re.sub(r"\W", "_", name, flags=re.ASCII) or "_"
-    if name[0].isdigit():
-        name = f"_{name}"
-    return f"{name}_" if name in _RESERVED else name
+def _with_dimensions(name: str, type: Type) -> list[str]:
+    if not isinstance(type, MemRefType):
+        return [name]
+    of_each = [f"{name}_{what}{d}" for d in range(type.rank) for what in ("shape", "stride")]
+    return [name, f"{name}_shape", *of_each]
 
 
 def primal(module: Module, function: str, name: str) -> CFunction:
     """The function itself."""
     func, names = module.funcs[function], Names()
     params = [
-        CParam(names(_name(func, k)), arg.type, _role(func, k))
+        CParam(names(_name(func, k), arg.type), arg.type, _role(func, k))
         for k, arg in enumerate(func.args)
     ]
     results = _results(names, func.result_types)
@@ -126,13 +116,13 @@ def gradient(
         attrs = func.arg_attrs[k]
         if "adc.shadow" in attrs:
             of = int(attrs["adc.shadow"])
-            params.append(CParam(names(f"{arguments[of]}_grad"), arg.type, "gradient", of))
+            params.append(CParam(names(f"{arguments[of]}_grad", arg.type), arg.type, "gradient", of))
         else:
-            params.append(CParam(names(arguments[k]), arg.type))
+            params.append(CParam(names(arguments[k], arg.type), arg.type))
     results = _results(names, func.result_types[:values])
     scalars = [arguments[k] for k in wrt if not isinstance(func.args[k].type, MemRefType)]
     for t, argument in zip(func.result_types[values:], scalars, strict=True):
-        results.append(CResult(names(f"{argument}_grad"), t, f"the derivative with respect to {argument}"))
+        results.append(CResult(names(f"{argument}_grad", t), t, f"the derivative with respect to {argument}"))
     summary = "Computes the gradient; the arrays that it is taken of keep their contents."
     return CFunction(name, function, "call", summary, tuple(params), tuple(results))
 
@@ -144,15 +134,17 @@ def tangent(
     func, names = module.funcs[function], Names()
     params = []
     for k, argument in enumerate(arguments):
-        params.append(CParam(names(argument), func.args[k].type, _role(func, k)))
+        t = func.args[k].type
+        params.append(CParam(names(argument, t), t, _role(func, k)))
     for n, k in enumerate(of, len(arguments)):
-        like = k if isinstance(func.args[k].type, MemRefType) else None
+        t = func.args[n].type
+        like = k if isinstance(t, MemRefType) else None
         meaning = f"the tangent of {arguments[k]}"
-        params.append(CParam(names(f"{arguments[k]}_dot"), func.args[n].type, _role(func, k), like, meaning))
+        params.append(CParam(names(f"{arguments[k]}_dot", t), t, _role(func, k), like, meaning))
     count = len(func.result_types) - len(results)
     found = _results(names, func.result_types[:count])
     for t, k in zip(func.result_types[count:], results, strict=True):
-        found.append(CResult(names(f"{found[k].name}_dot"), t, f"the tangent of {found[k].name}"))
+        found.append(CResult(names(f"{found[k].name}_dot", t), t, f"the tangent of {found[k].name}"))
     summary = (
         f"Computes what {name.removesuffix('_jvp')} does, and its derivative along tangents of the arguments. "
         "The tangents of arrays that are changed change with them."
@@ -170,11 +162,11 @@ def workspace(module: Module, function: str, of: CFunction, arguments: Sequence[
         if isinstance(param.type, MemRefType):
             for d in range(param.type.rank):
                 meaning = f"an extent of {param.name}"
-                params.append(CParam(names(f"{param.name}_shape{d}"), next(rest).type, meaning=meaning))
+                params.append(CParam(names(f"{param.name}_shape{d}", index), next(rest).type, meaning=meaning))
         else:
-            params.append(CParam(names(param.name), next(rest).type))
+            params.append(CParam(names(param.name, param.type), next(rest).type))
     summary = f"Says how many bytes a call of {of.name} takes at most, the arrays of the gradient included."
-    results = (CResult(names("bytes"), func.result_types[0], "the number of bytes"),)
+    results = (CResult(names("bytes", index), func.result_types[0], "the number of bytes"),)
     return CFunction(f"{of.name}_workspace_bytes", function, "call", summary, tuple(params), results)
 
 
@@ -197,9 +189,10 @@ def forward(module: Module, function: str, name: str, arguments: Sequence[str], 
     func, names = module.funcs[function], Names()
     params = []
     for k, argument in enumerate(arguments):
-        params.append(CParam(names(argument), func.args[k].type, _role(func, k)))
+        t = func.args[k].type
+        params.append(CParam(names(argument, t), t, _role(func, k)))
     for k, arg in zip(shadows, func.args[len(arguments) :], strict=True):
-        params.append(CParam(names(f"{arguments[k]}_bar"), arg.type, "cotangent", k))
+        params.append(CParam(names(f"{arguments[k]}_bar", arg.type), arg.type, "cotangent", k))
     results = _results(names, [t for t in func.result_types if not isinstance(t, RecordType)])
     if len(results) < len(func.result_types):
         results.append(CResult("record", func.result_types[-1], ""))
@@ -226,15 +219,15 @@ def reverse(
     """
     func, names = module.funcs[function], Names()
     types = iter(arg.type for arg in func.args)
-    params = [CParam(names(arguments[k]), next(types)) for k in kept]
-    for k in shadows:
+    params = [CParam(names(arguments[k], t), t) for k, t in zip(kept, types, strict=False)]
+    for k, t in zip(shadows, types, strict=False):
         like = list(kept).index(k) if k in kept else None
-        params.append(CParam(names(f"{arguments[k]}_bar"), next(types), "cotangent", like))
-    for result in results.values():
-        params.append(CParam(names(f"{result}_bar"), next(types), meaning=f"the cotangent of {result}"))
+        params.append(CParam(names(f"{arguments[k]}_bar", t), t, "cotangent", like))
+    for result, t in zip(results.values(), types, strict=False):
+        params.append(CParam(names(f"{result}_bar", t), t, meaning=f"the cotangent of {result}"))
     params += [CParam("record", t) for t in types]
     outs = [
-        CResult(names(f"{arguments[k]}_bar"), t, f"the cotangent of {arguments[k]}")
+        CResult(names(f"{arguments[k]}_bar", t), t, f"the cotangent of {arguments[k]}")
         for k, t in zip(out, func.result_types, strict=True)
     ]
     summary = (
@@ -247,7 +240,7 @@ def reverse(
 def argument_names(func: Func) -> list[str]:
     """The names of a function's arguments in C."""
     names = Names()
-    return [names(_name(func, k)) for k in range(len(func.args))]
+    return [names(_name(func, k), arg.type) for k, arg in enumerate(func.args)]
 
 
 def result_names(types: Sequence[Type]) -> list[str]:
@@ -262,8 +255,8 @@ def _name(func: Func, position: int) -> str:
 def _results(names: Names, types: Iterable[Type]) -> list[CResult]:
     types = list(types)
     if len(types) == 1:
-        return [CResult(names("result"), types[0], "the result")]
-    return [CResult(names(f"result{k}"), t, f"result {k}") for k, t in enumerate(types)]
+        return [CResult(names("result", types[0]), types[0], "the result")]
+    return [CResult(names(f"result{k}", t), t, f"result {k}") for k, t in enumerate(types)]
 
 
 def c_type(t: Type) -> str:

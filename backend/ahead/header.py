@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from adc.backend.ahead.aot import Built
 from adc.backend.ahead.aot_status import Status
-from adc.backend.ahead.cabi import CFunction, CParam, CResult, c_type, dynamic_strides, identifier
+from adc.backend.ahead.c_names import identifier
+from adc.backend.ahead.cabi import CFunction, CParam, CResult, c_type, dynamic_strides
 from adc.ir.types import MemRefType, RecordType, i1
 
 _DIRECTIONS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from adc.ir import kinds
@@ -14,11 +14,12 @@ from adc.ir.externals import Named, provided
 
 @dataclass
 class Linking:
-    """For all modules of the IR that become one object. ``defined``: what others call by name in an object file; None
-    for code that is loaded. ``names`` are what the functions are called in LLVM IR, as far as they have been asked for.
+    """For all modules of the IR that become one object. ``defined``: what others call by name in an object file, and
+    where it was written; None for code that is loaded. ``names`` are what the functions are called in LLVM IR, as far
+    as they have been asked for.
     """
 
-    defined: frozenset[str] | None = None
+    defined: Mapping[str, Loc] | None = None
     names: dict[Named, str] = field(default_factory=dict)
     _locs: dict[str, Loc] = field(default_factory=dict)
     _others: set[str] = field(default_factory=set)
@@ -41,8 +42,7 @@ class Linking:
             raise _refused(f"call {function.library}.{function.symbol}", loc, help)
         assert self.defined is not None
         if function.symbol in self.defined:
-            help = "give the Python function another name"
-            raise _refused(f"call a C function {function.symbol}, since it has one of that name itself", loc, help)
+            raise _refused(f"call a C function {function.symbol}, since it has one of that name itself", loc, _RENAMED)
         if any(other.symbol == function.symbol for other in self.names):
             raise _refused(f"refer to functions called {function.symbol} of two libraries, or of two types", loc)
 
@@ -54,10 +54,17 @@ class Linking:
         for other in declared:
             intrinsic = re.fullmatch(r"llvm\.(\w+)\.f(32|64)", other)
             self._others.add(intrinsic[1] + ("f" if intrinsic[2] == "32" else "") if intrinsic else other)
+        self.check_defined(self._others)
         for function, name in self.names.items():
             if name in self._others and function.library and "libm." not in function.library:
                 message = f"call {name} of {function.library}, since the program needs another function of that name"
                 raise _refused(message, self._locs[name])
+
+    def check_defined(self, others: Container[str]) -> None:
+        """Refuse to define what is called by a name of somebody else's."""
+        for name, loc in (self.defined or {}).items():
+            if name in others:
+                raise _refused(f"define {name}, since that is a function of the C library", loc, _RENAMED)
 
     def libraries(self, called: Iterable[str]) -> list[str]:
         """The libraries of the functions that are called, as they were given to ``adc.extern``."""
@@ -69,6 +76,7 @@ class Linking:
         return {name: function.address for name, function in found.items() if function is not None}
 
 
+_RENAMED = "give the Python function another name"
 _ANOTHER_NAME = "let a C function of another name call it, and give that to adc.extern"
 
 

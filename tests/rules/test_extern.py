@@ -225,7 +225,7 @@ REFUSED = {
     "functions called erf of two libraries": "other = adc.extern('libm.so.6', 'erf', 'f64(f64)')\n"
     "def f(x: float):\n    return other(x) + own(x)\n",
     "needs another function of that name": "def f(x: float):\n    return own(x) + math.erf(x)\n",
-    "it has one of that name itself": "def erf(x: float):\n    return own(x)\n",
+    "it has one of that name itself": "def mixed(x: float):\n    return mixed_c(x, 1, 1.0, 1)\n",
 }
 
 
@@ -233,8 +233,11 @@ REFUSED = {
 def test_names_that_object_files_cannot_tell_apart(message, tmp_path, library, capsys):
     program = tmp_path / "program.py"
     text = REFUSED[message]
-    program.write_text(f"import math\nimport adc\nown = adc.extern({library!r}, 'erf', 'f64(f64)')\n{text}")
-    name = "erf" if "def erf" in text else "f"
+    program.write_text(
+        f"import math\nimport adc\nown = adc.extern({library!r}, 'erf', 'f64(f64)')\n"
+        f"mixed_c = adc.extern({library!r}, 'mixed', 'f64(f64, i32, f32, i64)')\n{text}"
+    )
+    name = "mixed" if "def mixed" in text else "f"
     assert main(["compile", f"{program}:{name}", "-o", str(tmp_path / "f.o")]) == 1
     told = capsys.readouterr().err
     assert message in told
