@@ -98,7 +98,8 @@ class Rule:
 
     def __str__(self) -> str:
         shown = [_type_name(t) for t in self.types] + ([f"*{_type_name(self.rest)}"] if self.rest is not None else [])
-        return f"{self.kind} {name_of(self.function)}({', '.join(shown)})"
+        kind = "scalar rule" if self.kind == "scalar" else self.kind
+        return f"{kind} {name_of(self.function)}({', '.join(shown)})"
 
     def __repr__(self) -> str:
         return f"<{self} at {self.file}:{self.line}>"

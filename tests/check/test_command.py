@@ -103,7 +103,7 @@ def test_a_rule_that_hardly_matters(check: Run) -> None:
         "def main(x: float):\n    return f(x) * 1e-9 + x\n"
     )
     code, _, err = check(text)
-    assert code == 1 and "the scalar f(float): " in err and "return f(x) * 1e-9 + x" in err
+    assert code == 1 and "the scalar rule f(float): " in err and "return f(x) * 1e-9 + x" in err
 
 
 def test_single_precision(check: Run) -> None:
