@@ -1,11 +1,13 @@
-"""Small functions that are called in loops become part of them.
+"""Small functions that are called in loops become part of them, and loops that are called once part of their callers.
 
 What a callee does to an array is known as a whole only; inside the loop its subscripts are seen, so that the loop can
-be shown to be parallel, checks of subscripts can be made before it, and its adjoint needs no record of the call.
+be shown to be parallel, checks of subscripts can be made before it, and its adjoint needs no record of the call. And
+loops that stand beside those of the caller can be fused with them.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,12 +15,13 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.attached import attached
 from adc.ir.builder import insert_at
-from adc.ir.callgraph import components, reachable, recursive
+from adc.ir.callgraph import callees, components, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op
 from adc.ir.rewrite import inline_block
 from adc.ir.schedules import REMATERIALISED
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.kinds import LOOPS
+from adc.passes.parallel.affine import enclosing
 from adc.passes.rewrite import put_instead, replace_op
 
 _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
@@ -26,8 +29,9 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 
 @dataclass(frozen=True)
 class Inline:
-    """Put callees of at most ``most`` operations in the place of calls in loops, until a function has grown by
-    ``growth``. Functions that nobody calls any more go. The passes ``then`` follow if anything was done."""
+    """Put callees of at most ``most`` operations in the place of calls in loops, and of calls that are the only ones of
+    callees with loops, until a function has grown by ``growth``. Functions that nobody calls any more go. The passes
+    ``then`` follow if anything was done."""
 
     then: Pipeline = ()
     most: int = 120
@@ -37,9 +41,13 @@ class Inline:
     def run(self, module: Module) -> Module:
         circular = recursive(module)
         gone: set[str] = set()
+        calls = Counter(op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if _is_call(op))
+        loops = {name for name, func in module.funcs.items() if any(op.opdef in LOOPS for op in func.walk())}
+        alone = {name for name in loops if calls[name] == 1}  # with loops, and called from one place
         for func in [module.funcs[name] for component in components(module) for name in component]:
             left = self.growth
-            work = list(_calls_in_loops(func.body, inside=False))
+            beside = alone if func.name in loops or len(alone.intersection(callees(func))) > 1 else set()
+            work = list(_calls(func.body, beside, inside=False))
             while work:
                 call = work.pop(0)
                 callee = module.funcs.get(call.attrs["callee"])
@@ -52,7 +60,7 @@ class Inline:
                 size = sum(1 for _ in callee.walk())
                 if size <= min(self.most, left):
                     left -= size
-                    work += _inline(call, callee)
+                    work += _inline(call, callee, beside)
                     gone.add(callee.name)
         for name in gone - reachable(module, module.funcs.keys() - gone):
             del module.funcs[name]
@@ -65,19 +73,25 @@ def _names_arguments(func: Func) -> bool:
     return any(n >= 0 for op in unpacked for name in ("roots", "contents") for ns in op.attrs.get(name, ()) for n in ns)
 
 
-def _calls_in_loops(block: Block, *, inside: bool) -> Iterator[Op]:
+def _is_call(op: Op) -> bool:
+    return op.opdef is ops.call
+
+
+def _calls(block: Block, alone: set[str], *, inside: bool) -> Iterator[Op]:
+    """The calls in loops, or of one of the functions ``alone``."""
     for op in block.ops:
-        if op.opdef is ops.call and inside:
+        if _is_call(op) and (inside or op.attrs["callee"] in alone):
             yield op
         for region in op.regions:
-            yield from _calls_in_loops(region, inside=inside or op.opdef in LOOPS)
+            yield from _calls(region, alone, inside=inside or op.opdef in LOOPS)
 
 
-def _inline(call: Op, callee: Func) -> list[Op]:
-    """Put what ``callee`` does in the place of ``call``; the calls in it."""
+def _inline(call: Op, callee: Func, alone: set[str]) -> list[Op]:
+    """Put what ``callee`` does in the place of ``call``; the calls in it that may be inlined, too."""
     with insert_at(Block()) as made:
         results = inline_block(callee.body, call.operands)
-    found = list(_calls_in_loops(made, inside=True))
+    assert call.parent is not None
+    found = list(_calls(made, alone, inside=any(around.opdef in LOOPS for around in enclosing(call.parent))))
     put_instead(call, made.ops)
     replace_op(call, results)
     return found
