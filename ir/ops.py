@@ -182,6 +182,9 @@ parallel = op("scf.parallel", regions=1, verify=v.parallel_loop(reduce))
 call = op("func.call", t.call, READS | WRITES | {Trait.TRAPS}, attrs={"callee": ..., "types": ...})
 # The float that ``callee`` returns, then its derivatives by the floats among the arguments ``wrt``. The operands are
 # its arguments, then a shadow for each memref in ``wrt``, to which its gradient is added. A pass makes it a call.
+LIKELY = "adc.likely"
+"""Attribute of an ``scf.if`` between versions that do the same: the first is the faster one, and the usual one."""
+
 GRADIENT: dict[str, Any] = {"callee": ..., "types": ..., "wrt": ...}
 gradient = op("adc.gradient", t.call, READS | WRITES | {Trait.TRAPS}, attrs=GRADIENT)
 return_ = op("func.return", t.nothing, TERMINATOR)

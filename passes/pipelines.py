@@ -7,6 +7,7 @@ from adc.passes.differentiation.requested import TakeGradients
 from adc.passes.parallel.distribute_sums import DistributeSums
 from adc.passes.parallel.fuse import FuseLoops
 from adc.passes.parallel.interleave import Interleave
+from adc.passes.parallel.join_versions import JoinVersions
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.outline_cold import OutlineCold
 from adc.passes.parallel.outline_nests import OutlineNests
@@ -57,6 +58,7 @@ PREPARE: Pipeline = (
     *TIDY,
     KeepPromises(),
     Parallelise(),
+    JoinVersions(TIDY),
 )
 """From traced code to the primal that is differentiated, or lowered."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -69,9 +70,7 @@ def choose(lazy: Lazy, make: Callable[[Sequence[Dim], bool], Value]) -> Value:
     """``make`` for the plain extents, or for the general ones where something is stretched at run time."""
     if not lazy.equalities:
         return make(lazy.plain, False)
-    condition = lazy.equalities[0]
-    for other in lazy.equalities[1:]:
-        condition = ops.andi(condition, other)
+    condition = functools.reduce(ops.andi, lazy.equalities)
     blocks = Block(), Block()
     t: Type = f64
     for block, dims, general in zip(blocks, (lazy.plain, lazy.dims), (False, True), strict=True):
@@ -79,7 +78,7 @@ def choose(lazy: Lazy, make: Callable[[Sequence[Dim], bool], Value]) -> Value:
             value = make(dims, general)
             t = value.type
             build(ops.yield_, [value])
-    return build(ops.if_, [condition], result_types=[t], regions=blocks).result
+    return build(ops.if_, [condition], {ops.LIKELY: True}, [t], blocks).result
 
 
 def _check_not_empty(d: Dim, message: str) -> None:

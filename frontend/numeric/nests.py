@@ -5,6 +5,7 @@ A nest is one ``scf.parallel`` per dimension, the last innermost: its iterations
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 from adc.frontend.data.roots import overlap
@@ -77,15 +78,13 @@ def versioned(value: Lazy, plain: Callable[[], None], general: Callable[[], None
     if not value.equalities:
         plain()
         return
-    condition = value.equalities[0]
-    for other in value.equalities[1:]:
-        condition = ops.andi(condition, other)
+    condition = functools.reduce(ops.andi, value.equalities)
     blocks = Block(), Block()
     for block, path in zip(blocks, (plain, general), strict=True):
         with insert_at(block):
             path()
             build(ops.yield_, [])
-    build(ops.if_, [condition], result_types=[], regions=blocks)
+    build(ops.if_, [condition], {ops.LIKELY: True}, [], blocks)
 
 
 def store(frame: Frame, target: Array, value: Lazy) -> None:

@@ -156,9 +156,9 @@ class RegionSweep(ReverseSweep):
         for target, inner in branches:
             with insert_at(target):
                 build(ops.yield_, [inner[v] if v in inner else const(0.0, v.type) for v in changed])
-        cold = {COLD: op.attrs[COLD]} if COLD in op.attrs else {}
+        kept = {name: op.attrs[name] for name in (COLD, ops.LIKELY) if name in op.attrs}
         regions = [target for target, _ in branches]
-        made = build(ops.if_, [condition], cold, [v.type for v in changed], regions)
+        made = build(ops.if_, [condition], kept, [v.type for v in changed], regions)
         for v, total in zip(changed, made.results, strict=True):
             cotangents[v] = total
 

@@ -76,10 +76,10 @@ class Analysis:
         known, count, conditions = self.forms.known, len(self.facts), self.conditions
         if branch is not None and branch.opdef is ops.if_:
             self.conditions = {**conditions, branch.operands[0]: taken}
-        comparisons = list(_comparisons(branch.operands[0])) if branch is not None and taken else []
-        for op in comparisons:
+        compared = list(comparisons(branch.operands[0])) if branch is not None and taken else []
+        for op in compared:
             self._learn_limit(op)
-        for op in comparisons:
+        for op in compared:
             left, right = (self.forms.of(v) for v in op.operands)
             if self.forms.is_exact(left) and self.forms.is_exact(right):
                 self.facts += [(right - left) * sign - margin for sign, margin in _MEANING[op.attrs["predicate"]]]
@@ -340,12 +340,12 @@ _MEANING = {
 }
 
 
-def _comparisons(condition: Value) -> Iterator[Op]:
+def comparisons(condition: Value) -> Iterator[Op]:
     """The comparisons of integers that hold if ``condition`` does."""
     op = condition.op
     if op is not None and op.opdef is ops.andi:
         for operand in op.operands:
-            yield from _comparisons(operand)
+            yield from comparisons(operand)
     elif op is not None and op.opdef is ops.cmpi and op.attrs["predicate"] in _MEANING and is_wide(op.operands[0]):
         yield op
 

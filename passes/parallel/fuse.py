@@ -61,7 +61,10 @@ class _Fusion:
     def _block(self, block: Block) -> None:
         at = 0
         while at < len(block.ops):
-            if not self._with_next(block, at):
+            like = _is_loop if _is_loop(block.ops[at]) else _is_branch
+            if self._with_next(block, at):  # which may give what comes before more to have in common with
+                at = next((n for n in range(at - 1, -1, -1) if like(block.ops[n])), at)
+            else:
                 at += 1
         for op in block.ops:
             for region in warm_regions(op):
@@ -91,10 +94,7 @@ class _Fusion:
         """Whether the two have one range, are run alike, are simple alike, and may be fused."""
         if first.operands[:3] != second.operands[:3] or first.attrs.get("threads") != second.attrs.get("threads"):
             return False
-        size = sum(1 for loop in (first, second) for _ in loop.regions[0].walk())
-        if size > MAX_OPERATIONS or _shape(first) != _shape(second) or _uses(second, first):
-            return False
-        return self._may_fuse(first, second)
+        return fusible(self.analysis, first, second)
 
     def _between(self, first: Op, second: Op, between: list[Op]) -> tuple[list[Op], list[Op]] | None:
         """What can go in front of ``first`` and what must stay, behind ``second``; None if it cannot be parted so."""
@@ -123,33 +123,39 @@ class _Fusion:
     def _is_shadow(self, root: Value) -> bool:
         return root.owner is self.func.body and "adc.shadow" in self.func.arg_attrs[root.index]
 
-    def _may_fuse(self, first: Op, second: Op) -> bool:
-        one, other = (self.analysis.accesses(loop) for loop in (first, second))
-        if one.obstacles or other.obstacles:
-            return False
-        if any(inside(access.base, second) for access in other.found):
-            return False
-        moved = [self._as_in(access, first, second) for access in other.found]
-        if not _meet(one.found, moved) or len(one.found) * len(moved) > MAX_PAIRS:
-            return False
-        return all(
-            self.analysis.apart(a, b, first) or self.analysis.independent(a, b, first)
-            for a in one.found
-            for b in moved
-            if a.changes or b.changes
-        )
 
-    def _as_in(self, access: Access, first: Op, second: Op) -> Access:
-        """An access of ``second`` with the counter of ``first`` for its own."""
-        if access.where is None:
-            return access
-        old, new = (self.analysis.forms.symbol(loop.regions[0].args[0]) for loop in (second, first))
-        form = Form.symbol(new)
-        where = []
-        for low, high in access.where:
-            least = low.substitute(old, form)
-            where.append((least, least if high is low else high.substitute(old, form)))
-        return replace(access, where=tuple(where))
+def fusible(analysis: Analysis, first: Op, second: Op) -> bool:
+    """Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
+    size = sum(1 for loop in (first, second) for _ in loop.regions[0].walk())
+    if size > MAX_OPERATIONS or _shape(first) != _shape(second) or _uses(second, first):
+        return False
+    one, other = (analysis.accesses(loop) for loop in (first, second))
+    if one.obstacles or other.obstacles:
+        return False
+    if any(inside(access.base, second) for access in other.found):
+        return False
+    moved = [_as_in(analysis, access, first, second) for access in other.found]
+    if not _meet(one.found, moved) or len(one.found) * len(moved) > MAX_PAIRS:
+        return False
+    return all(
+        analysis.apart(a, b, first) or analysis.independent(a, b, first)
+        for a in one.found
+        for b in moved
+        if a.changes or b.changes
+    )
+
+
+def _as_in(analysis: Analysis, access: Access, first: Op, second: Op) -> Access:
+    """An access of ``second`` with the counter of ``first`` for its own."""
+    if access.where is None:
+        return access
+    old, new = (analysis.forms.symbol(loop.regions[0].args[0]) for loop in (second, first))
+    form = Form.symbol(new)
+    where = []
+    for low, high in access.where:
+        least = low.substitute(old, form)
+        where.append((least, least if high is low else high.substitute(old, form)))
+    return replace(access, where=tuple(where))
 
 
 def _is_loop(op: Op) -> bool:

@@ -58,7 +58,7 @@ class _FirstWrites:
         dead: set[Op] = set()
         for op in block.ops:
             effects = self._memory.effects(op)
-            if COLD in op.attrs:
+            if COLD in op.attrs or ops.LIKELY in op.attrs:
                 touched = effects.reads | effects.writes
                 for memref in [m for m, initial in waiting.items() if m in touched and initial.opdef is ops.fill]:
                     dead.add(_sink(waiting.pop(memref), op))

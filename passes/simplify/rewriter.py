@@ -149,7 +149,7 @@ class Rewriter:
             return [(op.operands[0], not holds)]
         elif op.opdef is ops.cmpi and op.attrs["predicate"] == ("eq" if holds else "ne"):
             kept, other = (self._equal.get(v, v) for v in op.operands)
-            if constant_of(other) is not None:
+            if says_more(other, kept):
                 kept, other = other, kept
             if kept is not other and constant_of(other) is None:
                 self._set_equal(other, kept)
@@ -240,6 +240,16 @@ class Rewriter:
     def _set_equal(self, value: Value, known: Value) -> None:
         self._log.append((value, self._equal.get(value)))
         self._equal[value] = known
+
+
+def says_more(a: Value, b: Value) -> bool:
+    """Of equal integers: whether ``a`` is the better one to have, being a constant, or no choice between others."""
+    return _vagueness(a) < _vagueness(b)
+
+
+def _vagueness(value: Value) -> int:
+    kind = value.op.opdef if value.op is not None else None
+    return 0 if kind is ops.constant else 2 if kind is ops.select else 1
 
 
 def _is_constant(value: Value, number: int) -> bool:
