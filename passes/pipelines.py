@@ -83,7 +83,7 @@ WIDEN: Pipeline = (
 SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), FuseLoops())
 """Which loops are parallel, and how what they add to shadows is summed."""
 
-LOWER: Pipeline = (DropRules((Inline(),)), *SIMPLIFY, CSE(), *SHARE, *TIDY, *WIDEN, *FREE, *OUTLINE)
+LOWER: Pipeline = (DropRules((Inline(),)), *SIMPLIFY, CSE(), *SHARE, *TIDY, DeadStores(), *WIDEN, *FREE, *OUTLINE)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
 
 
