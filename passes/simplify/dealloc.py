@@ -16,7 +16,7 @@ run, when the arena takes back what is left.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -186,6 +186,8 @@ class _Ownership:
 
     def _call(self, op: Op, scope: _Scope) -> None:
         given = [v for v in op.operands if _refers(v.type)]
+        for record in [v for v in given if isinstance(v.type, RecordType)]:
+            self._hand_over(scope, record, op)
         owned = self._results.of(op.attrs["callee"]) or (False,) * len(op.results)
         callee = self._module.funcs.get(op.attrs["callee"])
         if callee is not None and ASKED in callee.attrs and SPANS not in self._func.attrs:
@@ -204,6 +206,32 @@ class _Ownership:
         for result, own in zip(op.results, owned, strict=True):
             if own and result not in apart:
                 self._own(scope, result)
+
+    def _hand_over(self, scope: _Scope, record: Value, call: Op) -> None:
+        """What is in ``record`` is the callee's, which frees it: where it was packed here, that which it does free."""
+        held: Iterable[Value]
+        if record.op is not None and record.op.opdef is ops.pack:
+            held = [record.op.operands[k] for k in self._freed(call, record) if _refers(record.op.operands[k].type)]
+        else:
+            held = self._classes.members(self._classes.reach(record))
+        for value in held:
+            if value is not record:
+                self._take(scope, value)
+
+    def _freed(self, call: Op, record: Value) -> set[int]:
+        """The positions in ``record`` of what the callee frees; all of them where that is not seen."""
+        assert record.op is not None
+        everything = set(range(len(record.op.operands)))
+        callee = self._module.funcs.get(call.attrs["callee"])
+        if callee is None:
+            return everything
+        users = [user for user, _ in callee.args[call.operands.index(record)].uses]
+        if any(user.opdef not in (ops.unpack, ops.release) for user in users):
+            return everything
+        unpacked = [user.results for user in users if user.opdef is ops.unpack]
+        return {
+            k for values in unpacked for k, v in enumerate(values) if any(u.opdef is ops.dealloc for u, _ in v.uses)
+        }
 
     # Moving ownership -------------------------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ class Inline:
                 callee = module.funcs.get(call.attrs["callee"])
                 if callee is None or callee.name in circular or not _STAYS.isdisjoint(callee.attrs):
                     continue
-                if _names_arguments(callee) or _frees(callee):
+                if _names_arguments(callee):
                     continue
                 if attached(callee) is not None:  # its rule is wanted where the call is differentiated
                     continue
@@ -71,12 +71,6 @@ def _names_arguments(func: Func) -> bool:
     """Whether it says of what a record holds that it may be of an argument, by the position of that."""
     unpacked = (op for op in func.walk() if op.opdef is ops.unpack)
     return any(n >= 0 for op in unpacked for name in ("roots", "contents") for ns in op.attrs.get(name, ()) for n in ns)
-
-
-def _frees(func: Func) -> bool:
-    """Whether it frees memory that it was given: what owned that has handed it over by the call."""
-    freed = (op.operands[0] for op in func.walk() if op.opdef in (ops.dealloc, ops.release))
-    return any(memref.op is None or memref.op.opdef is not ops.alloc for memref in freed)
 
 
 def _is_call(op: Op) -> bool:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from adc.ir import ops
 from adc.ir.interpreter import InterpreterError, Statistics, run
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
@@ -267,3 +268,49 @@ def test_random_functions_never_use_what_is_freed(seed: int, simplified: bool) -
     after = random_ir.Outcome(module, args, limit=10**6)
     assert after.seen() == before.seen()
     assert after.statistics.peak_bytes <= before.statistics.peak_bytes
+
+
+PACKED = """
+func.func @f(%n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1.0 : f64
+  %kept = memref.alloc(%n) : memref<?xf64>
+  %gone = memref.alloc(%n) : memref<?xf64>
+  linalg.fill ins(%c1 : f64) outs(%kept : memref<?xf64>)
+  linalg.fill ins(%c1 : f64) outs(%gone : memref<?xf64>)
+  %r = adc.pack %kept, %gone : memref<?xf64>, memref<?xf64>
+{hand}
+  %y = memref.load %kept[%c0] : memref<?xf64>
+  %z = arith.addf %x, %y : f64
+  func.return %z : f64
+}
+
+func.func @take(%r: !adc.record) -> f64 {
+  %c0 = arith.constant 0 : index
+  %a, %b = adc.unpack %r : memref<?xf64>, memref<?xf64>
+  %x = memref.load %b[%c0] : memref<?xf64>
+  memref.dealloc %b : memref<?xf64>
+  adc.release %r : !adc.record
+  func.return %x : f64
+}
+"""
+HAND = "  %x = func.call @take(%r) : (!adc.record) -> f64"
+IN_BRANCH = """  %t = arith.constant true
+  %q = scf.if %t -> (!adc.record) {
+    scf.yield %r : !adc.record
+  } else {
+    scf.yield %r : !adc.record
+  }
+  %x = func.call @take(%q) : (!adc.record) -> f64"""
+
+
+@pytest.mark.parametrize(("hand", "freed"), [(HAND, ["kept"]), (IN_BRANCH, [])], ids=["seen", "through a branch"])
+def test_what_a_callee_frees_of_a_record_is_freed_once(hand, freed):
+    """The rest is still the caller's; where it is not seen which record it is, all stays to the end of the run."""
+    module = parse_module(PACKED.replace("{hand}", hand))
+    verify(module)
+    module = InsertDeallocs().run(module)
+    verify(module)
+    found = [op.operands[0].hint for op in module.funcs["f"].walk() if op.opdef is ops.dealloc]
+    assert found == freed
+    assert run(module, "f", [3]) == [2.0]
