@@ -295,7 +295,7 @@ func.func @take(%r: !adc.record) -> f64 {
 }
 """
 HAND = "  %x = func.call @take(%r) : (!adc.record) -> f64"
-IN_BRANCH = """  %t = arith.constant true
+IN_BRANCH = """  %t = arith.constant true : i1
   %q = scf.if %t -> (!adc.record) {
     scf.yield %r : !adc.record
   } else {
