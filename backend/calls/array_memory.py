@@ -4,17 +4,32 @@ An array of a few hundred kilobytes or more gets new pages from the system each 
 as computing what goes into it. So such arrays are made with a memory handler of their own (NumPy's NEP 49), on top of
 an arena as contexts have it (``adc.backend.support_arena``). To NumPy they own their data, as any array does.
 
+Memory of the run that a result is in changes places with the array's: both arenas have as many blocks as before, and
+nothing is copied.
+
 What is idle stays with the process up to ``MOST_IDLE`` bytes; ``release_memory`` gives all of it back. Very large
 arrays are left to NumPy.
 """
 
 from __future__ import annotations
 
+from adc.backend.calls.numpy_abi import DATA
+
 SMALLEST = 1 << 16
 LARGEST = 1 << 28
 MOST_IDLE = 1 << 29
-EXPORTS = ("adc_array_new", "adc_array_release", "adc_array_handler", "adc_array_capsule", "adc_array_arena")
-DECLARATIONS = {"adc_array_new": "declare ptr @adc_array_new(i32, ptr, ptr, i64)"}
+EXPORTS = (
+    "adc_array_new",
+    "adc_array_adopt",
+    "adc_array_release",
+    "adc_array_handler",
+    "adc_array_capsule",
+    "adc_array_arena",
+)
+DECLARATIONS = {
+    "adc_array_new": "declare ptr @adc_array_new(i32, ptr, ptr, i64)",
+    "adc_array_adopt": "declare i1 @adc_array_adopt(ptr, ptr, ptr, i64)",
+}
 
 _TEXT = r"""
 ; The arena, and the capsule of the handler: a Python object, which the process keeps.
@@ -101,6 +116,91 @@ done:
   ret void
 }
 
+; Where the pointer to the block with such data is, among the first so many blocks of a context; null if it is not.
+define internal ptr @adc_array_link(ptr %ctx, ptr %data, i64 %most) {
+entry:
+  %head = getelementptr %adc.context, ptr %ctx, i32 0, i32 11
+  br label %look
+look:
+  %link = phi ptr [ %head, %entry ], [ %next, %other ]
+  %count = phi i64 [ 0, %entry ], [ %count1, %other ]
+  %block = load ptr, ptr %link
+  %end = icmp eq ptr %block, null
+  %late = icmp uge i64 %count, %most
+  %stop = or i1 %end, %late
+  br i1 %stop, label %none, label %compare
+compare:
+  %its = getelementptr i8, ptr %block, i64 64
+  %same = icmp eq ptr %its, %data
+  br i1 %same, label %found, label %other
+other:
+  %next = getelementptr %adc.block, ptr %block, i32 0, i32 2
+  %count1 = add i64 %count, 1
+  br label %look
+found:
+  ret ptr %link
+none:
+  ret ptr null
+}
+
+; Gives a new array of ``bytes`` the block of the context that ``data`` is all of, and the context the array's. Whether
+; it could; it is not searched for longer than copying would take.
+define i1 @adc_array_adopt(ptr %array, ptr %ctx, ptr %data, i64 %bytes) {
+entry:
+  %over = sub i64 %bytes, SMALLEST
+  %ours = icmp ult i64 %over, LARGEST
+  br i1 %ours, label %search, label %no
+search:
+  %most = lshr i64 %bytes, 8
+  %arena = load ptr, ptr @adc_array_arena
+  %its.p = getelementptr i8, ptr %array, i64 ARRAY_DATA
+  %its = load ptr, ptr %its.p
+  %lock = getelementptr %adc.context, ptr %arena, i32 0, i32 3
+  call void @adc_rt_lock(ptr %lock)
+  %link.a = call ptr @adc_array_link(ptr %ctx, ptr %data, i64 %most)
+  %link.b = call ptr @adc_array_link(ptr %arena, ptr %its, i64 %most)
+  %no.a = icmp eq ptr %link.a, null
+  %no.b = icmp eq ptr %link.b, null
+  %lacks = or i1 %no.a, %no.b
+  br i1 %lacks, label %leave, label %compare
+compare:
+  %a = load ptr, ptr %link.a
+  %b = load ptr, ptr %link.b
+  %class.p = getelementptr %adc.block, ptr %a, i32 0, i32 5
+  %class = load i32, ptr %class.p
+  %class.b.p = getelementptr %adc.block, ptr %b, i32 0, i32 5
+  %class.b = load i32, ptr %class.b.p
+  %alike = icmp eq i32 %class, %class.b
+  br i1 %alike, label %swap, label %leave
+swap:
+  store ptr %b, ptr %link.a
+  store ptr %a, ptr %link.b
+  %next.a.p = getelementptr %adc.block, ptr %a, i32 0, i32 2
+  %next.b.p = getelementptr %adc.block, ptr %b, i32 0, i32 2
+  %next.a = load ptr, ptr %next.a.p
+  %next.b = load ptr, ptr %next.b.p
+  store ptr %next.b, ptr %next.a.p
+  store ptr %next.a, ptr %next.b.p
+  %owner.a.p = getelementptr %adc.block, ptr %a, i32 0, i32 1
+  %owner.b.p = getelementptr %adc.block, ptr %b, i32 0, i32 1
+  store ptr %arena, ptr %owner.a.p
+  store ptr %ctx, ptr %owner.b.p
+  %epoch.a.p = getelementptr %adc.block, ptr %a, i32 0, i32 7
+  %epoch.b.p = getelementptr %adc.block, ptr %b, i32 0, i32 7
+  %epoch.a = load i64, ptr %epoch.a.p
+  %epoch.b = load i64, ptr %epoch.b.p
+  store i64 %epoch.b, ptr %epoch.a.p
+  store i64 %epoch.a, ptr %epoch.b.p
+  store ptr %data, ptr %its.p
+  call void @adc_rt_unlock(ptr %lock)
+  ret i1 true
+leave:
+  call void @adc_rt_unlock(ptr %lock)
+  br label %no
+no:
+  ret i1 false
+}
+
 ; A new C-contiguous array, not initialised; takes the reference to the dtype. ``bytes``: its size.
 define ptr @adc_array_new(i32 %rank, ptr %extents, ptr %dtype, i64 %bytes) {
 entry:
@@ -130,6 +230,7 @@ make:
 
 def array_memory_ir() -> str:
     text = _TEXT.replace("NAMEPADDING", r"\00" * 124)
-    for name, value in (("SMALLEST", SMALLEST), ("LARGEST", LARGEST - SMALLEST), ("MOST_IDLE", MOST_IDLE)):
+    values = {"SMALLEST": SMALLEST, "LARGEST": LARGEST - SMALLEST, "MOST_IDLE": MOST_IDLE, "ARRAY_DATA": DATA}
+    for name, value in values.items():
         text = text.replace(name, str(value))
     return text

@@ -156,7 +156,7 @@ class Results:
         return capsule
 
     def _array(self, slot: str, t: MemRefType) -> str:
-        """A copy of a local array; of memory that belongs to an array of the call or to a shadow, a view."""
+        """A local array; of memory that belongs to an array of the call or to a shadow, a view."""
         w, size, rank = self.w, scalar_bytes(t.element), t.rank
         data = w.let(f"load ptr, ptr {slot}")
         extents = w.offset(slot, 8)
@@ -187,12 +187,13 @@ class Results:
             w.do(f"store ptr {w.call_method('view', 'OL' + 'L' * 2 * rank, *words)}, ptr {result}")
             w.branch(done)
             w.begin(outside)
-        w.do(f"store ptr {self._copy(t, data, extents, strides, total)}, ptr {result}")
+        w.do(f"store ptr {self._own(t, data, extents, strides, total)}, ptr {result}")
         w.branch(done)
         w.begin(done)
         return w.let(f"load ptr, ptr {result}")
 
-    def _copy(self, t: MemRefType, data: str, extents: str, strides: str, total: str) -> str:
+    def _own(self, t: MemRefType, data: str, extents: str, strides: str, total: str) -> str:
+        """An array with the run's block of memory, where it fills one that nobody else will look at, or with a copy."""
         w = self.w
         kind, number = f"ptr {w.symbol('PyArray_Type')}", f"i32 {numpy_abi.DTYPES[t.element].num}"
         rank, shape = f"i32 {t.rank}", f"ptr {extents}"
@@ -215,6 +216,11 @@ class Results:
         fill, done = w.label("fill"), w.label("filled")
         w.branch_if(w.let(f"icmp eq ptr {new}, null"), done, fill)
         w.begin(fill)
+        if w.signature.context and not any(isinstance(r, RecordType) for r in w.signature.results):
+            copy = w.label("copy")
+            words = f"ptr {new}", f"ptr {w.context}", f"ptr {data}", f"i64 {total}"
+            w.branch_if(w.call("adc_array_adopt", *words, returns="i1"), done, copy)
+            w.begin(copy)
         w.declarations["llvm.memcpy.p0.p0.i64"] = "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
         w.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {w.field(new, numpy_abi.DATA)}, ptr {data}, i64 {total}, i1 false)")
         w.branch(done)

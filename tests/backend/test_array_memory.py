@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,65 @@ def test_arrays_can_be_resized_and_copied() -> None:
     assert np.array_equal(gradient[:100_000], np.full(100_000, 2.0)) and not gradient[100_000:].any()
     gradient.resize(10, refcheck=False)
     assert np.array_equal(gradient.copy(), np.full(10, 2.0))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_results_of_the_run_itself(size: int) -> None:
+    """Whole arrays of a run, one of them twice, a part, and what a run leaves for its reverse sweep."""
+
+    @adc.jit_grad
+    def several(x):  # type: ignore[no-untyped-def]
+        a = np.empty_like(x)
+        for i in range(len(x)):
+            a[i] = 2.0 * x[i]
+        b = a + 1.0
+        return a, b, a, b[: len(x) // 2], b[::-1]
+
+    x = np.linspace(0.0, 1.0, size)
+    expected = 2 * x, 2 * x + 1, 2 * x, (2 * x + 1)[: size // 2], (2 * x + 1)[::-1]
+    before = []
+    for _ in range(4):
+        results = several(x)
+        assert all(np.array_equal(r, e) for r, e in zip(results, expected, strict=True))
+        assert all(r.flags.owndata and r.flags.writeable for r in results)
+        for k, r in enumerate(results):
+            assert not any(np.shares_memory(r, other) for other in (*results[:k], *before, x))
+            r[:] = np.nan
+        before = [*results]
+    assert all(np.isnan(r).all() for r in before)
+
+
+def test_what_the_reverse_sweep_needs_is_not_the_callers() -> None:
+    def exponentials(x):  # type: ignore[no-untyped-def]
+        return np.exp(x)
+
+    x = np.linspace(0.0, 1.0, 100_000)
+    values, back = adc.jit_grad(exponentials).pullback(x)
+    values[:] = 0.0
+    assert np.allclose(back(np.ones_like(x)), np.exp(x), rtol=1e-14)
+
+
+def test_memory_of_results_is_used_again() -> None:
+    """Runs that return an array hold no more than they did after the second."""
+
+    @adc.jit_grad
+    def doubled(x):  # type: ignore[no-untyped-def]
+        return x * 2.0
+
+    x = np.ones(300_000)
+    held = []
+    for _ in range(10):
+        result = doubled(x)
+        assert result[-1] == 2.0
+        held.append(runtime.held_bytes())
+    assert held[-1] == held[2]
+
+    def check(k: int) -> None:
+        for _ in range(50):
+            assert np.array_equal(doubled(x + k), 2.0 * (x + k))
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(check, range(4)))
 
 
 def test_what_is_idle_is_given_back() -> None:

@@ -1,0 +1,172 @@
+"""join-versions: branches between versions of loops that become one, and that programs do the same as before."""
+
+from __future__ import annotations
+
+import linecache
+import random
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+
+ENGINES = ("native", "interpreter")
+LENGTHS = [(4, 4, 4), (1, 4, 4), (4, 1, 4), (4, 4, 1), (1, 1, 4), (4, 1, 1), (1, 1, 1)]
+
+
+def chain(a, b, c):
+    d = a * b
+    e = d + c
+    g = np.sin(e) * a
+    return np.sum(g)
+
+
+def loops_in(text: str, function: str) -> list[int]:
+    """The numbers of parallel loops that the sides of the first branch of a function hold."""
+    body = text.split(f"func.func @{function}(")[1].split("\n}\n")[0].split("\n")
+    start = next(n for n, line in enumerate(body) if "scf.if" in line)
+    middle = next(n for n, line in enumerate(body) if n > start and line == "  } else {")
+    end = next(n for n, line in enumerate(body) if n > middle and line.startswith("  }"))
+    return [sum("scf.parallel" in line for line in part) for part in (body[start:middle], body[middle:end])]
+
+
+def gradient_by_differences(function, arguments, k):
+    found = np.zeros_like(arguments[k])
+    for n in range(found.size):
+        sides = []
+        for h in (1e-6, -1e-6):
+            moved = [a.copy() for a in arguments]
+            moved[k].flat[n] += h
+            sides.append(function(*moved))
+        found.flat[n] = (sides[0] - sides[1]) / 2e-6
+    return found
+
+
+def test_statements_on_whole_arrays_are_one_loop():
+    """Forward and reverse together; the other side has a loop for each version of each statement."""
+    arguments = np.random.default_rng(0).random((3, 5))
+    compiled = jit_grad(chain, argnums=(0, 1, 2))
+    compiled(*arguments)
+    fast, slow = loops_in(compiled.dump_ir("lowered"), "chain")
+    assert fast == 1 and slow >= 4
+    compiled.value_and_grad(*arguments)
+    text = compiled.grad.dump_ir("lowered").split("func.func @chain.grad(")[1]
+    fast = text.split("} else {")[0]
+    assert fast.count("func.call") + fast.count("scf.parallel") == 1
+    assert "memref.alloc" not in fast
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
+def test_stretched_operands(lengths, engine):
+    rng = np.random.default_rng(1)
+    arguments = [rng.random(n) for n in lengths]
+    compiled = jit_grad(chain, argnums=(0, 1, 2), _engine=engine)
+    assert compiled(*arguments) == pytest.approx(chain(*arguments), rel=1e-14)
+    gradients = compiled.grad(*arguments)
+    for k in range(3):
+        assert np.allclose(gradients[k], gradient_by_differences(chain, arguments, k), atol=1e-8)
+
+
+@pytest.mark.parametrize("lengths", [(0, 0, 0), (0, 1, 0), (1, 1, 0)], ids=str)
+def test_no_elements(lengths):
+    arguments = [np.ones(n) for n in lengths]
+    value, gradients = jit_grad(chain, argnums=(0, 1, 2)).value_and_grad(*arguments)
+    assert value == 0.0
+    assert all(np.array_equal(g, np.zeros(n)) for g, n in zip(gradients, lengths, strict=True))
+
+
+def test_a_shape_error_comes_when_it_did():
+    """After what was done before it, and with the shapes in it."""
+
+    def f(a, b, c):
+        a += b
+        d = a * b
+        return np.sum(d * c)
+
+    mine, theirs = np.ones(3), np.ones(3)
+    with pytest.raises(ValueError, match="broadcast"):
+        f(theirs, np.ones(3), np.ones(2))
+    with pytest.raises(ValueError, match=r"\(3,\) \(2,\)") as caught:
+        jit_grad(f)(mine, np.ones(3), np.ones(2))
+    assert "d * c" in str(caught.value)
+    assert np.array_equal(mine, theirs)
+
+
+def test_a_loop_that_checks_and_one_that_stretches():
+    def f(a, b, w):
+        out = np.empty_like(a)
+        for i in range(len(a)):
+            out[i] = np.sin(a[i]) * b[i]
+        return np.sum(w * out)
+
+    rng = np.random.default_rng(2)
+    compiled = jit_grad(f, argnums=(0, 1, 2))
+    for lengths in [(4, 4, 4), (4, 6, 4), (4, 4, 1)]:
+        arguments = [rng.random(n) for n in lengths]
+        assert compiled(*arguments) == pytest.approx(f(*arguments), rel=1e-14)
+        for k, gradient in enumerate(compiled.grad(*arguments)):
+            assert np.allclose(gradient, gradient_by_differences(f, arguments, k), atol=1e-8)
+    with pytest.raises(IndexError):
+        compiled(np.ones(4), np.ones(3), np.ones(4))
+
+
+def test_loops_of_neighbours_stay_apart():
+    """Where nothing can be fused nothing is there twice."""
+
+    def f(u, v):
+        for i in range(1, len(u) - 1):
+            v[i] = u[i - 1] + u[i + 1]
+        for i in range(1, len(u) - 1):
+            u[i] = v[i - 1] * v[i + 1]
+        return u[1]
+
+    compiled = jit_grad(f)
+    compiled(np.ones(9), np.ones(9))
+    body = compiled.dump_ir("simplified")
+    assert body.count("scf.parallel") == 2
+
+
+NAMES = ("a", "b", "c")
+
+
+def statement(rng: random.Random, known: list[str], k: int) -> str:
+    one, other = rng.choice(known), rng.choice(known)
+    text = rng.choice(
+        [
+            f"{one} * {other}",
+            f"np.sin({one}) + {other}",
+            f"{one} - 0.5 * {other} * {rng.choice(known)}",
+            f"np.where({one} > {other}, {one}, 0.3 * {other})",
+            f"np.sum({one}) * {other}",
+            f"{one}[::-1] + {other}",
+        ]
+    )
+    if rng.random() < 0.2 and len(known) > 3:
+        return f"    {known[-1]} += 0.5 * {known[-1]} * np.cos({known[-1]})"
+    known.append(f"t{k}")
+    return f"    t{k} = {text}"
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed):
+    """Of statements on whole arrays, some of which are stretched."""
+    rng = random.Random(seed)
+    known = list(NAMES)
+    lines = ["def program(a, b, c):", *(statement(rng, known, k) for k in range(rng.randint(2, 5)))]
+    lines.append(f"    return np.sum({known[-1]} * {rng.choice(known)})")
+    text = "\n".join(lines)
+    name = f"<join-versions-{seed}>"
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    space: dict = {"np": np}
+    exec(compile(text, name, "exec"), space)
+    program = space["program"]
+    compiled = jit_grad(program, argnums=(0, 1, 2))
+    for lengths in [(3, 3, 3), tuple(rng.choice((1, 3)) for _ in NAMES)]:
+        arguments = [np.random.default_rng(seed + k).uniform(0.5, 1.5, n) for k, n in enumerate(lengths)]
+        expected = program(*(a.copy() for a in arguments))
+        assert compiled(*(a.copy() for a in arguments)) == pytest.approx(expected, rel=1e-12)
+        gradients = compiled.grad(*(a.copy() for a in arguments))
+        for k in range(3):
+            expected = gradient_by_differences(program, arguments, k)
+            assert np.allclose(gradients[k], expected, atol=1e-6, rtol=1e-5), text
