@@ -171,11 +171,14 @@ class Extents:
 
 
 def _loops_around(op: Op) -> list[Op]:
-    """The loops around an operation that may carry memrefs, outermost first."""
+    """The loops around an operation that may carry memrefs, outermost first.
+
+    A loop that a pass is just putting the body of in its place has no region any more.
+    """
     found: list[Op] = []
     around = op.parent.parent_op if op.parent is not None else None
     while around is not None:
-        if around.opdef in (ops.for_, ops.while_):
+        if around.opdef in (ops.for_, ops.while_) and around.regions:
             found.insert(0, around)
         around = around.parent.parent_op if around.parent is not None else None
     return found

@@ -17,7 +17,7 @@ from adc.backend.lowering.debuginfo import DebugInfo
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_alias import Scopes
 from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
-from adc.backend.lowering.lower_effects import Effects, Facts
+from adc.backend.lowering.lower_effects import LOOPS, Effects, Facts
 from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter, ModuleEmitter, Site
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
@@ -167,7 +167,9 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
     stays = circular or "adc.noinline" in func.attrs
     rare = "noinline cold optsize " if func.attrs.get("adc.cold") else "noinline " if stays else ""
     inline = "alwaysinline " if func.name in module.effects.inlined and not rare else ""
-    attributes = module.attributes(f"nounwind {inline}{rare}{module.function_attributes}")
+    loops = any(op.opdef in LOOPS for op in func.walk())
+    common = module.loop_attributes if loops else module.function_attributes
+    attributes = module.attributes(f"nounwind {inline}{rare}{common}")
     place = f" !dbg {scope}" if scope else ""
     if fallible:
         return_status(e, terminator)

@@ -17,7 +17,7 @@ STACK_BYTES = 2048  # the most that one small buffer takes in a frame
 INLINE_OPS = 300  # the largest function that always goes into its callers
 BRIEF_TRIPS = 256  # of a loop and those inside it, in total
 INLINE_TOTAL = 3000  # the most operations that all calls of one function may add
-_LOOPS = (ops.for_, ops.while_, ops.parallel)
+LOOPS = (ops.for_, ops.while_, ops.parallel)
 _LANES = frozenset({"adc.lanes", "adc.one_by_one"})
 
 
@@ -42,13 +42,13 @@ class Effects:
         circular = recursive(module)
 
         def fails(op: Op) -> bool:
-            return _may_fail(op) or recurs(op) or (polls and op.opdef in _LOOPS and not is_brief(op))
+            return _may_fail(op) or recurs(op) or (polls and op.opdef in LOOPS and not is_brief(op))
 
         def recurs(op: Op) -> bool:
             return op.opdef is ops.call and op.attrs["callee"] in circular
 
         fallible = _closure(module, fails)
-        looping = _closure(module, lambda op: op.opdef in _LOOPS or recurs(op))
+        looping = _closure(module, lambda op: op.opdef in LOOPS or recurs(op))
         return Effects(
             fallible,
             _closure(module, _accumulates),
@@ -64,13 +64,13 @@ class Effects:
     def op_loops(self, op: Op) -> bool:
         if op.opdef is ops.call:
             return op.attrs["callee"] in self.looping
-        return op.opdef in _LOOPS
+        return op.opdef in LOOPS
 
     def op_lasts(self, op: Op) -> bool:
         """Whether ``op`` has loops that somebody may want to interrupt. Such callees poll, and so may fail."""
         if op.opdef is ops.call:
             return op.attrs["callee"] in self.looping and op.attrs["callee"] in self.fallible
-        return op.opdef in _LOOPS and not is_brief(op)
+        return op.opdef in LOOPS and not is_brief(op)
 
 
 def _accumulates(op: Op) -> bool:
@@ -137,7 +137,7 @@ def _brief_trips(loop: Op) -> int | None:
         trips = int(loop.attrs["adc.trips"])  # there are no more lanes
     most = 1
     for op in loop.regions[0].walk():
-        if op.opdef in _LOOPS:
+        if op.opdef in LOOPS:
             inner = _brief_trips(op)
             if inner is None:
                 return None

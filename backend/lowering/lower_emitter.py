@@ -80,6 +80,13 @@ class ModuleEmitter:
         bits = self.target.vector_bits
         return f'"prefer-vector-width"="{bits}"' if bits else ""
 
+    @property
+    def loop_attributes(self) -> str:
+        """Attributes of functions with loops. The stack is aligned to 16 bytes only where they are called: vectors that
+        do not fit into registers would lie across cache lines."""
+        aligned = '"stackrealign"' if self.target.is_x86 else ""
+        return f"{aligned} {self.function_attributes}".strip()
+
     def metadata(self, text: str) -> str:
         """The number of a metadata node, made at its first use."""
         number = self._metadata_numbers.get(text)

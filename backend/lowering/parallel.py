@@ -238,7 +238,7 @@ class _Region:
         inside.do("ret void")
         data = ", ".join((*self._HEADER, *self.fields))
         body = inside.text().replace("%DATA", f"{{ {data} }}")
-        attributes = module.attributes("nounwind noinline " + module.function_attributes)
+        attributes = module.attributes("nounwind noinline " + module.loop_attributes)
         scope = f" !dbg {inside.scope}" if inside.scope else ""
         module.bodies.append(
             f'define internal void {self.name}(ptr noalias %data) {attributes}{scope} {{\nentry:\n{body}\n}}\n'

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from adc.ir import ops
@@ -253,6 +253,7 @@ def test_the_caller_frees_what_a_callee_returns() -> None:
 
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 2**32 - 1), simplified=st.booleans())
+@example(seed=1454961, simplified=True)
 def test_random_functions_never_use_what_is_freed(seed: int, simplified: bool) -> None:
     rng = random.Random(seed)
     module = random_ir.generate(rng, fresh=True)
