@@ -181,6 +181,11 @@ class JitFunction(Dispatcher, Generic[P, R]):
         made = GradientFunction(self._subject, (chosen,), with_value=with_value, has_aux=has_aux)
         return self._gradients.setdefault((chosen, with_value, has_aux), made)
 
+    def _dumped(self, abstracts: tuple[Abstract, ...], stage: str, *, locs: bool) -> str:
+        from adc.dump import dump_function
+
+        return dump_function(self._subject, abstracts, stage, self._derivative, locs=locs)
+
     @public
     def pullback(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, Pullback]:
         """The result of a call, effects included, and the pullback of its cotangents."""

@@ -165,9 +165,13 @@ class Dispatcher(NativeCallable):
         It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without, for those of the last call,
         or for the annotations of the parameters. Nothing is run.
         """
-        from adc.dump import dump, resolve
+        from adc.dump import resolve
 
-        abstracts = resolve(self._subject, signature)
+        return self._dumped(resolve(self._subject, signature), stage, locs=locs)
+
+    def _dumped(self, abstracts: tuple[Abstract, ...], stage: str, *, locs: bool) -> str:
+        from adc.dump import dump
+
         return dump(self._subject, abstracts, stage, self._derivative, forward=self._forward_of, locs=locs)
 
     @public

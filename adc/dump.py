@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from adc.compiler import Staged, Subject, part_of
+from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import annotated, parse_signature
 from adc.ir import kinds
@@ -65,6 +66,21 @@ def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
         f"the argument types of {subject.name} are not known yet",
         help='call it first, pass a signature such as "f64[:, ::1], f64, i64", or annotate the parameters',
     )
+
+
+def dump_function(
+    subject: Subject, abstracts: Sequence[Abstract], stage: str, derivative: Derivative, *, locs: bool = False
+) -> str:
+    """A function at one stage with the derivative that it has: its gradient; its pullback, if it does not return one
+    float; none, if nothing of what it takes is a float and the stage shows the function, too."""
+    try:
+        return dump(subject, abstracts, stage, derivative, locs=locs)
+    except DifferentiationError as error:
+        if error.kind == kinds.NOT_SCALAR.name:
+            return dump(subject, abstracts, stage, kind="pullback", locs=locs)
+        if error.kind == kinds.NO_GRADIENT.name and stage in ("lowered", "llvm", "asm"):
+            return dump(subject, abstracts, stage, kind="primal", locs=locs)
+        raise
 
 
 def dump(

@@ -554,3 +554,26 @@ def test_arrays_of_rank_zero(engine: str) -> None:
 
     gradient = f.grad(np.array(3.0), np.array([2.0]))
     assert gradient.shape == () and gradient == 12.0
+
+
+def test_stages_of_functions_that_do_not_return_one_float():
+    """They are shown with their pullback; of integers alone, without derivative."""
+
+    @jit_grad
+    def doubled(x):
+        return 2.0 * np.sin(x)
+
+    @jit_grad
+    def counted(n):
+        return 2 * n
+
+    doubled(np.ones(3))
+    for stage in ("plan", "adjoint", "lowered", "llvm", "asm"):
+        assert "doubled.rev" in doubled.dump_ir(stage)
+    with pytest.raises(adc.errors.DifferentiationError, match="one float"):
+        doubled.grad.dump_ir("asm")
+    counted(3)
+    for stage in ("lowered", "llvm", "asm"):
+        assert "counted" in counted.dump_ir(stage)
+    with pytest.raises(adc.errors.DifferentiationError, match="has no gradient"):
+        counted.dump_ir("adjoint")

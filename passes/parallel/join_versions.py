@@ -114,7 +114,8 @@ class _Joining:
     def _join(self, block: Block, run: list[Op], early: list[Op], choices: list[Op]) -> None:
         at, end = block.ops.index(run[0]), block.ops.index(run[-1]) + 1
         before, after = [op for op in block.ops[:at] if op not in early], block.ops[end:]
-        used = [(user, n, r) for op in run for r in op.results for user, n in r.uses if not _is_within(user, run)]
+        inside = set(run)
+        used = [(user, n, r) for op in run for r in op.results for user, n in r.uses if not _is_within(user, inside)]
         passed = list(dict.fromkeys(value for _, _, value in used))
         same = _Same(op.operands[0] for op in choices)
         known = {v for op in choices for v in _conjuncts(op.operands[0])}
@@ -135,9 +136,8 @@ class _Joining:
             build(ops.yield_, passed)
         with insert_at(made, run[0].loc):
             condition = functools.reduce(ops.andi, (op.operands[0] for op in choices))
-            cold = all(op.attrs.get(COLD) == "else" for op in choices)
-            attrs = {COLD: "else"} if cold else {ops.LIKELY: True}
-            joined = build(ops.if_, [condition], attrs, [v.type for v in passed], [fast, slow])
+            # Not cold: where one condition does not hold, loops that have nothing to do with it are to be fast.
+            joined = build(ops.if_, [condition], {ops.LIKELY: True}, [v.type for v in passed], [fast, slow])
         results = dict(zip(passed, joined.results, strict=True))
         for user, position, value in used:
             user.set_operand(position, results[value])
@@ -181,7 +181,7 @@ class _Same:
         while value in self._first:
             value = self._first[value]
         if value.op is not None and value.op.opdef is ops.select and self._is_either(value.op):
-            return self.find(value.op.operands[1])
+            self._first[value] = value = self.find(value.op.operands[1])
         return value
 
     def replace_in(self, block: Block) -> None:
@@ -221,7 +221,7 @@ def _is_late(choice: Op, stretch: list[Op], early: set[Op]) -> bool:
     return choice.operands[0].op in stretch and choice.operands[0].op not in early
 
 
-def _is_within(op: Op, run: list[Op]) -> bool:
+def _is_within(op: Op, run: set[Op]) -> bool:
     return op in run or any(outer in run for outer in enclosing(op.parent))
 
 
