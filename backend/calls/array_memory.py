@@ -116,6 +116,13 @@ done:
   ret void
 }
 
+; Whether arrays of so many bytes are made by the handler.
+define internal i1 @adc_array_ours(i64 %bytes) {
+  %over = sub i64 %bytes, SMALLEST
+  %ours = icmp ult i64 %over, LARGEST
+  ret i1 %ours
+}
+
 ; Where the pointer to the block with such data is, among the first so many blocks of a context; null if it is not.
 define internal ptr @adc_array_link(ptr %ctx, ptr %data, i64 %most) {
 entry:
@@ -147,8 +154,7 @@ none:
 ; it could; it is not searched for longer than copying would take.
 define i1 @adc_array_adopt(ptr %array, ptr %ctx, ptr %data, i64 %bytes) {
 entry:
-  %over = sub i64 %bytes, SMALLEST
-  %ours = icmp ult i64 %over, LARGEST
+  %ours = call i1 @adc_array_ours(i64 %bytes)
   br i1 %ours, label %search, label %no
 search:
   %most = lshr i64 %bytes, 8
@@ -204,8 +210,7 @@ no:
 ; A new C-contiguous array, not initialised; takes the reference to the dtype. ``bytes``: its size.
 define ptr @adc_array_new(i32 %rank, ptr %extents, ptr %dtype, i64 %bytes) {
 entry:
-  %over = sub i64 %bytes, SMALLEST
-  %ours = icmp ult i64 %over, LARGEST
+  %ours = call i1 @adc_array_ours(i64 %bytes)
   br i1 %ours, label %handler, label %plain
 plain:
   %usual = call ptr @PyArray_Empty(i32 %rank, ptr %extents, ptr %dtype, i32 0)

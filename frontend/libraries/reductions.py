@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -11,12 +10,12 @@ from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Scalar, di
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import INT64, convert, kind, nonzero, to_element, trap_unless
-from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
+from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, versioned
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.types import Type, f64, i1, i64, index
+from adc.ir.types import Type, i1, i64, index
 
 
 @dataclass(frozen=True)
@@ -63,22 +62,9 @@ def reduce(frame: Frame, r: Reduction, value: Array | Lazy, axes: Sequence[int] 
     def total(dims: Sequence[Dim], general: bool) -> Value:
         return nested(list(dims), [], lambda i: _operand(lazy.element(i, general), dtype), r, dtype)
 
-    return Scalar(_from_operand(choose(lazy, total), dtype), dtype, weak=False)
-
-
-def choose(lazy: Lazy, make: Callable[[Sequence[Dim], bool], Value]) -> Value:
-    """``make`` for the plain extents, or for the general ones where something is stretched at run time."""
-    if not lazy.equalities:
-        return make(lazy.plain, False)
-    condition = functools.reduce(ops.andi, lazy.equalities)
-    blocks = Block(), Block()
-    t: Type = f64
-    for block, dims, general in zip(blocks, (lazy.plain, lazy.dims), (False, True), strict=True):
-        with insert_at(block):
-            value = make(dims, general)
-            t = value.type
-            build(ops.yield_, [value])
-    return build(ops.if_, [condition], {ops.LIKELY: True}, [t], blocks).result
+    found = versioned(lazy, lambda: total(lazy.plain, False), lambda: total(lazy.dims, True))
+    assert found is not None
+    return Scalar(_from_operand(found, dtype), dtype, weak=False)
 
 
 def _check_not_empty(d: Dim, message: str) -> None:

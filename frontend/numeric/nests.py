@@ -73,18 +73,19 @@ def _serial(dims: list[Dim], outer: list[Value], body: Body) -> None:
     build(ops.for_, bounds, result_types=[], regions=[block])
 
 
-def versioned(value: Lazy, plain: Callable[[], None], general: Callable[[], None]) -> None:
-    """``plain`` if no operand is stretched by an extent of one that is known at run time only, else ``general``."""
+def versioned(value: Lazy, plain: Callable[[], Value | None], general: Callable[[], Value | None]) -> Value | None:
+    """``plain`` if no operand is stretched by an extent of one that is known at run time only, else ``general``; what
+    the two give, if they give a value."""
     if not value.equalities:
-        plain()
-        return
+        return plain()
     condition = functools.reduce(ops.andi, value.equalities)
     blocks = Block(), Block()
     for block, path in zip(blocks, (plain, general), strict=True):
         with insert_at(block):
-            path()
-            build(ops.yield_, [])
-    build(ops.if_, [condition], {ops.LIKELY: True}, [], blocks)
+            made = path()
+            build(ops.yield_, [] if made is None else [made])
+    branch = build(ops.if_, [condition], {ops.LIKELY: True}, [] if made is None else [made.type], blocks)
+    return None if made is None else branch.result
 
 
 def store(frame: Frame, target: Array, value: Lazy) -> None:

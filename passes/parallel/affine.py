@@ -344,6 +344,12 @@ def enclosing(block: Block | None) -> Iterator[Op]:
         block = op.parent
 
 
+def with_enclosing(op: Op) -> Iterator[Op]:
+    """``op``, then the operations in whose regions it is, innermost first."""
+    yield op
+    yield from enclosing(op.parent)
+
+
 def inside(value: Value, op: Op) -> bool:
     """Whether ``value`` is defined inside ``op``, as an argument of its regions or by an operation in them."""
     return any(ancestor is op for ancestor in enclosing(value.block))

@@ -342,12 +342,17 @@ _MEANING = {
 
 def comparisons(condition: Value) -> Iterator[Op]:
     """The comparisons of integers that hold if ``condition`` does."""
-    op = condition.op
-    if op is not None and op.opdef is ops.andi:
-        for operand in op.operands:
-            yield from comparisons(operand)
-    elif op is not None and op.opdef is ops.cmpi and op.attrs["predicate"] in _MEANING and is_wide(op.operands[0]):
-        yield op
+    for op in (held.op for held in conjuncts(condition)):
+        if op is not None and op.opdef is ops.cmpi and op.attrs["predicate"] in _MEANING and is_wide(op.operands[0]):
+            yield op
+
+
+def conjuncts(condition: Value) -> Iterator[Value]:
+    """``condition``, and what holds if it does."""
+    yield condition
+    if condition.op is not None and condition.op.opdef is ops.andi:
+        for operand in condition.op.operands:
+            yield from conjuncts(operand)
 
 
 def _distinct(accesses: Sequence[Access]) -> list[Access]:

@@ -10,7 +10,7 @@ condition, which are joined first if there are loops in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -18,7 +18,7 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import Type
 from adc.passes.effects import Effects, Memory, Summaries
-from adc.passes.parallel.affine import LOOPS, Form, enclosing, inside
+from adc.passes.parallel.affine import LOOPS, Form, inside, with_enclosing
 from adc.passes.parallel.cold import COLD, warm_regions
 from adc.passes.parallel.dependence import MAX_PAIRS, Access, Analysis
 
@@ -61,7 +61,7 @@ class _Fusion:
     def _block(self, block: Block) -> None:
         at = 0
         while at < len(block.ops):
-            like = _is_loop if _is_loop(block.ops[at]) else _is_branch
+            like = _like(block.ops[at])
             if self._with_next(block, at):  # which may give what comes before more to have in common with
                 at = next((n for n in range(at - 1, -1, -1) if like(block.ops[n])), at)
             else:
@@ -74,7 +74,7 @@ class _Fusion:
     def _with_next(self, block: Block, at: int) -> bool:
         """Join the operation at that place with the next one of its kind, if that can be."""
         first = block.ops[at]
-        like = _is_loop if _is_loop(first) else _is_branch
+        like = _like(first)
         found = next((n for n in range(at + 1, len(block.ops)) if like(block.ops[n])), None)
         if found is None or not like(first):
             return False
@@ -166,6 +166,11 @@ def _is_branch(op: Op) -> bool:
     return op.opdef is ops.if_ and any(_is_loop(inner) for region in warm_regions(op) for inner in region.ops)
 
 
+def _like(op: Op) -> Callable[[Op], bool]:
+    """What says of another operation whether it is one that ``op`` might be joined with."""
+    return _is_loop if _is_loop(op) else _is_branch
+
+
 def _shape(loop: Op) -> tuple[bool, bool]:
     """Whether there are loops inside, and whether there is what keeps the vectoriser from the innermost one."""
     inner = list(loop.regions[0].walk())
@@ -178,7 +183,7 @@ def _match_branches(first: Op, second: Op) -> bool:
 
 def _uses(op: Op, other: Op) -> bool:
     """Whether ``op``, or what is in it, uses a result of ``other``."""
-    return any(op in _with_outer(user) for result in other.results for user, _ in result.uses)
+    return any(op in with_enclosing(user) for result in other.results for user, _ in result.uses)
 
 
 def _meet(one: list[Access], other: list[Access]) -> bool:
@@ -219,13 +224,8 @@ def _joined(first: Op, second: Op) -> Op:
 
 def _replace_inside(old: Value, new: Value, block: Block) -> None:
     for user, position in list(old.uses):
-        if any(op.parent is block for op in _with_outer(user)):
+        if any(op.parent is block for op in with_enclosing(user)):
             user.set_operand(position, new)
-
-
-def _with_outer(op: Op) -> Iterator[Op]:
-    yield op
-    yield from enclosing(op.parent)
 
 
 def _types(first: Op, second: Op) -> list[Type]:

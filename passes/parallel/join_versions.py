@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,9 +23,9 @@ from adc.ir.rewrite import Mapping, clone_op, inline_block
 from adc.ir.types import IndexType
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.effects import Summaries
-from adc.passes.parallel.affine import enclosing
+from adc.passes.parallel.affine import with_enclosing
 from adc.passes.parallel.cold import COLD, warm_regions
-from adc.passes.parallel.dependence import Analysis, comparisons
+from adc.passes.parallel.dependence import Analysis, comparisons, conjuncts
 from adc.passes.parallel.fuse import fusible
 from adc.passes.simplify.rewriter import says_more
 from adc.passes.simplify.speculation import Speculation
@@ -92,7 +92,7 @@ class _Joining:
             return
         places = [n for n, op in enumerate(stretch) if op in fused]
         run = [op for op in stretch[: places[-1] + 1] if op not in early]
-        if sum(1 for op in run for _ in _with_inner(op)) <= self.most:
+        if len(run) + sum(1 for op in run for region in op.regions for _ in region.walk()) <= self.most:
             self._join(block, run, [op for op in stretch if op in early], choices)
 
     def _early(self, stretch: list[Op]) -> set[Op]:
@@ -115,10 +115,11 @@ class _Joining:
         at, end = block.ops.index(run[0]), block.ops.index(run[-1]) + 1
         before, after = [op for op in block.ops[:at] if op not in early], block.ops[end:]
         inside = set(run)
-        used = [(user, n, r) for op in run for r in op.results for user, n in r.uses if not _is_within(user, inside)]
+        uses = [(user, n, r) for op in run for r in op.results for user, n in r.uses]
+        used = [use for use in uses if inside.isdisjoint(with_enclosing(use[0]))]
         passed = list(dict.fromkeys(value for _, _, value in used))
         same = _Same(op.operands[0] for op in choices)
-        known = {v for op in choices for v in _conjuncts(op.operands[0])}
+        known = {v for op in choices for v in conjuncts(op.operands[0])}
         fast, slow, made = Block(), Block(), Block()
         mapping: Mapping = {}
         with insert_at(fast, run[0].loc):
@@ -201,14 +202,6 @@ def _loops_of(op: Op) -> list[Op]:
     return [inner for inner in among if inner.opdef is ops.parallel]
 
 
-def _conjuncts(condition: Value) -> Iterator[Value]:
-    """What holds if ``condition`` does."""
-    yield condition
-    if condition.op is not None and condition.op.opdef is ops.andi:
-        for operand in condition.op.operands:
-            yield from _conjuncts(operand)
-
-
 def _follows(condition: Value, known: set[Value]) -> bool:
     """Whether one of what is ``known`` to hold is enough for ``condition``."""
     if condition in known:
@@ -219,13 +212,3 @@ def _follows(condition: Value, known: set[Value]) -> bool:
 
 def _is_late(choice: Op, stretch: list[Op], early: set[Op]) -> bool:
     return choice.operands[0].op in stretch and choice.operands[0].op not in early
-
-
-def _is_within(op: Op, run: set[Op]) -> bool:
-    return op in run or any(outer in run for outer in enclosing(op.parent))
-
-
-def _with_inner(op: Op) -> Iterator[Op]:
-    yield op
-    for region in op.regions:
-        yield from region.walk()

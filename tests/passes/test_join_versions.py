@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 import random
 
 import numpy as np
 import pytest
 
 from adc import jit_grad
+from tests.fuzz.check import loaded
 
 ENGINES = ("native", "interpreter")
 LENGTHS = [(4, 4, 4), (1, 4, 4), (4, 1, 4), (4, 4, 1), (1, 1, 4), (4, 1, 1), (1, 1, 1)]
@@ -155,12 +155,13 @@ def test_random_programs(seed):
     known = list(NAMES)
     lines = ["def program(a, b, c):", *(statement(rng, known, k) for k in range(rng.randint(2, 5)))]
     lines.append(f"    return np.sum({known[-1]} * {rng.choice(known)})")
-    text = "\n".join(lines)
-    name = f"<join-versions-{seed}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    space: dict = {"np": np}
-    exec(compile(text, name, "exec"), space)
-    program = space["program"]
+    text = "\n".join(["import numpy as np", *lines])
+    with loaded(text) as names:
+        compare(names["program"], rng, seed, text)
+
+
+def compare(program, rng, seed, text):
+    """Values and gradients with those of Python, of operands of one length, and of some that are stretched."""
     compiled = jit_grad(program, argnums=(0, 1, 2))
     for lengths in [(3, 3, 3), tuple(rng.choice((1, 3)) for _ in NAMES)]:
         arguments = [np.random.default_rng(seed + k).uniform(0.5, 1.5, n) for k, n in enumerate(lengths)]
