@@ -108,6 +108,29 @@ def test_code_for_other_processors() -> None:
         assert not absent or absent not in assembly, cpu
 
 
+@pytest.mark.skipif(not HOST.is_x86, reason="x86's gathers")
+def test_strided_loads_are_gathered_where_that_is_fast() -> None:
+    module = parse_module("""
+func.func @main(%a: memref<?x?xf64>, %out: memref<?xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %out, 0 : memref<?xf64>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+    %x = memref.load %a[%i, %c1] : memref<?x?xf64>
+    %y = arith.mulf %x, %x : f64
+    memref.store %y, %out[%i] : memref<?xf64>
+    scf.reduce()
+  }
+  func.return
+}
+""")
+    for cpu, gathers in (("sapphirerapids", True), ("cascadelake", False), ("skylake", False)):
+        other = target.for_cpu(cpu)
+        assembly = optimize(str(lower.lower_module(module, other)), other).assembly()
+        assert re.search(r"vmulpd\s+%[yz]mm", assembly), cpu
+        assert ("gather" in assembly) == gathers, cpu
+
+
 def test_only_what_the_library_exports_is_offered() -> None:
     for symbol, arity in (("sin", 1), ("pow", 2), ("hypot", 2), ("lgamma", 1), ("no_such_function", 1)):
         for name, lanes in variants(HOST, symbol, 64, arity):
