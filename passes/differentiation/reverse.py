@@ -53,7 +53,8 @@ class ReverseSweep:
         self.activity = augmented.activity
         self.reader = reader
         self.recipes = recipes
-        self.strong_zeros = StrongZeros(augmented.func, augmented.activity.aliasing, returned)
+        tapes = (slot.buffer for slot in reader.slots.values())
+        self.strong_zeros = StrongZeros(augmented.func, augmented.activity.aliasing, returned, tapes)
         self.left = reached(augmented.activity.aliasing, left)
         self.once = once
         self._kept = {*residuals, *reader.slots}
@@ -165,11 +166,16 @@ class ReverseSweep:
         y = self.reader.value(op.result) if need.result else None
         operands = [self.reader.value(v) if k in need.operands else None for k, v in enumerate(op.operands)]
         terms = emit_rule(op, active, g, y, operands, self.reader.frame.target)
-        used = [op.operands[k] for k in need.operands] + ([op.result] if need.result else [])
-        if self.strong_zeros.guarded(op, used):
-            terms = [None if term is None else strong([g], term) for term in terms]
         for k, term in zip(active, terms, strict=True):
+            if term is not None and self._guarded(op, k):
+                term = strong([g], term)
             self.add(cotangents, op.operands[k], term)
+
+    def _guarded(self, op: Op, k: int) -> bool:
+        """Whether the term of a scalar operation's operand ``k`` may be zero times infinity."""
+        need = needs(op, (k,))
+        used = [op.operands[n] for n in need.operands] + ([op.result] if need.result else [])
+        return self.strong_zeros.guarded(op, used)
 
     def _ruled(self, op: Op, cotangents: Cotangents) -> None:
         """What a function with a derivative rule gave: its pullback."""

@@ -41,12 +41,14 @@ _BOTH = _STORED | _CHOSEN
 
 
 class StrongZeros:
-    """Says of each scalar operation of a function whether its terms need a guard.
+    """Says of the terms of a function's scalar operations whether they need a guard.
 
-    ``returned``: values whose cotangents are given from outside, and may be zero.
+    ``returned``: values whose cotangents are given from outside, and may be zero. ``tapes``: memory of the reverse
+    sweep's own, which is given nothing back for what is stored there.
     """
 
-    def __init__(self, func: Func, aliasing: Aliasing, returned: Iterable[Value]) -> None:
+    def __init__(self, func: Func, aliasing: Aliasing, returned: Iterable[Value], tapes: Iterable[Value]) -> None:
+        self._tapes = set(tapes)
         self._vanishing: dict[Value, int] = {}
         self._wild: set[Value] = set()
         self._changed = True
@@ -66,7 +68,7 @@ class StrongZeros:
         self._suspect = self._through_memory(func, aliasing)
 
     def guarded(self, op: Op, needed: Iterable[Value]) -> bool:
-        """Whether a term of ``op``, whose adjoint uses the values ``needed``, may be zero times infinity."""
+        """Whether a term of ``op`` that uses the values ``needed`` may be zero times infinity."""
         why = self._vanishing.get(op.result, 0)
         if not why:
             return False
@@ -129,7 +131,7 @@ class StrongZeros:
                     for value in region.terminator.operands:
                         self._mark(value, 0 if value.block is region else _STORED)
                     self._visit(region)
-            elif op.opdef not in _PASSING:
+            elif op.opdef not in _PASSING and not (op.opdef is ops.store and op.operands[1] in self._tapes):
                 for operand in op.operands:
                     self._mark(operand, _STORED)
 

@@ -192,6 +192,43 @@ def limited(u):
     return total
 
 
+def relaxed(p, rho, omega, w):
+    """A quotient that is stored, and moves towards another value at a constant rate."""
+    q = np.zeros(len(p))
+    for i in range(len(p)):
+        q[i] = p[i] + omega * (w * (p[i] / rho[i]) - p[i])
+    return np.sum(q)
+
+
+def expensive(s, k, t):
+    """No choice and no store, but values that are too dear to be computed again."""
+    total = 0.0
+    for i in range(len(s)):
+        d = np.log(s[i] / k[i]) / t[i]
+        total += s[i] * math.erf(d) - k[i] * math.erf(d - t[i]) * math.exp(-d * d)
+    return total
+
+
+def test_what_only_the_tape_stores_has_no_guards():
+    points = np.linspace(0.5, 1.5, 7)
+    f = check(expensive, (points, points[::-1].copy(), points**2))
+    text = str(f.dump_ir("adjoint"))
+    assert "%tape" in text and "uno" not in text
+
+
+def test_terms_that_use_finite_values_only_have_no_guards():
+    points = np.linspace(0.5, 1.5, 7)
+    f = adc.jit_grad(relaxed, argnums=0)
+    g = adc.jit_grad(relaxed, argnums=(0, 2))
+    arguments = (points, points**2, 1.3, 0.7)
+    by_p, by_both = f.grad(*arguments), g.grad(*arguments)
+    expected = 1.0 + 1.3 * (0.7 / points**2 - 1.0)
+    assert np.allclose(by_p, expected, rtol=1e-14) and np.array_equal(by_p, by_both[0])
+    # The quotient itself has a guard, and what omega is multiplied with; both with checks of subscripts and without.
+    guards = [str(h.dump_ir("adjoint")).count("uno") for h in (f, g)]
+    assert guards[1] == 2 * guards[0] > 0
+
+
 def test_plain_arithmetic_has_no_guards():
     f = check(limited, (np.sin(np.arange(9.0)) + 1.2,))
     assert "uno" not in str(f.dump_ir("adjoint"))
