@@ -7,6 +7,7 @@ provably do not overflow: good for comparing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -195,6 +196,10 @@ class Integers:
         """``a - b`` modulo the width, if it is known, as a signed number."""
         form = _reduce(self.linear(a).plus(self.linear(b), -1), a.type)
         return None if form.terms else form.constant
+
+    def differ(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
+        """Whether two subscript lists, in scope at the same time, surely name different elements."""
+        return any(x is not y and self.difference(x, y) not in (None, 0) for x, y in zip(a, b, strict=True))
 
     def least(self, form: Linear) -> int:
         """A lower bound of an exact linear form: zero or more if that can be shown, else the first that was found."""

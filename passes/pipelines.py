@@ -27,6 +27,7 @@ from adc.passes.simplify.dead_stores import DeadStores
 from adc.passes.simplify.dealloc import InsertDeallocs
 from adc.passes.simplify.drop_rules import DropRules
 from adc.passes.simplify.first_writes import FirstWrites
+from adc.passes.simplify.hoist_common import HoistCommon
 from adc.passes.simplify.ifconvert import IfConvert
 from adc.passes.simplify.inline import Inline
 from adc.passes.simplify.licm import LICM
@@ -75,7 +76,7 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
 WIDEN: Pipeline = (
-    *(IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart()),
+    *(HoistCommon(), IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart()),
     *(Interleave(), TermsFirst(), SettleAccumulates()),
 )
 """What makes loops faster when it is settled which are parallel."""

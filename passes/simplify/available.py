@@ -124,13 +124,9 @@ class AvailableMemory:
         if len(known) > MAX_COMPARED:
             self._replace(memref, None)
             return
-        kept: Known = {s: v for s, v in known.items() if s is not None and self._differ(s, subscripts)}
+        kept: Known = {s: v for s, v in known.items() if s is not None and self._integers.differ(s, subscripts)}
         if len(kept) < len(known):
             self._replace(memref, kept)
-
-    def _differ(self, a: Subscripts, b: Subscripts) -> bool:
-        """Whether two subscript lists, in scope at the same time, surely name different elements."""
-        return any(x is not y and self._integers.difference(x, y) not in (None, 0) for x, y in zip(a, b, strict=True))
 
     def _forget_written(self, op: Op) -> None:
         effects: Effects = self._memory.effects(op)

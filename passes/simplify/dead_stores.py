@@ -211,9 +211,7 @@ class _Backwards:
             return self._memory.may_overlap(other, memref)
         if at is None or subscripts is None:
             return True
-        return not any(
-            x is not y and self._integers.difference(x, y) not in (None, 0) for x, y in zip(at, subscripts, strict=True)
-        )
+        return not self._integers.differ(at, subscripts)
 
     def _is_visible(self, memref: Value) -> bool:
         known = self._visible.get(memref)

@@ -20,6 +20,7 @@ from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
+from adc.passes.simplify.hoist_common import HoistCommon
 from adc.passes.simplify.ifconvert import IfConvert
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.views import FoldViews
@@ -42,6 +43,7 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     "licm": (LICM(),),
     "dead-stores": (DeadStores(),),
     "if-convert": (IfConvert(),),
+    "hoist-common": (CSE(), HoistCommon()),
     "outline-nests": (OutlineNests(most=3),),
     "all": (*SIMPLIFY, *FINISH),
 }
