@@ -29,9 +29,9 @@ _AVX2_CPUS = re.compile(
     "gracemont|sierraforest|grandridge|clearwaterforest|bdver4|znver[1-3]"
 )
 
-# Where gathers and scatters take several times what loads, stores and shuffles of their elements do: Intel's microcode
-# against Gather Data Sampling (CVE-2022-40982) stalls a gather until its last element is there. LLVM's costs say that
-# they are cheap. Strided loads of short rows take a third less time without, loads by index arrays the same.
+# Where gathers and scatters are worth less than LLVM's costs say: on Cascade Lake strided loads of short rows take a
+# third less time without, loads by index arrays the same. The others are those that Intel's microcode against Gather
+# Data Sampling (CVE-2022-40982) is for, which slows gathers down.
 _SLOW_GATHER_CPUS = re.compile(
     "x86-64-v4|skylake.*|skx|cascadelake|cooperlake|cannonlake|icelake-.*|rocketlake|tigerlake"
 )

@@ -104,19 +104,20 @@ def seen_when(enough: Callable[[list[Run]], bool], call: Callable[[], Any]) -> t
     return result, seen
 
 
-def ways(seen: list[Run], sweep: str) -> list[int]:
+def steps_done(seen: list[Run], sweep: str) -> list[int]:
     """The steps that were done in each sample of a sweep."""
     counts = [run.reverse if sweep == "reverse" else run.forward for run in seen]
     return [count.done for count in counts if count is not None]
 
 
-def forward_of_calls(seen: list[Run]) -> list[int]:
-    calls, done = Calls(), []
+def of_calls(seen: list[Run], sweep: str) -> list[tuple[int, int | None]]:
+    """The steps of a sweep that are done, and all of them, at each sample, as the bars show them."""
+    calls, found = Calls(), []
     for run in seen:
         (call,) = calls.see([run], 0.0)
-        done += [s.done for s in call.sweeps.values() if s.loop.sweep == "forward"]
+        found += [(s.done, s.total) for s in call.sweeps.values() if s.loop.sweep == sweep]
     assert not calls.known
-    return done
+    return found
 
 
 def point(size: int = 400) -> Any:
@@ -145,7 +146,8 @@ def test_steps_of_gradients_grow_and_end_with_all(fn: Any, options: Any, n: int,
     has_sweep = options.get("checkpoint") != RECOMPUTE  # a step of which lasts as long as the forward sweep
 
     def on_the_way(seen: list[Run]) -> bool:
-        return len(set(ways(seen, "reverse"))) > 3 and (not has_sweep or len(set(forward_of_calls(seen))) > 1)
+        forward = {done for done, _ in of_calls(seen, "forward")}
+        return len(set(steps_done(seen, "reverse"))) > 3 and (not has_sweep or len(forward) > 1)
 
     gradient, seen = seen_when(on_the_way, lambda: f.grad(u, n))
     assert np.array_equal(gradient, expected)
@@ -153,7 +155,7 @@ def test_steps_of_gradients_grow_and_end_with_all(fn: Any, options: Any, n: int,
     assert not last.goes_on and last.reverse is not None
     assert (last.reverse.done, last.reverse.total) == (steps, steps)
     assert last.reverse.loop.function == fn.__name__ and last.reverse.loop.loc.line > 0
-    reverse, forward = ways(seen, "reverse"), forward_of_calls(seen)
+    reverse, forward = steps_done(seen, "reverse"), [done for done, _ in of_calls(seen, "forward")]
     assert reverse == sorted(reverse) and forward == sorted(forward)
     assert on_the_way(seen)
     assert not has_sweep or forward[-1] == steps
@@ -176,8 +178,8 @@ def test_steps_of_functions_and_in_forward_mode(fn: Any) -> None:
     f(u, 3)
     for call in (lambda n: f(u, n), lambda n: f.jvp((u, n), (u, None))):
         call(3)
-        _, seen = seen_when(lambda seen: len(set(ways(seen, "forward"))) > 3, lambda call=call: call(many))
-        forward = ways(seen, "forward")
+        _, seen = seen_when(lambda seen: len(set(steps_done(seen, "forward"))) > 3, lambda call=call: call(many))
+        forward = steps_done(seen, "forward")
         assert forward == sorted(forward) and forward[-1] == many and len(set(forward)) > 3
         assert seen[-1].reverse is None
         for n in (0, 1):
@@ -289,19 +291,12 @@ def test_loops_in_turn_go_on_where_the_last_one_ended() -> None:
     f, u = jit_grad(twice), point()
     f.grad(u, 3)
 
-    def reversed_by(seen: list[Run]) -> list[tuple[int, int | None]]:
-        calls, done = Calls(), []
-        for run in seen:
-            (call,) = calls.see([run], 0.0)
-            done += [(s.done, s.total) for s in call.sweeps.values() if s.loop.sweep == "reverse"]
-        return done
-
     def both(seen: list[Run]) -> bool:
-        return reversed_by(seen)[-1] == (10_000, 10_000)
+        return of_calls(seen, "reverse")[-1] == (10_000, 10_000)
 
     _, seen = seen_when(both, lambda: f.grad(u, 5_000))
     assert both(seen)
-    done = [steps for steps, _ in reversed_by(seen)]
+    done = [steps for steps, _ in of_calls(seen, "reverse")]
     assert done == sorted(done)
 
 

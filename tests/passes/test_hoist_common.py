@@ -33,9 +33,9 @@ _CLEAR_0 = "memref.store %zero, %a[%i, %c0] : memref<?x2xf64>\n"
 _CLEAR_1 = "memref.store %zero, %a[%i, %c1] : memref<?x2xf64>\n"
 
 
-def branch(then: str, other: str, before: str = "", results: tuple[str, str] = ("x", "y")) -> str:
-    text = f"{before}%r = scf.if %c -> (f64) {{\n{then}scf.yield %{results[0]} : f64\n}} else {{\n"
-    return _FUNC.format(f"{text}{other}scf.yield %{results[1]} : f64\n}}")
+def branch(then: str, other: str, before: str = "") -> str:
+    text = f"{before}%r = scf.if %c -> (f64) {{\n{then}scf.yield %x : f64\n}} else {{\n"
+    return _FUNC.format(f"{text}{other}scf.yield %y : f64\n}}")
 
 
 def test_loads_that_are_cleared_behind() -> None:
@@ -150,7 +150,7 @@ def bounced(f, solid, omega):
     return np.sum(g * g)
 
 
-def test_cotangents_are_read_and_cleared_in_front_of_the_branch() -> None:
+def test_the_gradient_of_branches_that_store_to_the_same_elements() -> None:
     rng = np.random.default_rng(5)
     f, solid = rng.random((2, 21)), rng.random(21) < 0.4
     compiled = jit_grad(bounced)
