@@ -24,11 +24,13 @@ _TEXT = r"""
 ; 11 blocks  12 next  13 record  14 free lists  15 more values of the error
 ; 16 how far the run is  17 start of a workspace  18 its end  19 what it has no room for  20 how much to hold
 %adc.block = type { ptr, ptr, ptr, ptr, i64, i32, i32, i64, ptr }
-;  0 address to free  1 context  2 next of all  3 next free  4 capacity  5 class  6 live  7 epoch of last use  8 unused
+;  0 address to free  1 context  2 next of all  3 next free  4 capacity  5 class  6 live  7 epoch of last use
+;  8 the thread that asked for it last
 
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)
 declare i32 @sched_yield()
+declare ptr @pthread_self()
 declare i32 @madvise(ptr, i64, i32)
 declare i64 @llvm.ctlz.i64(i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
@@ -243,6 +245,9 @@ place:
   store i64 %capacity, ptr %capacity.p
   %class.p = getelementptr %adc.block, ptr %block, i32 0, i32 5
   store i32 %class, ptr %class.p
+  %user.p = getelementptr %adc.block, ptr %block, i32 0, i32 8
+  %me = call ptr @pthread_self()
+  store ptr %me, ptr %user.p
   call void @adc_rt_mark(ptr %ctx, ptr %block)
   call void @adc_rt_unlock(ptr %lock)
   %data = getelementptr i8, ptr %block, i64 64
@@ -275,6 +280,50 @@ define internal void @adc_rt_mark(ptr %ctx, ptr %block) {
   ret void
 }
 
+; Takes a block off a list that is not empty. Of the first few it is the lowest that this thread had before, or else the
+; lowest: what one core has in its cache does not move to another, and each call finds its arrays where the last one had
+; them, in whatever order they were freed. The caller holds the lock.
+define internal ptr @adc_rt_pick(ptr %slot) {
+entry:
+  %me = call ptr @pthread_self()
+  br label %loop
+loop:
+  %link = phi ptr [ %slot, %entry ], [ %next.p, %look ]
+  %looked = phi i32 [ 0, %entry ], [ %looked1, %look ]
+  %best = phi ptr [ %slot, %entry ], [ %best1, %look ]
+  %own = phi i1 [ false, %entry ], [ %own1, %look ]
+  %lowest = phi i64 [ -1, %entry ], [ %lowest1, %look ]
+  %block = load ptr, ptr %link
+  %end = icmp eq ptr %block, null
+  %far = icmp uge i32 %looked, 8
+  %stop = or i1 %end, %far
+  br i1 %stop, label %take, label %look
+look:
+  %looked1 = add i32 %looked, 1
+  %user.p = getelementptr %adc.block, ptr %block, i32 0, i32 8
+  %user = load ptr, ptr %user.p
+  %mine = icmp eq ptr %user, %me
+  %address = ptrtoint ptr %block to i64
+  %lower = icmp ult i64 %address, %lowest
+  %same = icmp eq i1 %mine, %own
+  %first = and i1 %same, %lower
+  %gains = icmp ugt i1 %mine, %own
+  %better = or i1 %first, %gains
+  %best1 = select i1 %better, ptr %link, ptr %best
+  %own1 = or i1 %own, %mine
+  %lowest1 = select i1 %better, i64 %address, i64 %lowest
+  %next.p = getelementptr %adc.block, ptr %block, i32 0, i32 3
+  br label %loop
+take:
+  %taken = load ptr, ptr %best
+  %free.p = getelementptr %adc.block, ptr %taken, i32 0, i32 3
+  %rest = load ptr, ptr %free.p
+  store ptr %rest, ptr %best
+  %new.p = getelementptr %adc.block, ptr %taken, i32 0, i32 8
+  store ptr %me, ptr %new.p
+  ret ptr %taken
+}
+
 define LINKAGE noalias ptr @adc_alloc(ptr %ctx, i64 %bytes) {
 entry:
   %absurd = icmp ugt i64 %bytes, 140737488355328
@@ -304,17 +353,15 @@ usual:
 loop:
   %c = phi i32 [ %class, %usual ], [ %c1, %next ]
   %slot = getelementptr ptr, ptr %lists, i32 %c
-  %block = load ptr, ptr %slot
-  %empty = icmp eq ptr %block, null
+  %head = load ptr, ptr %slot
+  %empty = icmp eq ptr %head, null
   br i1 %empty, label %next, label %found
 next:
   %c1 = add i32 %c, 1
   %more = icmp ule i32 %c1, %stop
   br i1 %more, label %loop, label %system
 found:
-  %free.p = getelementptr %adc.block, ptr %block, i32 0, i32 3
-  %rest = load ptr, ptr %free.p
-  store ptr %rest, ptr %slot
+  %block = call ptr @adc_rt_pick(ptr %slot)
   call void @adc_rt_mark(ptr %ctx, ptr %block)
   call void @adc_rt_unlock(ptr %lock)
   %data = getelementptr i8, ptr %block, i64 64

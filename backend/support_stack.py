@@ -14,7 +14,6 @@ declare ptr @llvm.frameaddress.p0(i32)
 declare i32 @pthread_key_create(ptr, ptr)
 declare ptr @pthread_getspecific(KEY)
 declare i32 @pthread_setspecific(KEY, ptr)
-declare ptr @pthread_self()
 DECLARATIONS
 
 ; The number of the thread's value plus one; 0 if there is none to be had.

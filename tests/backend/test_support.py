@@ -70,6 +70,45 @@ def test_freed_block_is_used_again(context: int) -> None:
     free(context, None)
 
 
+def test_a_thread_gets_the_block_it_had(context: int) -> None:
+    """Whoever freed it last: nothing that one core has in its cache is to move to another."""
+    mine = alloc(context, 10_000)
+    theirs: list[int] = []
+
+    def elsewhere() -> None:
+        theirs.append(alloc(context, 10_000))
+        second.wait()
+        theirs.append(alloc(context, 10_000))
+        third.set()
+
+    second, third = threading.Event(), threading.Event()
+    worker = threading.Thread(target=elsewhere)
+    worker.start()
+    while not theirs:
+        pass
+    for block in (mine, theirs[0]), (theirs[0], mine):
+        for address in block:
+            free(context, address)
+        assert alloc(context, 10_000) == mine
+        if block[0] == mine:
+            assert alloc(context, 10_000) == theirs[0]  # there is no other
+    second.set()
+    third.wait()
+    worker.join()
+    assert theirs[1] == theirs[0]
+
+
+def test_calls_find_their_arrays_where_they_had_them(context: int) -> None:
+    """In whatever order they are freed."""
+    rng = random.Random(0)
+    expected = [alloc(context, 10_000) for _ in range(6)]
+    for _ in range(20):
+        for address in rng.sample(expected, 6):
+            free(context, address)
+        found = [alloc(context, 10_000) for _ in range(6)]
+        assert found == sorted(expected)
+
+
 def test_capacity_is_at_most_a_quarter_more(context: int) -> None:
     for size in [65, 100, 500, 777, 4097, 10_001, 123_457, 1_000_001]:
         before = word(context, support.CONTEXT_LIVE_BYTES)
