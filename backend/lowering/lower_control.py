@@ -33,7 +33,7 @@ def for_(e: FunctionEmitter, op: Op) -> None:
         e.poll(None if counter is None else lambda: counter.note(iterations))
 
     inits = [e[v] for v in op.operands[3:]]
-    results = range_loop(e, lower, upper, step, types, inits, body, loc=op.loc, strip=strip, poll=poll)
+    results = range_loop(e, lower, upper, step, types, inits, body, op=op, strip=strip, poll=poll)
     if counter is not None:
         counter.note(counter.trips)
     e.env.update(zip(op.results, results, strict=True))

@@ -145,6 +145,27 @@ def _brief_trips(loop: Op) -> int | None:
     return most * trips
 
 
+def is_ragged(loop: Op) -> bool:
+    """Whether a loop is inside another one that loads its limits, as those over the rows of sparse matrices are.
+
+    How often it runs differs from row to row, so that each loop which it is cut into ends in a branch that the
+    processor does not foresee.
+    """
+    parent = loop.parent.parent_op if loop.parent is not None else None
+    if parent is None or parent.opdef not in LOOPS:
+        return False
+    seen, left = set[Op](), [v.op for v in loop.operands[:3]]
+    while left:
+        op = left.pop()
+        if op is None or op.parent is not loop.parent or op in seen or op.regions:
+            continue
+        if op.opdef is ops.load:
+            return True
+        seen.add(op)
+        left.extend(v.op for v in op.operands)
+    return False
+
+
 def _may_fail(op: Op) -> bool:
     if op.opdef is ops.bound:
         return bool(op.attrs["check"])

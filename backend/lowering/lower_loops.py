@@ -6,9 +6,10 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from adc.backend.lowering.lower_effects import is_ragged
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_types import quoted
-from adc.ir.core import UNKNOWN, Loc
+from adc.ir.core import Op
 from adc.ir.types import Type
 
 _AS_VECTORS = ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full"}')
@@ -16,19 +17,20 @@ Body = Callable[[str, list[Operand]], list[Operand]]
 
 
 def loop_metadata(
-    e: FunctionEmitter, group: str = "", *, calls: bool = False, rolled: bool = False, loc: Loc = UNKNOWN
+    e: FunctionEmitter, group: str = "", *, calls: bool = False, op: Op | None = None
 ) -> str:
     """Metadata for a loop's back edge: it ends; ``group`` holds accesses that no iteration makes another wait for.
 
     Where the mathematics library is called, interleaving several vectors would only spill them around the calls. Loops
     in code that is rarely run are left alone, which saves a quarter of the time that LLVM takes for versioned loops.
-    ``rolled``: the loop is to become SIMD as it is, not to be unrolled before; but afterwards, so that the small
-    buffers that it goes through become registers.
-    ``loc`` is where the loop stands in the source, for ``loop_nodes`` to find it again.
+    Of the loop that ``op`` is, ``loop_nodes`` is to find the place in the source. One over lanes is to become SIMD as
+    it is, not to be unrolled before; but afterwards, so that the small buffers that it goes through become registers.
+    One over rows of various lengths stays in one piece.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
-    if loc.line > 0:
-        nodes.append(e.module.metadata(f'!{{!"adc.loop", !{quoted(loc.file)}, i32 {loc.line}}}'))
+    rolled = op is not None and bool(op.attrs.get("adc.lanes")) and "adc.trips" not in op.attrs
+    if op is not None and op.loc.line > 0:
+        nodes.append(e.module.metadata(f'!{{!"adc.loop", !{quoted(op.loc.file)}, i32 {op.loc.line}}}'))
     if e.rare:
         nodes.append(e.module.metadata('!{!"llvm.loop.vectorize.enable", i1 false}'))
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
@@ -38,6 +40,8 @@ def loop_metadata(
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
         then = [e.module.metadata(text) for text in _AS_VECTORS]
         nodes.append(e.module.metadata(f'!{{!"llvm.loop.vectorize.followup_vectorized", {", ".join(then)}}}'))
+    elif op is not None and not e.rare and is_ragged(op):
+        nodes.append(e.module.metadata('!{!"llvm.loop.unroll.runtime.disable"}'))
     if group:
         nodes.append(e.module.metadata(f'!{{!"llvm.loop.parallel_accesses", {group}}}'))
     listed = ", ".join(nodes)
@@ -64,9 +68,8 @@ def range_loop(
     inits: Sequence[Operand],
     body: Body,
     group: str = "",
-    loc: Loc = UNKNOWN,
+    op: Op | None = None,
     strip: int = 0,
-    rolled: bool = False,
     poll: Callable[[str], None] | None = None,
 ) -> list[Operand]:
     """A loop over ``range(lower, upper, step)``, step positive, that carries values.
@@ -97,7 +100,7 @@ def range_loop(
     if not (unit and enter != "true"):
         e.branch(head)
     entry = e.label
-    loop = _Loop(e, lower, step, types, body, group, loc, rolled)
+    loop = _Loop(e, lower, step, types, body, group, op)
     first = _Place(entry, lower if unit else "0", lower, inits)
     if strip and not (known and int(upper) - int(lower) <= strip):
         results = loop.strips(first, head, done, limit, strip, poll)
@@ -131,8 +134,7 @@ class _Loop:
         types: Sequence[Type],
         body: Body,
         group: str,
-        loc: Loc,
-        rolled: bool,
+        op: Op | None,
     ) -> None:
         self.e = e
         self.lower = lower
@@ -140,8 +142,7 @@ class _Loop:
         self.types = types
         self.body = body
         self.group = group
-        self.loc = loc
-        self.rolled = rolled
+        self.op = op
         self.unit = step == "1"
         self.last = ""  # the subscript after the last iteration that was written
 
@@ -169,7 +170,7 @@ class _Loop:
                 f"  {subscript} = phi i64 [{first.subscript}, %{first.label}], [{self.last}, %{latch}]{e.dbg}"
             )
         more = e.let(f"icmp {'ne' if exact else 'slt'} i64 {following}, {limit}")
-        metadata = loop_metadata(e, self.group, calls=e.library_calls > calls, rolled=self.rolled, loc=self.loc)
+        metadata = loop_metadata(e, self.group, calls=e.library_calls > calls, op=self.op)
         e.branch_if(more, head, done, metadata)
         phis.close([(first.label, first.carried), (latch, results)])
         return results

@@ -107,8 +107,7 @@ def _iterations(
     # Strips change the order of sums, which is to be the same in code that does not poll.
     strip = strip_of(e, op) if e.module.effects.polls or any(r.type.is_float for r in op.results) else 0
     types = [r.type for r in op.results]
-    rolled = bool(op.attrs.get("adc.lanes")) and "adc.trips" not in op.attrs
-    results = range_loop(e, lower, upper, step, types, inits, body, group, op.loc, strip, rolled)
+    results = range_loop(e, lower, upper, step, types, inits, body, group, op, strip)
     if group:
         e.groups.pop()
     return results
