@@ -81,7 +81,7 @@ WIDEN: Pipeline = (
 )
 """What makes loops faster when it is settled which are parallel."""
 
-SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), FuseLoops())
+SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), CSE(), FuseLoops((Canonicalize(), CSE())))
 """Which loops are parallel, and how what they add to shadows is summed."""
 
 LOWER: Pipeline = (DropRules((Inline(),)), *SIMPLIFY, CSE(), *SHARE, *TIDY, DeadStores(), *WIDEN, *FREE, *OUTLINE)

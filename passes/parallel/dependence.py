@@ -215,7 +215,7 @@ class Analysis:
 
     def conflicts(self, loop: Op, accesses: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
         """Pairs that may touch the same element in different iterations, at least one of them changing it."""
-        unlike = _distinct(accesses)
+        unlike = distinct(accesses)
         pairs = 0
         for n, a in enumerate(unlike):
             for b in unlike[: n + 1]:
@@ -355,7 +355,7 @@ def conjuncts(condition: Value) -> Iterator[Value]:
             yield from conjuncts(operand)
 
 
-def _distinct(accesses: Sequence[Access]) -> list[Access]:
+def distinct(accesses: Sequence[Access]) -> list[Access]:
     """One of those that do the same to the same place, in the same loops."""
     found: dict[object, Access] = {}
     for a in accesses:

@@ -17,13 +17,19 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import Type
+from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.effects import Effects, Memory, Summaries
 from adc.passes.parallel.affine import LOOPS, Form, inside, with_enclosing
 from adc.passes.parallel.cold import COLD, warm_regions
-from adc.passes.parallel.dependence import MAX_PAIRS, Access, Analysis
+from adc.passes.parallel.dependence import MAX_PAIRS, Access, Analysis, distinct
+
+_ELEMENT = {ops.load: 0, ops.store: 1, ops.accumulate: 1}  # which operand is the array
 
 MAX_OPERATIONS = 600
-"""Longer bodies run out of registers, and gain nothing."""
+"""Innermost loops with longer bodies run out of registers, and gain nothing."""
+
+MAX_IN_NEST = 2000
+"""Operations of a nest, all its loops together."""
 
 MOST_LOOPS = 64
 """In a function with more nothing is fused: after each fusion the whole function is looked at again."""
@@ -31,16 +37,28 @@ MOST_LOOPS = 64
 
 @dataclass(frozen=True)
 class FuseLoops:
-    """Join neighbouring parallel loops, and branches around such."""
+    """Join neighbouring parallel loops, and branches around such.
 
+    The passes ``then`` follow if anything was joined: what is in the loops may have become alike, and is looked at
+    once more.
+    """
+
+    then: Pipeline = ()
     name: ClassVar[str] = "fuse-loops"
 
     def run(self, module: Module) -> Module:
+        while self._fuse(module) and self.then:
+            module = run_pipeline(module, self.then)
+        return module
+
+    @staticmethod
+    def _fuse(module: Module) -> bool:
         summaries = Summaries(module)
+        joined = False
         for func in module.funcs.values():
             if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
-                _Fusion(func, module, summaries).run()
-        return module
+                joined |= _Fusion(func, module, summaries).run()
+        return joined
 
 
 class _Fusion:
@@ -48,6 +66,7 @@ class _Fusion:
         self.func = func
         self.module = module
         self.summaries = summaries
+        self.joined = False
         self._fresh()
 
     def _fresh(self) -> None:
@@ -55,8 +74,10 @@ class _Fusion:
         self.memory = Memory(self.func, self.summaries)
         self.analysis = Analysis(self.func, self.module, self.summaries, self.memory.alias)
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Whether anything was joined."""
         self._block(self.func.body)
+        return self.joined
 
     def _block(self, block: Block) -> None:
         at = 0
@@ -87,6 +108,7 @@ class _Fusion:
         before, after = parted
         joined = _fused(first, second) if like is _is_loop else _joined(first, second)
         block.set_ops([*block.ops[:at], *before, joined, *after, *block.ops[found + 1 :]])
+        self.joined = True
         self._fresh()
         return True
 
@@ -114,7 +136,28 @@ class _Fusion:
         x, y = self.memory.effects(a), self.memory.effects(b)
         if x.everything or y.everything or (x.traps and (y.traps or self._seen(y))) or (y.traps and self._seen(x)):
             return True
-        return not (x.writes.isdisjoint(y.writes | y.reads) and x.reads.isdisjoint(y.writes))
+        if x.writes.isdisjoint(y.writes | y.reads) and x.reads.isdisjoint(y.writes):
+            return False
+        # Buffers that swap come from the same allocations, and are two at any moment.
+        one, other = self._touched(a), self._touched(b)
+        if one is None or other is None:
+            return True
+        pairs = ((m, n) for m, changes in one.items() for n, too in other.items() if changes or too)
+        return not all(self.analysis.apart_now(m, n) for m, n in pairs)
+
+    def _touched(self, op: Op) -> dict[Value, bool] | None:
+        """The arrays from around ``op`` whose elements it, or what is in it, reads or changes, and whether it changes
+        them; None if it touches memory in another way."""
+        found: dict[Value, bool] = {}
+        for inner in (op, *(o for region in op.regions for o in region.walk())):
+            if inner.opdef in _ELEMENT:
+                base = inner.operands[_ELEMENT[inner.opdef]]
+                if inside(base, op):
+                    return None
+                found[base] = found.get(base, False) or inner.opdef is not ops.load
+            elif not inner.regions and (effects := self.memory.effects(inner)).reads | effects.writes:
+                return None
+        return found
 
     def _seen(self, effects: Effects) -> bool:
         """Whether what is written can be seen if an error follows. Shadows are not: there is no gradient then."""
@@ -126,23 +169,26 @@ class _Fusion:
 
 def fusible(analysis: Analysis, first: Op, second: Op) -> bool:
     """Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
+    if _shape(first) != _shape(second) or _uses(second, first):
+        return False
     size = sum(1 for loop in (first, second) for _ in loop.regions[0].walk())
-    if size > MAX_OPERATIONS or _shape(first) != _shape(second) or _uses(second, first):
+    if size > (MAX_IN_NEST if _shape(first)[0] else MAX_OPERATIONS):
         return False
     one, other = (analysis.accesses(loop) for loop in (first, second))
     if one.obstacles or other.obstacles:
         return False
     if any(inside(access.base, second) for access in other.found):
         return False
-    moved = [_as_in(analysis, access, first, second) for access in other.found]
-    if not _meet(one.found, moved) or len(one.found) * len(moved) > MAX_PAIRS:
+    if not _meet(one.found, other.found):
         return False
-    return all(
-        analysis.apart(a, b, first) or analysis.independent(a, b, first)
-        for a in one.found
+    moved = [_as_in(analysis, access, first, second) for access in distinct(other.found)]
+    pairs = [
+        (a, b)
+        for a in distinct(one.found)
         for b in moved
-        if a.changes or b.changes
-    )
+        if (a.changes or b.changes) and not analysis.apart(a, b, first)
+    ]
+    return len(pairs) <= MAX_PAIRS and all(analysis.independent(a, b, first) for a, b in pairs)
 
 
 def _as_in(analysis: Analysis, access: Access, first: Op, second: Op) -> Access:

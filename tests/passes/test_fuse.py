@@ -211,3 +211,37 @@ def test_statements_on_whole_arrays() -> None:
         e = h * np.eye(12)[k]
         numeric = (step(u + e, v.copy(), 4) - step(u - e, v.copy(), 4)) / (2 * h)
         assert gradient[k] == pytest.approx(numeric, rel=1e-7, abs=1e-9)
+
+
+def two_fields(u, v, c, steps):  # type: ignore[no-untyped-def]
+    """Two fields that advect each other, each with two buffers that swap."""
+    u, v, un, vn = u.copy(), v.copy(), u.copy(), v.copy()
+    for _ in range(steps):
+        for i in range(1, len(u) - 1):
+            for j in range(1, u.shape[1] - 1):
+                un[i, j] = u[i, j] - c * (u[i, j] * (u[i, j] - u[i - 1, j]) + v[i, j] * (u[i, j] - u[i, j - 1]))
+                vn[i, j] = v[i, j] - c * (u[i, j] * (v[i, j] - v[i - 1, j]) + v[i, j] * (v[i, j] - v[i, j - 1]))
+        u, un = un, u
+        v, vn = vn, v
+    return np.sum(u * v)
+
+
+def test_shadows_of_two_fields_are_gathered_in_one_loop() -> None:
+    """The loops inside, and the branches around these, are joined too, though buffers that swap are of one origin."""
+    function = jit_grad(two_fields, argnums=(0, 1))
+    text = function.dump_ir("lowered", "f64[:,::1], f64[:,::1], f64, i64")
+    start = text.index("scf.for", text.index("func.func @two_fields.grad("))
+    steps = text[start:].split("{adc.reverse = true}")[0]
+    assert steps.count("func.call") + steps.count("threads = true") == 1
+    rng = np.random.default_rng(0)
+    for rows, columns in ((9, 14), (3, 3), (2, 6), (4, 3), (5, 40)):
+        u, v = rng.random((rows, columns)), rng.random((rows, columns))
+        found = function.grad(u, v, 0.1, 4)
+        for k, by in enumerate(found):
+            direction = rng.standard_normal(by.shape)
+
+            def moved(h: complex, k: int = k, direction: np.ndarray = direction, u=u, v=v) -> float:  # type: ignore[no-untyped-def]
+                args = [a + h * direction if j == k else a + 0j for j, a in enumerate((u, v))]
+                return complex(two_fields(*args, 0.1, 4)).imag
+
+            assert np.sum(by * direction) == pytest.approx(moved(1e-30j) / 1e-30, rel=1e-12, abs=1e-12)
