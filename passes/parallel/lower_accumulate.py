@@ -39,6 +39,7 @@ from adc.passes.parallel.hoist_sums import HoistSums
 from adc.passes.parallel.parallel_plan import ParallelPlan, ShadowPlan, lines_of
 from adc.passes.parallel.parallelise import mark_threads
 from adc.passes.parallel.private import Private, build_private, shared
+from adc.passes.parallel.row_writes import store_first
 from adc.passes.parallel.rows import build_branch, find_rows
 from adc.passes.parallel.settle import add_in_place, to_sequential
 from adc.passes.parallel.strategies import AUTO
@@ -193,6 +194,7 @@ class _Lowering:
         if not rows:
             return False
         self.analysis.rows[loop] = {op: (r.limits, r.offset) for r in rows for op in r.accesses}
+        front = len(block.ops)
         with insert_at(block, loop.loc):
             then, otherwise = build_branch(rows)
         _serialise(otherwise)
@@ -201,6 +203,7 @@ class _Lowering:
             self.ways.note(r.accesses, "plain", f"rows do not overlap where {limits} is in order")
         (end,) = then.ops
         then.set_ops([])
+        store_first(self.analysis, rows, block, front, then, otherwise)
         with self.analysis.inside(then):
             self._parallel(loop, then)
         then.append(end)

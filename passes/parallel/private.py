@@ -37,6 +37,9 @@ BLOCK = 64
 WORTH = 32
 """How many operations the iterations of a chunk do, at least, for each element of its copies."""
 
+STRIP = 1024
+"""Elements of a vector to which all copies are added before it is the turn of the next: they stay in a core's cache."""
+
 GUESS = 8  # trips of inner loops whose limits are not known before the loop
 
 
@@ -165,25 +168,36 @@ def _clear(copy: Value, number: Value) -> None:
 
 
 def _merge(base: Value, copy: Value, extents: Sequence[Value], chunks: Value) -> None:
-    """Append the loops that add copies to the shadow: for each row, one copy after the other."""
+    """Append the loops that add copies to the shadow: for each row, one copy after the other; a vector is cut up."""
 
     def level(at: list[Value]) -> None:
         if len(at) < len(extents) - 1:
             threads = {} if at else {"threads": True}
             parallel_loop(const_index(0), extents[len(at)], lambda i: level([*at, i]), **threads)
-            return
+        else:
+            row(at, const_index(0), extents[-1])
+
+    def row(at: list[Value], first: Value, count: Value) -> None:
         block = Block([index], ["chunk"])
         with insert_at(block):
 
-            def add(i: Value) -> None:
+            def add(k: Value) -> None:
+                i = ops.addi(first, k)
                 total = ops.addf(ops.load(base, *at, i), ops.load(copy, block.args[0], *at, i))
                 build(ops.store, [total, base, *at, i])
 
-            parallel_loop(const_index(0), extents[-1], add)
+            parallel_loop(const_index(0), count, add)
             build(ops.yield_, ())
         build(ops.for_, [const_index(0), chunks, const_index(1)], None, [], [block])
 
-    level([])
+    def strip(number: Value) -> None:
+        first = ops.muli(number, const_index(STRIP))
+        row([], first, ops.minsi(ops.subi(extents[0], first), const_index(STRIP)))
+
+    if len(extents) == 1:
+        parallel_loop(const_index(0), ops.ceildivsi(extents[0], const_index(STRIP)), strip, threads=True)
+    else:
+        level([])
 
 
 def _work(loop: Op, block: Block) -> Value:

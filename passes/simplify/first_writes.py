@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.rewrite import clone_op
@@ -20,7 +19,7 @@ from adc.passes.extents import Extents
 from adc.passes.integers import Integers
 from adc.passes.kinds import COUNTED
 from adc.passes.parallel.cold import COLD
-from adc.passes.simplify.nests import Box, covered_box, is_visible, loop_body_of, loops_between
+from adc.passes.simplify.nests import Box, covered_box, fill_outside, is_visible, loop_body_of, loops_between
 
 _INITIAL = frozenset({ops.fill, ops.copy})
 _ELEMENT = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
@@ -145,33 +144,12 @@ class _FirstWrites:
         return True
 
     def _fill_around(self, loop: Op, memref: Value, initial: Op, box: Box) -> None:
-        """Before ``loop``, fill what is outside the box: slabs at both ends of each dimension, within those before."""
+        """Before ``loop``, fill what is outside the box."""
         if not any(box):
             return
         slabs = Block()
         with insert_at(slabs, initial.loc):
-            zero, one = const_index(0), const_index(1)
-            extents = [ops.dim(memref, dim=d) for d in range(len(box))]
-            offsets, sizes = [zero] * len(box), list(extents)
-
-            def fill(d: int, start: Value, size: Value) -> None:
-                at, counts = [*offsets], [*sizes]
-                at[d], counts[d] = start, ops.maxsi(size, zero)
-                attrs = {"static_steps": (1,) * len(box), "dropped": ()}
-                view = build(ops.subview, [memref, *at, *counts, *([one] * len(box))], attrs).result
-                build(ops.fill, [initial.operands[0], view])
-
-            for d, bounds in enumerate(box):
-                if bounds is None:
-                    continue
-                # Where the loop runs at all, 0 <= lower < upper <= extent: its subscripts are in range.
-                lower, upper = bounds
-                first = ops.maxsi(lower, zero)
-                end = ops.maxsi(upper, first)
-                if constant_of(lower) != 0:
-                    fill(d, zero, ops.minsi(first, extents[d]))
-                fill(d, end, extents[d] - end)
-                offsets[d], sizes[d] = first, ops.maxsi(ops.minsi(end, extents[d]) - first, zero)
+            fill_outside(initial.operands[0], memref, box)
         self._before.setdefault(loop, []).extend(slabs.ops)
 
     def _accesses(self, loop: Op, memref: Value) -> list[Op]:

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Sequence
 
 from adc.ir import ops
+from adc.ir.arith import const_index, constant_of
+from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
 from adc.passes.extents import Extents, Shape
 from adc.passes.integers import Integers
@@ -101,3 +103,30 @@ def covered_box(
         else:
             return None
     return box
+
+
+def fill_outside(value: Value, memref: Value, box: Box) -> None:
+    """Append what fills an array outside of a box with a value: slabs at both ends of each dimension, within those of
+    the dimensions before."""
+    zero, one = const_index(0), const_index(1)
+    extents = [ops.dim(memref, dim=d) for d in range(len(box))]
+    offsets, sizes = [zero] * len(box), list(extents)
+
+    def fill(d: int, start: Value, size: Value) -> None:
+        at, counts = [*offsets], [*sizes]
+        at[d], counts[d] = start, ops.maxsi(size, zero)
+        attrs = {"static_steps": (1,) * len(box), "dropped": ()}
+        view = build(ops.subview, [memref, *at, *counts, *([one] * len(box))], attrs).result
+        build(ops.fill, [value, view])
+
+    for d, bounds in enumerate(box):
+        if bounds is None:
+            continue
+        # Where the loops run at all, 0 <= lower < upper <= extent: their subscripts are in range.
+        lower, upper = bounds
+        first = ops.maxsi(lower, zero)
+        end = ops.maxsi(upper, first)
+        if constant_of(lower) != 0:
+            fill(d, zero, ops.minsi(first, extents[d]))
+        fill(d, end, extents[d] - end)
+        offsets[d], sizes[d] = first, ops.maxsi(ops.minsi(end, extents[d]) - first, zero)

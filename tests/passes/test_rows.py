@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 
 from adc import jit_grad, prange
 from adc.backend import runtime
+from adc.backend.lowering.lower_effects import is_ragged
+from adc.ir import ops
+from adc.ir.parser import parse_module
 from adc.passes.parallel import private
 
 
@@ -141,6 +145,56 @@ def test_many_entries_in_few_columns() -> None:
     s_bar = (np.cos(s) + 2 * s)[rows]
     assert np.allclose(by_values[:entries], s_bar * x[columns[:entries]], rtol=1e-12)
     assert np.allclose(by_x, np.bincount(columns[:entries], s_bar * values[:entries], 3), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "first", [[3, 5, 5, 9], [0, 12], [12, 12], [0, 0, 0], [4], [7, 2, 9], [2, 11, 11]], ids=lambda limits: str(limits)
+)
+def test_elements_outside_of_the_rows_are_zero(first: list[int]) -> None:
+    """Also where memory held something else before, and where no rows are left."""
+    rng = np.random.default_rng(len(first))
+    values, x, columns = rng.standard_normal(12), rng.standard_normal(5), rng.integers(0, 5, 12)
+    compiled, _ = compiled_for(product, False)
+    for _ in range(3):
+        np.full(12, np.nan)  # freed at once, for the gradient to find
+        by_values, _ = compiled.grad(values, x, columns, np.array(first))
+        inside = {e for begin, end in itertools.pairwise(first) for e in range(begin, end)}
+        assert all(by_values[e] == 0.0 for e in range(12) if e not in inside)
+    check(product, (values, x, columns, np.array(first)))
+
+
+def test_rows_store_what_they_would_add() -> None:
+    """Only what is outside of the rows is filled: parts of the array."""
+    text = jit_grad(product, argnums=(0, 1)).dump_ir("lowered", "f64[::1], f64[::1], i64[::1], i64[::1]")
+    body = text[text.index("func.func @product.grad(") :].split("\nfunc.func")[0]
+    assert body.count("memref.subview %values_bar") == 2
+    chunks = body[body.index("%chunk)") :].split("adc.chunks")[0]
+    assert "memref.store" in chunks and "memref.load %values_bar" not in chunks
+
+
+def test_ragged_loops() -> None:
+    """Those whose limits are loaded in the loop around, as such or computed from what is loaded."""
+    text = """func.func @f(%a: memref<?xindex>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = memref.load %a[%c0] : memref<?xindex>
+  scf.for %i = %c0 to %first step %c1 {
+    %low = memref.load %a[%i] : memref<?xindex>
+    %wide = arith.addi %low, %n : index
+    scf.for %j = %c0 to %low step %c1 {
+    }
+    scf.for %k = %c0 to %wide step %c1 {
+    }
+    scf.for %l = %first to %n step %c1 {
+    }
+    scf.for %m = %c0 to %i step %c1 {
+    }
+  }
+  func.return
+}"""
+    loops = [op for op in parse_module(text).funcs["f"].walk() if op.opdef is ops.for_]
+    found = {loop.regions[0].args[0].hint: is_ragged(loop) for loop in loops}
+    assert found == {"i": False, "j": True, "k": True, "l": False, "m": False}
 
 
 def test_the_report_says_so() -> None:
