@@ -25,7 +25,7 @@ _TEXT = r"""
 ; 16 how far the run is  17 start of a workspace  18 its end  19 what it has no room for  20 how much to hold
 %adc.block = type { ptr, ptr, ptr, ptr, i64, i32, i32, i64, ptr }
 ;  0 address to free  1 context  2 next of all  3 next free  4 capacity  5 class  6 live  7 epoch of last use
-;  8 the thread that asked for it last
+;  8 the thread that asked for it last, or the file that it is in
 
 declare noalias ptr @malloc(i64)
 declare void @free(ptr)

@@ -18,6 +18,8 @@ TRAPS = _with(Trait.TRAPS)
 COMMUTATIVE = _with(Trait.COMMUTATIVE)
 COUNTED = frozenset({ops.for_, ops.parallel})
 LOOPS = COUNTED | {ops.while_}
+ELEMENT = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
+"""What reads or changes one element of an array, and which operand the array is; subscripts follow it."""
 REVERSE = "adc.reverse"
 """Attribute of loops that the reverse sweep makes: products with a cotangent of zero in them count as zero."""
 BY_LANES = "adc.lanes"

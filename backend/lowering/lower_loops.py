@@ -16,9 +16,7 @@ _AS_VECTORS = ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full
 Body = Callable[[str, list[Operand]], list[Operand]]
 
 
-def loop_metadata(
-    e: FunctionEmitter, group: str = "", *, calls: bool = False, op: Op | None = None
-) -> str:
+def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, op: Op | None = None) -> str:
     """Metadata for a loop's back edge: it ends; ``group`` holds accesses that no iteration makes another wait for.
 
     Where the mathematics library is called, interleaving several vectors would only spill them around the calls. Loops
@@ -28,7 +26,6 @@ def loop_metadata(
     One over rows of various lengths stays in one piece.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
-    rolled = op is not None and bool(op.attrs.get("adc.lanes")) and "adc.trips" not in op.attrs
     if op is not None and op.loc.line > 0:
         nodes.append(e.module.metadata(f'!{{!"adc.loop", !{quoted(op.loc.file)}, i32 {op.loc.line}}}'))
     if e.rare:
@@ -36,12 +33,13 @@ def loop_metadata(
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
     elif calls:
         nodes.append(e.module.metadata('!{!"llvm.loop.interleave.count", i32 1}'))
-    if rolled and not e.rare:
-        nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
-        then = [e.module.metadata(text) for text in _AS_VECTORS]
-        nodes.append(e.module.metadata(f'!{{!"llvm.loop.vectorize.followup_vectorized", {", ".join(then)}}}'))
-    elif op is not None and not e.rare and is_ragged(op):
-        nodes.append(e.module.metadata('!{!"llvm.loop.unroll.runtime.disable"}'))
+    if op is not None and not e.rare:
+        if op.attrs.get("adc.lanes") and "adc.trips" not in op.attrs:
+            nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
+            then = [e.module.metadata(text) for text in _AS_VECTORS]
+            nodes.append(e.module.metadata(f'!{{!"llvm.loop.vectorize.followup_vectorized", {", ".join(then)}}}'))
+        elif is_ragged(op):
+            nodes.append(e.module.metadata('!{!"llvm.loop.unroll.runtime.disable"}'))
     if group:
         nodes.append(e.module.metadata(f'!{{!"llvm.loop.parallel_accesses", {group}}}'))
     listed = ", ".join(nodes)
@@ -77,7 +75,7 @@ def range_loop(
     ``body(counter, carried)`` writes the body and returns what is carried on; the final values are returned. Where the
     step is not one the iterations are counted, because lower + k * step could overflow after the last. With ``strip``
     it is cut into strips of so many iterations, and between these it polls: ``poll(iterations)`` writes that, given how
-    many are done.
+    many are done. ``op`` is the loop in adc's IR, if there is one: see ``loop_metadata``.
     """
     unit = step == "1"
     known = lower.isdigit() and upper.isdigit()

@@ -19,11 +19,10 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import Type
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.effects import Effects, Memory, Summaries
+from adc.passes.kinds import ELEMENT
 from adc.passes.parallel.affine import LOOPS, Form, inside, with_enclosing
 from adc.passes.parallel.cold import COLD, warm_regions
 from adc.passes.parallel.dependence import MAX_PAIRS, Access, Analysis, distinct
-
-_ELEMENT = {ops.load: 0, ops.store: 1, ops.accumulate: 1}  # which operand is the array
 
 MAX_OPERATIONS = 600
 """Innermost loops with longer bodies run out of registers, and gain nothing."""
@@ -150,8 +149,8 @@ class _Fusion:
         them; None if it touches memory in another way."""
         found: dict[Value, bool] = {}
         for inner in (op, *(o for region in op.regions for o in region.walk())):
-            if inner.opdef in _ELEMENT:
-                base = inner.operands[_ELEMENT[inner.opdef]]
+            if inner.opdef in ELEMENT:
+                base = inner.operands[ELEMENT[inner.opdef]]
                 if inside(base, op):
                     return None
                 found[base] = found.get(base, False) or inner.opdef is not ops.load
@@ -169,10 +168,11 @@ class _Fusion:
 
 def fusible(analysis: Analysis, first: Op, second: Op) -> bool:
     """Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
-    if _shape(first) != _shape(second) or _uses(second, first):
+    shape = _shape(first)
+    if shape != _shape(second) or _uses(second, first):
         return False
     size = sum(1 for loop in (first, second) for _ in loop.regions[0].walk())
-    if size > (MAX_IN_NEST if _shape(first)[0] else MAX_OPERATIONS):
+    if size > (MAX_IN_NEST if shape[0] else MAX_OPERATIONS):
         return False
     one, other = (analysis.accesses(loop) for loop in (first, second))
     if one.obstacles or other.obstacles:

@@ -14,16 +14,15 @@ from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
-from adc.ir.opdef import Trait
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index
-from adc.passes.kinds import COUNTED
+from adc.passes.kinds import COUNTED, ELEMENT, PURE
 from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.rows import Rows
 from adc.passes.rewrite import put_before
 from adc.passes.simplify.nests import fill_outside
 
-_TARGET = {ops.load: 0, ops.store: 1, ops.accumulate: 1, ops.fill: 1}
+_TARGET = ELEMENT | {ops.fill: 1}
 
 
 def store_first(
@@ -34,8 +33,8 @@ def store_first(
     is prepared. What is left of a fill goes to ``then``, and a copy to the beginning of ``otherwise``."""
     for row in rows:
         for term in row.accesses:
-            initial = _filled(analysis, term, block.ops[:front]) if _only_once(analysis, term, row.loop) else None
-            if initial is None:
+            initial = _filled(analysis, term, block.ops[:front]) if term.opdef is ops.accumulate else None
+            if initial is None or not _only_once(analysis, term, row.loop):
                 continue
             _, base, *at = term.operands
             start = Block()
@@ -55,9 +54,9 @@ def store_first(
 
 
 def _only_once(analysis: Analysis, term: Op, loop: Op) -> bool:
-    """Whether ``term`` adds to each element of a row, once, and is all that ``loop`` does with the array."""
+    """Whether ``term`` is added to each element of a row, once, and is all that ``loop`` does with the array."""
     inner = term.parent.parent_op if term.parent is not None else None
-    if term.opdef is not ops.accumulate or inner is None or inner.opdef not in COUNTED:
+    if inner is None or inner.opdef not in COUNTED:
         return False
     base = term.operands[1]
     if inner.parent is not loop.regions[0] or not isinstance(base.type, MemRefType) or base.type.rank != 1:
@@ -72,7 +71,7 @@ def _filled(analysis: Analysis, term: Op, front: Sequence[Op]) -> Op | None:
     for op in reversed(front):
         if op.opdef is ops.fill and op.operands[1] is base:
             return op
-        if op.regions or (op.opdef not in _TARGET and Trait.PURE not in op.opdef.traits):
+        if op.regions or (op.opdef not in _TARGET and op.opdef not in PURE):
             return None
         if op.opdef in _TARGET and not analysis.apart_now(op.operands[_TARGET[op.opdef]], base):
             return None

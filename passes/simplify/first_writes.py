@@ -17,12 +17,11 @@ from adc.ir.rewrite import clone_op
 from adc.passes.effects import Memory, Summaries
 from adc.passes.extents import Extents
 from adc.passes.integers import Integers
-from adc.passes.kinds import COUNTED
+from adc.passes.kinds import COUNTED, ELEMENT
 from adc.passes.parallel.cold import COLD
 from adc.passes.simplify.nests import Box, covered_box, fill_outside, is_visible, loop_body_of, loops_between
 
 _INITIAL = frozenset({ops.fill, ops.copy})
-_ELEMENT = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ class _FirstWrites:
         if not accesses:
             return False
         first = accesses[0]
-        subscripts = first.operands[_ELEMENT[first.opdef] + 1 :]
+        subscripts = first.operands[ELEMENT[first.opdef] + 1 :]
         body = loop_body_of(first)
         loops = loops_between(body, loop) if body is not None else None
         if body is None or loops is None or not all(is_visible(s, body) for s in subscripts):
@@ -126,7 +125,7 @@ class _FirstWrites:
                 return False
         for access in accesses:
             place = _place_in(access, body)
-            if place is None or access.operands[_ELEMENT[access.opdef] + 1 :] != subscripts:
+            if place is None or access.operands[ELEMENT[access.opdef] + 1 :] != subscripts:
                 return False
         if first.opdef is ops.store and first.parent is body:
             self._fill_around(loop, memref, initial, box)
@@ -162,7 +161,7 @@ class _FirstWrites:
                 continue
             effects = self._memory.effects(op)
             if memref in effects.reads or memref in effects.writes or effects.everything:
-                position = _ELEMENT.get(op.opdef)
+                position = ELEMENT.get(op.opdef)
                 if position is None or op.operands[position] is not memref:
                     return []
                 found.append(op)
