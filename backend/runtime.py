@@ -18,8 +18,9 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import object_cache, support, target
+from adc.backend import support, target
 from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi, running
+from adc.backend.optimize import optimize_or_find
 
 _CAPSULE_IR = r"""
 @adc_rt_capsule = constant [12 x i8] c"adc.context\00"
@@ -49,7 +50,6 @@ _building = threading.Lock()
 def _load() -> dict[str, int]:
     python_abi.check()
     numpy_abi.check()
-    machine = target.host().machine(level=0)  # more would cost every process some 30 ms
     signals = interrupts.interrupts_ir(linux=_is_linux())
     arrays = array_memory.array_memory_ir()
     own = support.support_ir("external", linux=_is_linux())
@@ -58,18 +58,14 @@ def _load() -> dict[str, int]:
     externals = [name for name in (*declarations, *python_abi.OBJECTS) if f"@{name}" in text]
     declared = "\n".join(declarations.get(n, f"@{n} = external global i8") for n in externals)
     whole = f'target triple = "{target.host().triple}"\n{text}\n{declared}\n'
-    key = object_cache.key(whole, target.host(), 0)
-    code = object_cache.find(key)
-    if code is None:
-        code = machine.emit_object(llvm.parse_assembly(whole, llvm.create_context()))
-        object_cache.keep(key, code)
+    code = optimize_or_find(whole, target.host(), level=1).object_code
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name in externals:
         abi = numpy_abi if name in numpy_abi.DECLARATIONS else python_abi
         builder.import_symbol(name, abi.address(name))
     for name in EXPORTS:
         builder.export_symbol(name)
-    jit = llvm.create_lljit_compiler(machine)
+    jit = llvm.create_lljit_compiler(target.host().machine(level=0))
     library = builder.link(jit, "adc_runtime")
     for kept in (jit, library):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))

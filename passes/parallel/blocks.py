@@ -5,7 +5,7 @@ all but its last few iterations, as many as the stencil is long (its *rim*); wha
 neighbours' elements. In the second phase, after a barrier, the rims run, which stay clear of each other because a
 block is twice as long as the stencil or longer. Blocks of one phase run in parallel, and what each element gets in
 which order does not depend on how. If terms are apart along the last of several axes only, rows are independent, and
-there is one phase.
+there is one phase. A loop that does not run on threads, for one around it does, has no phases: its blocks run in order.
 
 Axes before that are counted through together with the blocks. Within a block the axes from there on run in order.
 Along the last axis the terms of all iterations are computed into row buffers, one for each shift, and then added to
@@ -39,6 +39,7 @@ from adc.passes.rewrite import put_instead
 LENGTH = {1: 1024, 2: 32}  # iterations of a block along the axis that is cut, at most, by the number of axes from there
 SHORT = 16
 LEAST = 8  # and at least, where there are several axes
+STRIP = 256  # elements of a row buffer of blocks that run in order: they are small enough for the frame
 BLOCKS = 64
 """That there are, if they are not shorter than that: what many threads need."""
 
@@ -104,7 +105,7 @@ def find_blocks(fission: Fission, groups: Sequence[Sequence[Op]], stencils: Sequ
 
 def build_blocks(fission: Fission, blocks: Blocks, *, threads: bool) -> Op:
     """Append the two phases, whose results stand for the loop's, which is left without users; the loop over blocks."""
-    return _Builder(fission, blocks).build(threads)
+    return _Builder(fission, blocks, threads=threads).build()
 
 
 @dataclass(frozen=True)
@@ -135,23 +136,37 @@ class _Target:
 
 
 class _Builder:
-    def __init__(self, fission: Fission, blocks: Blocks) -> None:
+    def __init__(self, fission: Fission, blocks: Blocks, *, threads: bool) -> None:
         self.fission = fission
+        self.threads = threads
         self.loop = fission.loop
         self.blocks = blocks
         self.emitter = Emitter(fission.analysis.forms)
         self.steps = [_step(loop) for loop in blocks.loops]
         self.before = current_block()
         self.kinds = self.loop.regions[0].terminator.attrs["kinds"]
+        self.strip = self._strip()
 
-    def build(self, threads: bool) -> Op:
+    def _strip(self) -> int | None:
+        """The iterations of a block whose row buffers are in the frame, if there are such."""
+        if self.threads or len(self.blocks.loops) > 1:
+            return None
+        pad = max(self._pad(stencil.shifts) for stencil in self.blocks.stencils)
+        return max(0, STRIP - 2 * pad) // self.steps[-1] or None
+
+    def build(self) -> Op:
         if not self.blocks.span:
-            return self._phase(threads, None, self.loop.operands[3:])
+            return self._phase(None, self.loop.operands[3:])
+        if not self.threads:
+            loop = self._phase(None, self.loop.operands[3:])
+            in_order = to_sequential(loop)
+            put_instead(loop, [in_order])
+            return in_order
         loop, types = self.loop, [r.type for r in self.loop.results]
         phase = Block([index, *types], ["phase", *(r.hint for r in loop.results)])
         with insert_at(phase):
             first = ops.cmpi(phase.args[0], const_index(0), predicate="eq")
-            over = self._phase(threads, first, phase.args[1:])
+            over = self._phase(first, phase.args[1:])
             build(ops.yield_, over.results)
         phases = build(ops.for_, [*map(const_index, (0, 2, 1)), *loop.operands[3:]], {}, types, [phase])
         self._stand_in(phases)
@@ -162,12 +177,12 @@ class _Builder:
             result.hint = old.hint
             old.replace_uses(result)
 
-    def _phase(self, threads: bool, first: Value | None, carried: Sequence[Value]) -> Op:
+    def _phase(self, first: Value | None, carried: Sequence[Value]) -> Op:
         """Append the loop over the blocks, for the ``first`` phase, the second, or both in one."""
         blocks, body = self.blocks, Block([index], ["block"])
         axes = [self._bounds(level) for level in range(blocks.axis + 1)]
         counts = [trip_count(lower, upper, const_index(s)) for (lower, upper), s in zip(axes, self.steps, strict=False)]
-        length = blocks.length_for(counts[-1])
+        length = blocks.length_for(counts[-1]) if self.strip is None else const_index(self.strip)
         counts[-1] = ops.ceildivsi(counts[-1], length)
         with insert_at(body):
             number, starts = body.args[0], list[Value]()
@@ -183,9 +198,8 @@ class _Builder:
         for count in counts[1:]:
             total = ops.muli(total, count)
         operands = [const_index(0), total, const_index(1), *carried]
-        made = build(
-            ops.parallel, operands, {"threads": True} if threads else {}, [r.type for r in self.loop.results], [body]
-        )
+        attrs = {"threads": True} if self.threads else {}
+        made = build(ops.parallel, operands, attrs, [r.type for r in self.loop.results], [body])
         if first is None:
             self._stand_in(made)
         return made
@@ -273,7 +287,10 @@ class _Builder:
         base = stencil.base.type
         assert isinstance(base, MemRefType)
         pad = self._pad(shifts)
-        buffer = ops.alloc(ops.addi(row.count, const_index(2 * pad)), type=MemRefType((None,), base.element))
+        if self.strip is None:
+            buffer = ops.alloc(ops.addi(row.count, const_index(2 * pad)), type=MemRefType((None,), base.element))
+        else:
+            buffer = ops.alloc(type=MemRefType((STRIP,), base.element))
         nothing = const(-0.0, base.element)
         if self.steps[-1] != 1:  # only every so many elements are terms
             parallel_loop(

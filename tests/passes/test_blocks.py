@@ -25,6 +25,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "SHORT", 2)
     monkeypatch.setattr(blocks, "LEAST", 2)
     monkeypatch.setattr(blocks, "BLOCKS", 3)
+    monkeypatch.setattr(blocks, "STRIP", 9)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
