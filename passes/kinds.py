@@ -30,6 +30,8 @@ CHUNKS = "adc.chunks"
 """Attribute of loops over chunks of iterations, each of which has copies of shadows of its own."""
 PRIVATE = "adc.private"
 """Attribute of the loop over the iterations of one chunk: what accumulates in it adds to the chunk's own copies."""
+PEELED = "adc.peeled"
+"""Attribute of loops of the few iterations up to where another loop is aligned: LLVM is to leave them as they are."""
 TRIPS = "adc.trips"
 """Attribute of loops whose limits are found just before them: how many iterations they have, most of the time."""
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS

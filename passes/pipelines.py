@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adc.passes.base import Pipeline
 from adc.passes.differentiation.requested import TakeGradients
+from adc.passes.parallel.align import AlignLoops
 from adc.passes.parallel.distribute_sums import DistributeSums
 from adc.passes.parallel.fuse import FuseLoops
 from adc.passes.parallel.interleave import Interleave
@@ -77,7 +78,7 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 
 WIDEN: Pipeline = (
     *(HoistCommon(), IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart()),
-    *(Interleave(), TermsFirst(), SettleAccumulates()),
+    *(Interleave(), TermsFirst(), SettleAccumulates(), AlignLoops()),
 )
 """What makes loops faster when it is settled which are parallel."""
 

@@ -28,7 +28,7 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, o
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
     if op is not None and op.loc.line > 0:
         nodes.append(e.module.metadata(f'!{{!"adc.loop", !{quoted(op.loc.file)}, i32 {op.loc.line}}}'))
-    if e.rare:
+    if e.rare or (op is not None and op.attrs.get("adc.peeled")):
         nodes.append(e.module.metadata('!{!"llvm.loop.vectorize.enable", i1 false}'))
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
     elif calls:

@@ -104,10 +104,26 @@ def both(a: Value | None, b: Value | None) -> Value | None:
 
 @dataclass(frozen=True)
 class Fresh:
-    """If ``pending``, elements of the loops' domain, moved by ``shift``, count as zero (see ``zeroing``)."""
+    """If ``pending``, elements of the loops' domain, moved by ``shift``, count as zero, or as ``factor`` times what
+    they are (see ``zeroing``); ``scale`` is then ``factor`` if ``pending``, else one."""
 
     pending: Value
     shift: tuple[int, ...]
+    factor: Value | None = None
+    scale: Value | None = None
+
+    @staticmethod
+    def of(pending: Value, shift: tuple[int, ...], factor: Value | None) -> Fresh:
+        """Appends what ``scale`` needs."""
+        if factor is None:
+            return Fresh(pending, shift)
+        return Fresh(pending, shift, factor, ops.select(pending, factor, const(1.0, factor.type)))
+
+    def counted(self, old: Value) -> Value:
+        """What an element, with ``old`` in it, counts as."""
+        if self.scale is not None:
+            return ops.mulf(old, self.scale)
+        return ops.select(self.pending, const(0.0, old.type), old)
 
 
 @dataclass
@@ -198,6 +214,8 @@ class Gather:
 
         if self.fresh is None:
             add()
+        elif self.fresh.scale is not None:
+            parallel_loop(lower, upper, lambda x: self._add([*at, x], shifts, fresh=True), **attrs)
         else:
             choose(self.fresh.pending, store, add)
 
@@ -212,11 +230,11 @@ class Gather:
                     (axis.low + t, [s for s in shifts if s[-1] <= t], t >= e),
                     (axis.high + t, [s for s in shifts if s[-1] > t], t < e),
                 ):
-                    self._add([*at, axis.value(place)], terms, self._pending if inner else None)
+                    self._add([*at, axis.value(place)], terms, fresh=inner)
             return
         if self.fresh is not None:
-            self.zero(at, axis.value(axis.low + e), axis.value(axis.low + greatest), self.fresh.pending)
-            self.zero(at, axis.value(axis.high + least), axis.value(axis.high + e), self.fresh.pending)
+            self.overwrite(at, axis.value(axis.low + e), axis.value(axis.low + greatest), self.fresh.pending)
+            self.overwrite(at, axis.value(axis.high + least), axis.value(axis.high + e), self.fresh.pending)
         for shift in shifts:
             q = shift[-1]
             for lower, upper in ((q, greatest), (None, None)):
@@ -230,7 +248,7 @@ class Gather:
         if self.fresh is not None:
             assert self._zeroed is not None
             e = self.fresh.shift[-1]
-            self.zero(at, axis.value(axis.low + e), axis.value(axis.high + e), self._zeroed)
+            self.overwrite(at, axis.value(axis.low + e), axis.value(axis.high + e), self._zeroed)
         for shift, present in valid.items():
             lower, upper = axis.value(axis.low + shift[-1]), axis.value(axis.high + shift[-1])
             if present is not None:
@@ -241,14 +259,19 @@ class Gather:
         """Adds the terms of ``shifts`` to an element of the row ``at``."""
         return lambda x: self._add([*at, x], shifts)
 
-    @property
-    def _pending(self) -> Value | None:
-        return None if self.fresh is None else self.fresh.pending
+    def overwrite(self, at: Subscripts, lower: Value, upper: Value, condition: Value) -> None:
+        """Store what elements count as in a part of a row, if the condition holds."""
+        parallel_loop(lower, ops.select(condition, upper, lower), lambda x: self.overwrite_one([*at, x]))
 
-    def zero(self, at: Subscripts, lower: Value, upper: Value, condition: Value) -> None:
-        """Store zero in a part of a row, if the condition holds."""
-        zero = const(0.0, self._element_type)
-        parallel_loop(lower, ops.select(condition, upper, lower), lambda x: self._store([*at, x], zero))
+    def overwrite_one(self, at: Subscripts) -> None:
+        """Store what the element at ``at`` counts as where that is pending."""
+        assert self.fresh is not None
+        subscripts = self.element(at)
+        if self.fresh.factor is None:
+            value = const(0.0, self._element_type)
+        else:
+            value = ops.mulf(ops.load(self.stencil.base, *subscripts), self.fresh.factor)
+        build(ops.store, [value, self.stencil.base, *subscripts])
 
     @property
     def _element_type(self) -> Type:
@@ -257,21 +280,18 @@ class Gather:
         return t.element
 
     def _total(self, at: Subscripts, shifts: Sequence[tuple[int, ...]]) -> Value:
-        total = self.evaluate(shifts[0], at)
-        for shift in shifts[1:]:
-            total = ops.addf(total, self.evaluate(shift, at))
-        return total
+        return sum_of([self.evaluate(shift, at) for shift in shifts])
 
     def _store(self, at: Subscripts, value: Value) -> None:
         build(ops.store, [value, self.stencil.base, *self.element(at)])
 
-    def _add(self, at: Subscripts, shifts: Sequence[tuple[int, ...]], zero_if: Value | None = None) -> None:
-        """Add the terms of ``shifts`` to the element at ``at``, which counts as zero under a condition."""
+    def _add(self, at: Subscripts, shifts: Sequence[tuple[int, ...]], *, fresh: bool = False) -> None:
+        """Add the terms of ``shifts`` to the element at ``at``; ``fresh``: to what it counts as."""
         total = self._total(at, shifts)
         subscripts = self.element(at)
         old = ops.load(self.stencil.base, *subscripts)
-        if zero_if is not None:
-            old = ops.select(zero_if, const(0.0, self._element_type), old)
+        if fresh and self.fresh is not None:
+            old = self.fresh.counted(old)
         build(ops.store, [ops.addf(old, total), self.stencil.base, *subscripts])
 
     def element(self, at: Subscripts) -> Subscripts:
@@ -300,20 +320,17 @@ def by_recomputation(fission: Fission, stencil: Stencil, axes: Sequence[Axis]) -
     return evaluate
 
 
-def clear(stencil: Stencil, base: Value, shift: Sequence[int], condition: Value, forms: Forms) -> None:
-    """Append loops that zero, if a condition holds, the domain of the stencil's loops moved by ``shift``."""
+def overwrite(stencil: Stencil, base: Value, fresh: Fresh, forms: Forms) -> None:
+    """Append loops that store in ``base`` what the elements of ``fresh`` count as, if that is pending."""
     axes = [Axis(forms, loop, current_block()) for loop in stencil.loops]
     place = Stencil(stencil.loops, base, stencil.axes, stencil.origin)
-    t = base.type
-    assert isinstance(t, MemRefType)
-    zero = const(0.0, t.element)
-    builder = Gather(place, axes, lambda s, at: zero, threads=False)
+    builder = Gather(place, axes, lambda s, at: at[0], threads=False, fresh=fresh)
 
     def level(at: Subscripts) -> None:
         if len(at) == len(axes):
-            build(ops.store, [zero, base, *builder.element(at)])
+            builder.overwrite_one(at)
             return
-        axis, e = axes[len(at)], shift[len(at)]
+        axis, e = axes[len(at)], fresh.shift[len(at)]
         parallel_loop(
             axis.value(axis.low + e),
             axis.value(axis.high + e),
@@ -321,7 +338,7 @@ def clear(stencil: Stencil, base: Value, shift: Sequence[int], condition: Value,
             **({} if at else {"threads": True}),
         )
 
-    for axis, e in zip(axes, shift, strict=True):
+    for axis, e in zip(axes, fresh.shift, strict=True):
         axis.value(axis.low + e)
         axis.value(axis.high + e)
-    choose(condition, lambda: level([]), lambda: None)
+    choose(fresh.pending, lambda: level([]), lambda: None)

@@ -84,7 +84,7 @@ class _Tiles:
             return
         if self.fresh is not None:
             e = self.fresh.shift[0]
-            gather.zero([], *self._both(e, start, end), self.fresh.pending)
+            gather.overwrite([], *self._both(e, start, end), self.fresh.pending)
         for shift in self.stencil.shifts:
             parallel_loop(*self._both(shift[0], start, end), gather.adder([], [shift]))
 

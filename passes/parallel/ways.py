@@ -18,7 +18,7 @@ from adc.passes.parallel import zeroing
 from adc.passes.parallel.blocks import Blocks, build_blocks, find_blocks
 from adc.passes.parallel.dependence import Access, Analysis
 from adc.passes.parallel.fission import Fission, effects_left
-from adc.passes.parallel.gather import Axis, Fresh, Gather, by_recomputation, clear
+from adc.passes.parallel.gather import Axis, Fresh, Gather, by_recomputation, overwrite
 from adc.passes.parallel.interchange import build_interchanged, recognise_interchange
 from adc.passes.parallel.parallel_plan import ShadowPlan
 from adc.passes.parallel.parallelise import mark_threads
@@ -91,7 +91,7 @@ class Ways:
     def gather(
         self, group: list[Op], reason: str, fission: Fission, block: Block, *, only_fresh: bool = False
     ) -> bool:
-        """Each element collects its terms. ``only_fresh``: only if that does away with zeroing it beforehand."""
+        """Each element collects its terms. ``only_fresh``: only if that does away with overwriting it beforehand."""
         stencils = recognise(fission, group)
         if isinstance(stencils, str):
             return False
@@ -117,7 +117,8 @@ class Ways:
         if weighed is not None and not only_fresh:
             text += f", {weighed}"
         if pending is not None:
-            text += ", onto elements known to be zero" if text else "onto elements known to be zero"
+            known = "known to be zero" if pending.factor == 0.0 else "that the step before left to multiply"
+            text += f"{', ' if text else ''}onto elements {known}"
             erase(fission.loop, {pending.store})
         self.note(group, "plain" if only_fresh else "rows" if tiled else "gather", text)
         return True
@@ -129,7 +130,7 @@ class Ways:
         return Costs(fission).favour_tiles(stencil)
 
     def _postpone(self, pending: zeroing.Pending, stencil: Stencil) -> Fresh:
-        """Leave the zeroing to the next step, at the insertion point in the body of the time loop."""
+        """Leave the overwriting to the next step, at the insertion point in the body of the time loop."""
         loop, body = pending.loop, pending.loop.regions[0]
         yes, no = (Op(ops.constant, (), (i1,), {"value": v, "type": i1}, loc=loop.loc) for v in (1, 0))
         self.entry += [yes, no]
@@ -137,10 +138,22 @@ class Ways:
         before = body.add_arg(i1, "pending")
         body.terminator.add_operand(yes.result)
         after = loop.add_result(i1, "pending")
-        base = loop.results[pending.position]
+        base, factor = loop.results[pending.position], self._factor(pending)
         with insert_at(self.after.setdefault(loop, Block()), loop.loc):
-            clear(stencil, base, pending.shift, after, self.analysis.forms)
-        return Fresh(before, pending.shift)
+            overwrite(stencil, base, Fresh(after, pending.shift, factor), self.analysis.forms)
+        return Fresh.of(before, pending.shift, factor)
+
+    def _factor(self, pending: zeroing.Pending) -> Value | None:
+        """What elements are multiplied by; None: they are zeroed."""
+        factor = pending.factor
+        if isinstance(factor, Value):
+            return factor
+        if factor == 0.0:
+            return None
+        t = pending.store.operands[0].type
+        made = Op(ops.constant, (), (t,), {"value": factor, "type": t}, loc=pending.loop.loc)
+        self.entry.append(made)
+        return made.result
 
     def windows(self, group: list[Op], reason: str, fission: Fission, block: Block) -> bool:
         """Each element collects the terms of a window of iterations."""

@@ -1,4 +1,4 @@
-"""Shadows of swapped buffers: what is zeroed in one step and added to in the next need not be zeroed.
+"""Shadows of swapped buffers: what is overwritten in one step and added to in the next need not be overwritten.
 
 The reverse sweep of a time loop over two buffers reads and zeroes the shadow of what the step wrote, and adds to the
 shadow of what it read. The buffers change places, so the next step adds to what was just zeroed::
@@ -10,6 +10,9 @@ shadow of what it read. The buffers change places, so the next step adds to what
 
 Instead of zeroing, the next step takes what is in D for zero, and stores where it would add. This halves the traffic.
 A carried i1 tells whether zeroing is pending: not in the first step. After the loop it is done once.
+
+A step that takes a buffer's old contents times a number, as one of second order in time does, has ``factor * %bbar[i]``
+in the place of zero. The next step multiplies what is in D before it adds.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from adc.passes.parallel.stencils import Stencil
 
 @dataclass(frozen=True)
 class Pending:
-    """Zeroing that a step may leave to the next.
+    """Zeroing that a step may leave to the next, or multiplying by ``factor``, which does not change in the loop.
 
     ``loop`` is the time loop, ``store`` the zeroing in the parallel nest, ``position`` that of the carried memref that
     is added to. D, in steps of the loops of the stencil, is the loops' domain moved by ``shift``.
@@ -39,6 +42,7 @@ class Pending:
     store: Op
     position: int
     shift: tuple[int, ...]
+    factor: Value | float
 
 
 def find(fission: Fission, stencil: Stencil, group: Sequence[Op]) -> Pending | None:
@@ -55,9 +59,10 @@ def find(fission: Fission, stencil: Stencil, group: Sequence[Op]) -> Pending | N
     aliasing = fission.analysis.aliasing
     if aliasing.may_overlap(source, target) or not _only_permuted(body, target, source):
         return None
-    store = _zeroing(fission, source, group)
-    if store is None:
+    found = _overwriting(fission, source, group, loop)
+    if found is None:
         return None
+    store, factor = found
     shift = _shift(fission, stencil, store.where, loop)
     if shift is None or any(not stencil.span(m)[0] <= e <= stencil.span(m)[1] for m, e in enumerate(shift)):
         return None
@@ -68,7 +73,7 @@ def find(fission: Fission, stencil: Stencil, group: Sequence[Op]) -> Pending | N
         return None
     if any(_touches(fission, op, source) for op in body.ops[here + 1 :]):
         return None
-    return Pending(loop, store.op, position, shift)
+    return Pending(loop, store.op, position, shift, factor)
 
 
 def _only_permuted(body: Block, target: Value, source: Value) -> bool:
@@ -77,8 +82,10 @@ def _only_permuted(body: Block, target: Value, source: Value) -> bool:
     return sum(v is source for v in yielded) == 1 and sum(v is target for v in yielded) <= 1
 
 
-def _zeroing(fission: Fission, source: Value, group: Sequence[Op]) -> Access | None:
-    """The one store into ``source``, of zero."""
+def _overwriting(
+    fission: Fission, source: Value, group: Sequence[Op], loop: Op
+) -> tuple[Access, Value | float] | None:
+    """The one store into ``source``, after which the nest does not read it, and what it multiplies elements by."""
     writes = [
         a
         for a in fission.accesses.found
@@ -86,9 +93,39 @@ def _zeroing(fission: Fission, source: Value, group: Sequence[Op]) -> Access | N
     ]
     if len(writes) != 1 or writes[0].op.opdef is not ops.store or writes[0].base is not source:
         return None
-    value = constant_of(writes[0].op.operands[0])
-    zero = value is not None and float(value) == 0.0 and str(float(value)) == "0.0"
-    return writes[0] if zero and writes[0].op.parent is group[0].parent else None
+    store = writes[0].op
+    if store.parent is not group[0].parent:
+        return None
+    last = fission.position[store]
+    others = (a for a in fission.accesses.found if a.op is not store and not fission.analysis.apart_now(a.base, source))
+    if any(fission.position[a.op] > last for a in others):
+        return None
+    factor = _factor(store, loop)
+    return None if factor is None else (writes[0], factor)
+
+
+def _factor(store: Op, loop: Op) -> Value | float | None:
+    """What ``store`` multiplies an element by, if that is the same in all steps of ``loop``."""
+    value = constant_of(store.operands[0])
+    if value is not None:
+        return 0.0 if str(float(value)) == "0.0" else None
+    op = store.operands[0].op
+    if op is None:
+        return None
+    if op.opdef is ops.negf and _is_element(op.operands[0], store):
+        return -1.0
+    if op.opdef is ops.mulf:
+        for old, factor in (op.operands, op.operands[::-1]):
+            if _is_element(old, store) and not inside(factor, loop):
+                return factor
+    return None
+
+
+def _is_element(value: Value, store: Op) -> bool:
+    """Whether a value is loaded, in the same block, from where ``store`` stores."""
+    op = value.op
+    same = op is not None and op.opdef is ops.load and op.parent is store.parent
+    return same and op is not None and list(op.operands) == list(store.operands[1:])
 
 
 def _shift(

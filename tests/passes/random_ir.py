@@ -434,6 +434,10 @@ class Outcome:
             self.error = f"{type(error).__name__}: {error}"
         self.args = args
 
-    def seen(self) -> tuple[str, ...]:
-        shown = [r.tolist() if isinstance(r, np.ndarray) else r for r in [*self.results, *self.args]]
+    def seen(self, *, signs: bool = True) -> tuple[str, ...]:
+        """``signs``: zeros with their signs, which ``adc.accumulate`` does not promise: onto zero it may store."""
+        values = [*self.results, *self.args]
+        if not signs:
+            values = [v + 0.0 if isinstance(v, float) or getattr(v, "dtype", None) == np.float64 else v for v in values]
+        shown = [r.tolist() if isinstance(r, np.ndarray) else r for r in values]
         return (self.error, *(repr(value) for value in shown))

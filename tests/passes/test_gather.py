@@ -90,15 +90,21 @@ def stencil(
     upper: Sequence[str],
     steps: Sequence[str],
     target: Sequence[int] = (0, 0, 0),
+    left: str = "%zero",
 ) -> str:
-    """The adjoint of ``v[i + target] = sum(c_k * w[i + target] * u[i + o_k])``."""
+    """The adjoint of ``v[i + target] = sum(c_k * w[i + target] * u[i + o_k])``, plus ``v[i + target]`` times a factor.
+
+    ``left``: what that leaves of the cotangent.
+    """
     rank = len(lower)
     t, i = SHAPES[rank], [f"%i{d}" for d in range(rank)]
     code, own = shifted(i, target[:rank], "own")
     lines = [
         code,
         f"%g = memref.load %vbar[{own}] : {t}",
-        f"memref.store %zero, %vbar[{own}] : {t}",
+        "%negative = arith.negf %g : f64",
+        "%damped = arith.mulf %g, %damping : f64",
+        f"memref.store {left}, %vbar[{own}] : {t}",
         f"%w = memref.load %u[{own}] : {t}",
     ]
     for k, offset in enumerate(offsets):
@@ -110,7 +116,8 @@ def stencil(
             f"%z{k} = arith.mulf %y{k}, %w : f64" if k % 2 else f"%z{k} = arith.addf %y{k}, %g : f64",
             f"adc.accumulate %z{k}, %ubar[{at}] : {t}",
         ]
-    return "%zero = arith.constant 0.0 : f64\n" + nest("\n".join(lines), lower, upper, steps)
+    constants = "%zero = arith.constant 0.0 : f64\n%damping = arith.constant 0.75 : f64\n"
+    return constants + nest("\n".join(lines), lower, upper, steps)
 
 
 # One kind after the other ---------------------------------------------------------------------------------------------
@@ -228,7 +235,7 @@ def time_loop(body: str, t: str) -> str:
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), kind=STENCIL_KINDS)
 def test_swapped_shadows(data: st.DataObject, kind: str) -> None:
-    """Zeroing that is left to the next step, for zero steps and more, where the two domains differ too."""
+    """Zeroing, or multiplying, that is left to the next step, for zero steps and more, where the domains differ too."""
     rank = data.draw(st.integers(1, 2))
     point = st.tuples(*[st.integers(-2, 2)] * rank)
     offsets = data.draw(st.lists(point, min_size=1, max_size=4))
@@ -239,7 +246,8 @@ def test_swapped_shadows(data: st.DataObject, kind: str) -> None:
     params = ", ".join(
         [f"{a}: {t}" for a in ("%a", "%b", "%u")] + [f"%lo{d}: index, %n{d}: index" for d in range(rank)]
     )
-    module = program(f"{params}, %nt: index", time_loop(stencil(offsets, lower, upper, steps, target), t))
+    left = data.draw(st.sampled_from(["%zero", "%negative", "%damped"]))
+    module = program(f"{params}, %nt: index", time_loop(stencil(offsets, lower, upper, steps, target, left), t))
     inputs = []
     for seed in range(6):
         sizes = data.draw(st.tuples(*[st.integers(0, 8)] * rank))
@@ -247,6 +255,30 @@ def test_swapped_shadows(data: st.DataObject, kind: str) -> None:
         shape = tuple(n + 4 for n in sizes)
         inputs.append([*arrays(seed, shape, shape, shape), *bounds, seed % 4])
     check(module, inputs, kind)
+
+
+@pytest.mark.parametrize(("left", "postponed"), [("%negative", True), ("%scaled", True), ("%moved", False)])
+def test_multiplying_is_left_to_the_next_step(left: str, postponed: bool) -> None:
+    """A step of second order in time leaves the negative of a cotangent, or a parameter times it."""
+    body = stencil([(-1,), (0,), (1,)], ["%c1"], ["%n"], ["%c1"], left=left)
+    more = "%scaled = arith.mulf %factor, %g : f64\n%moved = arith.addf %g, %damping : f64\n"
+    body = body.replace("%negative =", f"{more}%negative =")
+    module = program(f"%a: {V}, %b: {V}, %u: {V}, %factor: f64, %n: index, %nt: index", time_loop(body, V))
+    inputs = [[*arrays(n, *[(n + 2,)] * 3), -0.5, n + 1, nt] for n in (0, 1, 2, 9) for nt in (0, 1, 2, 5)]
+    assert check(module, inputs, "gather") == ["gather"]
+    (loop,) = (op for op in module.funcs["f"].walk() if op.opdef is ops.for_)
+    stores = [op for op in loop.regions[0].walk() if op.opdef is ops.store and op.operands[1].hint == "vbar"]
+    assert bool(stores) is not postponed
+
+
+def test_multiplying_stays_where_it_is_seen() -> None:
+    """The nest reads what it has multiplied."""
+    body = stencil([(-1,), (1,)], ["%c1"], ["%n"], ["%c1"], left="%negative")
+    body = body.replace("%w = ", f"%peek = memref.load %vbar[%own_0] : {V}\nmemref.store %peek, %out[%i0] : {V}\n%w = ")
+    module = program(f"%a: {V}, %b: {V}, %u: {V}, %out: {V}, %n: index, %nt: index", time_loop(body, V))
+    inputs = [[*arrays(n, *[(n + 2,)] * 4), n + 1, nt] for n in (0, 1, 2, 9) for nt in (0, 1, 2, 5)]
+    check(module, inputs, "gather")
+    assert any(op.opdef is ops.store and op.operands[1].hint == "vbar" for op in module.funcs["f"].walk())
 
 
 def test_three_buffers() -> None:
