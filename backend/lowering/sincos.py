@@ -153,10 +153,14 @@ class _Code:
         v = self.kind
         return self.let(f"call {v} {self.intrinsic('fma', 3)}({v} {a}, {v} {b}, {v} {c})")
 
-    def polynomial(self, z: str, coefficients: tuple[float, ...]) -> str:
-        *rest, value = map(self.constant, coefficients)
-        for coefficient in reversed(rest):
-            value = self.fma(value, z, coefficient)
+    def polynomial(self, powers: list[str], coefficients: tuple[float, ...]) -> str:
+        """By Estrin's scheme: neighbours are joined until one is left. ``powers``: z, z^2, z^4, ..."""
+        values = list(map(self.constant, coefficients))
+        for power in powers:
+            pairs = zip(values[::2], values[1::2], strict=False)
+            left = values[-1:] if len(values) % 2 else []
+            values = [self.fma(high, power, low) for low, high in pairs] + left
+        (value,) = values
         return value
 
     def reduced(self, x: str) -> tuple[str, str]:
@@ -168,9 +172,14 @@ class _Code:
         r = x
         for part in _HALF_PI:
             r = self.fma(minus, self.constant(part), r)
-        z = self.let(f"fmul {v} {r}, {r}")
-        cubic = self.let(f"fmul {v} {z}, {self.polynomial(z, _SINE)}")
-        sine, cosine = self.fma(cubic, r, r), self.polynomial(z, _COSINE)
+        powers = [r]
+        for _ in range(3):
+            powers.append(self.let(f"fmul {v} {powers[-1]}, {powers[-1]}"))
+        z, *_ = powers = powers[1:]
+        cubic = self.let(f"fmul {v} {z}, {self.polynomial(powers, _SINE)}")
+        sine, cosine = self.fma(cubic, r, r), self.polynomial(powers, _COSINE[2:])
+        for coefficient in _COSINE[1::-1]:  # the largest terms last, which decide how the result is rounded
+            cosine = self.fma(cosine, z, self.constant(coefficient))
         # The quarter of the circle, modulo 4, says which is which, and the signs.
         quarter = self.let(f"bitcast {v} {rounded} to {i}")
         odd = self.let(f"trunc {i} {quarter} to {i.replace('i64', 'i1')}")
