@@ -37,7 +37,7 @@ def parallel_extreme(
     return build(ops.parallel, [lower, upper, const_index(1), neutral], {}, [neutral.type], [block]).result
 
 
-def choose(condition: Value, then: Callable[[], None], otherwise: Callable[[], None], **attrs: str) -> None:
+def choose(condition: Value, then: Callable[[], object], otherwise: Callable[[], object], **attrs: str) -> None:
     """Append a branch without results."""
     blocks = []
     for part in (then, otherwise):

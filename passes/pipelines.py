@@ -7,6 +7,7 @@ from adc.passes.differentiation.requested import TakeGradients
 from adc.passes.parallel.align import AlignLoops
 from adc.passes.parallel.distribute_sums import DistributeSums
 from adc.passes.parallel.fuse import FuseLoops
+from adc.passes.parallel.fuse_sweeps import FuseSweeps
 from adc.passes.parallel.interleave import Interleave
 from adc.passes.parallel.join_versions import JoinVersions
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
@@ -82,7 +83,10 @@ WIDEN: Pipeline = (
 )
 """What makes loops faster when it is settled which are parallel."""
 
-SHARE: Pipeline = (DistributeSums(), Parallelise(), LowerAccumulate(), CSE(), FuseLoops((Canonicalize(), CSE())))
+SHARE: Pipeline = (
+    *(DistributeSums(), Parallelise(), FuseSweeps((Canonicalize(), CSE(), DCE()))),
+    *(LowerAccumulate(), CSE(), FuseLoops((Canonicalize(), CSE()))),
+)
 """Which loops are parallel, and how what they add to shadows is summed."""
 
 LOWER: Pipeline = (DropRules((Inline(),)), *SIMPLIFY, CSE(), *SHARE, *TIDY, DeadStores(), *WIDEN, *FREE, *OUTLINE)

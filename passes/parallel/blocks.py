@@ -23,22 +23,26 @@ from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
-from adc.ir.builder import build, current_block, insert_at
+from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
-from adc.ir.types import MemRefType, index
-from adc.passes.building import parallel_loop, sum_of
+from adc.ir.types import MemRefType, i1, index
+from adc.passes.building import choose, parallel_loop, sum_of
 from adc.passes.kinds import TRIPS
 from adc.passes.parallel.affine import Form
+from adc.passes.parallel.conflicts import Group, conflicting, has_accumulate
+from adc.passes.parallel.fills import Cleared, fill_around, middle, zeros_before
 from adc.passes.parallel.fission import Fission
+from adc.passes.parallel.gather import Axis
 from adc.passes.parallel.ranges import Emitter
 from adc.passes.parallel.settle import to_sequential
-from adc.passes.parallel.stencils import Stencil
+from adc.passes.parallel.stencils import Stencil, recognise
 from adc.passes.rewrite import put_instead
 
-LENGTH = {1: 1024, 2: 32}  # iterations of a block along the axis that is cut, at most, by the number of axes from there
+LENGTH = {1: 16384, 2: 32}  # iterations of a block along the axis cut, at most, by the number of axes from there
 SHORT = 16
-LEAST = 8  # and at least, where there are several axes
+LEAST = {1: 1024}  # and at least
+FEW = 8
 STRIP = 256  # elements of a row buffer of blocks that run in order: they are small enough for the frame
 BLOCKS = 64
 """That there are, if they are not shorter than that: what many threads need."""
@@ -77,23 +81,27 @@ class Blocks:
 
     def length_for(self, trips: Value) -> Value:
         """The same for so many iterations in all; it does not depend on threads."""
-        if len(self.loops) == 1:
-            return const_index(self.length)
         share = ops.ceildivsi(trips, const_index(BLOCKS))
-        least = min(self.length, max(LEAST, 2 * self.span))
+        least = min(self.length, max(LEAST.get(len(self.loops), FEW), 2 * self.span))
         return ops.minsi(ops.maxsi(share, const_index(least)), const_index(self.length))
 
 
-def find_blocks(fission: Fission, groups: Sequence[Sequence[Op]], stencils: Sequence[Stencil]) -> Blocks | None:
-    """Blocks for all ``groups``, which are what ``stencils`` add, if the loop does nothing else with those elements."""
+def blocks_for(fission: Fission, groups: Sequence[Group]) -> Blocks | None:
+    """Blocks for all ``groups``, if they are at constant offsets and the loop does no more with what they add to."""
+    stencils: list[Stencil] = []
+    for group, _ in groups:
+        found = recognise(fission, group)
+        if isinstance(found, str):
+            return None
+        stencils += found
     if any(stencil.loops != stencils[0].loops for stencil in stencils):
         return None
-    group_of = {op: n for n, group in enumerate(groups) for op in group}
-    found = fission.accesses.found
-    for target in found:
+    group_of = {op: n for n, (group, _) in enumerate(groups) for op in group}
+    accesses = fission.accesses.found
+    for target in accesses:
         if target.op not in group_of:
             continue
-        others = (a for a in found if group_of.get(a.op) != group_of[target.op])
+        others = (a for a in accesses if group_of.get(a.op) != group_of[target.op])
         if any(not fission.analysis.apart(a, target, fission.loop) for a in others):
             return None
     blocks = Blocks(stencils)
@@ -103,9 +111,10 @@ def find_blocks(fission: Fission, groups: Sequence[Sequence[Op]], stencils: Sequ
     return blocks
 
 
-def build_blocks(fission: Fission, blocks: Blocks, *, threads: bool) -> Op:
-    """Append the two phases, whose results stand for the loop's, which is left without users; the loop over blocks."""
-    return _Builder(fission, blocks, threads=threads).build()
+def build_blocks(fission: Fission, blocks: Blocks, block: Block, *, threads: bool) -> Op:
+    """Append the two phases to ``block``; their results stand for the loop's, which is left without users. Arrays that
+    are set to zero right before are set to zero block by block. Returns the loop over blocks."""
+    return _Builder(fission, blocks, block, threads=threads, fresh={}).build()
 
 
 @dataclass(frozen=True)
@@ -136,23 +145,49 @@ class _Target:
 
 
 class _Builder:
-    def __init__(self, fission: Fission, blocks: Blocks, *, threads: bool) -> None:
+    """``fresh``: arrays of which nothing has been added to yet that no block before reaches, if the condition holds."""
+
+    def __init__(
+        self, fission: Fission, blocks: Blocks, block: Block, *, threads: bool, fresh: dict[Value, Value]
+    ) -> None:
         self.fission = fission
+        self.fresh = fresh
         self.threads = threads
         self.loop = fission.loop
         self.blocks = blocks
         self.emitter = Emitter(fission.analysis.forms)
         self.steps = [_step(loop) for loop in blocks.loops]
-        self.before = current_block()
+        self.before = block
         self.kinds = self.loop.regions[0].terminator.attrs["kinds"]
         self.strip = self._strip()
+        self.cleared = self._take_over_zeros()
 
     def _strip(self) -> int | None:
         """The iterations of a block whose row buffers are in the frame, if there are such."""
-        if self.threads or len(self.blocks.loops) > 1:
+        if len(self.blocks.loops) > 1:
             return None
         pad = max(self._pad(stencil.shifts) for stencil in self.blocks.stencils)
         return max(0, STRIP - 2 * pad) // self.steps[-1] or None
+
+    def _take_over_zeros(self) -> list[Cleared]:
+        """The arrays that blocks are to set to zero, each its part of the domain, moved so that it has nothing in it
+        that blocks before have added to: blocks of the first phase leave out their rims, and reach into the next one's
+        part by all but the least shift; blocks that run in order reach into it by all but the greatest.
+        """
+        found, stencils, axis = [], self.blocks.stencils, self.blocks.axis
+        for stencil in stencils:
+            fill = zeros_before(self.fission.analysis, stencil, self.before.ops)
+            if fill is None or sum(other.base is stencil.base for other in stencils) > 1:
+                continue
+            shift = list(middle(stencil))
+            shift[axis] = stencil.span(axis)[0 if self.threads else 1]
+            axes = [Axis(self.fission.analysis.forms, loop, self.before) for loop in stencil.loops]
+            fill_around(fill, stencil, axes, shift, self.before)
+            if self.strip is None or self.threads:
+                found.append(Cleared(stencil, axes, shift))
+            else:
+                self.fresh[stencil.base] = const(1, i1)
+        return found
 
     def build(self) -> Op:
         if not self.blocks.span:
@@ -170,7 +205,26 @@ class _Builder:
             build(ops.yield_, over.results)
         phases = build(ops.for_, [*map(const_index, (0, 2, 1)), *loop.operands[3:]], {}, types, [phase])
         self._stand_in(phases)
+        if self.strip is not None:
+            self._strips(over, first)
         return over
+
+    def _strips(self, over: Op, first: Value) -> None:
+        """In each block of a nest of one loop, let short blocks run in order."""
+        fresh = {cleared.stencil.base: first for cleared in self.cleared}
+        new = over.regions[0].in_place_of()
+        for op in over.regions[0].ops:
+            new.append(op)
+            if op.opdef is not ops.parallel or not has_accumulate(op):
+                continue
+            fission = Fission(self.fission.analysis, op)
+            blocks = blocks_for(fission, conflicting(fission.analysis, op))
+            assert blocks is not None, "what is a stencil in all iterations is one in some"
+            with insert_at(new, op.loc):
+                _Builder(fission, blocks, new, threads=False, fresh=fresh).build()
+            new.ops.remove(op)
+            op.drop()
+        over.regions[0].set_ops(new.ops)
 
     def _stand_in(self, new: Op) -> None:
         for old, result in zip(self.loop.results, new.results, strict=True):
@@ -182,7 +236,8 @@ class _Builder:
         blocks, body = self.blocks, Block([index], ["block"])
         axes = [self._bounds(level) for level in range(blocks.axis + 1)]
         counts = [trip_count(lower, upper, const_index(s)) for (lower, upper), s in zip(axes, self.steps, strict=False)]
-        length = blocks.length_for(counts[-1]) if self.strip is None else const_index(self.strip)
+        in_frame = self.strip if not self.threads else None
+        length = blocks.length_for(counts[-1]) if in_frame is None else const_index(in_frame)
         counts[-1] = ops.ceildivsi(counts[-1], length)
         with insert_at(body):
             number, starts = body.args[0], list[Value]()
@@ -219,14 +274,20 @@ class _Builder:
         # What is left is compared, not where it ends: a sum could wrap around.
         left = ops.subi(upper, start)
         end = ops.addi(start, ops.minsi(left, ops.muli(length, const_index(step))))
+        whole, middle = end, end
         if first is not None:
             core = ops.muli(ops.subi(length, const_index(blocks.span)), const_index(step))
             middle = ops.addi(start, ops.minsi(left, core))
             start, end = ops.select(first, start, middle), ops.select(first, middle, end)
         bounds = [(x, ops.addi(x, const_index(s))) for x, s in zip(starts[:-1], self.steps, strict=False)]
         bounds.append((start, end))
+        in_strips = first is not None and self.strip is not None
+        if first is not None:
+            choose(first, lambda: self._clear(bounds[:-1], starts[-1], middle, whole), lambda: None)
+        else:
+            self._clear(bounds[:-1], start, end, end)
         row = self._row(start, end)
-        targets = self._targets(row)
+        targets = [] if in_strips else self._targets(row)
         neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(self.kinds, loop.results, strict=True)]
         mapping: Mapping = {}
         copy = clone_op(loop, mapping)
@@ -238,6 +299,8 @@ class _Builder:
             assert body.parent_op is not None
             body.parent_op.set_operand(0, lower)
             body.parent_op.set_operand(1, upper)
+        if in_strips:
+            return copy.results  # see ``_strips``
         self._keep_terms(mapping, bodies[-1], row, targets)
         self._add_rows(bodies, row, targets)
         for level in range(len(bodies) - 2, -1, -1):
@@ -249,6 +312,19 @@ class _Builder:
             put_instead(old, [new])
             copy = new if old is copy else copy
         return copy.results
+
+    def _clear(self, before: Sequence[tuple[Value, Value]], start: Value, middle: Value, end: Value) -> None:
+        """Append what sets the block's part of arrays to zero: iterations ``start`` to ``end`` along the axis of
+        blocks, those of ``before`` along the axes before it. Strips up to ``middle`` store what they add to first."""
+        after = [self._bounds(level) for level in range(len(before) + 1, len(self.blocks.loops))]
+        for cleared in self.cleared:
+            parts = [(start, end)]
+            if self.strip is not None:
+                least, greatest = cleared.stencil.span(0)
+                reach = const_index(greatest - least)
+                parts = [(start, ops.addi(start, reach)), (ops.addi(middle, reach), end)]
+            for part in parts:
+                cleared.clear([*before, part, *after])
 
     def _copied(self, mapping: Mapping, block: Block) -> Block:
         """What ``block``, the body of a loop, was copied to."""
@@ -342,15 +418,27 @@ class _Builder:
         # Nothing is added for no iterations, however far apart the shifts are.
         upper = ops.select(ops.cmpi(row.lower, row.upper, predicate="slt"), upper, lower)
 
-        def add(x: Value) -> None:
+        def total(x: Value) -> Value:
             terms = []
             for shift, buffer in zip(target.shifts, target.buffers, strict=True):
                 at = ops.addi(ops.subi(x, row.lower), const_index(pad - shift[-1] * step))
                 terms.append(ops.load(buffer, at))
-            element = self._element(target, [*outer, x])
-            build(ops.store, [ops.addf(ops.load(base, *element), sum_of(terms)), base, *element])
+            return sum_of(terms)
 
-        parallel_loop(lower, upper, add, step=step)
+        def store(x: Value) -> None:
+            build(ops.store, [total(x), base, *self._element(target, [*outer, x])])
+
+        def add(x: Value) -> None:
+            element = self._element(target, [*outer, x])
+            build(ops.store, [ops.addf(ops.load(base, *element), total(x)), base, *element])
+
+        fresh = self.fresh.get(base)
+        if fresh is None:
+            parallel_loop(lower, upper, add, step=step)
+            return
+        middle = ops.minsi(upper, ops.addi(row.lower, const_index(target.greatest)))
+        parallel_loop(lower, middle, add)
+        choose(fresh, lambda: parallel_loop(middle, upper, store), lambda: parallel_loop(middle, upper, add))
 
     def _element(self, target: _Target, at: Sequence[Value]) -> list[Value]:
         """The subscripts of an element. ``at`` are the counters of the outer loops in the iteration that adds, and that

@@ -46,25 +46,31 @@ class FuseLoops:
     name: ClassVar[str] = "fuse-loops"
 
     def run(self, module: Module) -> Module:
-        while self._fuse(module) and self.then:
+        while fuse(module, fusible) and self.then:
             module = run_pipeline(module, self.then)
         return module
 
-    @staticmethod
-    def _fuse(module: Module) -> bool:
-        summaries = Summaries(module)
-        joined = False
-        for func in module.funcs.values():
-            if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
-                joined |= _Fusion(func, module, summaries).run()
-        return joined
+
+Fusible = Callable[[Analysis, Op, Op], bool]
+"""Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
+
+
+def fuse(module: Module, wanted: Fusible) -> bool:
+    """Join neighbouring loops as far as ``wanted``, and branches around such; whether anything was joined."""
+    summaries = Summaries(module)
+    joined = False
+    for func in module.funcs.values():
+        if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
+            joined |= _Fusion(func, module, summaries, wanted).run()
+    return joined
 
 
 class _Fusion:
-    def __init__(self, func: Func, module: Module, summaries: Summaries) -> None:
+    def __init__(self, func: Func, module: Module, summaries: Summaries, wanted: Fusible) -> None:
         self.func = func
         self.module = module
         self.summaries = summaries
+        self.wanted = wanted
         self.joined = False
         self._fresh()
 
@@ -115,7 +121,7 @@ class _Fusion:
         """Whether the two have one range, are run alike, are simple alike, and may be fused."""
         if first.operands[:3] != second.operands[:3] or first.attrs.get("threads") != second.attrs.get("threads"):
             return False
-        return fusible(self.analysis, first, second)
+        return self.wanted(self.analysis, first, second)
 
     def _between(self, first: Op, second: Op, between: list[Op]) -> tuple[list[Op], list[Op]] | None:
         """What can go in front of ``first`` and what must stay, behind ``second``; None if it cannot be parted so."""
@@ -167,7 +173,7 @@ class _Fusion:
 
 
 def fusible(analysis: Analysis, first: Op, second: Op) -> bool:
-    """Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
+    """Whether the two have memory in common and may be fused (see ``Fusible``)."""
     shape = _shape(first)
     if shape != _shape(second) or _uses(second, first):
         return False

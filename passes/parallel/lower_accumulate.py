@@ -33,10 +33,11 @@ from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import LOOPS, ONE_BY_ONE
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.colouring import build_colouring, find_colouring
-from adc.passes.parallel.dependence import Access, Analysis
+from adc.passes.parallel.conflicts import Group, conflicting, has_accumulate
+from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.fission import Fission, effects_left
 from adc.passes.parallel.hoist_sums import HoistSums
-from adc.passes.parallel.parallel_plan import ParallelPlan, ShadowPlan, lines_of
+from adc.passes.parallel.parallel_plan import ParallelPlan, ShadowPlan
 from adc.passes.parallel.parallelise import mark_threads
 from adc.passes.parallel.private import Private, build_private, shared
 from adc.passes.parallel.row_writes import store_first
@@ -44,7 +45,7 @@ from adc.passes.parallel.rows import build_branch, find_rows
 from adc.passes.parallel.settle import add_in_place, to_sequential
 from adc.passes.parallel.strategies import AUTO
 from adc.passes.parallel.unconditional import make_unconditional
-from adc.passes.parallel.ways import Group, Ways, erase
+from adc.passes.parallel.ways import Ways, erase
 from adc.passes.rewrite import put_before, put_instead
 
 _Solve = Callable[[list[Op], str, Fission, Block], bool]
@@ -80,10 +81,6 @@ class LowerAccumulate:
 def lower_accumulate(module: Module) -> ParallelPlan:
     """Change the module, and say what was done."""
     return LowerAccumulate().plan(module)
-
-
-def has_accumulate(op: Op) -> bool:
-    return any(o.opdef is ops.accumulate for region in op.regions for o in region.walk())
 
 
 class _Lowering:
@@ -140,12 +137,12 @@ class _Lowering:
 
     def _parallel(self, loop: Op, block: Block) -> None:
         """Append what ``loop`` becomes to ``block``."""
-        groups = self._conflicting(loop)
+        groups = conflicting(self.analysis, loop)
         if self._rows(loop, groups, block):
             return
         moved = [make_unconditional(self.analysis, loop, group) for group, _ in groups]
         if any(moved):
-            groups = self._conflicting(loop)
+            groups = conflicting(self.analysis, loop)
         fission = Fission(self.analysis, loop)
         if self.ways.blocks(fission, groups, block):
             return
@@ -226,28 +223,6 @@ class _Lowering:
             new.append(op)
         block.set_ops(new.ops)
 
-    # Conflicts --------------------------------------------------------------------------------------------------------
-
-    def _conflicting(self, loop: Op) -> list[Group]:
-        """Accumulations that another iteration of ``loop`` may meet, in groups that add to one memref, and why."""
-        accesses = self.analysis.accesses(loop).found
-        involved = [a for a in accesses if a.kind == "accumulate" and not a.op.attrs.get("atomic")]
-        groups: dict[Value, dict[Op, None]] = {}
-        reasons: dict[Value, str] = {}
-        for a in involved:
-            for b in accesses:
-                if self.analysis.apart(a, b, loop) or self.analysis.independent(a, b, loop):
-                    continue
-                for access in (a, b):
-                    if access in involved:
-                        groups.setdefault(access.base, {})[access.op] = None
-                        reasons.setdefault(access.base, _reason(a, b))
-        # The others of a group go with them: terms of one memref are best added together.
-        for a in involved:
-            if a.base in groups:
-                groups[a.base][a.op] = None
-        return [(list(group), reasons[base]) for base, group in groups.items()]
-
     def _solve(
         self, solves: Sequence[_Solve], group: list[Op], reason: str, fission: Fission, block: Block
     ) -> bool:
@@ -326,10 +301,6 @@ class _Lowering:
         for group in groups.values():
             if self.ways.gather(group, "", fission, block, only_fresh=True):
                 erase(fission.loop, set(group))
-
-
-def _reason(a: Access, b: Access) -> str:
-    return f"iterations may meet in one element ({lines_of((a.op, b.op))})"
 
 
 def _serialise(block: Block) -> None:

@@ -16,13 +16,12 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index
-from adc.passes.kinds import COUNTED, ELEMENT, PURE
+from adc.passes.kinds import COUNTED
 from adc.passes.parallel.dependence import Analysis
+from adc.passes.parallel.fills import find_fill
 from adc.passes.parallel.rows import Rows
 from adc.passes.rewrite import put_before
 from adc.passes.simplify.nests import fill_outside
-
-_TARGET = ELEMENT | {ops.fill: 1}
 
 
 def store_first(
@@ -33,7 +32,8 @@ def store_first(
     is prepared. What is left of a fill goes to ``then``, and a copy to the beginning of ``otherwise``."""
     for row in rows:
         for term in row.accesses:
-            initial = _filled(analysis, term, block.ops[:front]) if term.opdef is ops.accumulate else None
+            scatters = term.opdef is ops.accumulate
+            initial = find_fill(analysis, term.operands[1], block.ops[:front]) if scatters else None
             if initial is None or not _only_once(analysis, term, row.loop):
                 continue
             _, base, *at = term.operands
@@ -63,19 +63,6 @@ def _only_once(analysis: Analysis, term: Op, loop: Op) -> bool:
         return False
     found = analysis.accesses(loop).found
     return [access.op for access in found if not analysis.apart_now(access.base, base)] == [term]
-
-
-def _filled(analysis: Analysis, term: Op, front: Sequence[Op]) -> Op | None:
-    """The operation that fills the array of ``term``, if nothing touches it between that and the end of ``front``."""
-    base = term.operands[1]
-    for op in reversed(front):
-        if op.opdef is ops.fill and op.operands[1] is base:
-            return op
-        if op.regions or (op.opdef not in _TARGET and op.opdef not in PURE):
-            return None
-        if op.opdef in _TARGET and not analysis.apart_now(op.operands[_TARGET[op.opdef]], base):
-            return None
-    return None
 
 
 def _reach(row: Rows) -> tuple[Value, Value]:

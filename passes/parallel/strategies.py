@@ -7,15 +7,16 @@ each iteration once, but add each row's terms to memory in several steps, and th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.core import Op
-from adc.passes.costs import cost_of
+from adc.ir.core import Op, Value
+from adc.passes.costs import cost_of, storage_cost
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.stencils import Stencil
 from adc.passes.parallel.tiles import size_of
+from adc.passes.simplify.cse import attr_key
 
 AUTO = "auto"
 KINDS = (AUTO, "gather", "rows", "blocks", "colours", "private", "serial", "atomic")
@@ -75,6 +76,16 @@ class Costs:
             total += KEEPING * len(stencil.shifts) + ADDING * len(targets)
         return total
 
+    def weigh_with(self, before: Op, stencils: Sequence[Stencil]) -> Weighed:
+        """The same if the loop ``before`` were part of this one: what both compute is then computed once, and what is
+        kept from the one for the other needs no memory."""
+        alone = [op for op in before.regions[0].walk() if not op.regions]
+        again, kept = _shared(before, self.fission.loop)
+        weighed = self.weigh(stencils)
+        tape = sum(storage_cost(store.operands[0]) for store in kept)
+        left = _cost(op for op in alone if op not in again and op not in kept)
+        return Weighed(weighed.separate + _cost(alone) + tape, weighed.together + left)
+
     def _slice(self, stencil: Stencil, shifts: Sequence[tuple[int, ...]]) -> set[Op]:
         return self.fission.slice(term.value for term in stencil.terms if term.shift in shifts)
 
@@ -84,6 +95,39 @@ _WRITES = frozenset({ops.store, ops.accumulate})
 
 def _terms(stencils: Iterable[Stencil]) -> set[Op]:
     return {term.op for stencil in stencils for term in stencil.terms}
+
+
+def _shared(one: Op, other: Op) -> tuple[set[Op], set[Op]]:
+    """What loop ``one`` computes or loads that loop ``other``, of the same range, computes or loads too; and what it
+    stores in arrays of the function's own and the other loads from there."""
+    found: dict[Hashable, Op] = {}
+    numbers: dict[Value, Hashable] = {}
+    again: set[Op] = set()
+    loads: set[Hashable] = set()
+    for loop in (other, one):
+        for depth, nested in enumerate(_nest(loop)):
+            numbers[nested.regions[0].args[0]] = depth
+        for op in loop.regions[0].walk():
+            if op.regions or not (op.opdef.pure or op.opdef is ops.load):
+                continue
+            key = (op.opdef, attr_key(op.attrs), *(numbers.get(v, v) for v in op.operands))
+            first = found.setdefault(key, op)
+            if first is not op and loop is one:
+                again.add(op)
+            numbers.update((r, (first, r.index)) for r in op.results)
+            if op.opdef is ops.load and loop is other:
+                loads.add(key[2:])
+    stores = [op for op in one.regions[0].walk() if op.opdef is ops.store]
+    local = [op for op in stores if op.operands[1].op is not None and op.operands[1].op.opdef is ops.alloc]
+    return again, {op for op in local if tuple(numbers.get(v, v) for v in op.operands[1:]) in loads}
+
+
+def _nest(loop: Op) -> Iterator[Op]:
+    """``loop``, and as long as there is just one loop inside, that."""
+    inner: list[Op] = [loop]
+    while len(inner) == 1 and inner[0].opdef is ops.parallel:
+        yield inner[0]
+        inner = [op for op in inner[0].regions[0].ops if op.regions]
 
 
 def _cost(found: Iterable[Op]) -> float:

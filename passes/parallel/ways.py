@@ -15,8 +15,10 @@ from adc.ir.rewrite import erase_if
 from adc.ir.types import i1
 from adc.passes.costs import cost_of_block
 from adc.passes.parallel import zeroing
-from adc.passes.parallel.blocks import Blocks, build_blocks, find_blocks
+from adc.passes.parallel.blocks import blocks_for, build_blocks
+from adc.passes.parallel.conflicts import Group
 from adc.passes.parallel.dependence import Access, Analysis
+from adc.passes.parallel.fills import fresh_after, zeros_before
 from adc.passes.parallel.fission import Fission, effects_left
 from adc.passes.parallel.gather import Axis, Fresh, Gather, by_recomputation, overwrite
 from adc.passes.parallel.interchange import build_interchanged, recognise_interchange
@@ -30,9 +32,6 @@ from adc.passes.parallel.windows import WindowGather, convolutions
 
 WORTH_SPLITTING = 40.0  # the cost of an iteration
 MAX_PASSES = 8  # more loops than that for one array are not better than one that is sequential
-
-Group = tuple[list[Op], str]
-"""Terms that are added to one shadow, and why they may meet."""
 
 
 class Ways:
@@ -60,7 +59,7 @@ class Ways:
         """Two phases of blocks for all groups together, if that costs less than a nest for each of them."""
         if self.wanted not in (AUTO, "blocks") or not groups:
             return False
-        found = self._find_blocks(fission, groups)
+        found = blocks_for(fission, groups)
         if found is None:
             return False
         weighed = Costs(fission).weigh(found.stencils)
@@ -69,7 +68,7 @@ class Ways:
             self._weighed.update((strip_views(s.base), text) for s in found.stencils)
             return False
         with insert_at(block, fission.loop.loc):
-            over = build_blocks(fission, found, threads=bool(fission.loop.attrs.get("threads")))
+            over = build_blocks(fission, found, block, threads=bool(fission.loop.attrs.get("threads")))
         for group, _ in groups:
             base = strip_views(group[0].operands[1])
             count = sum(len(s.shifts) for s in found.stencils if strip_views(s.base) is base)
@@ -78,15 +77,6 @@ class Ways:
         fission.loop.drop()
         self.descend(over.regions[0])
         return True
-
-    def _find_blocks(self, fission: Fission, groups: Sequence[Group]) -> Blocks | None:
-        stencils: list[Stencil] = []
-        for group, _ in groups:
-            found = recognise(fission, group)
-            if isinstance(found, str):
-                return None
-            stencils += found
-        return find_blocks(fission, [group for group, _ in groups], stencils)
 
     def gather(
         self, group: list[Op], reason: str, fission: Fission, block: Block, *, only_fresh: bool = False
@@ -101,12 +91,17 @@ class Ways:
         pending = zeroing.find(fission, stencils[0], group) if len(stencils) == 1 else None
         if only_fresh and pending is None:
             return False
+        fill = None
+        if pending is None and len(stencils) == 1:
+            fill = zeros_before(self.analysis, stencils[0], block.ops)
         threads = bool(fission.loop.attrs.get("threads"))
         with insert_at(block, group[0].loc):
             fresh = None if pending is None else self._postpone(pending, stencils[0])
             tiled = False
             for stencil in stencils:
                 axes = [Axis(self.analysis.forms, loop, block) for loop in stencil.loops]
+                if fill is not None:
+                    fresh = fresh_after(fill, stencil, axes, block)
                 if self.keeps_terms(fission, stencil):
                     tiled = True
                     build_tiles(fission, stencil, axes, fresh, threads=threads)

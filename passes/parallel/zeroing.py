@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
-from adc.ir.types import MemRefType
 from adc.passes.parallel.affine import Form, inside
 from adc.passes.parallel.dependence import Access
+from adc.passes.parallel.fills import touches
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.stencils import Stencil
 
@@ -69,9 +69,9 @@ def find(fission: Fission, stencil: Stencil, group: Sequence[Op]) -> Pending | N
     if any(a.op not in group and not fission.analysis.apart_now(a.base, target) for a in fission.accesses.found):
         return None
     here = body.ops.index(fission.loop)
-    if any(_touches(fission, op, target) for op in body.ops[:here]):
+    if any(touches(fission.analysis, op, target) for op in body.ops[:here]):
         return None
-    if any(_touches(fission, op, source) for op in body.ops[here + 1 :]):
+    if any(touches(fission.analysis, op, source) for op in body.ops[here + 1 :]):
         return None
     return Pending(loop, store.op, position, shift, factor)
 
@@ -156,14 +156,3 @@ def _shift(
             return None
         shift[axis] = difference.constant // int(step)
     return tuple(shift)
-
-
-def _touches(fission: Fission, op: Op, memref: Value) -> bool:
-    """Whether ``op``, or what is inside, may access the memory of ``memref``."""
-    if op.regions:
-        return any(_touches(fission, inner, memref) for region in op.regions for inner in region.ops)
-    if op.opdef.pure or op.opdef in (ops.yield_, ops.reduce, ops.condition):
-        return False
-    if op.opdef is ops.call and any(not v.type.is_float and not v.type.is_integer for v in op.operands):
-        return True
-    return any(isinstance(v.type, MemRefType) and not fission.analysis.apart_now(v, memref) for v in op.operands)

@@ -13,17 +13,16 @@ from adc.errors import AdcError
 from adc.ir import interpreter
 from adc.passes.parallel import blocks
 from adc.passes.parallel.strategies import KINDS
-from tests.passes.test_gather import M, arrays, check, nest, number, program
+from tests.passes.test_gather import SHAPES, M, arrays, check, nest, number, program, zeros
 from tests.stencils.check import threads_at_once
-
-C = "memref<?x?x?xf64>"
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LENGTH", {1: 3, 2: 3})
     monkeypatch.setattr(blocks, "SHORT", 2)
-    monkeypatch.setattr(blocks, "LEAST", 2)
+    monkeypatch.setattr(blocks, "LEAST", {1: 2})
+    monkeypatch.setattr(blocks, "FEW", 2)
     monkeypatch.setattr(blocks, "BLOCKS", 3)
     monkeypatch.setattr(blocks, "STRIP", 9)
 
@@ -31,31 +30,34 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_several_shadows_and_leading_axes(data: st.DataObject) -> None:
-    """Terms of two shadows, apart along any of three axes, beside a plain one, a store and a sum over all."""
+    """Terms of two shadows, apart along one axis or any of three, beside a plain one, a store and a sum over all."""
+    rank = data.draw(st.sampled_from([1, 3]))
+    t, own = SHAPES[rank], ", ".join(f"%i{d}" for d in range(rank))
     lines = [
-        f"%g = memref.load %vbar[%i0, %i1, %i2] : {C}",
-        "%zero = arith.constant 0.0 : f64",
-        f"memref.store %zero, %vbar[%i0, %i1, %i2] : {C}",
-        f"adc.accumulate %g, %wbar[%i0, %i1, %i2] : {C}",
+        f"%g = memref.load %vbar[{own}] : {t}",
+        f"memref.store %zero, %vbar[{own}] : {t}",
+        f"adc.accumulate %g, %wbar[{own}] : {t}",
     ]
     sums = data.draw(st.booleans())
     if sums:
         lines.append("adc.accumulate %g, %c[] : memref<f64>")
-    reach = data.draw(st.sampled_from([(0, 0, 2), (0, 2, 1), (0, 2, 0), (1, 1, 1), (2, 0, 0)]))
+    reach = data.draw(st.sampled_from([(0, 0, 2), (0, 2, 1), (0, 2, 0), (1, 1, 1), (2, 0, 0)] if rank == 3 else [(2,)]))
     for k in range(data.draw(st.integers(2, 5))):
         offset = [data.draw(st.integers(-r, r)) for r in reach]
         for d, o in enumerate(offset):
             lines.append(f"%t{k}_{d} = arith.addi %i{d}, {number(o)} : index")
-        at = ", ".join(f"%t{k}_{d}" for d in range(3))
-        lines.append(f"adc.accumulate %g, %{data.draw(st.sampled_from(['abar', 'bbar']))}[{at}] : {C}")
-    upper = [f"%n{d}" for d in range(3)]
-    steps = [f"%c{data.draw(st.sampled_from([1, 1, 2]))}" for _ in range(3)]
-    params = ", ".join([f"%{a}: {C}" for a in ("abar", "bbar", "vbar", "wbar")] + ["%c: memref<f64>"])
+        at = ", ".join(f"%t{k}_{d}" for d in range(rank))
+        lines.append(f"adc.accumulate %g, %{data.draw(st.sampled_from(['abar', 'bbar']))}[{at}] : {t}")
+    upper = [f"%n{d}" for d in range(rank)]
+    steps = [f"%c{data.draw(st.sampled_from([1, 1, 2]))}" for _ in range(rank)]
+    params = ", ".join([f"%{a}: {t}" for a in ("abar", "bbar", "vbar", "wbar")] + ["%c: memref<f64>"])
     bounds = ", ".join(f"{n}: index" for n in upper)
-    module = program(f"{params}, {bounds}", nest("\n".join(lines), ["%c2"] * 3, upper, steps))
+    filled = data.draw(st.lists(st.sampled_from(["abar", "bbar"]), unique=True))
+    before = "%zero = arith.constant 0.0 : f64\n" + "".join(zeros(f"%{a}", t) for a in filled)
+    module = program(f"{params}, {bounds}", before + nest("\n".join(lines), ["%c2"] * rank, upper, steps))
     inputs = []
     for seed in range(4):
-        sizes = data.draw(st.tuples(*[st.integers(0, 7)] * 3))
+        sizes = data.draw(st.tuples(*[st.integers(0, 7 if rank > 1 else 30)] * rank))
         shape = tuple(n + 4 for n in sizes)
         inputs.append([*arrays(seed, *[shape] * 4, ()), *(n + 2 for n in sizes)])
     # A nest that sums is not cut along an inner axis.

@@ -91,10 +91,11 @@ def stencil(
     steps: Sequence[str],
     target: Sequence[int] = (0, 0, 0),
     left: str = "%zero",
+    before: str = "",
 ) -> str:
     """The adjoint of ``v[i + target] = sum(c_k * w[i + target] * u[i + o_k])``, plus ``v[i + target]`` times a factor.
 
-    ``left``: what that leaves of the cotangent.
+    ``left``: what that leaves of the cotangent. ``before``: what comes in front of the loops.
     """
     rank = len(lower)
     t, i = SHAPES[rank], [f"%i{d}" for d in range(rank)]
@@ -117,7 +118,11 @@ def stencil(
             f"adc.accumulate %z{k}, %ubar[{at}] : {t}",
         ]
     constants = "%zero = arith.constant 0.0 : f64\n%damping = arith.constant 0.75 : f64\n"
-    return constants + nest("\n".join(lines), lower, upper, steps)
+    return constants + before + nest("\n".join(lines), lower, upper, steps)
+
+
+def zeros(array: str, t: str) -> str:
+    return f"linalg.fill ins(%zero : f64) outs({array} : {t})\n"
 
 
 # One kind after the other ---------------------------------------------------------------------------------------------
@@ -173,14 +178,14 @@ def test_indirect_goes_to_private_copies() -> None:
 # Stencils -------------------------------------------------------------------------------------------------------------
 
 
-def stencil_module(offsets: Sequence[Sequence[int]], steps: Sequence[str], name: str = "%n") -> Module:
+def stencil_module(offsets: Sequence[Sequence[int]], steps: Sequence[str], before: str = "") -> Module:
     rank = len(steps)
-    bounds = [f"{name}{d}" for d in range(rank)]
+    bounds = [f"%n{d}" for d in range(rank)]
     params = ", ".join(
         [f"{a}: {SHAPES[rank]}" for a in ("%ubar", "%vbar", "%u")]
         + [f"%lo{d}: index, %n{d}: index" for d in range(rank)]
     )
-    return program(params, stencil(offsets, [f"%lo{d}" for d in range(rank)], bounds, steps))
+    return program(params, stencil(offsets, [f"%lo{d}" for d in range(rank)], bounds, steps, before=before))
 
 
 @pytest.fixture(autouse=True)
@@ -190,7 +195,8 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiles, "SMALL_TILE", 2)
     monkeypatch.setattr(blocks, "LENGTH", {1: 3, 2: 3})
     monkeypatch.setattr(blocks, "SHORT", 2)
-    monkeypatch.setattr(blocks, "LEAST", 2)
+    monkeypatch.setattr(blocks, "LEAST", {1: 2})
+    monkeypatch.setattr(blocks, "FEW", 2)
 
 
 STENCIL_KINDS = st.sampled_from(["gather", "rows", "blocks", "private", "serial", "atomic"])
@@ -204,17 +210,19 @@ def meet(offsets: Sequence[int], step: int) -> bool:
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), kind=STENCIL_KINDS)
 def test_random_stencils(data: st.DataObject, kind: str) -> None:
-    """Gaps, one-sided ones, one point, steps, domains shorter than the stencil down to nothing."""
+    """Gaps, one-sided ones, one point, steps, domains shorter than the stencil down to nothing; onto zeros, too."""
     rank = data.draw(st.integers(1, 3))
     radius = data.draw(st.sampled_from([1, 1, 2, 3] if rank < 3 else [1]))
     point = st.tuples(*[st.integers(-radius, radius)] * rank)
     offsets = data.draw(st.lists(point, min_size=1, max_size=5 if rank < 3 else 4))
     step, *inner = [data.draw(st.sampled_from([1, 1, 1, 2, 3])) for _ in range(rank)]
-    module = stencil_module(offsets, [f"%c{s}" for s in (step, *inner)])
+    fresh = data.draw(st.booleans())
+    module = stencil_module(offsets, [f"%c{s}" for s in (step, *inner)], zeros("%ubar", SHAPES[rank]) if fresh else "")
     inputs = []
     for seed in range(5):
         sizes = data.draw(st.tuples(*[st.integers(0, 8 if rank < 3 else 4)] * rank))
-        bounds = [b for n in sizes for b in (radius, radius + n)]
+        odd = data.draw(st.sampled_from([(radius, radius), (99, -99), (2**62, radius), (radius, -(2**62))]))
+        bounds = [b for n in sizes for b in ((radius, radius + n) if n else odd)]
         shape = tuple(n + 2 * radius for n in sizes)
         inputs.append([*arrays(seed, shape, shape, shape), *bounds])
     found = set(check(module, inputs, kind))
