@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from adc.ir import ops
 from adc.ir.arith import const
@@ -27,6 +28,7 @@ from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.held import is_container
 from adc.passes.differentiation.insertion import Insertions
+from adc.passes.differentiation.mixed import mixed
 from adc.passes.differentiation.rematerialised import Call, MadeSweeps, ResultShadows, is_rematerialised, keeps_tape
 from adc.passes.differentiation.residuals import aliasing_of, reached, residual_memory
 from adc.passes.differentiation.reverse import Cotangents
@@ -86,6 +88,14 @@ def split(module: Module, name: str, wrt: tuple[int, ...]) -> tuple[Adjoint, Cal
     return differentiator.adjoints[name, interface, memrefs, False], plan
 
 
+def _stored(name: str, module: Module, wrt: tuple[int, ...]) -> list[StoragePlan]:
+    """What the gradient of a function, and what it calls, keep for the reverse sweep. ``module`` may be changed."""
+    func = clone_func(module.funcs[name], module.unique_name(f"{name}.grad"))
+    differentiator = _Differentiator(module)
+    own = plan_storage(*differentiator._augmented(func, wrt, frozenset(wrt)))
+    return [own, *(adjoint.plan for adjoint in differentiator.adjoints.values())]
+
+
 class _Differentiator:
     def __init__(self, module: Module) -> None:
         self.module = module
@@ -97,22 +107,16 @@ class _Differentiator:
     # One function ----------------------------------------------------------------------------------------------------
 
     def gradient(self, name: str, wrt: tuple[int, ...], with_value: bool) -> Adjoint:
-        primal = self.module.funcs[name]
+        both = mixed(self.module, name, wrt, partial(_stored, name))
+        primal = self.module.funcs[name] if both is None else both.func
+        forward = () if both is None else both.positions
         func = clone_func(primal, self.module.unique_name(f"{name}.grad"))
-        func.attrs.pop("adc.entry", None)
         originals = list(func.args)
-        stable = frozenset(k for k, a in enumerate(originals) if isinstance(a.type, MemRefType))
-        interface = Interface(frozenset(wrt), frozenset({0}))
-
-        def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
-            return self._shadow_args_of_gradient(func, activity, originals, frozenset(wrt))
-
-        with self._reversed(once=True):
-            augmented, recipes = augment(
-                self.module, func, interface, stable, self.split, direct=True, shadow_args=shadow_args
-            )
+        backward = frozenset(wrt).difference(forward)
+        augmented, recipes = self._augmented(func, wrt, backward)
         plan, tape = self._store(augmented, recipes)
         returned = self._remove_return(func)
+        tangents = dict(zip(forward, returned[len(returned) - len(forward) :], strict=True))
         root = Frame(func.body, func.body, func.loc)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
         sweep = RegionSweep(augmented, reader, recipes, left=[*originals, *returned], once=True)
@@ -120,13 +124,30 @@ class _Differentiator:
         with insert_at(func.body, func.loc):
             sweep.add(cotangents, returned[0], const(1.0, returned[0].type))
             sweep.block(root, cotangents)
-            results = list(returned) if with_value else []
-            results += [sweep.total(cotangents, originals[k]) for k in wrt if originals[k].type.is_float]
+            results = returned[: len(returned) - len(forward)] if with_value else []
+            floats = [k for k in wrt if originals[k].type.is_float]
+            results += [tangents[k] if k in tangents else sweep.total(cotangents, originals[k]) for k in floats]
             build(ops.return_, results)
         func.result_types = tuple(v.type for v in results)
         self._copy_mutated(func, originals)
         self.module.add(func)
-        return self._adjoint(func.name, None, augmented, plan)
+        made = self._adjoint(func.name, None, augmented, plan)
+        if both is not None:
+            made.text += f"\n{both}"
+        return made
+
+    def _augmented(self, func: Func, wrt: Collection[int], varied: frozenset[int]) -> tuple[Augmented, Recipes]:
+        """Make ``func``, a copy, ready for the gradient by ``wrt``; ``varied`` are those of them that are reversed."""
+        func.attrs.pop("adc.entry", None)
+        originals = list(func.args)
+        stable = frozenset(k for k, a in enumerate(originals) if isinstance(a.type, MemRefType))
+
+        def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
+            return self._shadow_args_of_gradient(func, activity, originals, frozenset(wrt))
+
+        with self._reversed(once=True):
+            interface = Interface(varied, frozenset({0}))
+            return augment(self.module, func, interface, stable, self.split, direct=True, shadow_args=shadow_args)
 
     def split(self, name: str, interface: Interface, stable: frozenset[int]) -> CallPlan:
         """The augmented and the reverse function of a callee."""

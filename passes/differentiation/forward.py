@@ -65,16 +65,23 @@ class Tangent:
 
 
 def jvp(
-    module: Module, name: str, wrt: Sequence[int], final: Sequence[int] = (), algebra: Derivatives | None = None
+    module: Module,
+    name: str,
+    wrt: Sequence[int],
+    final: Sequence[int] = (),
+    algebra: Derivatives | None = None,
+    useful: Sequence[int] | None = None,
 ) -> Tangent:
     """Add ``name.jvp`` to ``module``: ``name`` with tangents, given those of the arguments ``wrt``.
 
     It may take tangents of further arguments, memrefs that come to vary: those are zero for what does not vary yet.
     Memrefs are changed by the function as they were before, and so are their tangents: those of ``final`` are wanted.
     Of results that do not vary there is no tangent. ``algebra`` is what tangents are: derivatives, unless it is given.
+    ``useful``: the results whose tangents are wanted, if not all.
     """
-    func = module.funcs[name]
-    results = frozenset(k for k, t in enumerate(func.result_types) if may_have_tangent(t))
+    types = module.funcs[name].result_types
+    wanted = range(len(types)) if useful is None else useful
+    results = frozenset(k for k in wanted if may_have_tangent(types[k]))
     key = name, Interface(frozenset(wrt), results, frozenset(final))
     return _Differentiator(module, algebra or Derivatives()).of(key)
 

@@ -1,0 +1,134 @@
+"""Mixed mode: scalars in forward mode, arrays in reverse mode, where the scalars alone would need a tape.
+
+A time loop that is linear in its state stores nothing for the gradient by the state, and a trajectory for that by a
+coefficient. One derivative by one number is what forward mode is for: a tangent of the state beside the state costs
+about what a step costs, and the trajectory leaves the cache. So before the reverse sweep is derived, the function is
+made to carry the tangents of such scalars as well; what is reversed is then that function, by the other arguments.
+
+Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, section 10.3, on what either mode costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.attached import attached
+from adc.ir.builder import insert_at
+from adc.ir.callgraph import callees, reachable
+from adc.ir.core import Func, Module, Op
+from adc.passes.costs import cost_of_func, executions, storage_cost
+from adc.passes.differentiation.checkpointed import is_checkpointed
+from adc.passes.differentiation.forward import jvp
+from adc.passes.differentiation.rematerialised import is_rematerialised
+from adc.passes.differentiation.storage import StoragePlan
+
+TAPE_OVER_TANGENT = 2.0
+"""What the memory traffic of a tape costs over what is computed instead, beside what ``costs`` says: arithmetic hides
+behind other arithmetic, a trajectory that leaves the cache does not."""
+
+LARGEST_REST = 0.25  # of the tape, that may be needed in spite of the tangents
+
+PlansOf = Callable[[Module, tuple[int, ...]], Iterable[StoragePlan]]
+"""What is stored for the gradient by some arguments, by the function and all that it calls. The module may change."""
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """``func`` returns what the function does, then the derivatives of its first result by those at ``positions``.
+    """
+
+    func: Func
+    positions: tuple[int, ...]
+
+    def __str__(self) -> str:
+        names = ", ".join(self.func.args[k].hint or f"argument {k}" for k in self.positions)
+        return f"by {names} in forward mode: the tangents cost less than the tape that they would need in reverse mode"
+
+
+def mixed(module: Module, name: str, wrt: tuple[int, ...], plans_of: PlansOf) -> Mixed | None:
+    """The function with tangents of some scalars in ``wrt``, if that does away with most of the tape and pays."""
+    primal = module.funcs[name]
+    scalars = [k for k in wrt if primal.args[k].type.is_float]
+    called = [module.funcs[other] for other in reachable(module, [name])]
+    if not scalars or not any(_is_stepped(op) for func in called for op in func.walk()):
+        return None
+    if any(map(_has_rules, called)):
+        return None
+
+    def tape(chosen: Sequence[int]) -> float:
+        return sum(map(_tape, plans_of(Module(dict(module.funcs)), tuple(chosen))))
+
+    rest = [k for k in wrt if k not in scalars]
+    everything, least = tape(wrt), tape(rest)
+    if least > LARGEST_REST * everything:
+        return None
+    if len(scalars) > 1:  # those that need no tape of their own stay
+        scalars = [k for k in scalars if tape([*rest, k]) > least]
+    known = set(module.funcs)
+    made = _with_tangents(module, name, scalars) if scalars else None
+    if made is not None:
+        extra = _cost(module, made) - _cost(module, primal)
+        if extra < TAPE_OVER_TANGENT * (everything - least):
+            return Mixed(made, tuple(scalars))
+    for other in set(module.funcs) - known:
+        del module.funcs[other]
+    return None
+
+
+def _cost(module: Module, func: Func) -> float:
+    called = reachable(module, callees(func))
+    return cost_of_func(func) + sum(cost_of_func(module.funcs[name]) for name in called)
+
+
+def _is_stepped(op: Op) -> bool:
+    """Whether ``op`` is a parallel loop that a sequential one runs again and again."""
+    if op.opdef is not ops.parallel:
+        return False
+    block = op.parent
+    while block is not None and (outer := block.parent_op) is not None:
+        if outer.opdef in (ops.for_, ops.while_):
+            return True
+        block = outer.parent
+    return False
+
+
+def _has_rules(func: Func) -> bool:
+    """Whether there are rules of users, which may be for one mode only, or schedules, which do not need a tape."""
+    if attached(func) is not None or is_checkpointed(func) or is_rematerialised(func):
+        return True
+    return any(op.opdef in (ops.ruled, ops.gradient) for op in func.walk())
+
+
+def _tape(plan: StoragePlan) -> float:
+    """What storing costs, copies of arrays included."""
+    return sum(storage_cost(v) * executions(v.block) for v in plan.stored if v.block is not None)
+
+
+def _with_tangents(module: Module, name: str, scalars: Sequence[int]) -> Func | None:
+    """The function with the derivatives of its first result; None if memory of the caller's has tangents, too."""
+    known = set(module.funcs)
+    made = module.funcs[name]
+    for k in scalars:
+        tangent = jvp(module, made.name, (k,), useful=(0,))
+        if made.name not in known:
+            del module.funcs[made.name]
+        made = module.funcs[tangent.name]
+        if tangent.arguments != (k,) or tangent.results != (0,):
+            return None
+        _seed(made)
+    del module.funcs[made.name]
+    return made
+
+
+def _seed(func: Func) -> None:
+    """One in the place of the last argument, the tangent of a scalar."""
+    seed = func.args[-1]
+    with insert_at(func.body.in_place_of(), func.loc) as start:
+        one = const(1.0, seed.type)
+    seed.replace_uses(one)
+    func.body.args = func.body.args[:-1]
+    func.arg_attrs.pop()
+    func.body.set_ops([*start.ops, *func.body.ops])
