@@ -364,9 +364,7 @@ class _Differentiator:
         plan = plan_storage(augmented, recipes)
         insertions = Insertions()
         tape = Tape(augmented.func, insertions, augmented.counters, direct=augmented.direct)
-        for value in plan.stored:
-            if not recipes.free(value):
-                tape.keep(value)
+        tape.keep_all([value for value in plan.stored if not recipes.free(value)])
         insertions.apply(augmented.func)
         return plan, tape
 

@@ -4,21 +4,27 @@ A value computed inside loops gets a buffer with one extent per loop, exactly as
 the outermost loop whose extents are known there; so values of rectangular nests are contiguous in the innermost
 loop, and nests whose inner bounds depend on outer counters get a buffer per outer iteration, which is itself a value
 to be kept (a memref of memrefs). A while loop's buffer grows. A value inside a branch, but in no loop, becomes a result
-of the branch.
+of the branch. So does a number inside a branch of a parallel loop, and what the branch gives is kept whether it was
+taken or not: with nothing stored and loaded in branches both sweeps can be SIMD, and need no masks.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.arith import constant_of, trip_count
+from adc.ir.arith import const, constant_of, trip_count
 from adc.ir.builder import build
 from adc.ir.core import Block, Func, Op, Value
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, RecordType
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.kinds import LOOPS
+from adc.passes.parallel.cold import is_cold
+
+MOST_ALWAYS = 16
+"""Values of one region that are kept whether it runs or not."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,13 @@ class Tape:
         self.residuals: list[Value] = []  # values of the function's own block that a separate reverse function needs
         self._numbers: dict[Op, Value] = {}
         self._extents: dict[tuple[Op, Op], Value] = {}
+        self._together: Counter[Block | None] = Counter()
+
+    def keep_all(self, values: Sequence[Value]) -> None:
+        """Store all that the plan keeps."""
+        self._together = Counter(value.block for value in values)
+        for value in values:
+            self.keep(value)
 
     def keep(self, value: Value, anchor: Op | None = None) -> None:
         """Store ``value``. ``anchor``: the operation right before which it was built, if it is not in place yet."""
@@ -59,6 +72,10 @@ class Tape:
             self._keep_in_branches(value, block, anchor)
         elif loops[-1].opdef is ops.while_:
             self._keep_in_while(value, loops[-1], anchor)
+        elif anchor is None and self._is_kept_always(value, block, loops[-1]):
+            outer = self._handed_out(value, block, loops[-1].regions[0])
+            self.slots[value] = Slot(outer, ())
+            self._keep_in_buffer(outer, loops, None)
         else:
             self._keep_in_buffer(value, loops, anchor)
 
@@ -66,24 +83,36 @@ class Tape:
 
     def _keep_in_branches(self, value: Value, block: Block, anchor: Op | None) -> None:
         """Hand a value out of the branches around it, to the function's own block."""
+        outer = self._handed_out(value, block, self.func.body)
+        if outer is not value:
+            self.slots[value] = Slot(outer, ())
+        if not self.direct:
+            self.residuals.append(outer)
+
+    def _handed_out(self, value: Value, block: Block, home: Block) -> Value:
+        """The same as a result of the branches between ``block`` and ``home``. Where they are not taken it is undefined,
+        or zero if it is stored in the end."""
         outer = value
-        branch = block.parent_op
-        while branch is not None:
+        while block is not home:
+            branch = block.parent_op
+            assert branch is not None and branch.opdef is ops.if_
             for region in branch.regions:
                 if region is block:
                     region.terminator.add_operand(outer)
                 else:
                     with self.insertions.before(region.terminator):
-                        other = ops.undef(type=outer.type)
+                        other = ops.undef(type=outer.type) if home is self.func.body else const(0.0, outer.type)
                     region.terminator.add_operand(other)
             outer = branch.add_result(outer.type, outer.hint)
-            parent = branch.parent
-            assert parent is not None
-            block, branch = parent, parent.parent_op
-        if outer is not value:
-            self.slots[value] = Slot(outer, ())
-        if not self.direct:
-            self.residuals.append(outer)
+            assert branch.parent is not None
+            block = branch.parent
+        return outer
+
+    def _is_kept_always(self, value: Value, block: Block, loop: Op) -> bool:
+        """Whether ``value``, computed in ``block``, is kept in all iterations of ``loop``, the innermost one around it."""
+        if loop.opdef is not ops.parallel or block is loop.regions[0] or is_cold(block):
+            return False
+        return self._together[block] <= MOST_ALWAYS and not isinstance(value.type, MemRefType | RecordType)
 
     # Counted loops ---------------------------------------------------------------------------------
 
