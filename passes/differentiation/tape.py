@@ -90,8 +90,8 @@ class Tape:
             self.residuals.append(outer)
 
     def _handed_out(self, value: Value, block: Block, home: Block) -> Value:
-        """The same as a result of the branches between ``block`` and ``home``. Where they are not taken it is undefined,
-        or zero if it is stored in the end."""
+        """The same as a result of the branches between ``block`` and ``home``, where it is undefined if they are not
+        taken; in a loop it is stored then as well, and zero."""
         outer = value
         while block is not home:
             branch = block.parent_op
@@ -109,7 +109,7 @@ class Tape:
         return outer
 
     def _is_kept_always(self, value: Value, block: Block, loop: Op) -> bool:
-        """Whether ``value``, computed in ``block``, is kept in all iterations of ``loop``, the innermost one around it."""
+        """Whether ``value``, computed in ``block``, is kept in all iterations of ``loop``, the innermost around it."""
         if loop.opdef is not ops.parallel or block is loop.regions[0] or is_cold(block):
             return False
         return self._together[block] <= MOST_ALWAYS and not isinstance(value.type, MemRefType | RecordType)
