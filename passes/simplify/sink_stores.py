@@ -8,18 +8,22 @@ from __future__ import annotations
 from adc.ir import ops
 from adc.ir.core import Block, Op
 from adc.ir.types import MemRefType
+from adc.passes.kinds import SILENT
 from adc.passes.parallel.cold import COLD
 
 
 def sink_stores(branch: Op) -> list[Op]:
-    """Take the last stores of both regions out, where they go to one element; returns those to put behind it."""
+    """Take the last stores of both regions out, where they go to one element; returns those to put behind it.
+
+    What is computed after a store, and does not touch memory, is not in its way.
+    """
     sunk: list[Op] = []
     if COLD in branch.attrs:
         return sunk
     then, other = branch.regions
     while (a := _last(then)) is not None and (b := _last(other)) is not None and _same_element(a, b, then, other):
         for region, store in ((then, a), (other, b)):
-            region.set_ops([*region.ops[:-2], region.terminator])
+            region.set_ops([op for op in region.ops if op is not store])
             region.terminator.add_operand(store.operands[0])
         value = branch.add_result(a.operands[0].type, a.operands[0].hint)
         a.set_operand(0, value)
@@ -29,7 +33,7 @@ def sink_stores(branch: Op) -> list[Op]:
 
 
 def _last(region: Block) -> Op | None:
-    op = region.ops[-2] if len(region.ops) > 1 else None
+    op = next((op for op in reversed(region.ops[:-1]) if op.opdef not in SILENT), None)
     is_store = op is not None and op.opdef is ops.store and not isinstance(op.operands[0].type, MemRefType)
     return op if is_store else None
 

@@ -371,3 +371,46 @@ def test_subscripts_in_range_need_no_check() -> None:
         }""".replace("memref.store %v0", "%v0 = arith.constant 2.0 : f64\nmemref.store %v0"),
     )
     assert result.count("adc.bound") == 1
+
+
+def test_stores_sink_past_what_is_computed_behind_them() -> None:
+    """Both regions end with stores to the same elements; past loads, and to other elements, they do not move."""
+    text = """func.func @f(%a: memref<?xf64>, %p: i1, %x: f64, %i: index, %j: index) -> f64 {{
+      %r = scf.if %p -> (f64) {{
+        memref.store %x, %a[%i] : memref<?xf64>
+        %s = math.sin %x : f64
+        memref.store %s, %a[%j] : memref<?xf64>
+        {}
+        %t = math.exp %l : f64
+        scf.yield %t : f64
+      }} else {{
+        %c = math.cos %x : f64
+        memref.store %c, %a[%i] : memref<?xf64>
+        memref.store %x, %a[{}] : memref<?xf64>
+        %t = math.exp %c : f64
+        scf.yield %t : f64
+      }}
+      func.return %r : f64
+    }}"""
+    sum_, load = "%l = arith.addf %s, %x : f64", "%l = memref.load %a[%i] : memref<?xf64>"
+    check(
+        (Canonicalize(), DCE()),
+        text.format(sum_, "%j"),
+        """func.func @f(%a: memref<?xf64>, %p: i1, %x: f64, %i: index, %j: index) -> f64 {
+          %r, %v, %w = scf.if %p -> (f64, f64, f64) {
+            %s = math.sin %x : f64
+            %l = arith.addf %s, %x : f64
+            %t = math.exp %l : f64
+            scf.yield %t, %s, %x : f64, f64, f64
+          } else {
+            %c = math.cos %x : f64
+            %t = math.exp %c : f64
+            scf.yield %t, %x, %c : f64, f64, f64
+          }
+          memref.store %w, %a[%i] : memref<?xf64>
+          memref.store %v, %a[%j] : memref<?xf64>
+          func.return %r : f64
+        }""",
+    )
+    for other in (text.format(load, "%j"), text.format(sum_, "%i")):
+        check((Canonicalize(), DCE()), other, other)
