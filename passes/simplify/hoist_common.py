@@ -1,7 +1,9 @@
-"""Code hoisting: what both branches do, whichever is taken, is done once in front of them.
+"""Code hoisting: what both branches do, whichever is taken, is done once in front of them, or behind them.
 
 Both sides of a branch of the reverse sweep read and clear the cotangents of what the two sides of the primal stored.
 Without these loads and stores in them branches are shorter, and loops around them vectorise with fewer masks, or none.
+Stores are only moved past computations here, not before differentiation: the reverse sweep would then clear cotangents
+before it reads the tape, with nothing in between to keep LLVM from moving those loads into the branch, under masks.
 
 Reference: very busy expressions; Muchnick, Advanced Compiler Design and Implementation, 1997, section 13.5.
 """
@@ -20,6 +22,7 @@ from adc.passes.integers import Integers
 from adc.passes.kinds import PURE, SILENT
 from adc.passes.parallel.cold import COLD
 from adc.passes.simplify.cse import attr_key
+from adc.passes.simplify.sink_stores import sink_stores
 
 _MOVED = (ops.load, ops.store, ops.bound)
 
@@ -29,7 +32,8 @@ MOST_CROSSED = 32
 
 @dataclass(frozen=True)
 class HoistCommon:
-    """Move operations that both regions of an ``scf.if`` have alike out of it, where nothing is in their way."""
+    """Move operations that both regions of an ``scf.if`` have alike out of it, where nothing is in their way, and the
+    stores to one element that they end with behind it."""
 
     name: ClassVar[str] = "hoist-common"
 
@@ -52,7 +56,8 @@ class _Hoisting:
             for region in op.regions:
                 self.block(region)
             if op.opdef is ops.if_ and COLD not in op.attrs:
-                kept += self._hoist(op)
+                kept += [*self._hoist(op), op, *sink_stores(op, past=True)]
+                continue
             kept.append(op)
         block.set_ops(kept)
 

@@ -12,16 +12,16 @@ from adc.passes.kinds import SILENT
 from adc.passes.parallel.cold import COLD
 
 
-def sink_stores(branch: Op) -> list[Op]:
+def sink_stores(branch: Op, *, past: bool = False) -> list[Op]:
     """Take the last stores of both regions out, where they go to one element; returns those to put behind it.
 
-    What is computed after a store, and does not touch memory, is not in its way.
+    With ``past``, what is only computed after a store is not in its way.
     """
     sunk: list[Op] = []
     if COLD in branch.attrs:
         return sunk
     then, other = branch.regions
-    while (a := _last(then)) is not None and (b := _last(other)) is not None and _same_element(a, b, then, other):
+    while (a := _last(then, past)) and (b := _last(other, past)) and _same_element(a, b, then, other):
         for region, store in ((then, a), (other, b)):
             region.set_ops([op for op in region.ops if op is not store])
             region.terminator.add_operand(store.operands[0])
@@ -32,8 +32,8 @@ def sink_stores(branch: Op) -> list[Op]:
     return sunk
 
 
-def _last(region: Block) -> Op | None:
-    op = next((op for op in reversed(region.ops[:-1]) if op.opdef not in SILENT), None)
+def _last(region: Block, past: bool) -> Op | None:
+    op = next((op for op in reversed(region.ops[:-1]) if not past or op.opdef not in SILENT), None)
     is_store = op is not None and op.opdef is ops.store and not isinstance(op.operands[0].type, MemRefType)
     return op if is_store else None
 

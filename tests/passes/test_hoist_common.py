@@ -14,6 +14,7 @@ from adc.ir.core import Module
 from adc.ir.interpreter import run
 from adc.ir.parser import parse_module
 from adc.passes.base import run_pipeline
+from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.hoist_common import HoistCommon
 from tests.passes.rewriting import check
 
@@ -158,3 +159,46 @@ def test_the_gradient_of_branches_that_store_to_the_same_elements() -> None:
     gradient, v, h = compiled.grad(f, solid, 0.7), rng.standard_normal(f.shape), 1e-6
     difference = (bounced(f + h * v, solid, 0.7) - bounced(f - h * v, solid, 0.7)) / (2 * h)
     assert np.sum(gradient * v) == pytest.approx(difference, rel=1e-8)
+
+
+def test_stores_sink_past_what_is_computed_after_them() -> None:
+    """Both regions end with stores to the same elements; past loads, and to other elements, they do not move."""
+    text = """func.func @f(%a: memref<?xf64>, %p: i1, %x: f64, %i: index, %j: index) -> f64 {{
+      %r = scf.if %p -> (f64) {{
+        memref.store %x, %a[%i] : memref<?xf64>
+        %s = math.sin %x : f64
+        memref.store %s, %a[%j] : memref<?xf64>
+        {}
+        %t = math.exp %l : f64
+        scf.yield %t : f64
+      }} else {{
+        %c = math.cos %x : f64
+        memref.store %c, %a[%i] : memref<?xf64>
+        memref.store %x, %a[{}] : memref<?xf64>
+        %t = math.exp %c : f64
+        scf.yield %t : f64
+      }}
+      func.return %r : f64
+    }}"""
+    sum_, load = "%l = arith.addf %s, %x : f64", "%l = memref.load %a[%i] : memref<?xf64>"
+    check(
+        (HoistCommon(), DCE()),
+        text.format(sum_, "%j"),
+        """func.func @f(%a: memref<?xf64>, %p: i1, %x: f64, %i: index, %j: index) -> f64 {
+          %r, %v, %w = scf.if %p -> (f64, f64, f64) {
+            %s = math.sin %x : f64
+            %l = arith.addf %s, %x : f64
+            %t = math.exp %l : f64
+            scf.yield %t, %s, %x : f64, f64, f64
+          } else {
+            %c = math.cos %x : f64
+            %t = math.exp %c : f64
+            scf.yield %t, %x, %c : f64, f64, f64
+          }
+          memref.store %w, %a[%i] : memref<?xf64>
+          memref.store %v, %a[%j] : memref<?xf64>
+          func.return %r : f64
+        }""",
+    )
+    for other in (text.format(load, "%j"), text.format(sum_, "%i")):
+        check((HoistCommon(), DCE()), other, other)
