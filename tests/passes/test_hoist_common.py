@@ -68,10 +68,10 @@ _CHECKED = "%k = adc.bound %i, %c1 : index\n"
         (_STORE + _LOAD_0.format("x"), _LOAD_0.format("y")),
         (_LOAD_0.format("x"), _STORE + _LOAD_0.format("y")),
         ("linalg.fill ins(%two : f64) outs(%a : memref<?x2xf64>)\n" + _LOAD_0.format("x"), _LOAD_0.format("y")),
-        # A store stays behind a load, and behind what may end the program.
-        (_B.format("x") + _CLEAR_0, "%y = arith.negf %two : f64\n" + _CHECKED + _CLEAR_0),
+        # A store stays behind a load, and behind what may end the program; and in front of another load.
+        (_B.format("x") + _CLEAR_0 + _LOAD_1.format("z"), "%y = arith.negf %two : f64\n" + _CHECKED + _CLEAR_0),
         # Other values are stored.
-        ("%x = arith.negf %two : f64\n" + _CLEAR_0, "%y = math.sin %two : f64\n" + _SET_0),
+        ("%x = arith.negf %two : f64\n" + _CLEAR_0 + _LOAD_1.format("z"), "%y = math.sin %two : f64\n" + _SET_0),
     ],
 )
 def test_what_is_in_the_way(then: str, other: str) -> None:
