@@ -70,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument(
         "--memory", metavar="BYTES", help="how much gradients may allocate, for instance 2GB: they repeat steps to fit"
     )
+    compile_.add_argument(
+        "--tile", metavar="SIZES", help="lengths of blocks that stay in cache, as 16 or 16,4096; or off (default: auto)"
+    )
     compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
     compile_.set_defaults(run=_compile)
     check = commands.add_parser(
@@ -119,6 +122,8 @@ def _compile(options: argparse.Namespace) -> int:
     subject = function._subject
     if options.no_parallel:
         subject.options = replace(subject.options, parallel=False)
+    if options.tile not in (None, "auto"):
+        subject.options = replace(subject.options, tile=options.tile != "off" and _lengths(options.tile))
     if options.checkpoint is not None or options.memory is not None:
         from adc.checkpoints import combined
 
@@ -222,6 +227,13 @@ def _numbers(text: str | None) -> int | tuple[int, ...] | None:
     except ValueError:
         raise kinds.WRONG_ARGNUMS(f"--argnums takes positions such as 0 or 0,1, not {text!r}") from None
     return numbers[0] if len(numbers) == 1 and "," not in text else numbers
+
+
+def _lengths(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise kinds.INVALID_OPTION(f"--tile takes lengths such as 16 or 16,4096, or off, not {text!r}") from None
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ from adc.passes.differentiation.requested import gradients_of
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.parallel_plan import ParallelPlan
 from adc.passes.parallel.parallelise import Parallelise, parallelise
+from adc.passes.parallel.tile_loops import TileLoops
 from adc.passes.simplify.drop_rules import without_marks
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
@@ -274,16 +275,20 @@ class Staged:
                     plan.loops = parallelise(module).loops
                 elif isinstance(step, LowerAccumulate):
                     plan.shadows = step.plan(module).shadows
+                elif isinstance(step, TileLoops):
+                    plan.tiles = step.plan(module)
                 else:
                     module = step.run(module)
         return ParallelPlan(
             {name: loops for name, loops in plan.loops.items() if name in shown},
             {name: shadows for name, shadows in plan.shadows.items() if name in shown},
+            {name: tiles for name, tiles in plan.tiles.items() if name in shown},
         )
 
     def _lowering(self) -> Pipeline:
         options = self.subject.options
-        return pipelines.lower(LowerAccumulate(options.accumulate, atomics=not options.deterministic))
+        accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
+        return pipelines.lower(accumulate, TileLoops(options.tile))
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):

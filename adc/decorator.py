@@ -21,7 +21,7 @@ from adc.frontend.checkpoints import not_checkpointed
 from adc.frontend.rules import gradients
 from adc.ir import kinds
 from adc.jvps import JvpFunction
-from adc.options import NONE, ArgNames, ArgNums, Derivative, Engine, Options, Selection, selection
+from adc.options import NONE, ArgNames, ArgNums, Derivative, Engine, Options, Selection, selection, tiles
 from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import Parameters, abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
@@ -220,6 +220,7 @@ def jit_grad(
     parallel: bool = True,
     accumulate: str = "auto",
     deterministic: bool = True,
+    tile: bool | int | Sequence[int] = True,
     checkpoint: Checkpoint = None,
     memory: int | str | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
@@ -236,6 +237,7 @@ def jit_grad(
     parallel: bool = True,
     accumulate: str = "auto",
     deterministic: bool = True,
+    tile: bool | int | Sequence[int] = True,
     checkpoint: Checkpoint = None,
     memory: int | str | None = None,
     _engine: Engine = "native",
@@ -255,6 +257,10 @@ def jit_grad(
     and so their last bits, may depend on threads, and terms that else would be added one after the other are added
     atomically.
 
+    ``tile`` is whether nests of loops that read neighbours run in blocks of their inner loops, so that what is read
+    again is still in cache: True where arrays are large, False nowhere, or the lengths of blocks, of the second loop
+    and of the third: ``tile=16``, ``tile=(16, 4096)``. Results have the same bits.
+
     ``checkpoint`` lets the gradient keep snapshots of what a time loop changes, instead of a tape of all steps, and
     run steps again: ``adc.revolve(snapshots=N)``, ``adc.every(K)``, ``"sqrt"``, ``"recompute-all"``. It is for the
     outermost sequential loops with loops or calls inside; the report tells. All schedules give the same bits.
@@ -264,7 +270,7 @@ def jit_grad(
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)
-    options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic, schedule)
+    options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic, tiles(tile), schedule)
 
     @public
     def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from adc.ir import kinds
 from adc.ir.schedules import Schedule
 from adc.passes.parallel import strategies
+from adc.passes.parallel.tile_loops import Tiles
 
 Engine = Literal["native", "interpreter"]
 ArgNums = int | Iterable[int] | None
@@ -27,6 +28,7 @@ class Options:
     ``accumulate``: how terms that several iterations add to one element are summed, wherever that is right (see
     docs/parallel.md). ``deterministic``: whether they are summed in the same order on any number of threads; if not,
     they are added atomically where they would have to be added one after the other.
+    ``tile``: whether nests of loops that read neighbours run in blocks that stay in cache; or the lengths of blocks.
     ``checkpoint``: how gradients run the steps of sequential loops again, or None.
     """
 
@@ -37,6 +39,7 @@ class Options:
     bounds: bool = True
     accumulate: str = strategies.AUTO
     deterministic: bool = True
+    tile: Tiles = True
     checkpoint: Schedule | None = None
 
     def __post_init__(self) -> None:
@@ -50,6 +53,8 @@ class Options:
                 "accumulate='atomic' adds in an order that threads decide",
                 help="allow that with deterministic=False, or leave accumulate out",
             )
+        if not isinstance(self.tile, bool) and (not self.tile or min(self.tile) < 1):
+            raise kinds.INVALID_OPTION(f"tile must be True, False, or lengths of at least 1, not {self.tile!r}")
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,17 @@ FIRST = Derivative()
 
 NONE = Derivative(())
 """The function itself."""
+
+
+def tiles(given: object) -> Tiles:
+    """Read ``tile`` as users give it: True, False, the length of blocks, or lengths."""
+    if isinstance(given, bool):
+        return given
+    try:
+        return tuple(map(operator.index, given if isinstance(given, Iterable) else (given,)))
+    except TypeError:
+        help = "for instance 16, or (16, 4096)"
+        raise kinds.INVALID_OPTION(f"tile must be True, False, or lengths, not {given!r}", help=help) from None
 
 
 def selection(argnums: ArgNums, argnames: ArgNames) -> Selection:

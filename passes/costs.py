@@ -13,6 +13,10 @@ from adc.ir.types import MemRefType, scalar_bytes
 DEFAULT_TRIPS = 64  # of a loop whose trip count is not a constant
 STORE_BYTE = 1.5  # writing one byte to a tape and reading it back, when the tape leaves the cache
 CALL = 20.0
+CACHE_BYTES = 6 << 20
+"""What stays in the caches of a core between two uses, its share of those that cores have in common included."""
+BLOCK_BYTES = 1 << 20
+"""What stays close to a core, where a loop can choose how much it goes through again."""
 _FREE = {ops.constant, ops.undef, ops.dim, ops.cast, ops.subview, ops.transpose, ops.index_cast, ops.bound}
 _CHEAP_MATH = {ops.absf, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.roundeven, ops.round_}
 _INTEGER_DIVISIONS = {ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi}

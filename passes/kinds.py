@@ -32,6 +32,8 @@ PRIVATE = "adc.private"
 """Attribute of the loop over the iterations of one chunk: what accumulates in it adds to the chunk's own copies."""
 PEELED = "adc.peeled"
 """Attribute of loops of the few iterations up to where another loop is aligned: LLVM is to leave them as they are."""
+TILES = "adc.tiles"
+"""Attribute of loops over blocks of iterations of the loops inside: the length of blocks is a multiple of it."""
 TRIPS = "adc.trips"
 """Attribute of loops whose limits are found just before them: how many iterations they have, most of the time."""
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adc.passes.base import Pipeline
+from adc.passes.base import Pass, Pipeline
 from adc.passes.differentiation.requested import TakeGradients
 from adc.passes.parallel.align import AlignLoops
 from adc.passes.parallel.distribute_sums import DistributeSums
@@ -19,6 +19,7 @@ from adc.passes.parallel.set_apart import SetApart
 from adc.passes.parallel.settle import SettleAccumulates
 from adc.passes.parallel.split_ranges import SplitRanges
 from adc.passes.parallel.terms_first import TermsFirst
+from adc.passes.parallel.tile_loops import TileLoops
 from adc.passes.parallel.unchecked import DropChecks
 from adc.passes.parallel.vectorise_outer import VectoriseOuter
 from adc.passes.parallel.version_bounds import VersionBounds
@@ -79,7 +80,7 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 
 WIDEN: Pipeline = (
     *(HoistCommon(), IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart()),
-    *(Interleave(), TermsFirst(), SettleAccumulates(), AlignLoops()),
+    *(Interleave(), TermsFirst(), SettleAccumulates(), TileLoops(), AlignLoops()),
 )
 """What makes loops faster when it is settled which are parallel."""
 
@@ -93,6 +94,7 @@ LOWER: Pipeline = (DropRules((Inline(),)), *SIMPLIFY, CSE(), *SHARE, *TIDY, Dead
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
 
 
-def lower(accumulate: LowerAccumulate) -> Pipeline:
-    """``LOWER`` with a choice of how terms are added to shadows."""
-    return tuple(accumulate if isinstance(step, LowerAccumulate) else step for step in LOWER)
+def lower(accumulate: LowerAccumulate, tile: TileLoops) -> Pipeline:
+    """``LOWER`` with a choice of how terms are added to shadows, and how nests are cut for the cache."""
+    chosen: dict[type, Pass] = {LowerAccumulate: accumulate, TileLoops: tile}
+    return tuple(chosen.get(type(step), step) for step in LOWER)

@@ -307,6 +307,28 @@ def test_function_without_a_float_result_has_a_pullback(folder: Path) -> None:
     assert "note: scaled returns None" in run.stderr
 
 
+def test_tile(folder: Path) -> None:
+    (folder / "step.py").write_text(
+        "def step(u: 'f64[:, ::1]', v: 'f64[:, ::1]'):\n"
+        "    for i in range(1, u.shape[0]):\n"
+        "        for j in range(u.shape[1]):\n"
+        "            v[i, j] = u[i, j] + u[i - 1, j]\n"
+        "    return v[1, 0]\n"
+    )
+
+    def shown(tile: str) -> str:
+        run = adc(folder, "compile", "step.py", "--dump-ir=lowered", "--tile", tile)
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    assert "adc.tiles" in shown("auto") and "6291456" in shown("auto")
+    assert "adc.tiles" in shown("64") and "6291456" not in shown("64")
+    assert "adc.tiles" not in shown("off")
+    for tile in ("wide", "0", ""):
+        run = adc(folder, "compile", "step.py", "--tile", tile)
+        assert run.returncode == 1 and "tile" in run.stderr
+
+
 def test_cpu(folder: Path) -> None:
     assert adc(folder, "compile", "one.py", "--cpu", "x86-64-v3", "--emit", "asm").returncode == 0
     assert "zmm" not in (folder / "only.s").read_text()

@@ -16,6 +16,7 @@ _WEIGHTS = {ops.divf: 4, ops.sqrt: 4, ops.rsqrt: 6, ops.divsi: 8, ops.remsi: 8, 
 _FREE = frozenset({ops.constant, ops.dim, ops.yield_, ops.reduce, ops.cast, ops.transpose, ops.undef, ops.index_cast})
 _LIBRARY = 12  # a function of the mathematics library
 _DEPTH = 3  # calls in calls that are looked into
+_TILES = "adc.tiles"  # of loops over blocks
 _GUESS = 16.0  # trips of a loop whose bounds are not known outside
 
 Amount = float | str  # a number, or an LLVM value of type double
@@ -91,6 +92,8 @@ class _Estimate:
 
     def _trips(self, loop: Op) -> Amount:
         e = self.e
+        if _TILES in loop.attrs:  # the loop in it that is cut counts in full
+            return 1.0
         bounds = [self._outside(v) for v in loop.operands[:3]]
         if any(b is None for b in bounds):
             return float(loop.attrs.get("adc.trips", _GUESS))
@@ -117,7 +120,10 @@ class _Estimate:
             memref = self.passed.get(op.operands[0], op.operands[0])
             if memref in self.e.env:
                 return self.e.memref(memref).extents[op.attrs["dim"]]
-        return None
+        if op is not None and op.opdef is ops.minsi:  # where a block ends, as if it were all
+            return self._outside(op.operands[1]) or self._outside(op.operands[0])
+        blocks = value.owner.parent_op if isinstance(value.owner, Block) else None
+        return self._outside(blocks.operands[0]) if blocks is not None and _TILES in blocks.attrs else None
 
 
 STRIP = 1 << 21  # the most work in a strip, in the units from above; a cache miss takes a thousand of them

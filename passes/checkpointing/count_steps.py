@@ -16,7 +16,7 @@ from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.steps import CONTINUES, COUNTED
 from adc.passes.checkpointing.conventions import SPANS
-from adc.passes.kinds import REVERSE
+from adc.passes.kinds import REVERSE, TILES
 
 _SPAN = (0, 1, 3)
 _OPEN = (0,)
@@ -71,7 +71,7 @@ class _Search:
         for op in block.ops:
             if op.opdef is ops.call:
                 self._call(op, ends)
-            elif op.opdef is ops.parallel:
+            elif op.opdef is ops.parallel or TILES in op.attrs:
                 self.inside.update(_called(op))
             elif op.opdef is ops.for_ or op.opdef is ops.while_:
                 self._loop(func, op, ends)

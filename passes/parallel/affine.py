@@ -353,3 +353,13 @@ def with_enclosing(op: Op) -> Iterator[Op]:
 def inside(value: Value, op: Op) -> bool:
     """Whether ``value`` is defined inside ``op``, as an argument of its regions or by an operation in them."""
     return any(ancestor is op for ancestor in enclosing(value.block))
+
+
+def nest_around(op: Op, known: Iterable[Value]) -> Op:
+    """``op``, or the outermost loop or branch around it in front of which the values are known."""
+    values = list(known)
+    while True:
+        around = next(enclosing(op.parent), None)
+        if around is None or any(inside(v, around) for v in values):
+            return op
+        op = around

@@ -13,7 +13,7 @@ nest: none, if rows are no whole number of lines long, because then each of them
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -23,8 +23,8 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, scalar_bytes
-from adc.passes.kinds import ELEMENT, PEELED, PURE, REVERSE
-from adc.passes.parallel.affine import inside
+from adc.passes.kinds import ELEMENT, PEELED, PURE, REVERSE, TILES
+from adc.passes.parallel.affine import inside, nest_around
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.rewrite import put_before
 
@@ -134,11 +134,11 @@ def _peel(loop: Op) -> None:
     kind, weight = weights.most_common(1)[0]
     lanes, shift = kind
     lower, upper = loop.operands[:2]
-    first = constant_of(lower)
-    if weight < WORTH or (first is not None and (int(first) + shift) % lanes == 0):
+    first = _residue(lower, lanes)
+    if weight < WORTH or (first is not None and (first + shift) % lanes == 0):
         return
     access = max(groups[kind], key=lambda a: a.weight)
-    nest = _nest(loop, (lower, upper, access.memref))
+    nest = nest_around(loop, (lower, upper, access.memref))
     before, peeled = Block(), Block()
     with insert_at(before, nest.loc):
         start = _start(access, lower, upper)
@@ -151,13 +151,14 @@ def _peel(loop: Op) -> None:
     put_before(loop, peeled.ops)
 
 
-def _nest(loop: Op, known: Sequence[Value]) -> Op:
-    """The outermost loop or branch around ``loop`` in front of which the values are known."""
-    while True:
-        around = loop.parent.parent_op if loop.parent is not None else None
-        if around is None or any(inside(v, around) for v in known):
-            return loop
-        loop = around
+def _residue(lower: Value, lanes: int) -> int | None:
+    """A number that differs from ``lower`` by a multiple of ``lanes``, if one is known."""
+    owner = lower.owner
+    blocks = owner.parent_op if isinstance(owner, Block) else None
+    if blocks is not None and int(blocks.attrs.get(TILES, 1)) % lanes == 0:
+        lower = blocks.operands[0]
+    number = constant_of(lower)
+    return None if number is None else int(number)
 
 
 def _start(access: _Access, lower: Value, upper: Value) -> Value:

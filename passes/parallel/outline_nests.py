@@ -14,7 +14,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Module, Op
-from adc.passes.kinds import LOOPS
+from adc.passes.kinds import LOOPS, TILES
 from adc.passes.parallel.outline import Piece, outline, shows_frame
 
 MOST_LOOPS = 24
@@ -53,7 +53,7 @@ def _count(block: Block, counts: dict[Op, int]) -> int:
 
 def _pieces(block: Block, counts: dict[Op, int], most: int) -> Iterator[Piece]:
     for op in block.ops:
-        if counts.get(op, 0) > most and op.opdef is not ops.parallel:
+        if counts.get(op, 0) > most and op.opdef is not ops.parallel and TILES not in op.attrs:
             for region in op.regions:
                 yield from _pieces(region, counts, most)
         elif counts.get(op) and not shows_frame([op]):

@@ -41,12 +41,27 @@ class ShadowPlan:
         return f"{place(self.loc)} {self.shadow or 'shadow'}: {self.kind}" + (f": {self.reason}" if self.reason else "")
 
 
+@dataclass(frozen=True)
+class TilePlan:
+    """How a nest whose outer loop reads elements again is cut: "blocks of" loops inside, or "whole"."""
+
+    loc: Loc
+    counter: str
+    kind: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{place(self.loc)} for {self.counter or '_'}: {self.kind}: {self.reason}"
+
+
 @dataclass
 class ParallelPlan:
-    """Of each function: its loops, outer before inner, and the shadows that they accumulate into."""
+    """Of each function: its loops, outer before inner, the shadows that they accumulate into, and how nests are cut for
+    the cache."""
 
     loops: dict[str, list[LoopPlan]] = field(default_factory=dict)
     shadows: dict[str, list[ShadowPlan]] = field(default_factory=dict)
+    tiles: dict[str, list[TilePlan]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = []
@@ -58,6 +73,10 @@ class ParallelPlan:
             if shadows:
                 lines.append(f"accumulation in @{name}")
                 lines += [f"  {plan}" for plan in shadows]
+        for name, tiles in self.tiles.items():
+            if tiles:
+                lines.append(f"cache in @{name}")
+                lines += dict.fromkeys(f"  {plan}" for plan in tiles)
         return "\n".join(lines)
 
 

@@ -18,9 +18,10 @@ from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import Pipeline
 from adc.passes.differentiation import differentiate
-from adc.passes.parallel import private
+from adc.passes.parallel import private, tile_loops
 from adc.passes.parallel.interleave import Interleave
 from adc.passes.parallel.outline_nests import OutlineNests
+from adc.passes.parallel.tile_loops import TileLoops
 from adc.passes.parallel.vectorise_outer import VectoriseOuter
 from adc.signature import abstracts_of
 from tests.fuzz.check import loaded
@@ -30,7 +31,12 @@ from tests.fuzz.params import Choice, Values, arguments, build, flat, name_of
 
 Outcome = list[Any]
 # These programs have few loops, of few iterations.
-_NARROW = {VectoriseOuter: VectoriseOuter(2), Interleave: Interleave(2), OutlineNests: OutlineNests(most=3)}
+_NARROW = {
+    VectoriseOuter: VectoriseOuter(2),
+    Interleave: Interleave(2),
+    OutlineNests: OutlineNests(most=3),
+    TileLoops: TileLoops((2, 3)),
+}
 LOWER: Pipeline = tuple(_NARROW.get(type(p), p) for p in pipelines.LOWER)  # type: ignore[call-overload]
 
 
@@ -40,7 +46,11 @@ def check_passes(seed: int, size: int = 12, only: frozenset[str] | None = None) 
     program = generate(rng, size, only)
     leaves = arguments(program.params, rng, overlap=False)
     try:
-        with loaded(program.text) as names, mock.patch.multiple(private, WORTH=1, BLOCK=2):
+        with (
+            loaded(program.text) as names,
+            mock.patch.multiple(private, WORTH=1, BLOCK=2),
+            mock.patch.object(tile_loops, "GRAIN", 1),
+        ):
             _Subject(program, names, leaves).primal()
             _Subject(program, names, leaves).gradient()
     except Exception as error:

@@ -19,7 +19,8 @@ from adc.backend.lowering import parallel
 from adc.backend.runtime import on_threads
 from adc.compiler import Staged, compile_functions
 from adc.ir.core import Module
-from adc.passes.parallel import blocks, tiles
+from adc.passes.parallel import blocks, tile_loops, tiles
+from adc.passes.parallel.tile_loops import Tiles
 from tests.fuzz.check import Subject, Verdict, loaded
 from tests.fuzz.oracle import SHORT_STEP, lengthen
 from tests.fuzz.params import name_of
@@ -43,6 +44,7 @@ def threads_at_once(block: int) -> Iterator[None]:
 def small_pieces() -> Iterator[None]:
     """What is compiled meanwhile cuts loops into tiles and blocks of a few iterations."""
     with ExitStack() as patches:
+        patches.enter_context(mock.patch.object(tile_loops, "GRAIN", 1))
         for module, names in ((tiles, ("TILE", "SMALL_TILE")), (blocks, ("LENGTH", "SHORT"))):
             for name, value in zip(names, ({1: 4, 2: 3}, 2), strict=True):
                 patches.enter_context(mock.patch.object(module, name, value))
@@ -94,24 +96,26 @@ def check(
         level = 3 if seed % 4 == 0 else seed % 2
     block = rng.choice((0, 1, 2, 3))
     kind = rng.choice(("auto", "auto", "gather", "rows", "blocks", "blocks", "private"))
+    tile = rng.choice((True, (1,), (2,), (3, 2), (2, 5), (64, 1)))
     try:
         with small_pieces() if rng.random() < 0.7 else nullcontext():
-            return Stencil(program, level, block, kind).check(rng)
+            return Stencil(program, level, block, kind, tile).check(rng)
     except Exception as error:
         shown = [f"{leaf.dtype}{leaf.shape}" if isinstance(leaf, np.ndarray) else leaf for leaf in program.leaves]
-        error.add_note(f"seed {seed}, level {level}, {kind}, blocks of {block}\narguments {shown}\n{program.text}")
+        chosen = f"level {level}, {kind}, blocks of {block}, tiles {tile}"
+        error.add_note(f"seed {seed}, {chosen}\narguments {shown}\n{program.text}")
         raise
 
 
 class Stencil(Subject):
     """A program with its arguments; ``block`` is how many iterations a thread takes at least, ``kind`` how shadows are
-    to be added to."""
+    to be added to, ``tile`` how nests are cut for the cache."""
 
     step = SHORT_STEP
 
-    def __init__(self, program: Program, level: int, block: int, kind: str) -> None:
+    def __init__(self, program: Program, level: int, block: int, kind: str, tile: Tiles) -> None:
         # Other callables than those of the interpreter's engine would not stand for it.
-        super().__init__(program, program.leaves, jit_grad(_engine="interpreter", accumulate=kind))
+        super().__init__(program, program.leaves, jit_grad(_engine="interpreter", accumulate=kind, tile=tile))
         self.block = block
         self.engines = Twofold(level)
 
