@@ -73,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument(
         "--tile", metavar="SIZES", help="lengths of blocks that stay in cache, as 16 or 16,4096; or off (default: auto)"
     )
+    compile_.add_argument(
+        "--time-block", metavar="STEPS", help="auto, or a number: steps of a stencil in one sweep over memory"
+    )
     compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
     compile_.set_defaults(run=_compile)
     check = commands.add_parser(
@@ -124,6 +127,9 @@ def _compile(options: argparse.Namespace) -> int:
         subject.options = replace(subject.options, parallel=False)
     if options.tile not in (None, "auto"):
         subject.options = replace(subject.options, tile=options.tile != "off" and _lengths(options.tile))
+    if options.time_block is not None:
+        steps = options.time_block
+        subject.options = replace(subject.options, time_block=int(steps) if steps.isdigit() else steps)
     if options.checkpoint is not None or options.memory is not None:
         from adc.checkpoints import combined
 

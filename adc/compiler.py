@@ -44,6 +44,7 @@ from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.parallel_plan import ParallelPlan
 from adc.passes.parallel.parallelise import Parallelise, parallelise
 from adc.passes.parallel.tile_loops import TileLoops
+from adc.passes.parallel.time_blocking import BlockTime
 from adc.passes.simplify.drop_rules import without_marks
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
@@ -277,18 +278,23 @@ class Staged:
                     plan.shadows = step.plan(module).shadows
                 elif isinstance(step, TileLoops):
                     plan.tiles = step.plan(module)
+                elif isinstance(step, BlockTime):
+                    plan.times = step.plan(module)
                 else:
                     module = step.run(module)
         return ParallelPlan(
             {name: loops for name, loops in plan.loops.items() if name in shown},
             {name: shadows for name, shadows in plan.shadows.items() if name in shown},
             {name: tiles for name, tiles in plan.tiles.items() if name in shown},
+            {name: times for name, times in plan.times.items() if name in shown},
         )
 
     def _lowering(self) -> Pipeline:
         options = self.subject.options
         accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
-        return pipelines.lower(accumulate, TileLoops(options.tile))
+        # Nests that are cut into blocks of time steps stay whole else.
+        tile = options.tile if options.time_block is None else False
+        return pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block))
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):

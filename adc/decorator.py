@@ -223,6 +223,7 @@ def jit_grad(
     tile: bool | int | Sequence[int] = True,
     checkpoint: Checkpoint = None,
     memory: int | str | None = None,
+    time_block: int | str | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 
 
@@ -240,6 +241,7 @@ def jit_grad(
     tile: bool | int | Sequence[int] = True,
     checkpoint: Checkpoint = None,
     memory: int | str | None = None,
+    time_block: int | str | None = None,
     _engine: Engine = "native",
     _level: int = 3,
     _bounds: bool = True,
@@ -267,10 +269,15 @@ def jit_grad(
     ``memory`` (bytes, or text as ``"2GB"``) chooses the schedule when the gradient is called, or none, so that all that
     the call allocates, the gradient included, is at most as much; it raises a MemoryError that says what would do.
     ``checkpoint="auto"`` is a ``memory`` of half of what the machine has.
+
+    ``time_block`` runs so many steps of time loops of stencils in one sweep over memory, where that is right (the
+    report tells), or with ``"auto"`` as many as it pays to. The bits are the same.
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)
-    options = Options(threads, parallel, _engine, _level, _bounds, accumulate, deterministic, tiles(tile), schedule)
+    options = Options(
+        threads, parallel, _engine, _level, _bounds, accumulate, deterministic, tiles(tile), schedule, time_block
+    )
 
     @public
     def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:

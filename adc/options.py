@@ -11,6 +11,7 @@ from adc.ir import kinds
 from adc.ir.schedules import Schedule
 from adc.passes.parallel import strategies
 from adc.passes.parallel.tile_loops import Tiles
+from adc.passes.parallel.time_blocking import AUTO, MOST, TimeBlock
 
 Engine = Literal["native", "interpreter"]
 ArgNums = int | Iterable[int] | None
@@ -29,7 +30,8 @@ class Options:
     docs/parallel.md). ``deterministic``: whether they are summed in the same order on any number of threads; if not,
     they are added atomically where they would have to be added one after the other.
     ``tile``: whether nests of loops that read neighbours run in blocks that stay in cache; or the lengths of blocks.
-    ``checkpoint``: how gradients run the steps of sequential loops again, or None.
+    ``checkpoint``: how gradients run the steps of sequential loops again, or None. ``time_block``: how many steps of
+    time loops of stencils are run in one sweep over memory, where that is right, ``"auto"``, or None.
     """
 
     threads: int | None = None
@@ -41,6 +43,7 @@ class Options:
     deterministic: bool = True
     tile: Tiles = True
     checkpoint: Schedule | None = None
+    time_block: TimeBlock = None
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
@@ -48,6 +51,9 @@ class Options:
         if self.accumulate not in strategies.KINDS:
             known = ", ".join(map(repr, strategies.KINDS))
             raise kinds.INVALID_OPTION(f"accumulate must be one of {known}, not {self.accumulate!r}")
+        steps = self.time_block
+        if not (steps is None or steps == AUTO or (type(steps) is int and 1 <= steps <= MOST)):
+            raise kinds.INVALID_OPTION(f"time_block must be 'auto' or a number from 1 to {MOST}, not {steps!r}")
         if self.accumulate == "atomic" and self.deterministic:
             raise kinds.INVALID_OPTION(
                 "accumulate='atomic' adds in an order that threads decide",

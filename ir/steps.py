@@ -10,3 +10,6 @@ are."""
 
 CONTINUES = "adc.continues"
 """Attribute of functions that run as many steps as there are: their first argument is how many were run before."""
+
+GROUPED = "adc.grouped"
+"""Attribute of a loop over groups of steps, whose counter is the first step of each: what counts is steps."""

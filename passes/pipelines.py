@@ -20,6 +20,7 @@ from adc.passes.parallel.settle import SettleAccumulates
 from adc.passes.parallel.split_ranges import SplitRanges
 from adc.passes.parallel.terms_first import TermsFirst
 from adc.passes.parallel.tile_loops import TileLoops
+from adc.passes.parallel.time_blocking import BlockTime
 from adc.passes.parallel.unchecked import DropChecks
 from adc.passes.parallel.vectorise_outer import VectoriseOuter
 from adc.passes.parallel.version_bounds import VersionBounds
@@ -80,7 +81,7 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 
 WIDEN: Pipeline = (
     *(HoistCommon(), IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart()),
-    *(Interleave(), TermsFirst(), SettleAccumulates(), TileLoops(), AlignLoops()),
+    *(Interleave(), TermsFirst(), SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
 )
 """What makes loops faster when it is settled which are parallel."""
 
@@ -94,7 +95,8 @@ LOWER: Pipeline = (DropRules((Inline(),)), *SIMPLIFY, CSE(), *SHARE, *TIDY, Dead
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
 
 
-def lower(accumulate: LowerAccumulate, tile: TileLoops) -> Pipeline:
-    """``LOWER`` with a choice of how terms are added to shadows, and how nests are cut for the cache."""
-    chosen: dict[type, Pass] = {LowerAccumulate: accumulate, TileLoops: tile}
-    return tuple(chosen.get(type(step), step) for step in LOWER)
+def lower(accumulate: LowerAccumulate, tile: TileLoops, time: BlockTime) -> Pipeline:
+    """``LOWER`` with a choice of how terms are added to shadows, how nests are cut for the cache, and how many time
+    steps are run at once."""
+    chosen: dict[str, Pass] = {choice.name: choice for choice in (accumulate, tile, time)}
+    return tuple(chosen.get(step.name, step) for step in LOWER)

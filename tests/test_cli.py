@@ -283,6 +283,37 @@ def test_checkpointed_object(folder: Path) -> None:
     assert adc(folder, "compile", "steps.py", "--checkpoint", "often").returncode == 1
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_several_steps_at_a_time(folder: Path) -> None:
+    """The same bits from an object that runs four steps in one sweep over memory."""
+    import ctypes
+
+    import numpy as np
+
+    (folder / "steps.py").write_text(
+        "import numpy as np\n"
+        'def spread(u0: "f64[::1]", n: "i64"):\n'
+        "    u, v = u0.copy(), u0.copy()\n"
+        "    for t in range(n):\n"
+        "        for i in range(1, u.shape[0] - 1):\n"
+        "            v[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1])\n"
+        "        u, v = v, u\n"
+        "    return np.sum(u * u)\n"
+    )
+    found = set()
+    for name, options in (("plain", ()), ("four", ("--time-block", "4")), ("auto", ("--time-block", "auto"))):
+        run = adc(folder, "compile", "steps.py", "--emit", "shared", *options, "-o", f"{name}.so")
+        assert run.returncode == 0, run.stderr
+        library = ctypes.CDLL(str(folder / f"{name}.so"))
+        u, grad, y = np.linspace(0.1, 0.9, 300) ** 2, np.zeros(300), ctypes.c_double()
+        at = [a.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for a in (u, grad)]
+        size, steps = ctypes.c_int64(300), ctypes.c_int64(23)
+        assert library.spread_grad(at[0], size, steps, at[1], ctypes.byref(y)) == 0
+        found.add((grad.tobytes(), y.value))
+    assert len(found) == 1
+    assert "time_block must be" in adc(folder, "compile", "steps.py", "--time-block", "often").stderr
+
+
 def test_signature(folder: Path) -> None:
     run = adc(folder, "compile", "program.py:untyped", "--signature", "f32, i64", "-o", "u.o")
     assert run.returncode == 0, run.stderr

@@ -9,6 +9,7 @@ from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
 from adc.backend.lowering.lower_work import strip_of
 from adc.ir.core import Op
+from adc.ir.steps import GROUPED
 from adc.ir.types import Type, index, scalar_bytes
 
 
@@ -18,11 +19,12 @@ def for_(e: FunctionEmitter, op: Op) -> None:
     types = [r.type for r in op.results]
     outer = op in e.facts.outer
     strip = strip_of(e, op) if e.module.effects.polls else 0
-    counter = counting.begin(e, op, (lower, upper, step)) if outer or strip else None
+    counted = "1" if op.attrs.get(GROUPED) else step
+    counter = counting.begin(e, op, (lower, upper, counted)) if outer or strip else None
 
     def body(subscript: str, carried: list[Operand]) -> list[Operand]:
         if outer:
-            e.poll(None if counter is None else lambda: counter.note_at(subscript, lower, step))
+            e.poll(None if counter is None else lambda: counter.note_at(subscript, lower, counted))
         e.env[block.args[0]] = subscript
         e.env.update(zip(block.args[1:], carried, strict=True))
         e.scopes.declare_loop(e, block)

@@ -65,10 +65,11 @@ def _fits(loop: Op) -> bool:
     if lower is not None and upper is not None and upper - lower < LEAST:
         return False
     body = loop.regions[0].ops[:-1]
-    return all(op.opdef in _ACCESSES or (op.opdef in PURE and _is_quick(op)) for op in body)
+    return all(op.opdef in _ACCESSES or (op.opdef in PURE and is_quick(op)) for op in body)
 
 
-def _is_quick(op: Op) -> bool:
+def is_quick(op: Op) -> bool:
+    """Whether it is no function of the mathematics library, which gives other bits for a vector."""
     return op.opdef.dialect != "math" or op.opdef in _QUICK
 
 

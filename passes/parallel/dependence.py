@@ -113,6 +113,15 @@ class Analysis:
             self._visit(op, loop, result)
         return result
 
+    def accesses_of(self, op: Op, loop: Op) -> Accesses:
+        """What one operation in the body of ``loop``, with all in it, does to memory from before the iteration."""
+        result = Accesses()
+        self._visit(op, loop, result)
+        for region in op.regions:
+            for inner in region.walk():
+                self._visit(inner, loop, result)
+        return result
+
     def _visit(self, op: Op, loop: Op, result: Accesses) -> None:
         kind, operands, found = op.opdef, op.operands, result.found
         if kind is ops.load:

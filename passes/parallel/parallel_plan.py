@@ -42,26 +42,28 @@ class ShadowPlan:
 
 
 @dataclass(frozen=True)
-class TilePlan:
-    """How a nest whose outer loop reads elements again is cut: "blocks of" loops inside, or "whole"."""
+class NestPlan:
+    """How a nest is cut so that what it reads again is in cache: "blocks of" loops inside, or "whole"; of a time loop,
+    how many steps are run at once: "one", "several" or a number. And why."""
 
     loc: Loc
     counter: str
     kind: str
-    reason: str
+    reason: str = ""
 
     def __str__(self) -> str:
-        return f"{place(self.loc)} for {self.counter or '_'}: {self.kind}: {self.reason}"
+        return f"{place(self.loc)} for {self.counter or '_'}: {self.kind}" + (f": {self.reason}" if self.reason else "")
 
 
 @dataclass
 class ParallelPlan:
-    """Of each function: its loops, outer before inner, the shadows that they accumulate into, and how nests are cut for
-    the cache."""
+    """Of each function: its loops, outer before inner, the shadows that they accumulate into, how nests are cut for the
+    cache, and how many steps of time loops are run at once."""
 
     loops: dict[str, list[LoopPlan]] = field(default_factory=dict)
     shadows: dict[str, list[ShadowPlan]] = field(default_factory=dict)
-    tiles: dict[str, list[TilePlan]] = field(default_factory=dict)
+    tiles: dict[str, list[NestPlan]] = field(default_factory=dict)
+    times: dict[str, list[NestPlan]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = []
@@ -73,10 +75,11 @@ class ParallelPlan:
             if shadows:
                 lines.append(f"accumulation in @{name}")
                 lines += [f"  {plan}" for plan in shadows]
-        for name, tiles in self.tiles.items():
-            if tiles:
-                lines.append(f"cache in @{name}")
-                lines += dict.fromkeys(f"  {plan}" for plan in tiles)
+        for title, plans in (("cache", self.tiles), ("steps at a time", self.times)):
+            for name, nests in plans.items():
+                if nests:
+                    lines.append(f"{title} in @{name}")
+                    lines += [f"  {plan}" for plan in nests]
         return "\n".join(lines)
 
 

@@ -28,7 +28,7 @@ from adc.passes.costs import BLOCK_BYTES, CACHE_BYTES
 from adc.passes.kinds import TILES
 from adc.passes.parallel.affine import Form, Forms, inside, nest_around
 from adc.passes.parallel.cold import warm_regions
-from adc.passes.parallel.parallel_plan import TilePlan
+from adc.passes.parallel.parallel_plan import NestPlan
 from adc.passes.parallel.ranges import Emitter
 from adc.passes.parallel.tiling import Level, Nest, Part, Whole, find_nest
 from adc.passes.rewrite import put_before, put_instead
@@ -58,7 +58,7 @@ class TileLoops:
         self.plan(module)
         return module
 
-    def plan(self, module: Module) -> dict[str, list[TilePlan]]:
+    def plan(self, module: Module) -> dict[str, list[NestPlan]]:
         """Do it, and say what was done and what was not."""
         if self.tile is False:
             return {}
@@ -71,7 +71,7 @@ class _Function:
         self.func, self.module = func, module
         self.forms = Forms()
         self.aliasing: Aliasing | None = None
-        self.plans: list[TilePlan] = []
+        self.plans: list[NestPlan] = []
         self.visit(func.body)
 
     def visit(self, block: Block) -> None:
@@ -86,11 +86,11 @@ class _Function:
             most = len(self.sizes) if self.sizes is not None else 1
             nest = find_nest(loop, self.forms, self.may_overlap, most)
         except Whole as reason:
-            self.plans.append(TilePlan(loop.loc, counter, "whole", str(reason)))
+            self.plans.append(NestPlan(loop.loc, counter, "whole", str(reason)))
             return False
         if nest is None:
             return False
-        self.plans.append(TilePlan(loop.loc, counter, *self.described(nest)))
+        self.plans.append(NestPlan(loop.loc, counter, *self.described(nest)))
         _Tiling(nest, self.forms, self.sizes).build()
         return True
 

@@ -46,6 +46,16 @@ def swapped(u0, n):
     return np.sum(u * u)
 
 
+def linear(u0, n):
+    """Steps that can be run several at a time."""
+    u, v = u0.copy(), u0.copy()
+    for _ in range(n):
+        for i in range(1, u.shape[0] - 1):
+            v[i] = u[i] + 0.1 * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+        u, v = v, u
+    return np.sum(u * u)
+
+
 def until(u0, n):
     u, k = u0.copy(), 0
     while k < n:
@@ -134,6 +144,7 @@ GRADIENTS = [
     (decay, {"memory": "1MB"}, 3_000, 3_000),
     (swapped, {}, 8_001, 8_001),
     (swapped, {"checkpoint": "sqrt"}, 8_000, 4_000),
+    (linear, {"time_block": 5}, 80_001, 80_001),
     (until, {}, 8_000, 8_000),
     (until, {"checkpoint": adc.revolve(20)}, 3_000, 3_000),
 ]
