@@ -17,8 +17,8 @@ MOST_BLOCKS = 64  # what many threads need
 STEEP = 4  # a block is at least so many times as high as its edges move
 CACHE = 192 << 10
 """Bytes that all steps of a strip may touch: what stays in the second cache of a core."""
-SHARED = 4 << 20
-"""Bytes of all fields from which on it pays to run several steps at once, as they are in no core's own cache."""
+SHARED = 32 << 20
+"""Bytes of all fields from which on it pays to run several steps at once: the last cache does not hold more."""
 MOST_STEPS = 16
 LEAST_STEPS = 8
 STRIP_BYTES = 16 << 10  # of a strip's rows, about
