@@ -26,10 +26,11 @@ from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
-from adc.ir.types import MemRefType, i1, index
-from adc.passes.building import choose, parallel_loop, sum_of
+from adc.ir.types import i1, index
+from adc.passes.building import choose
 from adc.passes.kinds import TRIPS
 from adc.passes.parallel.affine import Form
+from adc.passes.parallel.block_rows import Row, Rows
 from adc.passes.parallel.conflicts import Group, conflicting, has_accumulate
 from adc.passes.parallel.fills import Cleared, fill_around, middle, zeros_before
 from adc.passes.parallel.fission import Fission
@@ -43,7 +44,6 @@ LENGTH = {1: 16384, 2: 32}  # iterations of a block along the axis cut, at most,
 SHORT = 16
 LEAST = {1: 1024}  # and at least
 FEW = 8
-STRIP = 256  # elements of a row buffer of blocks that run in order: they are small enough for the frame
 BLOCKS = 64
 """That there are, if they are not shorter than that: what many threads need."""
 
@@ -117,33 +117,6 @@ def build_blocks(fission: Fission, blocks: Blocks, block: Block, *, threads: boo
     return _Builder(fission, blocks, block, threads=threads, fresh={}).build()
 
 
-@dataclass(frozen=True)
-class _Row:
-    """The iterations along the last axis, as counters; ``count`` how many numbers there are from the first to the end.
-    """
-
-    lower: Value
-    upper: Value
-    count: Value
-
-
-@dataclass(frozen=True)
-class _Target:
-    """The elements that terms with ``shifts`` are added to: they differ in the last of their numbers only."""
-
-    stencil: Stencil
-    shifts: Sequence[tuple[int, ...]]
-    buffers: Sequence[Value]
-
-    @property
-    def least(self) -> int:
-        return self.shifts[0][-1]
-
-    @property
-    def greatest(self) -> int:
-        return self.shifts[-1][-1]
-
-
 class _Builder:
     """``fresh``: arrays of which nothing has been added to yet that no block before reaches, if the condition holds."""
 
@@ -159,15 +132,9 @@ class _Builder:
         self.steps = [_step(loop) for loop in blocks.loops]
         self.before = block
         self.kinds = self.loop.regions[0].terminator.attrs["kinds"]
-        self.strip = self._strip()
+        self.rows = Rows(blocks.stencils, self.steps, fresh, self._value)
+        self.strip = self.rows.strip if blocks.span else None
         self.cleared = self._take_over_zeros()
-
-    def _strip(self) -> int | None:
-        """The iterations of a block whose row buffers are in the frame, if there are such."""
-        if len(self.blocks.loops) > 1:
-            return None
-        pad = max(self._pad(stencil.shifts) for stencil in self.blocks.stencils)
-        return max(0, STRIP - 2 * pad) // self.steps[-1] or None
 
     def _take_over_zeros(self) -> list[Cleared]:
         """The arrays that blocks are to set to zero, each its part of the domain, moved so that it has nothing in it
@@ -287,7 +254,8 @@ class _Builder:
         else:
             self._clear(bounds[:-1], start, end, end)
         row = self._row(start, end)
-        targets = [] if in_strips else self._targets(row)
+        in_frame = not self.threads and self.strip is not None
+        targets = [] if in_strips else self.rows.targets(row, in_frame=in_frame)
         neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(self.kinds, loop.results, strict=True)]
         mapping: Mapping = {}
         copy = clone_op(loop, mapping)
@@ -301,8 +269,8 @@ class _Builder:
             body.parent_op.set_operand(1, upper)
         if in_strips:
             return copy.results  # see ``_strips``
-        self._keep_terms(mapping, bodies[-1], row, targets)
-        self._add_rows(bodies, row, targets)
+        self.rows.keep_terms(mapping, bodies[-1], row, targets)
+        self.rows.add(bodies, row, targets)
         for level in range(len(bodies) - 2, -1, -1):
             old = bodies[level].parent_op
             assert old is not None
@@ -337,128 +305,14 @@ class _Builder:
         with insert_at(self.before):
             return self.emitter.value(form)
 
-    def _row(self, lower: Value, upper: Value) -> _Row:
+    def _row(self, lower: Value, upper: Value) -> Row:
         """The last axis; with one axis it is the block, from ``lower`` to ``upper``."""
         if len(self.blocks.loops) > 1:
             lower, upper = self._bounds(len(self.blocks.loops) - 1)
-        return _Row(lower, upper, ops.maxsi(ops.subi(upper, lower), const_index(0)))
-
-    # Rows -------------------------------------------------------------------------------------------------------------
-
-    def _targets(self, row: _Row) -> list[_Target]:
-        """What the terms of a row are added to, with buffers for them."""
-        found = []
-        for stencil in self.blocks.stencils:
-            outer = dict.fromkeys(shift[:-1] for shift in stencil.shifts)
-            for place in outer:
-                shifts = [shift for shift in stencil.shifts if shift[:-1] == place]
-                found.append(_Target(stencil, shifts, [self._buffer(stencil, shifts, row) for _ in shifts]))
-        return found
-
-    def _pad(self, shifts: Sequence[tuple[int, ...]]) -> int:
-        return (shifts[-1][-1] - shifts[0][-1]) * self.steps[-1]
-
-    def _buffer(self, stencil: Stencil, shifts: Sequence[tuple[int, ...]], row: _Row) -> Value:
-        """For the terms of a row, and neutral ones at both ends, where other shifts have terms and this has none."""
-        base = stencil.base.type
-        assert isinstance(base, MemRefType)
-        pad = self._pad(shifts)
-        if self.strip is None:
-            buffer = ops.alloc(ops.addi(row.count, const_index(2 * pad)), type=MemRefType((None,), base.element))
-        else:
-            buffer = ops.alloc(type=MemRefType((STRIP,), base.element))
-        nothing = const(-0.0, base.element)
-        if self.steps[-1] != 1:  # only every so many elements are terms
-            parallel_loop(
-                const_index(0),
-                ops.addi(row.count, const_index(2 * pad)),
-                lambda x: _store(nothing, buffer, x),
-            )
-        elif pad:
-            for begin in (const_index(0), ops.addi(row.count, const_index(pad))):
-                end = ops.addi(begin, const_index(pad))
-                parallel_loop(begin, end, lambda x: _store(nothing, buffer, x))
-        return buffer
-
-    def _keep_terms(self, mapping: Mapping, body: Block, row: _Row, targets: Sequence[_Target]) -> None:
-        """Let the innermost loop store terms to buffers instead of adding them."""
-        old = self.blocks.loops[-1].regions[0]
-        gone = {term.op for target in targets for term in target.stencil.terms}
-        end = body.terminator
-        kept = []
-        for before, copied in zip(old.ops[:-1], body.ops[:-1], strict=True):
-            if before in gone:
-                copied.drop()
-            else:
-                kept.append(copied)
-        body.set_ops(kept)
-        with insert_at(body):
-            for target in targets:
-                at = ops.addi(ops.subi(body.args[0], row.lower), const_index(self._pad(target.shifts)))
-                for shift, buffer in zip(target.shifts, target.buffers, strict=True):
-                    terms = [mapping.get(t.value, t.value) for t in target.stencil.terms if t.shift == shift]
-                    _store(sum_of(terms), buffer, at)
-        body.append(end)
-
-    def _add_rows(self, bodies: Sequence[Block], row: _Row, targets: Sequence[_Target]) -> None:
-        """Behind the innermost loop, add what the buffers hold to the shadows."""
-        inner = bodies[-1].parent_op
-        assert inner is not None
-        added = Block()
-        with insert_at(added):
-            outer = [body.args[0] for body in bodies[:-1]]
-            for target in targets:
-                self._add_row(target, row, outer)
-        put_instead(inner, [inner, *added.ops])
-
-    def _add_row(self, target: _Target, row: _Row, outer: Sequence[Value]) -> None:
-        step, base, pad = self.steps[-1], target.stencil.base, self._pad(target.shifts)
-        lower = ops.addi(row.lower, const_index(target.least * step))
-        upper = ops.addi(row.upper, const_index(target.greatest * step))
-        # Nothing is added for no iterations, however far apart the shifts are.
-        upper = ops.select(ops.cmpi(row.lower, row.upper, predicate="slt"), upper, lower)
-
-        def total(x: Value) -> Value:
-            terms = []
-            for shift, buffer in zip(target.shifts, target.buffers, strict=True):
-                at = ops.addi(ops.subi(x, row.lower), const_index(pad - shift[-1] * step))
-                terms.append(ops.load(buffer, at))
-            return sum_of(terms)
-
-        def store(x: Value) -> None:
-            build(ops.store, [total(x), base, *self._element(target, [*outer, x])])
-
-        def add(x: Value) -> None:
-            element = self._element(target, [*outer, x])
-            build(ops.store, [ops.addf(ops.load(base, *element), total(x)), base, *element])
-
-        fresh = self.fresh.get(base)
-        if fresh is None:
-            parallel_loop(lower, upper, add, step=step)
-            return
-        middle = ops.minsi(upper, ops.addi(row.lower, const_index(target.greatest)))
-        parallel_loop(lower, middle, add)
-        choose(fresh, lambda: parallel_loop(middle, upper, store), lambda: parallel_loop(middle, upper, add))
-
-    def _element(self, target: _Target, at: Sequence[Value]) -> list[Value]:
-        """The subscripts of an element. ``at`` are the counters of the outer loops in the iteration that adds, and that
-        of the last one in the iteration that would without shift."""
-        stencil, found = target.stencil, []
-        for axis, origin in zip(stencil.axes, stencil.origin, strict=True):
-            if axis is None:
-                found.append(self._value(origin))
-                continue
-            moved = 0 if axis == len(self.steps) - 1 else target.shifts[0][axis] * self.steps[axis]
-            offset = origin + moved
-            found.append(ops.addi(at[axis], self._value(offset)) if offset.terms else at[axis])
-        return found
+        return Row(lower, upper, ops.maxsi(ops.subi(upper, lower), const_index(0)))
 
 
 def _step(loop: Op) -> int:
     step = constant_of(loop.operands[2])
     assert step is not None
     return int(step)
-
-
-def _store(value: Value, buffer: Value, at: Value) -> None:
-    build(ops.store, [value, buffer, at])

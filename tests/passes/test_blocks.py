@@ -11,7 +11,7 @@ from adc import jit_grad
 from adc.backend import runtime
 from adc.errors import AdcError
 from adc.ir import interpreter
-from adc.passes.parallel import blocks
+from adc.passes.parallel import block_rows, blocks
 from adc.passes.parallel.strategies import KINDS
 from tests.passes.test_gather import SHAPES, M, arrays, check, nest, number, program, zeros
 from tests.stencils.check import threads_at_once
@@ -24,7 +24,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LEAST", {1: 2})
     monkeypatch.setattr(blocks, "FEW", 2)
     monkeypatch.setattr(blocks, "BLOCKS", 3)
-    monkeypatch.setattr(blocks, "STRIP", 9)
+    monkeypatch.setattr(block_rows, "STRIP", 9)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

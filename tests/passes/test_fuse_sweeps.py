@@ -9,7 +9,7 @@ import pytest
 
 from adc import jit_grad, prange
 from adc.backend import runtime
-from adc.passes.parallel import blocks
+from adc.passes.parallel import block_rows, blocks
 from tests.stencils.check import threads_at_once
 
 
@@ -61,7 +61,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LENGTH", {1: 7, 2: 5})
     monkeypatch.setattr(blocks, "LEAST", {1: 5})
     monkeypatch.setattr(blocks, "FEW", 2)
-    monkeypatch.setattr(blocks, "STRIP", 8)
+    monkeypatch.setattr(block_rows, "STRIP", 8)
 
 
 @pytest.mark.parametrize("function", [weighted, both, stored, plane, cheap])
