@@ -129,7 +129,7 @@ def _compile(options: argparse.Namespace) -> int:
         subject.options = replace(subject.options, tile=options.tile != "off" and _lengths(options.tile))
     if options.time_block is not None:
         steps = options.time_block
-        subject.options = replace(subject.options, time_block=int(steps) if steps.isdigit() else steps)
+        subject.options = replace(subject.options, time_block=int(steps) if steps.isdecimal() else steps)
     if options.checkpoint is not None or options.memory is not None:
         from adc.checkpoints import combined
 

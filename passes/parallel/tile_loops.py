@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
-from adc.ir.arith import const_index, trip_count
+from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import index
@@ -179,7 +179,7 @@ class _Tiling:
         found = []
         for level in self.nest.levels:
             lower, upper = level.loops[0].operands[:2]
-            found.append((outside(lower, level.lower), outside(upper, level.upper)))
+            found.append(_proper(outside(lower, level.lower), outside(upper, level.upper)))
         return found
 
     def asked(self, lengths: Sequence[Value]) -> list[Value]:
@@ -256,6 +256,15 @@ class _Tiling:
             loop.set_operand(0, ops.select(block.first, lower, ops.maxsi(lower, block.start)))
             loop.set_operand(1, ops.select(block.last, upper, ops.minsi(upper, block.stop)))
         return made.ops
+
+
+def _proper(lower: Value, upper: Value) -> tuple[Value, Value]:
+    """Append bounds of the same iterations of which no difference wraps around: both zero, if there are none."""
+    runs = ops.cmpi(lower, upper, predicate="slt")
+    if constant_of(lower) is not None:
+        return lower, ops.select(runs, upper, lower)
+    zero = const_index(0)
+    return ops.select(runs, lower, zero), ops.select(runs, upper, zero)
 
 
 def _range(lower: Value, upper: Value, end: Value, size: Value, start: Value) -> _Range:

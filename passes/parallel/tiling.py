@@ -14,13 +14,15 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.types import MemRefType, scalar_bytes
-from adc.passes.kinds import COUNTED, ELEMENT, PURE, REVERSE, TRAPS
+from adc.passes.kinds import COUNTED, ELEMENT, PURE, REVERSE, TRAPS, WRITES
 from adc.passes.parallel.affine import Form, Forms, Symbol, enclosing, inside
+from adc.passes.parallel.align import is_quick
 from adc.passes.parallel.cold import walk_warm, warm_regions
 
 Span = tuple[Form, Form]  # lower and upper bound of a loop
 SHORT = 32  # iterations, known in number
 _PLAIN = frozenset({REVERSE, "threads"})
+_SUMS = frozenset({ops.addf, ops.subf})
 _STATEMENTS = PURE | {ops.load, ops.store}
 
 
@@ -106,10 +108,19 @@ def _split(block: Block, main: Op, apart: Callable[[Op], bool], inner: list[Part
                 shared.add(made)
                 work.append(made)
     before = [op for op in first if op not in shared]
+    if any(_is_fused(op, shared) for op in (*before, *after)):
+        raise Whole("a product beside the loop inside may be fused with a sum")
     if all(op.opdef in PURE for op in before):
         shared.update(before)
         before = []
     return Part(block, main, before, [op for op in first if op in shared], after, inner)
+
+
+def _is_fused(op: Op, products: set[Op]) -> bool:
+    """Whether ``op`` may be one operation with one of ``products``, if both stay in one block."""
+    if op.opdef not in _SUMS:
+        return False
+    return any(v.op is not None and v.op.opdef is ops.mulf and v.op in products for v in op.operands)
 
 
 @dataclass(eq=False)
@@ -148,6 +159,8 @@ def find_nest(outer: Op, forms: Forms, may_overlap: Callable[[Value, Value], boo
     everything = [op for op in outer.regions[0].walk() if not op.regions]
     if any(op.opdef is ops.accumulate for op in everything):
         raise Whole("it sums in order")
+    if any(op.opdef in WRITES and op.opdef is not ops.store for op in everything):
+        raise Whole("it does more to memory than loading and storing")
     if any(op.opdef in TRAPS and op.attrs.get("check", True) for op in everything):
         raise Whole("it calls functions, or may raise an error")
     stores = {op.operands[1] for op in everything if op.opdef is ops.store}
@@ -167,8 +180,24 @@ def find_nest(outer: Op, forms: Forms, may_overlap: Callable[[Value, Value], boo
         levels.append(level)
     bodies = [op for loop in levels[-1].loops for op in loop.regions[0].ops if op.regions]
     levels[-1].innermost = all(_is_short(op, forms) for op in bodies)
+    _check_vectors(levels, forms)
     point, arrays = _planes(outer, levels, forms)
     return Nest(outer, body, levels, point, arrays) if arrays else None
+
+
+def _check_vectors(levels: Sequence[Level], forms: Forms) -> None:
+    """Elementary functions of vectors may differ in the last bit from those of one number: blocks must not change which
+    elements are in vectors together with others."""
+    last = levels[-1]
+    for loop in (loop for loop in last.loops if not all(map(is_quick, loop.regions[0].walk()))):
+        if last.innermost and forms.of(loop.operands[0]) != last.lower:
+            raise Whole("loops with elementary functions start differently")
+        if not last.innermost and any(map(_has_known_length, loop.regions[0].walk())):
+            raise Whole("a loop of known length with elementary functions may be unrolled")
+
+
+def _has_known_length(op: Op) -> bool:
+    return op.opdef in COUNTED and all(constant_of(v) is not None for v in op.operands[:3])
 
 
 def _may_meet(a: Value, b: Value, outer: Op, may_overlap: Callable[[Value, Value], bool]) -> bool:

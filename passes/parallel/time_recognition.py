@@ -75,6 +75,7 @@ class _Recognition:
         numbers = [k for k in range(len(self.body.args) - 1) if k not in buffers and k not in series]
         flags = [k for k in numbers if not inside(self.body.terminator.operands[k], self.loop)]
         self._check_fused()
+        self._check_shapes()
         summing = self._sampled(series)
         self._merge()
         if not 0 < len(self.statements) <= MOST:
@@ -86,6 +87,12 @@ class _Recognition:
             self.loop, self.statements, self.scalars, buffers, flags, [k for k in numbers if k not in flags],
             series, summing, conditions, axes, self.fields,
         )  # fmt: skip
+
+    def _check_shapes(self) -> None:
+        """Extents of buffers that change places are asked for only where they may differ."""
+        for op in self.scalars:
+            if op.opdef is ops.dim and op.operands[0].owner is self.body:
+                raise Unfit("buffers that change places may differ in shape", op)
 
     def _conditions(self, block: Block) -> Iterator[tuple[Value, bool]]:
         """Of branches with a cold side: the condition, and which value of it is the common one."""
@@ -287,7 +294,12 @@ def _products(op: Op) -> Iterator[Op]:
 
 
 def _is_simd(loop: Op) -> bool:
-    return not any(op.opdef in LOOPS for op in loop.regions[0].walk())
+    """Whether LLVM may make the loop SIMD: loops inside whose length is known may come to be unrolled."""
+    return not any(op.opdef in LOOPS and not _has_known_length(op) for op in loop.regions[0].walk())
+
+
+def _has_known_length(loop: Op) -> bool:
+    return loop.opdef is not ops.while_ and all(constant_of(v) is not None for v in loop.operands[:3])
 
 
 def _with_inner(op: Op) -> Iterator[Op]:

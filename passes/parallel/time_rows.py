@@ -129,9 +129,11 @@ class Rows:
         base: Form | None = None
         for access in self._of(statement):
             axis = self.rows.get(self.fields[access.base])
+            if access.where is None:
+                return False
             if axis is None and loose:
                 continue
-            if axis is None or access.where is None:
+            if axis is None:
                 return False
             if axis == NO_AXIS:
                 continue

@@ -423,3 +423,75 @@ def test_wrong_lengths_are_refused(tile: Any) -> None:
 def test_it_is_the_pass_of_the_pipeline() -> None:
     names = [step.name for step in pipelines.LOWER]
     assert names.index("settle-accumulates") < names.index("tile-loops") < names.index("align-loops")
+
+
+# What must not change -------------------------------------------------------------------------------------------------
+
+
+def products(u, v, lo, hi):
+    """Sums beside the loop that are one operation with products that the loop uses, or that come before it."""
+    n, m = u.shape
+    for i in prange(1, n):
+        p = u[i, 0] * u[i - 1, 1]
+        v[i, 1] = p + u[i - 1, 2]
+        for j in range(3, m):
+            v[i, j] = u[i, j] + u[i - 1, j]
+        v[i, 0] = p + u[i - 1, 0]
+
+
+def starts(u, v, lo, hi):
+    """Elements are in vectors with others, by where a loop starts."""
+    n, m = u.shape
+    for i in prange(1, n):
+        if i % 2 == 0:
+            for j in range(m):
+                v[i, j] = u[i, j] + u[i - 1, j]
+        else:
+            for j in range(3, m):
+                v[i, j] = np.sin(u[i, j]) + u[i - 1, j]
+
+
+def guarded(u, v, lo, hi):
+    """Bounds so large that their difference is no integer of 64 bits; what is beside the loop runs all the same."""
+    n, m = u.shape
+    for i in prange(1, n):
+        v[i, 0] = u[i, 1]
+        for j in range(lo, hi):
+            if 0 < j < m:
+                v[i, j] = u[i, j] + u[i - 1, j]
+        v[i, 0] = 2.0 * v[i, 0]
+
+
+EXTREMES = [(0, 0), (1, 4), (2**63 - 1, -10), (2**63 - 1, 2**63 - 1), (3 << 61, -(3 << 61)), (2**62, -(2**62) - 5)]
+
+
+@pytest.mark.parametrize("f", [products, starts, guarded])
+def test_what_blocks_could_change(f: Callable[..., Any]) -> None:
+    """At lengths at which blocks are made without asking, and with blocks that are asked for."""
+    rng = np.random.default_rng(0)
+    u = rng.random((8, 400_000 if f is not guarded else 50))
+    for lo, hi in EXTREMES if f is guarded else [(0, 0)]:
+        found = set()
+        for tile in (False, True, 64, 2**62):
+            v = np.zeros_like(u)
+            jit_grad(f, tile=tile)(u, v, lo, hi)
+            found.add(v.tobytes())
+        assert len(found) == 1
+
+
+def unrolled(u, v):
+    n, m, l = u.shape
+    for i in range(1, n):
+        for j in range(1, m - 1):
+            for k in range(33):
+                v[i, j, k] = np.sin(u[i, j, k]) + u[i - 1, j + 1, k]
+
+
+def test_loops_of_known_length_may_be_unrolled() -> None:
+    u = np.random.default_rng(0).random((4, 20_003, 33))
+    found = set()
+    for tile in (False, True, 70):
+        v = np.zeros_like(u)
+        jit_grad(unrolled, tile=tile)(u, v)
+        found.add(v.tobytes())
+    assert len(found) == 1

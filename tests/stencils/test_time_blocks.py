@@ -258,3 +258,37 @@ def test_with_a_schedule(schedule: str) -> None:
 def test_single_precision() -> None:
     args = [np.random.default_rng(0).random((90, 7)).astype(np.float32), np.float32(0.1), 13]
     assert outcome(jit_grad(time_block=5)(heat), args) == outcome(jit_grad(heat), args)
+
+
+def of_two_lengths(u0, v0, c, steps, n):
+    """Buffers that change places, of different lengths, whose length a number depends on."""
+    u, v, total = u0.copy(), v0.copy(), 0.0
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            v[i] = u[i] + c * (u[i - 1] - u[i + 1])
+        total = total * 0.5 + len(u)
+        u, v = v, u
+    return np.sum(u * u) + total
+
+
+def components(u0, v0, c, steps, n):
+    """A short loop of elementary functions inside, which LLVM unrolls."""
+    u, v = u0.copy(), v0.copy()
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for k in range(3):
+                v[i, k] = np.sin(u[i + 1, k]) * c
+        u, v = v, u
+    return np.sum(u)
+
+
+@pytest.mark.parametrize("function", [of_two_lengths, components])
+def test_shapes_and_short_loops(function: Any) -> None:
+    rng = np.random.default_rng(0)
+    shapes = [(50,), (60,)] if function is of_two_lengths else [(401, 3), (401, 3)]
+    args = [*(rng.random(shape) for shape in shapes), 0.1, 6, 40 if function is of_two_lengths else 401]
+    plain = jit_grad(function, argnums=(0, 1)).value_and_grad(*args)
+    for steps in (2, 4, "auto"):
+        value, found = jit_grad(function, argnums=(0, 1), time_block=steps).value_and_grad(*args)
+        assert value == plain[0]
+        assert [g.tobytes() for g in found] == [g.tobytes() for g in plain[1]]
