@@ -292,7 +292,7 @@ class Staged:
     def _lowering(self) -> Pipeline:
         options = self.subject.options
         accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
-        # Nests that are cut into blocks of time steps stay whole else.
+        # What time blocks recognise is nests in one piece, so these are not cut into blocks themselves.
         tile = options.tile if options.time_block is None else False
         return pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block))
 

@@ -77,6 +77,11 @@ def trips(op: Op) -> float:
     return max(0.0, -((lower - upper) // step))
 
 
+def has_known_length(op: Op) -> bool:
+    """Whether ``op`` is a counted loop whose trip count is a constant."""
+    return op.opdef in (ops.for_, ops.parallel) and all(constant_of(v) is not None for v in op.operands[:3])
+
+
 def executions(block: Block) -> float:
     """How often a block runs per call of its function."""
     count = 1.0

@@ -14,6 +14,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.types import MemRefType, scalar_bytes
+from adc.passes.costs import has_known_length
 from adc.passes.kinds import COUNTED, ELEMENT, PURE, REVERSE, TRAPS, WRITES
 from adc.passes.parallel.affine import Form, Forms, Symbol, enclosing, inside
 from adc.passes.parallel.align import is_quick
@@ -192,12 +193,8 @@ def _check_vectors(levels: Sequence[Level], forms: Forms) -> None:
     for loop in (loop for loop in last.loops if not all(map(is_quick, loop.regions[0].walk()))):
         if last.innermost and forms.of(loop.operands[0]) != last.lower:
             raise Whole("loops with elementary functions start differently")
-        if not last.innermost and any(map(_has_known_length, loop.regions[0].walk())):
+        if not last.innermost and any(map(has_known_length, loop.regions[0].walk())):
             raise Whole("a loop of known length with elementary functions may be unrolled")
-
-
-def _has_known_length(op: Op) -> bool:
-    return op.opdef in COUNTED and all(constant_of(v) is not None for v in op.operands[:3])
 
 
 def _may_meet(a: Value, b: Value, outer: Op, may_overlap: Callable[[Value, Value], bool]) -> bool:

@@ -9,6 +9,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
+from adc.passes.costs import has_known_length
 from adc.passes.kinds import LOOPS, PURE
 from adc.passes.parallel.affine import inside
 from adc.passes.parallel.align import is_quick
@@ -295,11 +296,7 @@ def _products(op: Op) -> Iterator[Op]:
 
 def _is_simd(loop: Op) -> bool:
     """Whether LLVM may make the loop SIMD: loops inside whose length is known may come to be unrolled."""
-    return not any(op.opdef in LOOPS and not _has_known_length(op) for op in loop.regions[0].walk())
-
-
-def _has_known_length(loop: Op) -> bool:
-    return loop.opdef is not ops.while_ and all(constant_of(v) is not None for v in loop.operands[:3])
+    return not any(op.opdef in LOOPS and not has_known_length(op) for op in loop.regions[0].walk())
 
 
 def _with_inner(op: Op) -> Iterator[Op]:
