@@ -35,7 +35,7 @@ class Scheduled(Stencil):
     """A program, and the schedule for its loops."""
 
     def __init__(self, program: Any, level: int, block: int, schedule: str) -> None:
-        super().__init__(program, level, block, "auto")
+        super().__init__(program, level, block, "auto", True)
         self.level = level
         self.schedule = schedule
 
