@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from adc.compiler import Staged
+from adc.errors import OutOfMemoryError
 from adc.specialise import Gradient, Specialisation
 
 Make = Callable[[Staged, bool], Gradient]
@@ -28,16 +29,24 @@ class Budgeted(Specialisation):
         self._lock = threading.Lock()
 
     def run(self, values: tuple[Any, ...]) -> Any:
-        return self._choice(values).run(values)
+        return self._within(values, lambda gradient: gradient.run(values))
 
     def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> Any:
-        return self._choice(values)._run_wrapped(values, objects)
+        return self._within(values, lambda gradient: gradient._run_wrapped(values, objects))
 
-    def _choice(self, values: tuple[Any, ...]) -> Gradient:
+    def _within(self, values: tuple[Any, ...], run: Callable[[Gradient], Any]) -> Any:
         takes = self._whole.takes(values)
         if takes is not None and takes <= self._memory:
-            return self._whole
+            return run(self._whole)
         with self._lock:
             if self._scheduled is None:
                 self._scheduled = self._make(self.staged, False)
-        return self._scheduled
+        try:
+            return run(self._scheduled)
+        except OutOfMemoryError as error:
+            raise too_little(error, takes) from None
+
+
+def too_little(error: OutOfMemoryError, whole: int | None) -> OutOfMemoryError:
+    """The error of a schedule that does not fit: its least may be more than is taken without one, ``whole``."""
+    return error if whole is None else error.helped(f"without a schedule it takes {whole} bytes")

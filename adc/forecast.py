@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from adc import numbers
+from adc.budgeted import too_little
 from adc.compiler import Staged, Subject, alias_groups
+from adc.errors import OutOfMemoryError
 from adc.frontend.abstract import Abstract
 from adc.ir.schedules import Schedule
 from adc.options import Derivative
@@ -162,13 +164,17 @@ class _Forecasting:
 
     def made(self, name: str, memory: int | None, whole: int | None) -> Forecast:
         least, *_ = self._footprint(self._frugal)
-        schedule = self._schedule(memory or ALL)
+        fits = memory is None or (whole is not None and whole <= memory)
+        try:
+            schedule = self._schedule(ALL if memory is None or fits else memory)
+        except OutOfMemoryError as error:
+            raise too_little(error, whole) from None
         found, *steps = self._footprint(schedule)
         peak: int | None = found
         loops = tuple(self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
         if whole is not None:
             least = min(least, whole)
-        if memory is None or (whole is not None and whole <= memory):
+        if fits:
             peak, loops = whole, tuple(replace(loop, snapshots=0, repeated=0) for loop in loops)
         return Forecast(name, memory, None, least, whole, peak, loops, self._others(least, whole))
 

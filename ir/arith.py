@@ -31,8 +31,12 @@ def constant_of(value: Value) -> float | int | None:
 
 
 def trip_count(lower: Value, upper: Value, step: Value) -> Value:
-    """How often a counted loop runs, appended at the insertion point."""
-    span = upper if constant_of(lower) == 0 else upper - lower
+    """How often a counted loop runs, appended at the insertion point.
+
+    The bounds are compared before they are subtracted: from a lower bound above the upper one, by more than half of all
+    integers, the difference would wrap around to a positive number.
+    """
+    span = upper if constant_of(lower) == 0 else ops.maxsi(upper, lower) - lower
     if constant_of(step) != 1:
         span = ops.ceildivsi(span, step)
     return ops.maxsi(span, const_index(0))

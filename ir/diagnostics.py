@@ -179,6 +179,11 @@ class AdcError(Exception):
         d = self.diagnostic
         return rebuilt(type(self), Diagnostic(d.kind, d.message, loc, d.help, d.notes, d.source, d.label))
 
+    def helped(self: E, help: str) -> E:
+        """This error with a way out."""
+        d = self.diagnostic
+        return rebuilt(type(self), Diagnostic(d.kind, d.message, d.loc, help, d.notes, d.source, d.label))
+
     def render(self) -> str:
         """The diagnostic as the command line prints it, without colours."""
         return self.diagnostic.render()

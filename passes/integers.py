@@ -115,6 +115,12 @@ class Integers:
         least, most = limits(value.type)
         return low < least or high > most
 
+    def difference_fits(self, a: Value, b: Value) -> bool:
+        """Whether ``a - b`` is computed without wrapping around, whatever the two are."""
+        (low, high), (least, most) = self.interval(a), self.interval(b)
+        smallest, largest = limits(a.type)
+        return low - most >= smallest and high - least <= largest
+
     # Intervals --------------------------------------------------------------------------------------------------------
 
     def interval(self, value: Value, depth: int = MAX_DEPTH) -> Interval:

@@ -47,14 +47,19 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, o
 
 
 def trip_count(e: FunctionEmitter, lower: str, upper: str, step: str) -> str:
-    """How many iterations a loop with these bounds has."""
-    e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
-    span = upper if lower == "0" else e.let(f"sub i64 {upper}, {lower}")
-    positive = e.let(f"call i64 @llvm.smax.i64(i64 {span}, i64 0)")
+    """How many iterations a loop with these bounds has, which may be any distance apart."""
+    span = range_length(e, lower, upper)
     if step == "1":
-        return positive
+        return span
     less = e.let(f"sub i64 {step}, 1")
-    return e.let(f"udiv i64 {e.let(f'add i64 {positive}, {less}')}, {step}")
+    return e.let(f"udiv i64 {e.let(f'add i64 {span}, {less}')}, {step}")
+
+
+def range_length(e: FunctionEmitter, lower: str, upper: str) -> str:
+    """How many integers lie from ``lower`` up to ``upper``, which is not among them."""
+    e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
+    end = e.let(f"call i64 @llvm.smax.i64(i64 {upper}, i64 {lower})")
+    return end if lower == "0" else e.let(f"sub i64 {end}, {lower}")
 
 
 def range_loop(

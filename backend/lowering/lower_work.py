@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from adc.backend.lowering.lower_effects import is_brief
 from adc.backend.lowering.lower_emitter import FunctionEmitter
+from adc.backend.lowering.lower_loops import range_length
 from adc.backend.lowering.lower_types import literal
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
@@ -100,10 +101,7 @@ class _Estimate:
         lower, upper, step = (str(b) for b in bounds)
         if lower.isdigit() and upper.isdigit() and step.isdigit():
             return float(len(range(int(lower), int(upper), int(step))))
-        span = upper if lower == "0" else e.let(f"sub i64 {upper}, {lower}")
-        e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
-        positive = e.let(f"call i64 @llvm.smax.i64(i64 {span}, i64 0)")
-        count = e.let(f"uitofp i64 {positive} to double")
+        count = e.let(f"uitofp i64 {range_length(e, lower, upper)} to double")
         if step == "1":
             return count
         return e.let(f"fdiv double {count}, {e.let(f'uitofp i64 {step} to double')}")

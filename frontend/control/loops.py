@@ -19,7 +19,7 @@ from adc.frontend.names import known_int
 from adc.frontend.numeric.convert import as_scalar, convert, kind, trap_unless
 from adc.frontend.numeric.scalars import logical_not
 from adc.ir import kinds, ops
-from adc.ir.arith import const, const_index, constant_of
+from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Attr, Block, Value
 from adc.ir.schedules import SCHEDULE, Schedule
@@ -63,7 +63,7 @@ class Counted:
 
     def trips(self) -> Value:
         """How many iterations there are."""
-        return ops.maxsi(ops.ceildivsi(ops.subi(self.upper, self.lower), self.step), const_index(0))
+        return trip_count(self.lower, self.upper, self.step)
 
     def known_trips(self, most: int) -> bool:
         """Whether the number of iterations is known and not above ``most``."""
@@ -95,6 +95,10 @@ def counted(r: Range) -> Counted:
     if step is None:
         trap_unless(ops.cmpi(stride, const_index(0), predicate="ne"), "ValueError", "range() arg 3 must not be zero")
     trip = ops.ceildivsi(stop - start, stride)
+    if step is None:  # compared first, because the difference of numbers far apart wraps around
+        up, down = (ops.cmpi(start, stop, predicate=p) for p in ("slt", "sgt"))
+        goes = ops.select(ops.cmpi(stride, const_index(0), predicate="sgt"), up, down)
+        trip = ops.select(goes, trip, const_index(0))
     return Counted(
         const_index(0),
         trip,

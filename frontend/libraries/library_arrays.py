@@ -143,8 +143,7 @@ def _arange(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     no_keywords("np.arange", kwargs)
     r = make_range(args)
     trip = counted(r)
-    count = ops.ceildivsi(trip.upper - trip.lower, trip.step)
-    count = ops.maxsi(count, const_index(0))
+    count = trip.trips()
     result = nests.allocate(frame, [count], i64)
 
     def assign(i: list[Value]) -> None:

@@ -221,6 +221,8 @@ class Footprint:
 
     def _range(self, frame: _Frame, lower: Value, upper: Value) -> _Frame | None:
         """The call of a function of steps whose range is that between two values, if there is one."""
+        if upper.op is not None and upper.op.opdef is ops.maxsi and lower in upper.op.operands:  # of ``trip_count``
+            upper = next((v for v in upper.op.operands if v is not lower), lower)
         (called, first), (other, last) = self._origin(frame, lower), self._origin(frame, upper)
         if called is not other or not called.func.attrs.get(SPANS):
             return None

@@ -35,6 +35,8 @@ def _linear(rw: Rewriter, op: Op) -> Result:
     if width(t) == 1:
         return None
     a, b = op.operands if kind is ops.subi else constant_last(op)
+    if (span := _span(rw, op, a, b)) is not None:
+        return (span,)
     form = rw.integers.linear(op.result)
     if form.terms.get(op.result) is not None:
         return None  # a product of two unknowns
@@ -51,6 +53,22 @@ def _linear(rw: Rewriter, op: Op) -> Result:
     elif terms == 1 and _is_canonical(op, form):
         return None
     return (_build(rw, form, op),)
+
+
+def _span(rw: Rewriter, op: Op, a: Value, b: Value) -> Value | None:
+    """``max(x, y) - y`` as ``max(x - y, 0)``, if ``x - y`` does not wrap: analyses know what follows from that."""
+    extreme = made_by(a, ops.maxsi)
+    if extreme is None:
+        return None
+    for x, y in (extreme.operands, extreme.operands[::-1]):
+        if op.opdef is ops.subi:
+            subtracts = y is b
+        else:
+            number, offset = constant_of(y), constant_of(b)
+            subtracts = op.opdef is ops.addi and None not in (number, offset) and number == -offset
+        if subtracts and rw.integers.difference_fits(x, y):
+            return rw.emit(ops.maxsi, rw.emit(ops.subi, x, y), rw.constant(0, op.result.type))
+    return None
 
 
 def _is_negation(value: Value) -> bool:

@@ -293,6 +293,28 @@ def test_a_size_that_changes_from_step_to_step() -> None:
     assert taken - 4096 <= most <= taken + HEADERS
 
 
+def in_place(u, k, n):
+    for _ in range(n):
+        for i in range(1, u.shape[0] - 1):
+            u[i] = u[i] + k * (u[i - 1] - 2 * u[i] + u[i + 1])
+    return np.sum(u * u)
+
+
+def test_where_a_schedule_takes_more_than_none() -> None:
+    """A gradient that needs no tape is the one that fits least, and both forecast and error say so."""
+    compiled = jit_grad(in_place)
+    x = np.linspace(0.0, 1.0, 50)
+    whole = compiled.grad.forecast(x, 0.1, 3).whole
+    assert whole is not None
+    table = compiled.grad.forecast(x, 0.1, 3, memory=whole)
+    assert (table.least, table.peak) == (whole, whole) and table.loops[0].snapshots == 0
+    assert compiled.grad(x.copy(), 0.1, 3, memory=whole).tobytes() == compiled.grad(x.copy(), 0.1, 3).tobytes()
+    for call in (compiled.grad, compiled.grad.forecast):
+        with pytest.raises(errors.OutOfMemoryError, match="at least") as caught:
+            call(x.copy(), 0.1, 3, memory=whole - 1)
+        assert caught.value.help == f"without a schedule it takes {whole} bytes"
+
+
 def test_without_a_schedule_where_that_fits() -> None:
     """The bits are then those of the plain gradient; below, each step is run again."""
     x, n = np.random.default_rng(0).random(40), 25

@@ -99,6 +99,26 @@ def test_division_by_zero_is_left_alone() -> None:
     assert "arith.floordivsi" in run_text(PASSES, text)
 
 
+def test_spans_are_spelled_by_their_difference_where_it_does_not_wrap() -> None:
+    """``max(x, y) - y`` is ``max(x - y, 0)`` for extents of arrays, not for any two integers."""
+    text = INDEX.format(
+        "(index, index, index)",
+        f"""{CONSTANTS}
+        %d = memref.dim %m, 0 : memref<?x?xf64>
+        %a = arith.maxsi %d, %c4 : index
+        %b = arith.subi %a, %c4 : index
+        %e = arith.subi %d, %c2 : index
+        %f = arith.maxsi %c4, %e : index
+        %g = arith.subi %f, %e : index
+        %h = arith.maxsi %i, %d : index
+        %k = arith.subi %h, %d : index
+        func.return %b, %g, %k : index, index, index""",
+    )
+    result = run_text(PASSES, text)
+    assert result.count("arith.maxsi") == 3 and result.count(", %c0 : index") == 2
+    assert "arith.maxsi %arg0, " in result
+
+
 def test_overflow_is_not_reasoned_away() -> None:
     """``i + 1 > i`` is false for the largest integer, and ``(2 i) // 2`` is not ``i`` for large ones."""
     text = INDEX.format(

@@ -234,3 +234,38 @@ def test_arrays_without_elements(fn: Any) -> None:
 
 def test_planes_without_elements() -> None:
     check(planes, *[(np.full(s, 0.5), np.full(s, 2.0)) for s in ((0, 3), (3, 0), (0, 0), (1, 1))], pullback=True)
+
+
+def recurrence(x, lower, upper, step):
+    total = 0.0
+    for i in range(lower, upper):
+        total = total * 0.5 + np.sin(x[i - lower]) * (total + 1.0)
+    return total
+
+
+def in_place(x, lower, upper, step):
+    for i in range(lower, upper, step):
+        x[i - lower] += x[i - lower] * 2.0
+    return np.sum(x)
+
+
+def threaded(x, lower, upper, step):
+    total = 0.0
+    for i in prange(lower, upper):
+        total += np.sin(x[i - lower])
+    return total
+
+
+@pytest.mark.parametrize("fn", [recurrence, in_place, threaded])
+def test_ranges_between_numbers_so_far_apart_that_their_difference_wraps(fn: Any) -> None:
+    limits = (-(2**63), -(2**63) + 5, -3, 0, 3, 2**63 - 6, 2**63 - 2, 2**63 - 1)
+    pairs = [(lower, upper) for lower in limits for upper in limits if upper - lower < 12]
+    assert sum(lower - upper > 2**63 for lower, upper in pairs) > 5
+    compiled = jit_grad(fn, argnums=0)
+    for lower, upper in pairs:
+        for step in (1, 2, 2**62):
+            x = np.linspace(0.1, 1.2, 12)
+            value, gradient = compiled.value_and_grad(x.copy(), lower, upper, step)
+            assert value == pytest.approx(fn(x.copy(), lower, upper, step), abs=1e-13)
+            near_zero = compiled.grad(x.copy(), 0, len(range(lower, upper)), step)
+            np.testing.assert_allclose(gradient, near_zero, rtol=1e-14, err_msg=str((lower, upper, step)))
