@@ -65,7 +65,7 @@ def _span(rw: Rewriter, op: Op, a: Value, b: Value) -> Value | None:
             subtracts = y is b
         else:
             number, offset = constant_of(y), constant_of(b)
-            subtracts = op.opdef is ops.addi and None not in (number, offset) and number == -offset
+            subtracts = op.opdef is ops.addi and number is not None and offset is not None and number + offset == 0
         if subtracts and rw.integers.difference_fits(x, y):
             return rw.emit(ops.maxsi, rw.emit(ops.subi, x, y), rw.constant(0, op.result.type))
     return None
