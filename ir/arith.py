@@ -42,6 +42,18 @@ def trip_count(lower: Value, upper: Value, step: Value) -> Value:
     return ops.maxsi(span, const_index(0))
 
 
+def span(difference: Value) -> tuple[Value, Value] | None:
+    """The bounds between which ``difference`` is how far it is, as ``trip_count`` computes that: lower and upper."""
+    op = difference.op
+    if op is None or op.opdef is not ops.subi:
+        return None
+    upper, lower = op.operands
+    most = upper.op
+    if most is not None and most.opdef is ops.maxsi and lower in most.operands:
+        upper = next((v for v in most.operands if v is not lower), lower)
+    return lower, upper
+
+
 def coerce(x: Value | float, y: Value | float) -> tuple[Value, Value]:
     """Make a Python number among the two a constant of the other's type."""
     if isinstance(x, Value):

@@ -56,6 +56,7 @@ FORMATS: dict[OpDef, str] = {
     ops.gradient: "{callee}({*}){attrs} : {fn}",
     ops.ruled: "{callee}({*}){attrs} : {fn}",
     ops.return_: "{*}{attrs}{: *}",
+    ops.threads: "{attrs} : {result}",
     ops.undef: "{attrs} : {=type}",
     ops.grow: "{0}, {1}{attrs} : {t0}",
     ops.page_out: "{0}, {1}{attrs} : {t0}",

@@ -203,6 +203,7 @@ ERROR = {"error": ..., "message": ...}
 assert_ = op("adc.assert", t.trap_unless, frozenset({Trait.TRAPS}), attrs=ERROR, verify=v.error_kind)
 ATOMIC = {"atomic": False}  # what is not atomic is added by one iteration at a time
 accumulate = op("adc.accumulate", t.accumulate, READS | WRITES, attrs=ATOMIC)  # %v, %m[...]: m[...] += v; sums commute
+threads = op("adc.threads", t.one_index, PURE)  # how many a parallel loop may run on; no result may depend on it
 undef = op("adc.undef", t.given, PURE, attrs=TO)  # a value nobody reads; a memref of extent zero
 grow = op("adc.grow", t.grow, READS | WRITES)  # 1-D buffer, i: the same contents with room for i, the old one is gone
 page_out = op("adc.page_out", t.page_out, WRITES)  # %m, %i: the window %m[%i], in a file, may leave memory

@@ -81,6 +81,12 @@ def given(types: Types, attrs: Attrs) -> Types:
     return [attrs["type"]]
 
 
+def one_index(types: Types, attrs: Attrs) -> Types:
+    """No operands; an index."""
+    _require(not types, "takes no operands")
+    return [index]
+
+
 def external(types: Types, attrs: Attrs) -> Types:
     """Numbers to the attribute ``type``, a number."""
     numbers = all(t.is_float or isinstance(t, IntType) for t in (*types, attrs["type"]))

@@ -65,6 +65,7 @@ LOWERINGS |= {
     ops.bound: control.bound,
     ops.assert_: control.assert_,
     ops.accumulate: memory.accumulate,
+    ops.threads: parallel.threads,
     ops.undef: control.undef,
     ops.grow: memory.grow,
     ops.page_out: files.page_out,

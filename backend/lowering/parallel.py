@@ -72,6 +72,16 @@ def parallel(e: FunctionEmitter, op: Op) -> None:
         _simd(e, op)
 
 
+def threads(e: FunctionEmitter, op: Op) -> None:
+    e.env[op.result] = _allowed(e) if e.module.threads and not e.outlined else "1"
+
+
+def _allowed(e: FunctionEmitter) -> str:
+    """The number of threads that a parallel loop may run on."""
+    e.module.declare("adc_threads", "declare i32 @adc_threads(ptr) nounwind willreturn")
+    return e.let(f"sext i32 {e.let('call i32 @adc_threads(ptr %ctx)')} to i64")
+
+
 def _simd(e: FunctionEmitter, op: Op) -> None:
     lower, upper, step = e.scalars(op.operands[:3])
     inits = [e[v] for v in op.operands[3:]]
@@ -310,7 +320,6 @@ class _Region:
         e, module = self.e, self.e.module
         module.declare("GOMP_parallel", "declare void @GOMP_parallel(ptr, ptr, i32, i32)")
         module.declare("omp_in_parallel", "declare i32 @omp_in_parallel() nounwind")
-        module.declare("adc_threads", "declare i32 @adc_threads(ptr) nounwind willreturn")
         module.declare("llvm.smin.i64", "declare i64 @llvm.smin.i64(i64, i64)")
         ask, nested, fork, serial, done = (e.new_label() for _ in range(5))
         count = e.let(f"uitofp i64 {trips} to double")
@@ -319,8 +328,7 @@ class _Region:
         divisible = e.let(f"icmp ugt i64 {blocks}, 1")
         e.branch_if(e.let(f"and i1 {worth}, {divisible}"), ask, serial)
         e.begin(ask)
-        allowed = e.let(f"sext i32 {e.let('call i32 @adc_threads(ptr %ctx)')} to i64")
-        threads = e.let(f"call i64 @llvm.smin.i64(i64 {allowed}, i64 {blocks})")
+        threads = e.let(f"call i64 @llvm.smin.i64(i64 {_allowed(e)}, i64 {blocks})")
         e.branch_if(e.let(f"icmp sgt i64 {threads}, 1"), nested, serial)
         e.begin(nested)
         inside = e.let("call i32 @omp_in_parallel()")

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 from adc.ir import ops
-from adc.ir.arith import const, const_index, constant_of, trip_count
+from adc.ir.arith import const, const_index, constant_of, span, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import UNKNOWN, Block, Func, Loc, Module, Op, Value
@@ -221,8 +221,6 @@ class Footprint:
 
     def _range(self, frame: _Frame, lower: Value, upper: Value) -> _Frame | None:
         """The call of a function of steps whose range is that between two values, if there is one."""
-        if upper.op is not None and upper.op.opdef is ops.maxsi and lower in upper.op.operands:  # of ``trip_count``
-            upper = next((v for v in upper.op.operands if v is not lower), lower)
         (called, first), (other, last) = self._origin(frame, lower), self._origin(frame, upper)
         if called is not other or not called.func.attrs.get(SPANS):
             return None
@@ -360,7 +358,9 @@ class Footprint:
             return self._carried(frame, op.regions[0].args[1 + value.index], path)
         if op.opdef is ops.dim:
             return self._component(frame, op.operands[0], (op.attrs["dim"],))
-        if op.opdef is ops.subi and (called := self._range(frame, op.operands[1], op.operands[0])) is not None:
+        if op.opdef is ops.threads:
+            return self._constant(self._threads)
+        if (bounds := span(value)) is not None and (called := self._range(frame, *bounds)) is not None:
             return self._value(called, called.func.args[BOUNDS - 2])
         return self._computed(frame, op, value.index) if not path else None
 

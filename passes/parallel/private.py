@@ -4,6 +4,9 @@ The iterations are cut into chunks, each of which runs in order and adds to a co
 the shadow in the order of the chunks. How many there are depends on the extents of the loops and of the shadow, not on
 the number of threads, and so does the sum: it is the same on any of them.
 
+As many chunks run at a time as there are copies: all of them where their copies stay in a core's cache together, else
+one for each thread, so that copies are found in the cache again.
+
 Copies are cleared and added, so they are made only where the iterations do much more than that; else the loop runs in
 order, without them. Both are there, and what the extents are is known when the program runs.
 """
@@ -19,9 +22,9 @@ from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import clone_op
-from adc.ir.types import MemRefType, index
+from adc.ir.types import MemRefType, index, scalar_bytes
 from adc.passes.building import parallel_loop
-from adc.passes.costs import cost_of
+from adc.passes.costs import BLOCK_BYTES, cost_of
 from adc.passes.kinds import CHUNKS, COUNTED, PRIVATE
 from adc.passes.parallel.affine import inside
 from adc.passes.parallel.dependence import Analysis
@@ -83,24 +86,27 @@ def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Valu
     extents = [[ops.dim(base, dim=d) for d in range(t.rank)] for base, t in zip(bases, types, strict=True)]
     elements = reduce(ops.addi, [reduce(ops.muli, dims) for dims in extents])
     elements = ops.maxsi(elements, const_index(1))
-    work = ops.muli(trips, _work(loop, loop.regions[0]))
-    chunks = ops.floordivsi(work, ops.muli(elements, const_index(WORTH)))
-    affordable = ops.floordivsi(const_index(MOST_ELEMENTS), elements)
-    chunks = ops.minsi(ops.minsi(chunks, const_index(MOST_CHUNKS)), affordable)
-    chunks = ops.maxsi(chunks, const_index(1))
-    blocks = ops.ceildivsi(ops.ceildivsi(trips, chunks), const_index(BLOCK))
-    each = ops.muli(ops.maxsi(blocks, const_index(1)), const_index(BLOCK))
-    chunks = ops.ceildivsi(trips, each)
+    chunks, each = _cut(trips, ops.muli(trips, _work(loop, loop.regions[0])), elements)
     then = Block()
     with insert_at(then):
+        width = max(scalar_bytes(t.element) for t in types)
+        together = ops.floordivsi(const_index(BLOCK_BYTES // width), elements)
+        wave = ops.minsi(ops.maxsi(ops.threads(), together), chunks)
         copies = [
-            ops.alloc(chunks, *dims, type=MemRefType((None,) * (t.rank + 1), t.element))
+            ops.alloc(wave, *dims, type=MemRefType((None,) * (t.rank + 1), t.element))
             for dims, t in zip(extents, types, strict=True)
         ]
-        outer, inner = _chunks(loop, groups, copies, chunks, each)
-        for base, copy, dims in zip(bases, copies, extents, strict=True):
-            _merge(base, copy, dims, chunks)
-        build(ops.yield_, outer.results)
+        block = Block([index, *(r.type for r in loop.results)], ["wave"])
+        with insert_at(block):
+            before, *totals = block.args
+            count = ops.minsi(ops.subi(chunks, before), wave)
+            outer, inner = _chunks(loop, groups, copies, (before, count), each, totals)
+            for base, copy, dims in zip(bases, copies, extents, strict=True):
+                _merge(base, copy, dims, count)
+            build(ops.yield_, outer.results)
+        bounds = [const_index(0), chunks, wave]
+        waves = build(ops.for_, [*bounds, *loop.operands[3:]], None, [r.type for r in loop.results], [block])
+        build(ops.yield_, waves.results)
     otherwise = Block()
     with insert_at(otherwise):
         build(ops.yield_, loop.results)
@@ -113,10 +119,33 @@ def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Valu
     return Private(inner, copies, otherwise)
 
 
+def _cut(trips: Value, work: Value, elements: Value) -> tuple[Value, Value]:
+    """How many chunks there are, and how many iterations they have.
+
+    If they are many, their number is a power of two: then they come out even on so many threads.
+    """
+    chunks = ops.floordivsi(work, ops.muli(elements, const_index(WORTH)))
+    affordable = ops.floordivsi(const_index(MOST_ELEMENTS), elements)
+    chunks = ops.minsi(ops.minsi(chunks, const_index(MOST_CHUNKS)), affordable)
+    power = const_index(1)
+    for number in (2**k for k in range(1, MOST_CHUNKS.bit_length())):
+        power = ops.select(ops.cmpi(const_index(number), chunks, predicate="sle"), const_index(number), power)
+    blocks = ops.ceildivsi(ops.ceildivsi(trips, power), const_index(BLOCK))
+    each = ops.muli(ops.maxsi(blocks, const_index(1)), const_index(BLOCK))
+    return ops.ceildivsi(trips, each), each
+
+
 def _chunks(
-    loop: Op, groups: Sequence[Sequence[Op]], copies: Sequence[Value], chunks: Value, each: Value
+    loop: Op,
+    groups: Sequence[Sequence[Op]],
+    copies: Sequence[Value],
+    wave: tuple[Value, Value],
+    each: Value,
+    inits: Sequence[Value],
 ) -> tuple[Op, Op]:
-    """Append the loop over chunks; it, and the one over the iterations of a chunk."""
+    """Append the loop over the chunks of a wave: after how many others it comes, and how many it has. Returned are
+    that loop, and the one over the iterations of a chunk."""
+    before, count = wave
     lower, upper, step = loop.operands[:3]
     target = {op: copy for group, copy in zip(groups, copies, strict=True) for op in group}
     kinds = loop.regions[0].terminator.attrs["kinds"]
@@ -126,7 +155,7 @@ def _chunks(
         for copy in copies:
             _clear(copy, number)
         span = ops.muli(each, step)
-        first = ops.addi(lower, ops.muli(number, span))
+        first = ops.addi(lower, ops.muli(ops.addi(before, number), span))
         # The last chunk may be shorter. What is left before it is compared: a sum could wrap around.
         left = ops.subi(upper, first)
         last = ops.addi(first, ops.minsi(left, span))
@@ -137,7 +166,7 @@ def _chunks(
         inner.attrs = {name: value for name, value in inner.attrs.items() if name != "threads"} | {PRIVATE: True}
         _redirect(loop, inner, target, number)
         build(ops.reduce, inner.results, {"kinds": kinds})
-    operands = [const_index(0), chunks, const_index(1), *loop.operands[3:]]
+    operands = [const_index(0), count, const_index(1), *inits]
     types = [r.type for r in loop.results]
     return build(ops.parallel, operands, {"threads": True, CHUNKS: True}, types, [block]), inner
 

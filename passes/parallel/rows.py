@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.arith import const_index, constant_of
+from adc.ir.arith import const_index, constant_of, span
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import clone_op
@@ -81,6 +81,7 @@ def _end(analysis: Analysis, inner: Op, begin: Form) -> Form:
     op = upper.op
     if op is not None and op.opdef is ops.maxsi and constant_of(lower) == 0 and 0 in map(constant_of, op.operands):
         upper = next(v for v in op.operands if constant_of(v) != 0)
+        lower, upper = span(upper) or (lower, upper)
     return begin + analysis.forms.of(upper) - analysis.forms.of(lower)
 
 

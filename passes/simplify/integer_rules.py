@@ -58,7 +58,7 @@ def _linear(rw: Rewriter, op: Op) -> Result:
 def _span(rw: Rewriter, op: Op, a: Value, b: Value) -> Value | None:
     """``max(x, y) - y`` as ``max(x - y, 0)``, if ``x - y`` does not wrap: analyses know what follows from that."""
     extreme = made_by(a, ops.maxsi)
-    if extreme is None:
+    if extreme is None or constant_of(b) == 0:
         return None
     for x, y in (extreme.operands, extreme.operands[::-1]):
         if op.opdef is ops.subi:

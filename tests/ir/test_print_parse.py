@@ -93,6 +93,7 @@ def test_scalar_operations(typing: Typing) -> None:
 A = memref(f64, 2)
 S = memref(f64, 1, (None,))
 MEMORY: list[tuple[OpDef, tuple[Any, ...], dict[str, Attr]]] = [
+    (ops.threads, (), {}),
     (ops.undef, (), {"type": S}),
     (ops.alloc, (index, index), {"type": A}),
     (ops.alloc, (index,), {"type": MemRefType((None, 3), f64)}),

@@ -118,6 +118,7 @@ SUBVIEW = {"static_steps": (1, 2), "dropped": ()}
 
 ACCEPTED: list[tuple[OpDef, list[Type], dict[str, object], list[Type]]] = [
     (ops.constant, [], {"value": 1.0, "type": f64}, [f64]),
+    (ops.threads, [], {}, [index]),
     (ops.undef, [], {"type": S}, [S]),
     (ops.alloc, [index, index], {"type": A}, [A]),
     (ops.alloc, [index], {"type": MemRefType((None, 3), f64)}, [MemRefType((None, 3), f64)]),

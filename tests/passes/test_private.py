@@ -147,8 +147,13 @@ def test_gradient(function: Callable[..., Any], n: int, m: int) -> None:
         assert abs(np.sum(terms) - expected) <= 1e-8 * (1.0 + np.sum(np.abs(terms)))
 
 
+@pytest.mark.parametrize("cache", [private.BLOCK_BYTES, 8])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
-def test_the_same_bits_on_any_number_of_threads(function: Callable[..., Any]) -> None:
+def test_the_same_bits_on_any_number_of_threads(
+    function: Callable[..., Any], cache: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With copies for all chunks, and with those that come one after the other because a cache has no room for more."""
+    monkeypatch.setattr(private, "BLOCK_BYTES", cache)
     args = inputs(function, 4000, 9, 3)
     compiled = jit_grad(function, argnums=(0, 2))
     before = runtime.threads()
@@ -162,6 +167,7 @@ def test_the_same_bits_on_any_number_of_threads(function: Callable[..., Any]) ->
     for other in found[1:]:
         for a, b in zip(found[0], other, strict=True):
             assert np.array_equal(a, b)
+    assert "adc.threads" in compiled.dump_ir("lowered")
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
@@ -175,6 +181,7 @@ def test_short_chunks(function: Callable[..., Any], data: st.DataObject) -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(private, "WORTH", 1)
         patch.setattr(private, "BLOCK", data.draw(st.sampled_from([2, 7])))
+        patch.setattr(private, "BLOCK_BYTES", data.draw(st.sampled_from([8, 100, 1 << 20])))
         patch.setattr(terms_first, "STRIP", data.draw(st.sampled_from([1, 2, 3, 64])))
         for engine in ("interpreter", "native"):
             found = jit_grad(function, argnums=(0, 2), _engine=engine).grad(*args)
