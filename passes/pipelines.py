@@ -7,6 +7,7 @@ from adc.passes.differentiation.requested import TakeGradients
 from adc.passes.parallel.align import AlignLoops
 from adc.passes.parallel.distribute_sums import DistributeSums
 from adc.passes.parallel.fuse import FuseLoops
+from adc.passes.parallel.fuse_rows import FuseRows
 from adc.passes.parallel.fuse_sweeps import FuseSweeps
 from adc.passes.parallel.interleave import Interleave
 from adc.passes.parallel.join_versions import JoinVersions
@@ -80,13 +81,14 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
 WIDEN: Pipeline = (
-    *(HoistCommon(), IfConvert(), SkipZeroTerms(), VectoriseOuter(), SetApart()),
-    *(Interleave(), TermsFirst(), SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
+    *(HoistCommon(), IfConvert(), SkipZeroTerms(), VectoriseOuter(), Interleave(), TermsFirst(), SetApart()),
+    *(SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
 )
 """What makes loops faster when it is settled which are parallel."""
 
 SHARE: Pipeline = (
     *(DistributeSums(), Parallelise(), FuseSweeps((Canonicalize(), CSE(), DCE()))),
+    FuseRows((Canonicalize(), CSE(), DeadStores(), DCE())),
     *(LowerAccumulate(), CSE(), FuseLoops((Canonicalize(), CSE()))),
 )
 """Which loops are parallel, and how what they add to shadows is summed."""

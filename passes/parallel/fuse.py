@@ -10,19 +10,20 @@ condition, which are joined first if there are loops in them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.types import Type
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.effects import Effects, Memory, Summaries
 from adc.passes.kinds import ELEMENT
 from adc.passes.parallel.affine import LOOPS, Form, inside, with_enclosing
 from adc.passes.parallel.cold import COLD, warm_regions
 from adc.passes.parallel.dependence import MAX_PAIRS, Access, Analysis, distinct
+from adc.passes.parallel.joining import joined_branches, joined_loops, with_following
 
 MAX_OPERATIONS = 600
 """Innermost loops with longer bodies run out of registers, and gain nothing."""
@@ -55,22 +56,30 @@ Fusible = Callable[[Analysis, Op, Op], bool]
 """Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
 
 
-def fuse(module: Module, wanted: Fusible) -> bool:
-    """Join neighbouring loops as far as ``wanted``, and branches around such; whether anything was joined."""
+def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> bool:
+    """Join neighbouring loops as far as ``wanted``, and branches around such; whether anything was joined.
+
+    With ``past``, also those that have other loops between them. What keeps two branches apart is then done on both
+    sides of one, if loops in them, which are still far from each other, may be such as are wanted: ``past`` says so.
+    That is no more than loops without loops inside, since one side is seldom run, and slow.
+    """
     summaries = Summaries(module)
     joined = False
     for func in module.funcs.values():
         if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
-            joined |= _Fusion(func, module, summaries, wanted).run()
+            joined |= _Fusion(func, module, summaries, wanted, past).run()
     return joined
 
 
 class _Fusion:
-    def __init__(self, func: Func, module: Module, summaries: Summaries, wanted: Fusible) -> None:
+    def __init__(
+        self, func: Func, module: Module, summaries: Summaries, wanted: Fusible, past: Fusible | None
+    ) -> None:
         self.func = func
         self.module = module
         self.summaries = summaries
         self.wanted = wanted
+        self.past = past
         self.joined = False
         self._fresh()
 
@@ -89,7 +98,8 @@ class _Fusion:
         while at < len(block.ops):
             like = _like(block.ops[at])
             if self._with_next(block, at):  # which may give what comes before more to have in common with
-                at = next((n for n in range(at - 1, -1, -1) if like(block.ops[n])), at)
+                earlier = [n for n in range(at) if like(block.ops[n])] or [at]
+                at = earlier[0 if self.past else -1]
             else:
                 at += 1
         for op in block.ops:
@@ -101,27 +111,38 @@ class _Fusion:
         """Join the operation at that place with the next one of its kind, if that can be."""
         first = block.ops[at]
         like = _like(first)
-        found = next((n for n in range(at + 1, len(block.ops)) if like(block.ops[n])), None)
-        if found is None or not like(first):
+        if not like(first):
             return False
-        second = block.ops[found]
-        if not (self._match_loops(first, second) if like is _is_loop else _match_branches(first, second)):
+        following = [n for n in range(at + 1, len(block.ops)) if like(block.ops[n])]
+        return any(self._join(block, at, n) for n in (following if self.past else following[:1]))
+
+    def _join(self, block: Block, at: int, found: int) -> bool:
+        first, second, between = block.ops[at], block.ops[found], block.ops[at + 1 : found]
+        loops = _is_loop(first)
+        if not (self._match_loops(first, second) if loops else self._match_branches(first, second)):
             return False
-        parted = self._between(first, second, block.ops[at + 1 : found])
+        parted = self._between(first, second, between)
+        if parted is None and not loops and self.past and all(_is_simple(op) for op in between):
+            first, parted = with_following(first, between), ([], [])
         if parted is None:
             return False
         before, after = parted
-        joined = _fused(first, second) if like is _is_loop else _joined(first, second)
+        joined = joined_loops(first, second) if loops else joined_branches(first, second)
         block.set_ops([*block.ops[:at], *before, joined, *after, *block.ops[found + 1 :]])
         self.joined = True
         self._fresh()
         return True
 
+    def _match_branches(self, first: Op, second: Op) -> bool:
+        if first.operands != second.operands or first.attrs.get(COLD) != second.attrs.get(COLD):
+            return False
+        past = self.past
+        pairs = itertools.product(*([op for op in branch.regions[0].ops if _is_loop(op)] for branch in (first, second)))
+        return past is None or any(_run_alike(a, b) and past(self.analysis, a, b) for a, b in pairs)
+
     def _match_loops(self, first: Op, second: Op) -> bool:
         """Whether the two have one range, are run alike, are simple alike, and may be fused."""
-        if first.operands[:3] != second.operands[:3] or first.attrs.get("threads") != second.attrs.get("threads"):
-            return False
-        return self.wanted(self.analysis, first, second)
+        return _run_alike(first, second) and self.wanted(self.analysis, first, second)
 
     def _between(self, first: Op, second: Op, between: list[Op]) -> tuple[list[Op], list[Op]] | None:
         """What can go in front of ``first`` and what must stay, behind ``second``; None if it cannot be parted so."""
@@ -173,9 +194,14 @@ class _Fusion:
 
 
 def fusible(analysis: Analysis, first: Op, second: Op) -> bool:
-    """Whether the two have memory in common and may be fused (see ``Fusible``)."""
-    shape = _shape(first)
-    if shape != _shape(second) or _uses(second, first):
+    """Whether the two have memory in common, have loops inside alike, and may be fused (see ``Fusible``)."""
+    return _shape(first) == _shape(second) and may_be_fused(analysis, first, second)
+
+
+def may_be_fused(analysis: Analysis, first: Op, second: Op) -> bool:
+    """Whether the two have memory in common and may be fused, whatever is inside of them."""
+    shape = _shape(second)
+    if _uses(second, first):
         return False
     size = sum(1 for loop in (first, second) for _ in loop.regions[0].walk())
     if size > (MAX_IN_NEST if shape[0] else MAX_OPERATIONS):
@@ -229,8 +255,8 @@ def _shape(loop: Op) -> tuple[bool, bool]:
     return any(op.opdef in LOOPS for op in inner), any(op.opdef in (ops.call, ops.while_, ops.if_) for op in inner)
 
 
-def _match_branches(first: Op, second: Op) -> bool:
-    return first.operands == second.operands and first.attrs.get(COLD) == second.attrs.get(COLD)
+def _run_alike(first: Op, second: Op) -> bool:
+    return first.operands[:3] == second.operands[:3] and first.attrs.get("threads") == second.attrs.get("threads")
 
 
 def _uses(op: Op, other: Op) -> bool:
@@ -244,55 +270,5 @@ def _meet(one: list[Access], other: list[Access]) -> bool:
     return any(access.base in bases for access in other)
 
 
-def _fused(first: Op, second: Op) -> Op:
-    """One loop that does what both do, the first one's part of an iteration before the second one's."""
-    body, rest = (loop.regions[0] for loop in (first, second))
-    rest.args[0].replace_uses(body.args[0])
-    ends = [body.terminator, rest.terminator]
-    kinds = tuple(kind for end in ends for kind in end.attrs["kinds"])
-    values = [v for end in ends for v in end.operands]
-    body.set_ops([*body.ops[:-1], *rest.ops[:-1]])
-    body.append(Op(ops.reduce, values, (), {**ends[0].attrs, "kinds": kinds}, (), ends[0].loc))
-    operands = [*first.operands, *second.operands[3:]]
-    attrs = {name: value for name, value in first.attrs.items() if second.attrs.get(name) == value}
-    return _instead(first, second, ends, Op(ops.parallel, operands, _types(first, second), attrs, [body], first.loc))
-
-
-def _joined(first: Op, second: Op) -> Op:
-    """One branch that does what both do."""
-    regions, ends = [], []
-    for one, other in zip(first.regions, second.regions, strict=True):
-        end, last = one.terminator, other.terminator
-        ends += [end, last]
-        for result, value in zip(first.results, end.operands, strict=True):
-            _replace_inside(result, value, other)
-        values = [*end.operands, *last.operands]
-        one.set_ops([*one.ops[:-1], *other.ops[:-1]])
-        one.append(Op(ops.yield_, values, (), {}, (), last.loc))
-        regions.append(one)
-    joined = Op(ops.if_, first.operands, _types(first, second), dict(first.attrs), regions, first.loc)
-    return _instead(first, second, ends, joined)
-
-
-def _replace_inside(old: Value, new: Value, block: Block) -> None:
-    for user, position in list(old.uses):
-        if any(op.parent is block for op in with_enclosing(user)):
-            user.set_operand(position, new)
-
-
-def _types(first: Op, second: Op) -> list[Type]:
-    return [r.type for op in (first, second) for r in op.results]
-
-
-def _instead(first: Op, second: Op, ends: list[Op], new: Op) -> Op:
-    """``new`` takes the place of two operations, whose regions it has."""
-    old = [*first.results, *second.results]
-    for result, made in zip(old, new.results, strict=True):
-        made.hint = result.hint
-        result.replace_uses(made)
-    for end in ends:
-        end.drop()
-    for op in (first, second):
-        op.regions = ()
-        op.drop()
-    return new
+def _is_simple(op: Op) -> bool:
+    return not op.regions or (_is_loop(op) and not any(inner.regions for inner in op.regions[0].ops))

@@ -61,11 +61,11 @@ def _cut(loop: Op) -> None:
     body = loop.regions[0]
     at = max((k for k, op in enumerate(body.ops) if op.regions), default=-1) + 1
     first, second = body.ops[:at], body.ops[at:-1]
-    if not any(_stays(o) for op in first for o in _all(op)) or not _is_worth_it(second):
+    if not any(_stays(o) for op in first for o in with_inner(op)) or not has_functions(second):
         return
     if constant_of(loop.operands[2]) != 1 or not all(op.opdef in PURE or op.opdef in _MOVED for op in second):
         return
-    if any(o.opdef in (ops.accumulate, ops.alloc, ops.dealloc) for op in body.ops for o in _all(op)):
+    if any(o.opdef in (ops.accumulate, ops.alloc, ops.dealloc) for op in body.ops for o in with_inner(op)):
         return
     again: dict[Op, None] = {}
     kept = [v for v in used_from_outside(second) if inside(v, loop) and not _repeat(v, loop, again)]
@@ -78,7 +78,8 @@ def _cut(loop: Op) -> None:
     loop.drop()
 
 
-def _all(op: Op) -> list[Op]:
+def with_inner(op: Op) -> list[Op]:
+    """``op`` and all that is inside of it."""
     return [op, *(inner for region in op.regions for inner in region.walk())]
 
 
@@ -90,7 +91,8 @@ def _stays(op: Op) -> bool:
     return not known or trips(op) > UNROLLED
 
 
-def _is_worth_it(part: Sequence[Op]) -> bool:
+def has_functions(part: Sequence[Op]) -> bool:
+    """Whether there are elementary functions that are better computed as SIMD."""
     return any(op.opdef.dialect == "math" and cost_of(op.opdef) >= FUNCTION for op in part)
 
 

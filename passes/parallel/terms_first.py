@@ -6,7 +6,8 @@ together: a first loop does all but the additions and keeps the terms in small b
 iteration after the other (loop distribution and scalar expansion; Allen and Kennedy, Optimizing Compilers for Modern
 Architectures, chapter 5). Each element gets its terms in the order that it would have got them in.
 
-The loops are those over the iterations of a chunk (``private``) and of a block (``colouring``).
+The loops are those over the iterations of a chunk (``private``) and of a block (``colouring``). Where loops inside do
+the adding, row by row, they are what comes second, if elementary functions come before them.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, index
 from adc.passes.costs import cost_of, cost_of_block
 from adc.passes.effects import Memory, Summaries
-from adc.passes.kinds import LOOPS, ONE_BY_ONE, PRIVATE, PURE, TRIPS
+from adc.passes.kinds import COUNTED, LOOPS, ONE_BY_ONE, PRIVATE, PURE, TRIPS
 from adc.passes.parallel.affine import inside
+from adc.passes.parallel.set_apart import has_functions, with_inner
 from adc.passes.rewrite import put_instead
 
 STRIP = 64
@@ -33,10 +35,12 @@ STRIP = 64
 WORTH = 12.0
 """What the terms cost to compute, at least, each: keeping one and finding its place again costs about half of that."""
 
+_ELSEWHERE = frozenset({ops.call, ops.alloc, ops.dealloc, ops.while_})
+
 
 @dataclass(frozen=True)
 class TermsFirst:
-    """Cut loops that add to private copies, if they have no loops inside, behind the terms."""
+    """Cut loops that add to private copies behind the terms, or in front of the loops inside that add them."""
 
     name: ClassVar[str] = "terms-first"
 
@@ -58,17 +62,44 @@ class TermsFirst:
 
 
 def _is_candidate(loop: Op) -> bool:
-    if loop.opdef is not ops.parallel or not loop.attrs.get(PRIVATE) or loop.attrs.get(ONE_BY_ONE) or loop.results:
+    if loop.opdef is not ops.parallel or not loop.attrs.get(PRIVATE):
+        return False
+    if adds_by_rows(loop):
+        return True
+    if loop.attrs.get(ONE_BY_ONE) or loop.results:
         return False
     (body,) = loop.regions
     inner = list(body.walk())
     terms = [op for op in inner if op.opdef is ops.accumulate]
     if not terms or constant_of(loop.operands[2]) != 1:
         return False
-    if any(op.opdef in LOOPS or op.opdef in (ops.call, ops.alloc, ops.dealloc) for op in inner):
+    if any(op.opdef in LOOPS or op.opdef in _ELSEWHERE for op in inner):
         return False
     work = cost_of_block(body) - len(terms) * cost_of(ops.accumulate)
     return terms_are_apart(loop, terms) and work >= WORTH * len(terms)
+
+
+def adds_by_rows(loop: Op) -> bool:
+    """Whether nothing but loops inside adds terms, last of all, and elementary functions are computed before."""
+    nests = _adding(loop)
+    if loop.results or not nests or constant_of(loop.operands[2]) != 1 or not all(op.opdef in COUNTED for op in nests):
+        return False
+    at = next(k for k, op in enumerate(loop.regions[0].ops) if op in nests)
+    before, after = loop.regions[0].ops[:at], [op for op in loop.regions[0].ops[at:-1] if op not in nests]
+    if not has_functions(before) or any(op.opdef not in PURE for op in after) or any(op.results for op in nests):
+        return False
+    added = [inner for op in nests for inner in op.regions[0].walk()]
+    others = [inner for op in before for inner in with_inner(op)]
+    if any(op.opdef in _ELSEWHERE for op in (*added, *others)):
+        return False
+    return not any(isinstance(v.type, MemRefType) and inside(v, loop) for v in used_from_outside(list(nests)))
+
+
+def _adding(loop: Op) -> dict[Op, None]:
+    """What the body of ``loop`` has that adds terms: additions, and whatever has some inside."""
+    return dict.fromkeys(
+        op for op in loop.regions[0].ops if any(inner.opdef is ops.accumulate for inner in with_inner(op))
+    )
 
 
 def terms_are_apart(loop: Op, terms: Collection[Op]) -> bool:
@@ -78,7 +109,7 @@ def terms_are_apart(loop: Op, terms: Collection[Op]) -> bool:
 
 def _strips(loop: Op, memory: Memory) -> None:
     lower, upper, step = loop.operands[:3]
-    terms = dict.fromkeys(op for op in loop.regions[0].ops if op.opdef is ops.accumulate)
+    terms = _adding(loop)
     block = Block([index], ["strip"])
     with insert_at(block):
         start = ops.addi(lower, ops.muli(block.args[0], const_index(STRIP)))
@@ -103,18 +134,19 @@ def terms_first(
     repeatable: Callable[[Op], bool],
 ) -> Sequence[Value]:
     """Append the iterations of ``loop`` between ``limits``, at most ``size``: what ``terms`` add is computed, then
-    added.
+    added. They are additions, or loops that add.
 
     ``initial``: what the loop's reductions begin with; they are returned. Subscripts are computed again by operations
     that are ``repeatable``, and kept otherwise.
     """
     body, step = loop.regions[0], loop.operands[2]
     again = _Again(loop, repeatable)
-    wanted = dict.fromkeys(op.operands[0] for op in terms if inside(op.operands[0], loop))
-    wanted |= dict.fromkeys(v for op in terms for v in op.operands[1:] if not again.has(v))
+    wanted = [v for v in used_from_outside(list(terms)) if inside(v, loop) and not again.has(v)]
     buffers = {value: ops.alloc(type=MemRefType((size,), value.type)) for value in wanted}
 
-    attrs = {name: value for name, value in loop.attrs.items() if name not in ("threads", PRIVATE)} | {TRIPS: size}
+    attrs = {name: value for name, value in loop.attrs.items() if name not in ("threads", PRIVATE, ONE_BY_ONE)}
+    if not any(op.regions for op in loop.regions[0].ops):
+        attrs[TRIPS] = size
     first = Block([index], [body.args[0].hint])
     mapping: Mapping = {body.args[0]: first.args[0]}
     with insert_at(first):

@@ -1,0 +1,212 @@
+"""fuse-rows: forward and reverse sweep over rows of a sparse matrix in one loop; values, gradients, bits, errors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from adc import errors, jit_grad, prange
+from adc.backend import runtime
+from adc.passes.parallel import private, set_apart, terms_first
+from tests.stencils.check import threads_at_once
+
+
+def misfit(values, x, columns, first, target):
+    out = np.empty(len(target))
+    for i in range(len(target)):
+        s = 0.0
+        for e in range(first[i], first[i + 1]):
+            s += values[e] * x[columns[e]]
+        out[i] = math.tanh(s)
+    return 0.5 * np.sum((out - target) ** 2)
+
+
+def two_loops(values, x, columns, first, target):
+    """A second loop inside comes to other elements, and what it finds is a factor."""
+    total = 0.0
+    out = np.zeros(len(target))
+    for i in prange(len(target)):
+        s, w = 0.0, 1.0
+        for e in range(first[i], first[i + 1]):
+            s += values[e] * x[columns[e]]
+        for e in range(first[i], first[i + 1]):
+            w += 0.1 * x[columns[e] // 2] * x[columns[e] // 2]
+        out[i] = math.exp(-s * s) * w + math.sin(target[i])
+    total += np.sum(out * out)
+    return total + out[0] if len(out) > 0 else total
+
+
+def linear(values, x, columns, first, target):
+    """No function of the rows: nothing is set apart."""
+    out = np.zeros(len(target))
+    for i in range(len(target)):
+        for e in range(first[i], first[i + 1]):
+            out[i] += values[e] * x[columns[e]] * x[columns[e]]
+    return np.sum(out * target)
+
+
+def chained(values, x, columns, first, target):
+    """Two products, one after the other: the second sweep forward and the first backward are to be joined."""
+    y = np.empty(len(target))
+    for i in range(len(target)):
+        s = 0.0
+        for e in range(first[i], first[i + 1]):
+            s += values[e] * x[columns[e]]
+        y[i] = math.sin(s)
+    z = np.empty(len(target))
+    for i in range(len(target)):
+        s = 0.0
+        for e in range(first[i], first[i + 1]):
+            s += values[e] * y[columns[e] % len(target)]
+        z[i] = math.log1p(s * s)
+    return np.sum(z * target)
+
+
+def in_place(values, x, columns, first, target):
+    """What rows read is changed after: one loop would read the new elements."""
+    out = np.empty(len(target))
+    for i in range(len(target)):
+        s = 0.0
+        for e in range(first[i], first[i + 1]):
+            s += values[e] * x[columns[e]]
+        out[i] = math.tanh(s)
+    for k in range(len(x)):
+        x[k] = 0.5 * x[k] * x[k]
+    return np.sum(out * target) + np.sum(x)
+
+
+PROGRAMS = [misfit, two_loops, linear, chained, in_place]
+
+
+def matrix(rows: int, columns: int, most: int, seed: int = 0, order: str = "rows"):
+    """In compressed rows: of these, the last ones first ("reversed"), or some entries of two rows ("shared")."""
+    rng = np.random.default_rng(seed)
+    first = np.concatenate([[0], np.cumsum(rng.integers(0, most + 1, rows))]).astype(np.int64)
+    entries = int(first[-1])
+    if order == "shared" and rows > 2:
+        first[1] = first[2]
+        first[2] = 0
+    if order == "reversed":
+        first = first[::-1].copy()
+    at = rng.integers(0, columns, entries)
+    return rng.standard_normal(entries), rng.standard_normal(columns), at, first, rng.random(rows)
+
+
+def copied(args):
+    return [a.copy() for a in args]
+
+
+@pytest.fixture
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private, "BLOCK", 4)
+    monkeypatch.setattr(private, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(terms_first, "STRIP", 6)
+    monkeypatch.setattr(set_apart, "BLOCK", 4)
+
+
+@pytest.mark.parametrize("order", ["rows", "shared", "reversed"])
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.usefixtures("_small")
+def test_values_and_gradients(function, order: str) -> None:
+    """With copies and, for few rows, without; the same bits on any number of threads."""
+    plain = jit_grad(function, argnums=(0, 1, 4), parallel=False, accumulate="serial")
+    before = runtime.threads()
+    with threads_at_once(1):
+        fast = jit_grad(function, argnums=(0, 1, 4))
+        for rows, columns, most in [(0, 3, 4), (1, 3, 4), (2, 2, 0), (5, 200, 3), (7, 3, 5), (83, 5, 9), (200, 11, 4)]:
+            args = matrix(rows, columns, most, rows, order)
+            expected, gradients = plain.value_and_grad(*copied(args))
+            assert expected == pytest.approx(function(*copied(args)), rel=1e-12, abs=1e-12)
+            seen = set()
+            for threads in (1, 2, 3, 8):
+                runtime.set_threads(threads)
+                value, found = fast.value_and_grad(*copied(args))
+                seen.add((np.float64(value).tobytes(), *(g.tobytes() for g in found)))
+                assert value == pytest.approx(expected, rel=1e-12, abs=1e-12)
+                for g, e in zip(found, gradients, strict=True):
+                    np.testing.assert_allclose(g, e, rtol=1e-11, atol=1e-12)
+            assert len(seen) == 1
+        runtime.set_threads(before)
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_against_finite_differences(function) -> None:
+    args = matrix(300, 40, 6)
+    found = jit_grad(function, argnums=(0, 1, 4)).grad(*copied(args))
+    rng = np.random.default_rng(1)
+    direction = [rng.standard_normal(a.shape) if a.dtype == float else None for a in args]
+    step = 1e-6
+
+    def at(t: float) -> float:
+        return function(*(a.copy() if d is None else a + t * d for a, d in zip(args, direction, strict=True)))
+
+    terms = np.concatenate([g * direction[k] for k, g in zip((0, 1, 4), found, strict=True)])
+    assert abs(np.sum(terms) - (at(step) - at(-step)) / (2 * step)) < 1e-8 * np.sum(np.abs(terms))
+
+
+def warm(function) -> str:
+    """The lowered gradient, without what is seldom run."""
+    functions = function.grad.dump_ir("lowered").split("func.func @")
+    return "".join(text for text in functions if ".grad" in text.split("(")[0] and ".cold" not in text.split("(")[0])
+
+
+def test_there_is_no_tape_and_the_hyperbolic_tangent_is_simd() -> None:
+    fast = jit_grad(misfit, argnums=(0, 1))
+    fast.value_and_grad(*matrix(50, 9, 4))
+    text = warm(fast)
+    assert "tape" not in text and "scf.for %wave" in text
+    assert text.count("math.tanh") == 2  # with private copies, and without
+    for at in (k for k in range(len(text)) if text.startswith("math.tanh", k)):
+        assert text.rfind("scf.parallel", 0, at) > text.rfind("scf.for", 0, at)
+
+
+def test_what_is_changed_in_between_keeps_the_loops_apart() -> None:
+    fast = jit_grad(in_place, argnums=(0, 1))
+    fast.value_and_grad(*copied(matrix(50, 9, 4)))
+    assert "tape" in warm(fast)
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_columns_out_of_range_raise_what_python_raises(function) -> None:
+    args = matrix(60, 9, 4)
+    args[2][-1] = 9
+    with pytest.raises(IndexError):
+        function(*copied(args))
+    compiled = jit_grad(function, argnums=(0, 1))
+    for _ in range(2):
+        with pytest.raises(errors.BoundsError):
+            compiled.value_and_grad(*copied(args))
+    args[2][-1] = 0
+    assert compiled.value_and_grad(*copied(args))[0] == pytest.approx(function(*copied(args)), rel=1e-12)
+
+
+def test_float32() -> None:
+    values, x, columns, first, target = matrix(200, 9, 4)
+    args = [values.astype(np.float32), x.astype(np.float32), columns, first, target.astype(np.float32)]
+    found = jit_grad(misfit, argnums=(0, 1)).grad(*args)
+    exact = jit_grad(misfit, argnums=(0, 1)).grad(values, x, columns, first, target)
+    for g, e in zip(found, exact, strict=True):
+        assert g.dtype == np.float32
+        np.testing.assert_allclose(g, e, rtol=2e-4, atol=2e-4)
+
+
+def test_what_is_multiplied_by_zero_contributes_nothing() -> None:
+    """Where the derivative of a row's function is infinite, too."""
+
+    def roots(values, x, columns, first, target):
+        out = np.empty(len(target))
+        for i in range(len(target)):
+            s = 0.0
+            for e in range(first[i], first[i + 1]):
+                s += values[e] * x[columns[e]]
+            out[i] = math.sqrt(s)
+        return np.sum(out * target)
+
+    values, x, columns, first, target = matrix(90, 5, 4)
+    args = np.abs(values), np.abs(x), columns, first, target
+    target[20:30] = 0.0
+    args[0][first[20] : first[30]] = 0.0
+    by_values, by_x = jit_grad(roots, argnums=(0, 1)).grad(*args)
+    assert np.all(by_values[first[20] : first[30]] == 0.0) and np.all(np.isfinite(by_x))
