@@ -10,6 +10,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, TRIPS
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, scalar_bytes
 
@@ -18,7 +19,7 @@ INLINE_OPS = 300  # the largest function that always goes into its callers
 BRIEF_TRIPS = 256  # of a loop and those inside it, in total
 INLINE_TOTAL = 3000  # the most operations that all calls of one function may add
 LOOPS = (ops.for_, ops.while_, ops.parallel)
-_LANES = frozenset({"adc.lanes", "adc.one_by_one"})
+_LANES = frozenset({BY_LANES, ONE_BY_ONE})
 
 
 @dataclass(frozen=True)
@@ -131,10 +132,10 @@ def _brief_trips(loop: Op) -> int | None:
     bounds = [constant_of(v) for v in loop.operands[:3]]
     if all(b is not None for b in bounds):
         trips = len(range(*(int(b) for b in bounds if b is not None)))
-    elif _LANES.isdisjoint(loop.attrs) or "adc.trips" not in loop.attrs:
+    elif _LANES.isdisjoint(loop.attrs) or TRIPS not in loop.attrs:
         return None
     else:
-        trips = int(loop.attrs["adc.trips"])  # there are no more lanes
+        trips = int(loop.attrs[TRIPS])  # there are no more lanes
     most = 1
     for op in loop.regions[0].walk():
         if op.opdef in LOOPS:

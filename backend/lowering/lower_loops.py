@@ -10,6 +10,7 @@ from adc.backend.lowering.lower_effects import is_ragged
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_types import quoted
 from adc.ir.core import Op
+from adc.ir.loop_attrs import BY_LANES, PEELED, TRIPS
 from adc.ir.types import Type
 
 _AS_VECTORS = ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full"}')
@@ -28,13 +29,13 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, o
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
     if op is not None and op.loc.line > 0:
         nodes.append(e.module.metadata(f'!{{!"adc.loop", !{quoted(op.loc.file)}, i32 {op.loc.line}}}'))
-    if e.rare or (op is not None and op.attrs.get("adc.peeled")):
+    if e.rare or (op is not None and op.attrs.get(PEELED)):
         nodes.append(e.module.metadata('!{!"llvm.loop.vectorize.enable", i1 false}'))
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
     elif calls:
         nodes.append(e.module.metadata('!{!"llvm.loop.interleave.count", i32 1}'))
     if op is not None and not e.rare:
-        if op.attrs.get("adc.lanes") and "adc.trips" not in op.attrs:
+        if op.attrs.get(BY_LANES) and TRIPS not in op.attrs:
             nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
             then = [e.module.metadata(text) for text in _AS_VECTORS]
             nodes.append(e.module.metadata(f'!{{!"llvm.loop.vectorize.followup_vectorized", {", ".join(then)}}}'))

@@ -10,6 +10,7 @@ from adc.backend.lowering.lower_loops import range_length
 from adc.backend.lowering.lower_types import literal
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
+from adc.ir.loop_attrs import TILES, TRIPS
 from adc.ir.types import f64
 
 # Other operations count 1. The unit is about 0.02 ns in vectorised code, 0.1 ns in scalar code.
@@ -17,7 +18,6 @@ _WEIGHTS = {ops.divf: 4, ops.sqrt: 4, ops.rsqrt: 6, ops.divsi: 8, ops.remsi: 8, 
 _FREE = frozenset({ops.constant, ops.dim, ops.yield_, ops.reduce, ops.cast, ops.transpose, ops.undef, ops.index_cast})
 _LIBRARY = 12  # a function of the mathematics library
 _DEPTH = 3  # calls in calls that are looked into
-_TILES = "adc.tiles"  # of loops over blocks
 _GUESS = 16.0  # trips of a loop whose bounds are not known outside
 
 Amount = float | str  # a number, or an LLVM value of type double
@@ -93,11 +93,11 @@ class _Estimate:
 
     def _trips(self, loop: Op) -> Amount:
         e = self.e
-        if _TILES in loop.attrs:  # the loop in it that is cut counts in full
+        if TILES in loop.attrs:  # the loop in it that is cut counts in full
             return 1.0
         bounds = [self._outside(v) for v in loop.operands[:3]]
         if any(b is None for b in bounds):
-            return float(loop.attrs.get("adc.trips", _GUESS))
+            return float(loop.attrs.get(TRIPS, _GUESS))
         lower, upper, step = (str(b) for b in bounds)
         if lower.isdigit() and upper.isdigit() and step.isdigit():
             return float(len(range(int(lower), int(upper), int(step))))
@@ -121,7 +121,7 @@ class _Estimate:
         if op is not None and op.opdef is ops.minsi:  # where a block ends, as if it were all
             return self._outside(op.operands[1]) or self._outside(op.operands[0])
         blocks = value.owner.parent_op if isinstance(value.owner, Block) else None
-        return self._outside(blocks.operands[0]) if blocks is not None and _TILES in blocks.attrs else None
+        return self._outside(blocks.operands[0]) if blocks is not None and TILES in blocks.attrs else None
 
 
 STRIP = 1 << 21  # the most work in a strip, in the units from above; a cache miss takes a thousand of them

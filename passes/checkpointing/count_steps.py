@@ -14,9 +14,9 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.loop_attrs import REVERSE, TILES
 from adc.ir.steps import CONTINUES, COUNTED
 from adc.passes.checkpointing.conventions import SPANS
-from adc.passes.kinds import REVERSE, TILES
 
 _SPAN = (0, 1, 3)
 _OPEN = (0,)

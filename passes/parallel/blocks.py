@@ -25,10 +25,10 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.loop_attrs import TRIPS
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import i1, index
 from adc.passes.building import choose
-from adc.passes.kinds import TRIPS
 from adc.passes.parallel.affine import Form
 from adc.passes.parallel.block_rows import Row, Rows
 from adc.passes.parallel.conflicts import Group, conflicting, has_accumulate

@@ -28,9 +28,10 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE
 from adc.ir.moments import strip_views
 from adc.passes.effects import Memory, Summaries
-from adc.passes.kinds import LOOPS, ONE_BY_ONE, PRIVATE
+from adc.passes.kinds import LOOPS
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.colouring import build_colouring, find_colouring
 from adc.passes.parallel.conflicts import Group, conflicting, has_accumulate

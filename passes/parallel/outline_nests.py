@@ -14,7 +14,8 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Module, Op
-from adc.passes.kinds import LOOPS, TILES
+from adc.ir.loop_attrs import TILES
+from adc.passes.kinds import LOOPS
 from adc.passes.parallel.outline import Piece, outline, shows_frame
 
 MOST_LOOPS = 24

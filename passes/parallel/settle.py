@@ -9,7 +9,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
-from adc.passes.kinds import PRIVATE
+from adc.ir.loop_attrs import PRIVATE
 
 
 @dataclass(frozen=True)

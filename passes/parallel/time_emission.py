@@ -19,10 +19,10 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.loop_attrs import TRIPS
 from adc.ir.rewrite import Mapping, clone_block, clone_op
 from adc.ir.steps import GROUPED
 from adc.ir.types import MemRefType, Type, i1, index
-from adc.passes.kinds import TRIPS
 from adc.passes.parallel.affine import Forms
 from adc.passes.parallel.ranges import Emitter
 from adc.passes.parallel.time_parts import without

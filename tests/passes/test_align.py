@@ -10,9 +10,9 @@ import pytest
 from adc import jit_grad
 from adc.ir import interpreter, ops
 from adc.ir.core import Module, Op
+from adc.ir.loop_attrs import PEELED
 from adc.ir.parser import parse_module
 from adc.passes.base import run_pipeline
-from adc.passes.kinds import PEELED
 from adc.passes.parallel.align import LEAST, AlignLoops
 
 STEP = """

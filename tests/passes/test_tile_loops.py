@@ -16,12 +16,12 @@ from adc.backend.runtime import on_threads
 from adc.errors import AdcError
 from adc.ir import interpreter, ops
 from adc.ir.core import Module, Op
+from adc.ir.loop_attrs import TILES
 from adc.ir.parser import parse_module
 from adc.ir.steps import COUNTED
 from adc.passes import pipelines
 from adc.passes.base import run_pipeline
 from adc.passes.checkpointing.count_steps import CountSteps
-from adc.passes.kinds import TILES
 from adc.passes.parallel import tile_loops
 from adc.passes.parallel.outline_nests import OutlineNests
 from adc.passes.parallel.tile_loops import TileLoops

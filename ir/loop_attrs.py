@@ -1,0 +1,20 @@
+"""Attributes by which passes tell each other, and the lowering, what a loop is for."""
+
+from __future__ import annotations
+
+REVERSE = "adc.reverse"
+"""Of loops that the reverse sweep makes: products with a cotangent of zero in them count as zero."""
+BY_LANES = "adc.lanes"
+"""Of loops over the lanes of a block: LLVM is not to unroll them before it has made them SIMD."""
+ONE_BY_ONE = "adc.one_by_one"
+"""Of loops over what is left over from blocks, and over what lanes do in turn."""
+CHUNKS = "adc.chunks"
+"""Of loops over chunks of iterations, each of which has copies of shadows of its own."""
+PRIVATE = "adc.private"
+"""Of loops over the iterations of one chunk: what accumulates in it adds to the chunk's own copies."""
+PEELED = "adc.peeled"
+"""Of loops of the few iterations up to where another loop is aligned: LLVM is to leave them as they are."""
+TILES = "adc.tiles"
+"""Of loops over blocks of iterations of the loops inside: the length of blocks is a multiple of it."""
+TRIPS = "adc.trips"
+"""Of loops whose limits are found just before them: how many iterations they have, most of the time."""
