@@ -271,7 +271,7 @@ def jit_grad(
     ``checkpoint="auto"`` is a ``memory`` of half of what the machine has.
 
     ``time_block`` runs so many steps of time loops of stencils in one sweep over memory, where that is right (the
-    report tells), or with ``"auto"`` as many as it pays to. The bits are the same.
+    report tells), or with ``"auto"`` as many as it pays to. Nests are then not tiled. The bits are the same.
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)

@@ -61,6 +61,11 @@ class Options:
             )
         if not isinstance(self.tile, bool) and (not self.tile or min(self.tile) < 1):
             raise kinds.INVALID_OPTION(f"tile must be True, False, or lengths of at least 1, not {self.tile!r}")
+        if self.time_block is not None and not isinstance(self.tile, bool):
+            raise kinds.INVALID_OPTION(
+                "tile= gives lengths of blocks, and with time_block= nests are not cut into any",
+                help="leave one of the two out; time_block= chooses how much of the fields it takes at a time",
+            )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ class LoopPlan:
     reason: str = ""
 
     def __str__(self) -> str:
-        return f"{place(self.loc)} for {self.counter or '_'}: {self.kind}" + (f": {self.reason}" if self.reason else "")
+        return _told(f"{place(self.loc)} for {self.counter or '_'}", self.kind, self.reason)
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ShadowPlan:
     reason: str = ""
 
     def __str__(self) -> str:
-        return f"{place(self.loc)} {self.shadow or 'shadow'}: {self.kind}" + (f": {self.reason}" if self.reason else "")
+        return _told(f"{place(self.loc)} {self.shadow or 'shadow'}", self.kind, self.reason)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class NestPlan:
     reason: str = ""
 
     def __str__(self) -> str:
-        return f"{place(self.loc)} for {self.counter or '_'}: {self.kind}" + (f": {self.reason}" if self.reason else "")
+        return _told(f"{place(self.loc)} for {self.counter or '_'}", self.kind, self.reason)
 
 
 @dataclass
@@ -81,6 +81,10 @@ class ParallelPlan:
                     lines.append(f"{title} in @{name}")
                     lines += [f"  {plan}" for plan in nests]
         return "\n".join(lines)
+
+
+def _told(what: str, kind: str, reason: str) -> str:
+    return f"{what}: {kind}" + (f": {reason}" if reason else "")
 
 
 def place(loc: Loc) -> str:

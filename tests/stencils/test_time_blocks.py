@@ -237,6 +237,13 @@ def test_options_that_are_none(steps: Any) -> None:
         jit_grad(time_block=steps)(heat)
 
 
+def test_lengths_of_blocks_are_refused_beside_it() -> None:
+    with pytest.raises(AdcError, match="with time_block= nests are not cut") as caught:
+        jit_grad(time_block=4, tile=16)(heat)
+    assert "leave one of the two out" in str(caught.value)
+    assert jit_grad(time_block=4, tile=False)(heat) is not None
+
+
 def test_small_fields_are_left_to_the_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """With "auto" there are both, and which one runs is decided by extents."""
     monkeypatch.setattr(time_sizes, "SHARED", 32 << 20)
