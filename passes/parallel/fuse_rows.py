@@ -33,8 +33,9 @@ class FuseRows:
     name: ClassVar[str] = "fuse-rows"
 
     def run(self, module: Module) -> Module:
-        scatters = any(op.opdef is ops.accumulate for func in module.funcs.values() for op in func.walk())
-        return run_pipeline(module, self.then) if scatters and fuse(module, _worthwhile, _are_sweeps) else module
+        loops = (op for func in module.funcs.values() for op in func.walk() if op.opdef is ops.parallel)
+        found = any(_scatters(loop) for loop in loops) and fuse(module, _worthwhile, _are_sweeps)
+        return run_pipeline(module, self.then) if found else module
 
 
 def _worthwhile(analysis: Analysis, first: Op, second: Op) -> bool:

@@ -87,18 +87,12 @@ def test_5_thread_count(stencil: Any) -> None:
 
 
 def test_5_its_figures() -> None:
-    """The notebook took 1011 ms and 774 MiB for 100,000 points; adc allocates nothing per point but what it returns."""
-    import time
-
+    """The notebook took 774 MiB for 100,000 points; adc allocates nothing per point but what it returns. (The 1011 ms
+    that it took are a matter for ``benchmarks``: the problem "pointwise" of the suite.)"""
     from adc.backend import runtime
 
     stencil, arguments = jit_grad(complicated), points()
     values_and_partials(stencil, *arguments)
     runtime.peak_bytes(reset=True)
-    best = math.inf
-    for _ in range(10):
-        start = time.perf_counter()
-        values_and_partials(stencil, *arguments)
-        best = min(best, time.perf_counter() - start)
-    assert best < 1.011 / 50, f"{1e3 * best:.2f} ms"  # thousands of times on an idle machine; this one may be busy
+    values_and_partials(stencil, *arguments)
     assert runtime.peak_bytes() <= 5 * 8 * POINTS
