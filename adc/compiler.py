@@ -14,7 +14,6 @@ import numpy as np
 
 from adc import collector, containers
 from adc.backend.calls.abi import Signature
-from adc.backend.runtime import threads_asked
 from adc.derived import gradients_returned
 from adc.frontend.abstract import Abstract, Array, Scalar
 from adc.frontend.frame import NeedsConstant
@@ -237,12 +236,12 @@ class Staged:
     ) -> Chosen | None:
         """Let a function of a prepared module choose the schedules of its loops by the memory that the options allow;
         None if they say nothing. ``reverse``: what runs later, on what it keeps; then ``measured`` is both."""
-        schedule, threads = self.subject.options.checkpoint, self.subject.options.threads
+        schedule = self.subject.options.checkpoint
         if schedule is None or not schedule.memory:
             return None
         with self.measure("prepare"):
             try:
-                chosen = choose_schedules(module, entry, schedule.memory, threads or threads_asked(), measured)
+                chosen = choose_schedules(module, entry, schedule.memory, self.subject.options.threads, measured)
             except Unsized as error:
                 raise kinds.UNKNOWN_SIZE(
                     f"it cannot be known before {self.subject.name} runs what its gradient takes: {error.reason}",
@@ -261,7 +260,7 @@ class Staged:
         options = self.subject.options
         memory = options.checkpoint.memory if options.checkpoint is not None else 0
         try:
-            made = workspace(module, entry, chosen, memory, options.threads or threads_asked())
+            made = workspace(module, entry, chosen, memory, options.threads)
         except Unsized:
             return None
         module.funcs.update(self._run(part_of(module, [made.name]), pipelines.TIDY, "prepare").funcs)

@@ -48,12 +48,12 @@ class Chosen:
 
 
 def choose_schedules(
-    module: Module, entry: str, memory: int, threads: int = 1, measured: Func | None = None
+    module: Module, entry: str, memory: int, threads: int | None = None, measured: Func | None = None
 ) -> Chosen:
     """Let ``entry``, which is final, choose the schedules of its loops so that it keeps to ``memory`` bytes.
 
-    ``measured`` keeps to them instead: a function with the same arguments that calls ``entry``, and what follows it.
-    Raises ``Unsized`` if it cannot be known before what it takes.
+    ``threads``: None if that is known only when it runs. ``measured`` keeps to them instead: a function with the same
+    arguments that calls ``entry``, and what follows it. Raises ``Unsized`` if it cannot be known before what it takes.
     """
     found = reachable(module, [entry])
     loops = tuple(name for name in module.funcs if name.startswith(f"{UNDECIDED}.") and name in found)
@@ -70,7 +70,7 @@ def allocates(module: Module, entry: str) -> bool:
     return any(op.opdef in (ops.alloc, ops.grow, ops.pack) for func in funcs for op in func.walk())
 
 
-def workspace(module: Module, entry: str, chosen: Chosen | None, memory: int, threads: int = 1) -> Func:
+def workspace(module: Module, entry: str, chosen: Chosen | None, memory: int, threads: int | None = None) -> Func:
     """Add the function that says what ``entry``, which is final, takes: the bytes, given the numbers among its
     arguments and the extents of the arrays, those of shadows excepted, which are the same.
 
@@ -111,7 +111,7 @@ def _sizes_of(arg: Value) -> list[tuple[Type, str]]:
     return [] if isinstance(arg.type, RecordType) else [(arg.type, arg.hint)]
 
 
-def _footprint(module: Module, func: Func, loops: Sequence[str], threads: int) -> Func:
+def _footprint(module: Module, func: Func, loops: Sequence[str], threads: int | None) -> Func:
     sizes = _sizes(func)
     schedules = [(index, f"{what}_{k}") for k in range(len(loops)) for what in ("snapshots", "steps")]
     inputs = [*sizes, *schedules]

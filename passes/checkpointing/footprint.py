@@ -72,10 +72,10 @@ class Footprint:
 
     ``results`` are values that stand for the results of calls of some functions, by name: of those that say schedules.
     ``seen`` is told whom a loop asks for its schedule, and how many steps it has. ``threads``: how many copies there
-    are of what an iteration of a loop on threads allocates.
+    are of what an iteration of a loop on threads allocates; None: as many as there are threads when that is asked.
     """
 
-    def __init__(self, module: Module, results: Given, seen: Seen, threads: int = 1) -> None:
+    def __init__(self, module: Module, results: Given, seen: Seen, threads: int | None = None) -> None:
         self._module = module
         self._given = results
         self._seen = seen
@@ -160,8 +160,8 @@ class Footprint:
         if op.opdef is ops.if_:
             return self._branch(frame, op)
         peak, left = self._iteration(frame, op)
-        if op.opdef is ops.parallel and op.attrs.get("threads") and self._threads > 1 and peak is not None:
-            peak = ops.muli(peak, self._constant(self._threads))
+        if op.opdef is ops.parallel and op.attrs.get("threads") and self._threads != 1 and peak is not None:
+            peak = ops.muli(peak, self._thread_count())
         if not left:
             return peak, left
         # Each iteration leaves something.
@@ -299,6 +299,9 @@ class Footprint:
     def _largest(self, peaks: Sequence[Value]) -> Value | None:
         return reduce(ops.maxsi, peaks) if peaks else None
 
+    def _thread_count(self) -> Value:
+        return self._once(("threads",), ops.threads) if self._threads is None else self._constant(self._threads)
+
     def _constant(self, number: int) -> Value:
         return self._once(("number", number), lambda: const_index(number))
 
@@ -359,7 +362,7 @@ class Footprint:
         if op.opdef is ops.dim:
             return self._component(frame, op.operands[0], (op.attrs["dim"],))
         if op.opdef is ops.threads:
-            return self._constant(self._threads)
+            return self._thread_count()
         if (bounds := span(value)) is not None and (called := self._range(frame, *bounds)) is not None:
             return self._value(called, called.func.args[BOUNDS - 2])
         return self._computed(frame, op, value.index) if not path else None

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import adc
-from adc import errors, jit_grad
+from adc import errors, jit_grad, prange
 from adc.backend import runtime, support
 from adc.frontend.checkpoints import read, read_memory
 from adc.ir import interpreter, ops
 from adc.ir.parser import parse_module
 from adc.passes.checkpointing.footprint import LINE
+from adc.passes.parallel import private
 from tests.checkpointing.test_gradients import PROGRAMS, bits, copied
 
 # Large enough that a header is little, small enough for the interpreter.
@@ -313,6 +314,31 @@ def test_where_a_schedule_takes_more_than_none() -> None:
         with pytest.raises(errors.OutOfMemoryError, match="at least") as caught:
             call(x.copy(), 0.1, 3, memory=whole - 1)
         assert caught.value.help == f"without a schedule it takes {whole} bytes"
+
+
+def scattered(w, idx, x):
+    total = 0.0
+    for i in prange(len(idx)):
+        total += np.sin(w[idx[i]] * x[i])
+    return total
+
+
+def test_copies_of_what_threads_add_to_are_counted_for_the_threads_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(private, "WORTH", 1)
+    monkeypatch.setattr(private, "BLOCK_BYTES", 8)
+    rng = np.random.default_rng(0)
+    args = rng.random(500), rng.integers(0, 500, 4000), rng.random(4000)
+    compiled, found = jit_grad(scattered), []
+    for threads in (1, 2, 4):
+        with runtime.on_threads(threads):
+            found.append(compiled.grad.forecast(*args).whole)
+            compiled.grad(*args)
+            runtime.peak_bytes(reset=True)
+            compiled.grad(*args)
+            taken = runtime.peak_bytes()
+            assert taken - 4096 <= found[-1] <= taken + HEADERS
+    assert found[1] - found[0] == pytest.approx(4000, abs=2 * LINE)
+    assert found[2] - found[1] == pytest.approx(8000, abs=2 * LINE)
 
 
 def test_without_a_schedule_where_that_fits() -> None:
