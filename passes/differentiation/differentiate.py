@@ -17,16 +17,16 @@ from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.attached import attached
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Func, Module, Op, Value
+from adc.ir.core import Func, Module, Value
 from adc.ir.rewrite import clone_func
 from adc.ir.schedules import REMATERIALISED
-from adc.ir.types import MemRefType, Type, memref, record
+from adc.ir.types import MemRefType, Type
+from adc.passes.differentiation import derived_signatures
 from adc.passes.differentiation.activity import Activity, Interface
 from adc.passes.differentiation.augment import augment
 from adc.passes.differentiation.checkpointed import Steps, Sweeps, is_checkpointed
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
-from adc.passes.differentiation.held import is_container
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.mixed import mixed
 from adc.passes.differentiation.rematerialised import Call, MadeSweeps, ResultShadows, is_rematerialised, keeps_tape
@@ -34,7 +34,7 @@ from adc.passes.differentiation.residuals import aliasing_of, reached, residual_
 from adc.passes.differentiation.reverse import Cotangents
 from adc.passes.differentiation.reverse_regions import RegionSweep
 from adc.passes.differentiation.rule_calls import split_functions
-from adc.passes.differentiation.shadows import SHADOW_ALIAS, cast_to, forward_shadow, like, zeroed
+from adc.passes.differentiation.shadows import forward_shadow
 from adc.passes.differentiation.split_plans import SplitKey, SplitPlans
 from adc.passes.differentiation.storage import Recipes, StoragePlan, plan_storage
 from adc.passes.differentiation.tape import Tape
@@ -115,7 +115,7 @@ class _Differentiator:
         backward = frozenset(wrt).difference(forward)
         augmented, recipes = self._augmented(func, wrt, backward)
         plan, tape = self._store(augmented, recipes)
-        returned = self._remove_return(func)
+        returned = derived_signatures.remove_return(func)
         tangents = dict(zip(forward, returned[len(returned) - len(forward) :], strict=True))
         root = Frame(func.body, func.body, func.loc)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
@@ -129,7 +129,7 @@ class _Differentiator:
             results += [tangents[k] if k in tangents else sweep.total(cotangents, originals[k]) for k in floats]
             build(ops.return_, results)
         func.result_types = tuple(v.type for v in results)
-        self._copy_mutated(func, originals)
+        derived_signatures.copy_mutated(func, originals)
         self.module.add(func)
         made = self._adjoint(func.name, None, augmented, plan)
         if both is not None:
@@ -143,7 +143,7 @@ class _Differentiator:
         stable = frozenset(k for k, a in enumerate(originals) if isinstance(a.type, MemRefType))
 
         def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
-            return self._shadow_args_of_gradient(func, activity, originals, frozenset(wrt))
+            return derived_signatures.shadow_args_of_gradient(func, activity, originals, frozenset(wrt))
 
         with self._reversed(once=True):
             interface = Interface(varied, frozenset({0}))
@@ -183,14 +183,14 @@ class _Differentiator:
         positions: list[int] = []
 
         def shadow_args(func: Func, activity: Activity) -> dict[Value, Value]:
-            return self._shadow_args(func, activity, originals, positions)
+            return derived_signatures.shadow_args(func, activity, originals, positions)
 
         with self._reversed(once=once):
             augmented, recipes = augment(
                 self.module, func, interface, stable, self.split, direct=False, shadow_args=shadow_args, assumed=assumed
             )
         plan, tape = self._store(augmented, recipes)
-        returned = self._remove_return(func)
+        returned = derived_signatures.remove_return(func)
         activity = augmented.activity
 
         useful = (k for k in interface.useful_results if activity.active(returned[k]))
@@ -212,7 +212,7 @@ class _Differentiator:
         shadowed = [k for k, v in enumerate(returned) if activity.has_companion(v)]
         given = tuple(k for k in assumed.given if returned[k] in augmented.given)
         taken = (*given, *cotangents_in)
-        rev = self._reverse_function(primal, assumed.reverse, augmented, kept, positions, taken, record)
+        rev = derived_signatures.reverse_function(primal, assumed.reverse, augmented, kept, positions, taken, record)
         root = Frame(func.body, rev.body, func.loc)
         inputs = iter(rev.args)
         for k in kept:
@@ -282,10 +282,10 @@ class _Differentiator:
                 stable,
                 self.split,
                 direct=False,
-                shadow_args=lambda func, activity: self._shadow_args(func, activity, originals, []),
+                shadow_args=lambda func, activity: derived_signatures.shadow_args(func, activity, originals, []),
                 assumed=plan,
             )
-        return augmented, self._remove_return(func)
+        return augmented, derived_signatures.remove_return(func)
 
     def _both_sweeps(self, name: str, interface: Interface, carried: Collection[int]) -> Sweeps:
         """A function that runs the forward and the reverse sweep of a function, on memory that it may change.
@@ -321,11 +321,11 @@ class _Differentiator:
                 stable,
                 self.split,
                 direct=True,
-                shadow_args=lambda func, activity: self._shadow_args(func, activity, originals, positions),
+                shadow_args=lambda func, activity: derived_signatures.shadow_args(func, activity, originals, positions),
                 assumed=assumed,
             )
         plan, tape = self._store(augmented, recipes)
-        returned = self._remove_return(func)
+        returned = derived_signatures.remove_return(func)
         active = augmented.activity.active
         incoming = tuple(k for k in sorted(interface.useful_results) if active(returned[k]))
         found = tuple(k for k in sorted(interface.varied) if active(originals[k]))
@@ -367,104 +367,6 @@ class _Differentiator:
         tape.keep_all([value for value in plan.stored if not recipes.free(value)])
         insertions.apply(augmented.func)
         return plan, tape
-
-    @staticmethod
-    def _remove_return(func: Func) -> list[Value]:
-        end = func.body.terminator
-        returned = list(end.operands)
-        func.body.set_ops(func.body.ops[:-1])
-        end.drop()
-        return returned
-
-    @staticmethod
-    def _add_shadow_arg(func: Func, position: int, t: Type) -> Value:
-        name = func.args[position].hint
-        shadow = func.body.add_arg(t, f"{name}_bar" if name else "")
-        attrs = {} if is_container(t) else {"adc.shadow": position}
-        if "adc.name" in func.arg_attrs[position]:
-            attrs["adc.name"] = func.arg_attrs[position]["adc.name"] + "_bar"
-        if "adc.alias" in func.arg_attrs[position]:
-            attrs["adc.alias"] = func.arg_attrs[position]["adc.alias"] + SHADOW_ALIAS
-        func.arg_attrs.append(attrs)
-        return shadow
-
-    def _shadow_args(
-        self, func: Func, activity: Activity, originals: list[Value], positions: list[int]
-    ) -> dict[Value, Value]:
-        """Add shadows of the arguments that need one, and note which these are."""
-        companions = {}
-        for k, arg in enumerate(originals):
-            if activity.has_companion(arg):
-                positions.append(k)
-                companions[arg] = self._add_shadow_arg(func, k, arg.type)
-        return companions
-
-    def _shadow_args_of_gradient(
-        self, func: Func, activity: Activity, originals: list[Value], wrt: frozenset[int]
-    ) -> dict[Value, Value]:
-        companions: dict[Value, Value] = {}
-        local: list[Op] = []
-        for k, arg in enumerate(originals):
-            t = arg.type
-            if not isinstance(t, MemRefType) or not (k in wrt or activity.has_companion(arg)):
-                continue
-            aliased = "adc.alias" in func.arg_attrs[k]
-            if aliased or k in wrt:
-                # A gradient is laid out C-contiguously, unless it must be laid out like others that it overlaps.
-                shadow = self._add_shadow_arg(func, k, t if aliased else memref(t.element, t.rank))
-            with insert_at(func.body, func.loc):
-                count = len(func.body.ops)
-                companions[arg] = cast_to(shadow, t) if aliased or k in wrt else zeroed(arg)
-                local += func.body.ops[count:]
-        func.body.set_ops(local + func.body.ops[: len(func.body.ops) - len(local)])
-        return companions
-
-    @staticmethod
-    def _copy_mutated(func: Func, originals: list[Value]) -> None:
-        """Work on copies of the arguments that are written to, so that the caller's stay as they were."""
-        start: list[Op] = []
-        for arg, attrs in zip(originals, func.arg_attrs, strict=False):
-            if not isinstance(arg.type, MemRefType) or attrs.get("adc.readonly") or "adc.alias" in attrs:
-                continue
-            with insert_at(func.body, func.loc):
-                count = len(func.body.ops)
-                fresh = ops.alloc(*like(arg), type=memref(arg.type.element, arg.type.rank))
-                build(ops.copy, [arg, fresh])
-                local = cast_to(fresh, arg.type)
-                made = func.body.ops[count:]
-            local.hint = arg.hint
-            own = set(made)
-            for user, position in list(arg.uses):
-                if user not in own:
-                    user.set_operand(position, local)
-            start += made
-            func.body.set_ops(func.body.ops[:count])
-            attrs["adc.readonly"] = True
-        func.body.set_ops(start + func.body.ops)
-
-    def _reverse_function(
-        self,
-        primal: Func,
-        name: str,
-        augmented: Augmented,
-        kept: tuple[int, ...],
-        positions: list[int],
-        taken: tuple[int, ...],
-        has_record: bool,
-    ) -> Func:
-        func = augmented.func
-        types = [func.args[k].type for k in kept] + [func.args[k].type for k in positions]
-        types += [primal.result_types[k] for k in taken] + ([record] if has_record else [])
-        hints = [func.args[k].hint for k in kept] + [f"{func.args[k].hint}_bar" for k in positions]
-        hints += ["result_bar"] * len(taken) + (["record"] if has_record else [])
-        rev = Func(name, types, (), hints, func.loc)
-        for new, k in enumerate(kept):
-            rev.arg_attrs[new].update(primal.arg_attrs[k])
-            rev.arg_attrs[new]["adc.readonly"] = True
-        for new, k in enumerate(positions, len(kept)):
-            if "adc.alias" in primal.arg_attrs[k]:
-                rev.arg_attrs[new]["adc.alias"] = primal.arg_attrs[k]["adc.alias"] + SHADOW_ALIAS
-        return rev
 
     def _adjoint(self, name: str, reverse: str | None, augmented: Augmented, plan: StoragePlan) -> Adjoint:
         wanted = {call.augmented for call in augmented.calls.values()}
