@@ -26,6 +26,16 @@ def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, 
     return build(ops.parallel, [lower, upper, const_index(step)], dict(attrs), [], [block])
 
 
+def strip(number: Value, size: Value, upper: Value, lower: Value | None = None) -> tuple[Value, Value]:
+    """Append where strip ``number`` begins, of those of ``size`` into which what lies between ``lower`` (None: zero)
+    and ``upper`` is cut, and how long it is: the last one may be shorter."""
+    start = ops.muli(number, size)
+    if lower is not None:
+        start = ops.addi(lower, start)
+    # What is left is compared, not where the strip ends: that could wrap around.
+    return start, ops.minsi(ops.subi(upper, start), size)
+
+
 def parallel_extreme(
     lower: Value, upper: Value, body: Callable[[Value], Value], neutral: Value, *, kind: str, counter: str
 ) -> Value:

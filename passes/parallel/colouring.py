@@ -24,6 +24,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import TRIPS
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, i1, i64, index
+from adc.passes.building import strip
 from adc.passes.effects import Memory
 from adc.passes.parallel.affine import Form, enclosing, inside
 from adc.passes.parallel.fission import Fission
@@ -258,9 +259,8 @@ class _Inspector:
 def _limits(block: Value, bounds: Sequence[Value]) -> tuple[Value, Value]:
     """Where the iterations of a block begin and end."""
     lower, upper, step = bounds
-    span = ops.muli(step, const_index(SIZE))
-    start = ops.addi(lower, ops.muli(block, span))
-    return start, ops.addi(start, ops.minsi(ops.subi(upper, start), span))
+    start, length = strip(block, ops.muli(step, const_index(SIZE)), upper, lower)
+    return start, ops.addi(start, length)
 
 
 def build_colouring(colouring: Colouring, before: Block, *, always: bool) -> tuple[Op, Block]:

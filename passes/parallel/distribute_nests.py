@@ -17,6 +17,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index
+from adc.passes.building import strip
 from adc.passes.parallel.affine import inside
 from adc.passes.parallel.sums import Link, Sum, sums_of, taken_out
 from adc.passes.rewrite import keep_args, put_instead
@@ -90,8 +91,7 @@ def _by_blocks(nest: Nest, width: Value) -> Sequence[Value]:
     starts = outer.operands[3:]
     block = Block([index, *(v.type for v in starts)], ["block", *(a.hint for a in outer.regions[0].args[1:])])
     with insert_at(block):
-        first = ops.muli(block.args[0], rows)
-        count = ops.minsi(ops.subi(trips, first), rows)
+        first, count = strip(block.args[0], rows, trips)
         _terms(nest, buffers, first, count, width)
         totals = _totals(nest, buffers, count, width, block.args[1:])
         build(ops.yield_, totals)

@@ -19,6 +19,7 @@ from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.types import MemRefType, index
+from adc.passes.building import strip
 from adc.passes.costs import cost_of_block
 from adc.passes.effects import Summaries
 from adc.passes.parallel.cold import warm_regions
@@ -95,8 +96,7 @@ def _distribute(loop: Op, sums: Sequence[Sum]) -> None:
     outer = Block([index, *(v.type for v in starts)], ["block", *(a.hint for a in loop.regions[0].args[1:])])
     results = list(loop.results)
     with insert_at(outer):
-        first = ops.muli(outer.args[0], const_index(BLOCK))
-        count = ops.minsi(ops.subi(trips, first), const_index(BLOCK))
+        first, count = strip(outer.args[0], const_index(BLOCK), trips)
         carried = {total.position for total in sums}
         others = [k for k in range(len(starts)) if k not in carried]
         terms = _terms(loop, sums, buffers, first, count, [outer.args[1 + k] for k in others])

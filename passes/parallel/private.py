@@ -24,7 +24,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import CHUNKS, PRIVATE
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index, scalar_bytes
-from adc.passes.building import parallel_loop
+from adc.passes.building import parallel_loop, strip
 from adc.passes.costs import BLOCK_BYTES, cost_of
 from adc.passes.kinds import COUNTED
 from adc.passes.parallel.affine import inside
@@ -155,11 +155,8 @@ def _chunks(
         (number,) = block.args
         for copy in copies:
             _clear(copy, number)
-        span = ops.muli(each, step)
-        first = ops.addi(lower, ops.muli(ops.addi(before, number), span))
-        # The last chunk may be shorter. What is left before it is compared: a sum could wrap around.
-        left = ops.subi(upper, first)
-        last = ops.addi(first, ops.minsi(left, span))
+        first, length = strip(ops.addi(before, number), ops.muli(each, step), upper, lower)
+        last = ops.addi(first, length)
         neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(kinds, loop.results, strict=True)]
         inner = clone_op(loop, {})
         for k, value in enumerate((first, last, step, *neutral)):
@@ -220,12 +217,10 @@ def _merge(base: Value, copy: Value, extents: Sequence[Value], chunks: Value) ->
             build(ops.yield_, ())
         build(ops.for_, [const_index(0), chunks, const_index(1)], None, [], [block])
 
-    def strip(number: Value) -> None:
-        first = ops.muli(number, const_index(STRIP))
-        row([], first, ops.minsi(ops.subi(extents[0], first), const_index(STRIP)))
-
     if len(extents) == 1:
-        parallel_loop(const_index(0), ops.ceildivsi(extents[0], const_index(STRIP)), strip, threads=True)
+        size = const_index(STRIP)
+        strips = ops.ceildivsi(extents[0], size)
+        parallel_loop(const_index(0), strips, lambda k: row([], *strip(k, size, extents[0])), threads=True)
     else:
         level([])
 

@@ -20,7 +20,7 @@ from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType
-from adc.passes.building import parallel_loop
+from adc.passes.building import parallel_loop, strip
 from adc.passes.costs import cost_of, trips
 from adc.passes.kinds import LOOPS, PURE
 from adc.passes.parallel.affine import inside
@@ -117,8 +117,7 @@ def _build(loop: Op, first: Sequence[Op], second: Sequence[Op], kept: Sequence[V
     iterations = trip_count(lower, upper, step)
 
     def block(number: Value) -> None:
-        start = ops.addi(lower, ops.muli(number, const_index(BLOCK)))
-        count = ops.minsi(ops.subi(upper, start), const_index(BLOCK))
+        start, count = strip(number, const_index(BLOCK), upper, lower)
         buffers = [ops.alloc(type=MemRefType((BLOCK,), v.type)) for v in kept]
 
         def one(x: Value) -> None:

@@ -23,6 +23,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE, TRIPS
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, index
+from adc.passes.building import strip
 from adc.passes.costs import cost_of, cost_of_block
 from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import COUNTED, LOOPS, PURE
@@ -113,9 +114,8 @@ def _strips(loop: Op, memory: Memory) -> None:
     terms = _adding(loop)
     block = Block([index], ["strip"])
     with insert_at(block):
-        start = ops.addi(lower, ops.muli(block.args[0], const_index(STRIP)))
-        # What is left is compared: the end of the last strip could wrap around.
-        end = ops.addi(start, ops.minsi(ops.subi(upper, start), const_index(STRIP)))
+        start, length = strip(block.args[0], const_index(STRIP), upper, lower)
+        end = ops.addi(start, length)
 
         def repeatable(op: Op) -> bool:
             return op.opdef in PURE or (op.opdef is ops.load and not memory.may_write(loop, op.operands[0]))
