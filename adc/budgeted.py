@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import Any
 
 from adc.compiler import Staged
 from adc.errors import OutOfMemoryError
+from adc.passes.checkpointing.budget import TOO_SMALL
 from adc.specialise import Gradient, Specialisation
 
 Make = Callable[[Staged, bool], Gradient]
@@ -49,4 +51,7 @@ class Budgeted(Specialisation):
 
 def too_little(error: OutOfMemoryError, whole: int | None) -> OutOfMemoryError:
     """The error of a schedule that does not fit: its least may be more than is taken without one, ``whole``."""
-    return error if whole is None else error.helped(f"without a schedule it takes {whole} bytes")
+    least = re.search(TOO_SMALL.split("{")[0] + r"(\d+)", error.message)
+    if whole is None or least is None or whole >= int(least[1]):
+        return error
+    return error.helped(f"without a schedule it takes {whole} bytes")

@@ -34,7 +34,8 @@ def trip_count(lower: Value, upper: Value, step: Value) -> Value:
     """How often a counted loop runs, appended at the insertion point.
 
     The bounds are compared before they are subtracted: from a lower bound above the upper one, by more than half of all
-    integers, the difference would wrap around to a positive number.
+    integers, the difference would wrap around to a positive number. (Where it wraps from a lower bound below, there are
+    more integers between than can be counted, and no iterations.)
     """
     span = upper if constant_of(lower) == 0 else ops.maxsi(upper, lower) - lower
     if constant_of(step) != 1:

@@ -48,8 +48,10 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, o
 
 
 def trip_count(e: FunctionEmitter, lower: str, upper: str, step: str) -> str:
-    """How many iterations a loop with these bounds has, which may be any distance apart."""
+    """How many iterations a loop with these bounds has; as ``adc.ir.arith.trip_count``, none if it spans 2**63."""
     span = range_length(e, lower, upper)
+    if lower != "0":
+        span = e.let(f"call i64 @llvm.smax.i64(i64 {span}, i64 0)")
     if step == "1":
         return span
     less = e.let(f"sub i64 {step}, 1")
@@ -87,22 +89,13 @@ def range_loop(
     known = lower.isdigit() and upper.isdigit()
     start, head, done = e.label, e.new_label(), e.new_label()
     limit = upper
-    if not (known and int(lower) < int(upper)):
-        enter = e.let(f"icmp slt i64 {lower}, {upper}")
-        if unit:
-            e.branch_if(enter, head, done)
-        else:
-            count = e.new_label()
-            e.branch_if(enter, count, done)
-            e.begin(count)
-    else:
-        enter = "true"
+    runs = known and int(lower) < int(upper)
     if not unit:
-        span = e.let(f"sub i64 {upper}, {lower}")
-        less = e.let(f"sub i64 {span}, 1")
-        limit = e.let(f"add nuw i64 {e.let(f'udiv i64 {less}, {step}')}, 1")
-    if not (unit and enter != "true"):
+        limit = trip_count(e, lower, upper, step)
+    if runs:
         e.branch(head)
+    else:
+        e.branch_if(e.let(f"icmp slt i64 {lower}, {upper}" if unit else f"icmp sgt i64 {limit}, 0"), head, done)
     entry = e.label
     loop = _Loop(e, lower, step, types, body, group, op)
     first = _Place(entry, lower if unit else "0", lower, inits)
@@ -114,7 +107,7 @@ def range_loop(
     e.begin(done)
     if not types:
         return []
-    return e.join(types, [(latch, results)] if enter == "true" else [(start, inits), (latch, results)])
+    return e.join(types, [(latch, results)] if runs else [(start, inits), (latch, results)])
 
 
 @dataclass

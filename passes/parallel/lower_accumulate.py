@@ -28,10 +28,10 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE
+from adc.ir.loop_attrs import ONE_BY_ONE
 from adc.ir.moments import strip_views
 from adc.passes.effects import Memory, Summaries
-from adc.passes.kinds import LOOPS
+from adc.passes.kinds import LOOPS, PURE
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.colouring import build_colouring, find_colouring
 from adc.passes.parallel.conflicts import Group, conflicting, has_accumulate
@@ -45,7 +45,7 @@ from adc.passes.parallel.row_writes import store_first
 from adc.passes.parallel.rows import build_branch, find_rows
 from adc.passes.parallel.settle import add_in_place, to_sequential
 from adc.passes.parallel.strategies import AUTO
-from adc.passes.parallel.terms_first import adds_by_rows
+from adc.passes.parallel.terms_first import ends_in_rows, rows_last
 from adc.passes.parallel.unconditional import make_unconditional
 from adc.passes.parallel.ways import Ways, erase
 from adc.passes.rewrite import put_before, put_instead
@@ -93,7 +93,6 @@ class _Lowering:
         self.ways = Ways(self.analysis, self._block, options.wanted)
         self._privates: list[Private] = []
         self._in_chunk = False
-        self._kept: set[Op] = set()  # additions to shadows, without copies of them, that are for a later pass
         self._memory: Memory | None = None  # where subscripts are loaded
 
     def run(self) -> list[ShadowPlan]:
@@ -213,7 +212,7 @@ class _Lowering:
         """Load, add, store: right where only one iteration at a time comes to an element."""
         new = block.in_place_of()
         for op in block.ops:
-            if op.opdef is ops.accumulate and not self._is_for_later(op, copies):
+            if op.opdef is ops.accumulate and op.operands[1] not in copies and not op.attrs.get("atomic"):
                 value, memref, *at = op.operands
                 if parallel is not None and strip_views(memref) not in self.ways.noted:
                     self.ways.note([op], "plain", "distinct iterations add to distinct elements")
@@ -225,9 +224,6 @@ class _Lowering:
                 self._finish(region, op if op.opdef is ops.parallel else parallel, copies)
             new.append(op)
         block.set_ops(new.ops)
-
-    def _is_for_later(self, term: Op, copies: set[Value]) -> bool:
-        return bool(term.operands[1] in copies or term in self._kept or term.attrs.get("atomic"))
 
     def _solve(
         self, solves: Sequence[_Solve], group: list[Op], reason: str, fission: Fission, block: Block
@@ -269,20 +265,38 @@ class _Lowering:
             private = build_private(loop, [group for group, _ in groups], found)
         for group, reason in groups:
             self.ways.note(group, "private", reason)
-        alone = loop if adds_by_rows(loop) else to_sequential(loop)
-        if alone is loop:  # run in order, too, but cut as chunks are
-            self._kept.update(op for group, _ in groups for op in group)
-            loop.attrs = {name: value for name, value in loop.attrs.items() if name != "threads"} | {PRIVATE: True}
-        alone.attrs[ONE_BY_ONE] = True
-        private.otherwise.set_ops([alone, *private.otherwise.ops])
+        alone = self._in_order(loop, private.otherwise)
         self._privates.append(private)
         around, self._in_chunk = self._in_chunk, True
         self._block(private.loop.regions[0])
-        self._in_chunk = around or alone is loop
-        self._block(alone.regions[0])
         self._in_chunk = around
+        self._block(alone.regions[0])
         mark_threads(alone.regions[0])
         return True
+
+    def _in_order(self, loop: Op, block: Block) -> Op:
+        """Put ``loop`` at the start of ``block``, in order; or that part of it that adds terms, if it comes last, and
+        what comes before it on threads."""
+        before: list[Op] = []
+        accesses = self.analysis.accesses(loop)
+        if ends_in_rows(loop) and not accesses.obstacles:
+            changed = [access.base for access in accesses.found if access.changes]
+
+            def repeatable(op: Op) -> bool:
+                if op.opdef is ops.load:
+                    return all(self.analysis.apart_now(base, op.operands[0]) for base in changed)
+                return op.opdef in PURE
+
+            made = Block()
+            with insert_at(made, loop.loc):
+                _, alone = rows_last(loop, repeatable)
+            loop.drop()
+            before = [op for op in made.ops if op is not alone]
+        else:
+            alone = to_sequential(loop)
+        alone.attrs[ONE_BY_ONE] = True
+        block.set_ops([*before, alone, *block.ops])
+        return alone
 
     def _atomic(self, terms: Group, fission: Fission) -> bool:
         """Let ``terms`` be added atomically, if the loop does nothing else with what they are added to."""

@@ -92,7 +92,7 @@ def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Valu
     with insert_at(then):
         width = max(scalar_bytes(t.element) for t in types)
         together = ops.floordivsi(const_index(BLOCK_BYTES // width), elements)
-        wave = ops.minsi(ops.maxsi(ops.threads(), together), chunks)
+        wave = ops.minsi(ops.maxsi(ops.threads(), ops.maxsi(together, const_index(1))), chunks)
         copies = [
             ops.alloc(wave, *dims, type=MemRefType((None,) * (t.rank + 1), t.element))
             for dims, t in zip(extents, types, strict=True)

@@ -20,7 +20,7 @@ class SettleAccumulates:
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
-            if any(op.opdef is ops.accumulate for op in func.walk()):
+            if any(op.opdef is ops.accumulate or op.attrs.get(PRIVATE) for op in func.walk()):
                 _block(func.body)
         return module
 

@@ -83,12 +83,17 @@ def _is_candidate(loop: Op) -> bool:
 
 def adds_by_rows(loop: Op) -> bool:
     """Whether nothing but loops inside adds terms, last of all, and elementary functions are computed before."""
+    return ends_in_rows(loop) and has_functions([op for op in loop.regions[0].ops if op not in _adding(loop)])
+
+
+def ends_in_rows(loop: Op) -> bool:
+    """Whether nothing but loops inside adds terms, and all else in an iteration can be done before."""
     nests = _adding(loop)
     if loop.results or not nests or constant_of(loop.operands[2]) != 1 or not all(op.opdef in COUNTED for op in nests):
         return False
     at = next(k for k, op in enumerate(loop.regions[0].ops) if op in nests)
     before, after = loop.regions[0].ops[:at], [op for op in loop.regions[0].ops[at:-1] if op not in nests]
-    if not has_functions(before) or any(op.opdef not in PURE for op in after) or any(op.results for op in nests):
+    if any(op.opdef not in PURE for op in after) or any(op.results for op in nests):
         return False
     added = [inner for op in nests for inner in op.regions[0].walk()]
     others = [inner for op in before for inner in with_inner(op)]
@@ -126,6 +131,13 @@ def _strips(loop: Op, memory: Memory) -> None:
     build(ops.for_, [const_index(0), strips, const_index(1)], {ONE_BY_ONE: True}, [], [block])
 
 
+def rows_last(loop: Op, repeatable: Callable[[Op], bool]) -> tuple[Op, Op]:
+    """Append what ``loop`` does, which ends in rows: a parallel loop with all that comes before them, and one in order
+    that adds their terms (see ``terms_first``)."""
+    lower, upper = loop.operands[:2]
+    return _cut(loop, _adding(loop), (lower, upper), (), trip_count(*loop.operands[:3]), repeatable)
+
+
 def terms_first(
     loop: Op,
     terms: Collection[Op],
@@ -140,14 +152,30 @@ def terms_first(
     ``initial``: what the loop's reductions begin with; they are returned. Subscripts are computed again by operations
     that are ``repeatable``, and kept otherwise.
     """
+    first, second = _cut(loop, terms, limits, initial, size, repeatable)
+    for name in ("threads", PRIVATE, ONE_BY_ONE):
+        first.attrs.pop(name, None)
+    second.attrs[TRIPS] = size
+    if not any(op.regions for op in first.regions[0].ops):
+        first.attrs[TRIPS] = size
+    return first.results
+
+
+def _cut(
+    loop: Op,
+    terms: Collection[Op],
+    limits: tuple[Value, Value],
+    initial: Sequence[Value],
+    size: int | Value,
+    repeatable: Callable[[Op], bool],
+) -> tuple[Op, Op]:
+    """Append a loop with all but ``terms``, and one with these: ``size`` iterations, or fewer."""
     body, step = loop.regions[0], loop.operands[2]
     again = _Again(loop, repeatable)
     wanted = [v for v in used_from_outside(list(terms)) if inside(v, loop) and not again.has(v)]
-    buffers = {value: ops.alloc(type=MemRefType((size,), value.type)) for value in wanted}
+    known, extents = (size, ()) if isinstance(size, int) else (None, (size,))
+    buffers = {value: ops.alloc(*extents, type=MemRefType((known,), value.type)) for value in wanted}
 
-    attrs = {name: value for name, value in loop.attrs.items() if name not in ("threads", PRIVATE, ONE_BY_ONE)}
-    if not any(op.regions for op in loop.regions[0].ops):
-        attrs[TRIPS] = size
     first = Block([index], [body.args[0].hint])
     mapping: Mapping = {body.args[0]: first.args[0]}
     with insert_at(first):
@@ -158,7 +186,7 @@ def terms_first(
         for value, buffer in buffers.items():
             build(ops.store, [mapping.get(value, value), buffer, here])
         clone_op(body.terminator, mapping)
-    made = build(ops.parallel, [*limits, step, *initial], attrs, [v.type for v in initial], [first])
+    made = build(ops.parallel, [*limits, step, *initial], dict(loop.attrs), [v.type for v in initial], [first])
 
     second = Block([index], [body.args[0].hint])
     mapping = {body.args[0]: second.args[0]}
@@ -171,8 +199,7 @@ def terms_first(
                 with at_loc(op.loc):
                     clone_op(op, mapping)
         build(ops.yield_, ())
-    build(ops.for_, [*limits, step], {TRIPS: size}, [], [second])
-    return made.results
+    return made, build(ops.for_, [*limits, step], {}, [], [second])
 
 
 class _Again:

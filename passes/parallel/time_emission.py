@@ -103,9 +103,8 @@ class Emission:
         steps = self.steps
         if not numbers:
             return []
-        block = Block([index, *(v.type for v in numbers)], ["step", *(v.hint for v in numbers)])
-        with insert_at(block):
-            step, *carried = block.args
+
+        def after(step: Value, carried: list[Value]) -> list[Value]:
             for value, table in zip(carried, place.tables, strict=True):
                 build(ops.store, [value, table, step])
             args = steps.body.args
@@ -115,18 +114,17 @@ class Emission:
             mapping.update((args[1 + k], self._now(k, place)) for k in steps.buffers)
             for op in steps.scalars:
                 clone_op(op, mapping)
-            build(ops.yield_, [mapping.get(v, v) for v in map(steps.yields, steps.recurrences)])
-        limits = [const_index(0), place.count, const_index(1)]
-        return list(build(ops.for_, [*limits, *numbers], {}, [v.type for v in numbers], [block]).results)
+            return [mapping.get(v, v) for v in map(steps.yields, steps.recurrences)]
+
+        return self._carrying(place, numbers, after)
 
     def _sum(self, place: _Place, sums: Sequence[Value]) -> list[Value]:
         """What series are after a group, of what was noted in each of its steps."""
         steps = self.steps
         if not sums:
             return []
-        block = Block([index, *(v.type for v in sums)], ["step", *(v.hint for v in sums)])
-        with insert_at(block):
-            step, *carried = block.args
+
+        def after(step: Value, carried: list[Value]) -> list[Value]:
             mapping = self._scalars(place, step, place.buffers)
             mapping.update((steps.body.args[1 + k], v) for k, v in zip(steps.series, carried, strict=True))
             for op in steps.summing:
@@ -134,9 +132,21 @@ class Emission:
                     mapping[op.result] = ops.load(place.samples[op], step)
                 else:
                     clone_op(op, mapping)
-            build(ops.yield_, [mapping.get(v, v) for v in map(steps.yields, steps.series)])
+            return [mapping.get(v, v) for v in map(steps.yields, steps.series)]
+
+        return self._carrying(place, sums, after)
+
+    @staticmethod
+    def _carrying(
+        place: _Place, numbers: Sequence[Value], after: Callable[[Value, list[Value]], list[Value]]
+    ) -> list[Value]:
+        """Append a loop over the steps of a group: what ``numbers`` are after it, each step as ``after`` builds it."""
+        block = Block([index, *(v.type for v in numbers)], ["step", *(v.hint for v in numbers)])
+        with insert_at(block):
+            step, *carried = block.args
+            build(ops.yield_, after(step, carried))
         limits = [const_index(0), place.count, const_index(1)]
-        return list(build(ops.for_, [*limits, *sums], {}, [v.type for v in sums], [block]).results)
+        return list(build(ops.for_, [*limits, *numbers], {}, [v.type for v in numbers], [block]).results)
 
     def _scalars(self, place: _Place, step: Value, buffers: Sequence[Value]) -> Mapping:
         """Append the scalars of a step, which is known by what it carries."""

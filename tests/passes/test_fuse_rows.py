@@ -146,6 +146,54 @@ def test_against_finite_differences(function) -> None:
     assert abs(np.sum(terms) - (at(step) - at(-step)) / (2 * step)) < 1e-8 * np.sum(np.abs(terms))
 
 
+def gathered(w, columns, target):
+    """Rows of an array with two axes, which iterations share; neighbours in a row are read at constant offsets."""
+    out = np.empty(len(target))
+    for i in range(len(target)):
+        s = 0.0
+        for j in range(1, w.shape[1] - 1):
+            s += w[columns[i], j] * w[columns[i], j - 1] - w[columns[i], j + 1]
+        out[i] = math.tanh(s)
+    return np.sum(out * target)
+
+
+def gathered_twice(w, columns, target):
+    out = np.empty(len(target))
+    for i in range(len(target)):
+        s = 0.0
+        for j in range(w.shape[1]):
+            s += w[columns[i], j] * w[columns[i], j]
+        r = math.exp(-s)
+        for j in range(1, w.shape[1]):
+            r += w[columns[i] // 2, j - 1] * w[columns[i], j]
+        out[i] = r
+    return np.sum(out * target)
+
+
+@pytest.mark.parametrize("worth", [1, 10**9])
+@pytest.mark.parametrize("function", [gathered, gathered_twice])
+@pytest.mark.usefixtures("_small")
+def test_rows_of_arrays(function, worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With copies, and without."""
+    monkeypatch.setattr(private, "WORTH", worth)
+    rng = np.random.default_rng(3)
+    args = rng.standard_normal((30, 5)), rng.integers(0, 4, 200), rng.random(200)
+    expected = jit_grad(function, parallel=False, accumulate="serial").grad(*args)
+    direction = rng.standard_normal(args[0].shape)
+    ahead, behind = (function(args[0] + step * direction, *args[1:]) for step in (1e-6, -1e-6))
+    assert np.sum(expected * direction) == pytest.approx((ahead - behind) / 2e-6, rel=1e-7)
+    before, found = runtime.threads(), set()
+    with threads_at_once(1):
+        compiled = jit_grad(function)
+        for threads in (1, 2, 3, 8):
+            runtime.set_threads(threads)
+            gradient = compiled.grad(*args)
+            np.testing.assert_allclose(gradient, expected, rtol=1e-11, atol=1e-12)
+            found.add(gradient.tobytes())
+    runtime.set_threads(before)
+    assert len(found) == 1
+
+
 def warm(function) -> str:
     """The lowered gradient, without what is seldom run."""
     functions = function.grad.dump_ir("lowered").split("func.func @")

@@ -269,3 +269,19 @@ def test_ranges_between_numbers_so_far_apart_that_their_difference_wraps(fn: Any
             assert value == pytest.approx(fn(x.copy(), lower, upper, step), abs=1e-13)
             near_zero = compiled.grad(x.copy(), 0, len(range(lower, upper)), step)
             np.testing.assert_allclose(gradient, near_zero, rtol=1e-14, err_msg=str((lower, upper, step)))
+
+
+def test_ranges_that_span_more_than_can_be_counted() -> None:
+    """They have no iterations, in the value as in the gradient (docs/language.md)."""
+
+    def steps(x, lower, upper):
+        total = x
+        for _ in range(lower, upper, 2**61):
+            total = np.sin(total) * x
+        return total
+
+    compiled = jit_grad(steps, argnums=0)
+    assert compiled.value_and_grad(0.7, -(2**63), 2**63 - 1) == (0.7, 1.0)
+    value, slope = compiled.value_and_grad(0.7, -(2**62), 2**62 - 1)
+    assert value == pytest.approx(steps(0.7, -(2**62), 2**62 - 1), rel=1e-14)
+    assert slope == pytest.approx((steps(0.7 + 1e-6, 0, 2**63 - 1) - steps(0.7 - 1e-6, 0, 2**63 - 1)) / 2e-6, rel=1e-8)
