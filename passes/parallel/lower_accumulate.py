@@ -277,7 +277,6 @@ class _Lowering:
     def _in_order(self, loop: Op, block: Block) -> Op:
         """Put ``loop`` at the start of ``block``, in order; or that part of it that adds terms, if it comes last, and
         what comes before it on threads."""
-        before: list[Op] = []
         accesses = self.analysis.accesses(loop)
         if ends_in_rows(loop) and not accesses.obstacles:
             changed = [access.base for access in accesses.found if access.changes]
@@ -289,13 +288,14 @@ class _Lowering:
 
             made = Block()
             with insert_at(made, loop.loc):
-                _, alone = rows_last(loop, repeatable)
+                alone = rows_last(loop, repeatable)
             loop.drop()
-            before = [op for op in made.ops if op is not alone]
+            whole = made.ops
         else:
             alone = to_sequential(loop)
+            whole = [alone]
         alone.attrs[ONE_BY_ONE] = True
-        block.set_ops([*before, alone, *block.ops])
+        block.set_ops([*whole, *block.ops])
         return alone
 
     def _atomic(self, terms: Group, fission: Fission) -> bool:

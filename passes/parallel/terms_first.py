@@ -34,6 +34,9 @@ from adc.passes.rewrite import put_instead
 STRIP = 64
 """Iterations: some vectors, and few enough that dozens of buffers stay in the first cache."""
 
+LONG_STRIP = 1 << 14
+"""The same where the first loop is for threads."""
+
 WORTH = 12.0
 """What the terms cost to compute, at least, each: keeping one and finding its place again costs about half of that."""
 
@@ -131,11 +134,19 @@ def _strips(loop: Op, memory: Memory) -> None:
     build(ops.for_, [const_index(0), strips, const_index(1)], {ONE_BY_ONE: True}, [], [block])
 
 
-def rows_last(loop: Op, repeatable: Callable[[Op], bool]) -> tuple[Op, Op]:
-    """Append what ``loop`` does, which ends in rows: a parallel loop with all that comes before them, and one in order
-    that adds their terms (see ``terms_first``)."""
-    lower, upper = loop.operands[:2]
-    return _cut(loop, _adding(loop), (lower, upper), (), trip_count(*loop.operands[:3]), repeatable)
+def rows_last(loop: Op, repeatable: Callable[[Op], bool]) -> Op:
+    """Append what ``loop`` does, which ends in rows: for strips of iterations, a parallel loop with all that comes
+    before the rows, and one in order that adds their terms (see ``terms_first``), which is returned."""
+    lower, upper, step = loop.operands[:3]
+    trips = trip_count(lower, upper, step)
+    size = ops.maxsi(ops.minsi(trips, const_index(LONG_STRIP)), const_index(1))
+    block = Block([index], ["part"])
+    with insert_at(block):
+        start, length = strip(block.args[0], size, upper, lower)
+        _, second = _cut(loop, _adding(loop), (start, ops.addi(start, length)), (), size, repeatable)
+        build(ops.yield_, ())
+    build(ops.for_, [const_index(0), ops.ceildivsi(trips, size), const_index(1)], {}, [], [block])
+    return second
 
 
 def terms_first(

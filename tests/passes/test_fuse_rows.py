@@ -103,6 +103,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(private, "BLOCK", 4)
     monkeypatch.setattr(private, "BLOCK_BYTES", 200)
     monkeypatch.setattr(terms_first, "STRIP", 6)
+    monkeypatch.setattr(terms_first, "LONG_STRIP", 50)
     monkeypatch.setattr(set_apart, "BLOCK", 4)
 
 
