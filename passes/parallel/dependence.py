@@ -245,6 +245,10 @@ class Analysis:
         """Whether two memrefs do not overlap at a moment when both are in scope."""
         return not self.aliasing.may_overlap(a, b)
 
+    def leaves(self, loop: Op, memref: Value) -> bool:
+        """Whether no access in ``loop`` changes what ``memref`` is memory of."""
+        return all(self.apart_now(a.base, memref) for a in self.accesses(loop).found if a.changes)
+
     def independent(self, a: Access, b: Access, loop: Op) -> bool:
         """Whether ``a`` and ``b``, in different iterations of ``loop``, always touch different elements."""
         if a.base is not b.base or inside(a.base, loop) or a.where is None or b.where is None:

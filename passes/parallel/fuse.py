@@ -136,9 +136,10 @@ class _Fusion:
     def _match_branches(self, first: Op, second: Op) -> bool:
         if first.operands != second.operands or first.attrs.get(COLD) != second.attrs.get(COLD):
             return False
-        past = self.past
-        pairs = itertools.product(*([op for op in branch.regions[0].ops if _is_loop(op)] for branch in (first, second)))
-        return past is None or any(_run_alike(a, b) and past(self.analysis, a, b) for a, b in pairs)
+        if (past := self.past) is None:
+            return True
+        pairs = itertools.product(*(filter(_is_loop, branch.regions[0].ops) for branch in (first, second)))
+        return any(_run_alike(a, b) and past(self.analysis, a, b) for a, b in pairs)
 
     def _match_loops(self, first: Op, second: Op) -> bool:
         """Whether the two have one range, are run alike, are simple alike, and may be fused."""

@@ -39,7 +39,9 @@ class FuseRows:
 
 
 def _worthwhile(analysis: Analysis, first: Op, second: Op) -> bool:
-    if first.results or second.results or has_accumulate(first) or not _scatters(second) or first.parent is None:
+    """Whether the two may be one loop, and one before them, or ``first`` itself, is the forward sweep of ``second``.
+    That is joined last: what stands between is joined with the reverse sweep first."""
+    if first.results or second.results or has_accumulate(first) or first.parent is None:
         return False
     before = first.parent.ops[: first.parent.ops.index(first) + 1]
     loops = (op for op in before if op.opdef is ops.parallel and op.operands[:3] == second.operands[:3])

@@ -56,17 +56,11 @@ def with_following(branch: Op, following: list[Op]) -> Op:
             build(ops.yield_, [*end.operands, *(mapping[v] for v in passed)])
     types = [*(r.type for r in branch.results), *(v.type for v in passed)]
     made = Op(ops.if_, branch.operands, types, dict(branch.attrs), branch.regions, branch.loc)
-    for op in reversed(following):
-        for result, new in zip(passed, made.results[len(branch.results) :], strict=True):
-            if result.op is op:
-                new.hint = result.hint
-                result.replace_uses(new)
-        op.drop()
-    for result, new in zip(branch.results, made.results, strict=False):
+    for result, new in zip([*branch.results, *passed], made.results, strict=True):
         new.hint = result.hint
         result.replace_uses(new)
-    for end in ends:
-        end.drop()
+    for op in (*ends, *reversed(following)):
+        op.drop()
     branch.regions = ()
     branch.drop()
     return made

@@ -277,14 +277,10 @@ class _Lowering:
     def _in_order(self, loop: Op, block: Block) -> Op:
         """Put ``loop`` at the start of ``block``, in order; or that part of it that adds terms, if it comes last, and
         what comes before it on threads."""
-        accesses = self.analysis.accesses(loop)
-        if ends_in_rows(loop) and not accesses.obstacles:
-            changed = [access.base for access in accesses.found if access.changes]
+        if ends_in_rows(loop) and not self.analysis.accesses(loop).obstacles:
 
             def repeatable(op: Op) -> bool:
-                if op.opdef is ops.load:
-                    return all(self.analysis.apart_now(base, op.operands[0]) for base in changed)
-                return op.opdef in PURE
+                return op.opdef in PURE or (op.opdef is ops.load and self.analysis.leaves(loop, op.operands[0]))
 
             made = Block()
             with insert_at(made, loop.loc):

@@ -97,8 +97,7 @@ def _place(analysis: Analysis, limit: Form, loop: Op) -> tuple[Value, int] | Non
         return None
     if limit.coefficient(symbol).constant != 1 or len(op.operands) != 2 or inside(op.operands[0], loop):
         return None
-    changed = (a for a in analysis.accesses(loop).found if a.changes)
-    if any(not analysis.apart_now(a.base, op.operands[0]) for a in changed):
+    if not analysis.leaves(loop, op.operands[0]):
         return None
     distance = analysis.forms.of(op.operands[1]) - analysis.forms.of(loop.regions[0].args[0])
     return (op.operands[0], distance.constant) if distance.is_constant else None

@@ -86,7 +86,10 @@ def _is_candidate(loop: Op) -> bool:
 
 def adds_by_rows(loop: Op) -> bool:
     """Whether nothing but loops inside adds terms, last of all, and elementary functions are computed before."""
-    return ends_in_rows(loop) and has_functions([op for op in loop.regions[0].ops if op not in _adding(loop)])
+    if not ends_in_rows(loop):
+        return False
+    nests = _adding(loop)
+    return has_functions([op for op in loop.regions[0].ops if op not in nests])
 
 
 def ends_in_rows(loop: Op) -> bool:

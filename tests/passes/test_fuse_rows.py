@@ -10,6 +10,7 @@ import pytest
 from adc import errors, jit_grad, prange
 from adc.backend import runtime
 from adc.passes.parallel import private, set_apart, terms_first
+from tests.passes.test_fuse_sweeps import warm
 from tests.stencils.check import threads_at_once
 
 
@@ -195,16 +196,10 @@ def test_rows_of_arrays(function, worth: int, monkeypatch: pytest.MonkeyPatch) -
     assert len(found) == 1
 
 
-def warm(function) -> str:
-    """The lowered gradient, without what is seldom run."""
-    functions = function.grad.dump_ir("lowered").split("func.func @")
-    return "".join(text for text in functions if ".grad" in text.split("(")[0] and ".cold" not in text.split("(")[0])
-
-
 def test_there_is_no_tape_and_the_hyperbolic_tangent_is_simd() -> None:
     fast = jit_grad(misfit, argnums=(0, 1))
     fast.value_and_grad(*matrix(50, 9, 4))
-    text = warm(fast)
+    text = warm(fast.grad)
     assert "tape" not in text and "scf.for %wave" in text
     assert text.count("math.tanh") == 2  # with private copies, and without
     for at in (k for k in range(len(text)) if text.startswith("math.tanh", k)):
@@ -214,7 +209,7 @@ def test_there_is_no_tape_and_the_hyperbolic_tangent_is_simd() -> None:
 def test_what_is_changed_in_between_keeps_the_loops_apart() -> None:
     fast = jit_grad(in_place, argnums=(0, 1))
     fast.value_and_grad(*copied(matrix(50, 9, 4)))
-    assert "tape" in warm(fast)
+    assert "tape" in warm(fast.grad)
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
