@@ -43,6 +43,12 @@ def trip_count(lower: Value, upper: Value, step: Value) -> Value:
     return ops.maxsi(span, const_index(0))
 
 
+def iteration_number(counter: Value, lower: Value, step: Value) -> Value:
+    """Which iteration of a counted loop this is, from zero."""
+    offset = counter if constant_of(lower) == 0 else counter - lower
+    return offset if constant_of(step) == 1 else ops.divsi(offset, step)
+
+
 def span(difference: Value) -> tuple[Value, Value] | None:
     """The bounds between which ``difference`` is how far it is, as ``trip_count`` computes that: lower and upper."""
     op = difference.op

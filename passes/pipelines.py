@@ -6,6 +6,7 @@ from adc.passes.base import Pass, Pipeline
 from adc.passes.differentiation.requested import TakeGradients
 from adc.passes.parallel.align import AlignLoops
 from adc.passes.parallel.distribute_sums import DistributeSums
+from adc.passes.parallel.factor_sums import FactorSums
 from adc.passes.parallel.fuse import FuseLoops
 from adc.passes.parallel.fuse_rows import FuseRows
 from adc.passes.parallel.fuse_sweeps import FuseSweeps
@@ -89,6 +90,7 @@ WIDEN: Pipeline = (
 SHARE: Pipeline = (
     *(DistributeSums(), Parallelise(), FuseSweeps((Canonicalize(), CSE(), DCE()))),
     FuseRows((Canonicalize(), CSE(), DeadStores(), DCE())),
+    FactorSums((Canonicalize(), CSE(), DCE())),
     *(LowerAccumulate(), CSE(), FuseLoops((Canonicalize(), CSE()))),
 )
 """Which loops are parallel, and how what they add to shadows is summed."""

@@ -9,7 +9,7 @@ Memrefs that a loop permutes are permuted back, starting from what the loop retu
 from __future__ import annotations
 
 from adc.ir import ops
-from adc.ir.arith import const, const_index, constant_of, trip_count
+from adc.ir.arith import const, const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import REVERSE
@@ -17,7 +17,6 @@ from adc.ir.permutations import Orbit
 from adc.ir.types import index
 from adc.passes.differentiation.frames import Frame
 from adc.passes.differentiation.reverse import Cotangents, ReverseSweep
-from adc.passes.differentiation.tape import iteration_number
 from adc.passes.parallel.cold import COLD
 
 

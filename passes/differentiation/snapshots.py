@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
-from adc.ir.arith import const_index, constant_of, trip_count
+from adc.ir.arith import const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.building import parallel_loop
 from adc.passes.costs import STORE_BYTE, cost_of, executions, trips
 from adc.passes.differentiation.legality import Written
-from adc.passes.differentiation.tape import iteration_number, loops_above, rectangle, visible_outside
+from adc.passes.differentiation.tape import loops_above, rectangle, visible_outside
 from adc.passes.extents import Extent, Extents, Shape
 from adc.passes.kinds import COUNTED
 from adc.passes.parallel.cold import is_cold

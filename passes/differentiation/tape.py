@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.arith import const, constant_of, trip_count
+from adc.ir.arith import const, iteration_number, trip_count
 from adc.ir.builder import build
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import MemRefType, RecordType
@@ -34,12 +34,6 @@ class Slot:
 
     buffer: Value
     loops: tuple[Op, ...]
-
-
-def iteration_number(counter: Value, lower: Value, step: Value) -> Value:
-    """Which iteration of a counted loop this is, from zero."""
-    offset = counter if constant_of(lower) == 0 else counter - lower
-    return offset if constant_of(step) == 1 else ops.divsi(offset, step)
 
 
 class Tape:

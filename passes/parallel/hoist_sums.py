@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
-from adc.ir.types import RecordType, Type, index
+from adc.ir.types import Type, index
 from adc.passes.checkpointing.conventions import is_over_steps
 from adc.passes.parallel.affine import LOOPS, Form, enclosing, inside
 from adc.passes.parallel.cold import walk_warm
 from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.parallel_plan import ShadowPlan
 from adc.passes.parallel.ranges import Emitter
+from adc.passes.parallel.touched import Touched
 
 _SEEN_THROUGH = LOOPS | {ops.if_}
 
@@ -41,10 +42,12 @@ class HoistSums:
     analysis: Analysis
     plans: list[ShadowPlan] = field(default_factory=list)
     bases: set[Value] = field(default_factory=set)
-    _touched: dict[Op, set[Value | None]] = field(default_factory=dict)
     _zeros: dict[Type, Op] = field(default_factory=dict)
     _after: dict[Op, Block] = field(default_factory=dict)
     _gone: set[Op] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._touched = Touched(self.analysis)
 
     def run(self) -> None:
         for op in list(walk_warm(self.func.body)):
@@ -65,35 +68,16 @@ class HoistSums:
         if spans is None:
             return None
         subscripts = tuple(low for low, _ in spans)
-        roots = self.analysis.aliasing.roots(base)
         found: Op | None = None
         for outer in enclosing(op.parent):
             fixed = not inside(base, outer) and not any(inside(s.value, outer) for f in subscripts for s in f.symbols())
-            touched = self._touches(outer)
             if is_over_steps(self.func, outer):
                 break
-            if outer.opdef not in _SEEN_THROUGH or not fixed or None in touched or not roots.isdisjoint(touched):
+            if outer.opdef not in _SEEN_THROUGH or not fixed or not self._touched.leaves(outer, base):
                 break
             if outer.opdef in LOOPS:
                 found = outer
         return None if found is None else _Place(found, base, subscripts)
-
-    def _touches(self, outer: Op) -> set[Value | None]:
-        """The roots of what is read or written inside ``outer``, accumulations excepted; None stands for anything."""
-        known = self._touched.get(outer)
-        if known is None:
-            known = self._touched[outer] = set()
-            for region in outer.regions:
-                for op in region.ops:
-                    known |= self._touches(op) if op.regions else self._roots(op)
-        return known
-
-    def _roots(self, op: Op) -> set[Value | None]:
-        if op.opdef.pure or op.opdef is ops.accumulate:
-            return set()
-        if op.opdef is ops.call and any(isinstance(v.type, RecordType) for v in op.operands):
-            return {None}
-        return {root for v in op.operands for root in self.analysis.aliasing.roots(v)}
 
     # Moving -----------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,340 @@
+"""Factors that a sum has in common are multiplied once, after the loop that sums: the distributive law.
+
+The adjoint of a linear map that is the same for all points of a loop, ``y = Q (x[p] - m)``, adds ``Q' ybar`` to the
+shadow of ``m`` at each point. The sum over the points is ``Q'`` times the sum of ``ybar``, which is shorter by a loop::
+
+    parallel p                                    parallel p
+      parallel i                                    parallel i
+        %y = ...                                      %y = ...
+        parallel j                       ->           accumulate %y, %sums[i]
+          accumulate Q[i, j] * %y, %m[j]          parallel i
+                                                    if %sums[i] != 0
+                                                      parallel j
+                                                        accumulate Q[i, j] * %sums[i], %m[j]
+
+Where no iteration added anything the sum is zero and the factors are not even read: their subscripts may be out of
+range then. The sums take memory in proportion to what one iteration computes; where that is much, the loop stays as it
+was, and both are there.
+
+Reference: Gautam and Rajopadhye, Simplifying Reductions, POPL 2006, section 4 (distributivity).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index, constant_of, iteration_number, trip_count
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.rewrite import Mapping, clone_op
+from adc.ir.types import MemRefType
+from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.building import choose, nest
+from adc.passes.checkpointing.conventions import is_over_steps
+from adc.passes.costs import has_known_length, trips
+from adc.passes.effects import Summaries
+from adc.passes.kinds import COUNTED
+from adc.passes.parallel.affine import enclosing, inside
+from adc.passes.parallel.cold import walk_warm
+from adc.passes.parallel.dependence import Analysis
+from adc.passes.parallel.touched import Touched
+from adc.passes.rewrite import put_before, put_instead
+
+MOST_SUMS = 1 << 16
+"""Elements: half a megabyte of doubles, of which chunks of the loop may need copies."""
+
+FEWEST_ITERATIONS = 8
+"""Of the loop that sums: the loops after it repeat one of them."""
+
+FEWEST_SAVED = 4
+"""Iterations that are not run any more, for each sum."""
+
+
+@dataclass(frozen=True)
+class FactorSums:
+    """Take factors that are the same in all iterations of a loop out of what it adds to shadows; the passes ``then``
+    follow if there were any."""
+
+    then: Pipeline = ()
+    name: ClassVar[str] = "factor-sums"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries(module)
+        found = False
+        for func in module.funcs.values():
+            done: set[Op] = set()
+            while groups := _groups(func, Analysis(func, module, summaries), done):
+                done |= _rewrite(groups)
+                found = True
+        return run_pipeline(module, self.then) if found else module
+
+
+@dataclass(frozen=True)
+class _Term:
+    """``accumulate``, in ``loop``, adds the product of ``varying`` and of ``fixed`` factors, negated or not.
+
+    ``skipped``: the loops around it, innermost first, that ``varying`` does not depend on. ``kept``: those further out
+    on whose counters ``fixed``, the subscripts or the limits of ``skipped`` depend.
+    """
+
+    accumulate: Op
+    loop: Op
+    varying: tuple[Value, ...]
+    fixed: tuple[Value, ...]
+    negated: bool
+    skipped: tuple[Op, ...]
+    kept: tuple[Op, ...]
+
+    @property
+    def at(self) -> Op:
+        """What the sum stands before."""
+        return self.skipped[-1] if self.skipped else self.accumulate
+
+    @property
+    def saves(self) -> bool:
+        known = [trips(loop) for loop in self.skipped if has_known_length(loop)]
+        return bool(self.skipped) and (len(known) < len(self.skipped) or reduce(float.__mul__, known) >= FEWEST_SAVED)
+
+
+def _groups(func: Func, analysis: Analysis, done: Collection[Op]) -> list[list[_Term]]:
+    """The terms of one loop that is not among ``done``, an innermost one; those with the same sums are together."""
+    accumulates = [op for op in walk_warm(func.body) if op.opdef is ops.accumulate]
+    finder = _Finder(func, analysis)
+    found: dict[tuple[object, ...], list[_Term]] = defaultdict(list)
+    for op in accumulates:
+        term = finder.term(op)
+        if term is not None and term.loop not in done:
+            found[term.loop, term.varying, term.kept, term.at.parent].append(term)
+    worth = [group for group in found.values() if any(term.saves for term in group)]
+    inner = max((group[0].loop for group in worth), key=lambda loop: len(list(enclosing(loop.parent))), default=None)
+    return [group for group in worth if group[0].loop is inner]
+
+
+class _Finder:
+    def __init__(self, func: Func, analysis: Analysis) -> None:
+        self._func = func
+        self._analysis = analysis
+        self._touched = Touched(analysis)
+
+    def term(self, op: Op) -> _Term | None:
+        """``op`` as a term of the outermost loop out of which factors can be taken."""
+        around: list[Op] = []
+        for outer in enclosing(op.parent):
+            if outer.opdef not in COUNTED and outer.opdef is not ops.if_:
+                break
+            around.append(outer)
+        while around:
+            loop = around.pop()
+            if loop.opdef in COUNTED and not is_over_steps(self._func, loop) and _runs_often(loop):
+                term = self._in_loop(op, loop, around)
+                if term is not None:
+                    return term
+        return None
+
+    def _in_loop(self, op: Op, loop: Op, between: Sequence[Op]) -> _Term | None:
+        """``between``: what is around ``op`` in ``loop``, innermost first."""
+        value, base, *subscripts = op.operands
+        if inside(base, loop) or not self._touched.leaves(loop, base):
+            return None
+        fixed = _Fixed(self._analysis, loop)
+        for outer in reversed(between):
+            if outer.opdef in COUNTED and all(fixed.holds(v) for v in outer.operands[:3]):
+                fixed.counters.add(outer.regions[0].args[0])
+        if not all(fixed.holds(v) for v in subscripts):
+            return None
+        negated, factors = _factors(value)
+        same = tuple(v for v in factors if fixed.holds(v))
+        varying = tuple(v for v in factors if v not in same)
+        skipped: list[Op] = []
+        for outer in between:
+            if outer.opdef not in COUNTED or any(inside(v, outer) for v in varying):
+                break
+            skipped.append(outer)
+        if not varying:
+            return None
+        used = fixed.counters_of([*same, *subscripts, *(v for s in skipped for v in s.operands[:3])])
+        skipped_counters = {outer.regions[0].args[0] for outer in skipped}
+        if not skipped_counters <= fixed.counters:
+            return None
+        kept = [outer for outer in between[len(skipped) :] if outer.opdef in COUNTED]
+        kept = [outer for outer in kept if outer.regions[0].args[0] in used]
+        if any(inside(v, loop) for outer in kept for v in outer.operands[:3]):
+            return None  # the sums of a triangle are not worth a rectangle of memory
+        return _Term(op, loop, varying, same, negated, tuple(skipped), tuple(reversed(kept)))
+
+
+class _Fixed:
+    """What is the same in all iterations of ``loop``, given ``counters`` of loops in it."""
+
+    def __init__(self, analysis: Analysis, loop: Op) -> None:
+        self.counters: set[Value] = set()
+        self._analysis = analysis
+        self._loop = loop
+        self._known: dict[Value, bool] = {}
+
+    def holds(self, value: Value) -> bool:
+        """Whether ``value`` is: it can be computed again after the loop."""
+        if not inside(value, self._loop) or value in self.counters:
+            return True
+        known = self._known.get(value)
+        if known is None:
+            op = value.op
+            known = op is not None and self._repeatable(op) and all(self.holds(v) for v in op.operands)
+            self._known[value] = known
+        return known
+
+    def _repeatable(self, op: Op) -> bool:
+        if op.opdef is ops.load:
+            return self._analysis.leaves(self._loop, op.operands[0])
+        return op.opdef.pure or (op.opdef is ops.bound and not op.attrs["check"])
+
+    def counters_of(self, values: Sequence[Value]) -> set[Value]:
+        """The counters that they are computed of."""
+        found: set[Value] = set()
+        seen: set[Value] = set()
+        waiting = list(values)
+        while waiting:
+            value = waiting.pop()
+            if value in seen or not inside(value, self._loop):
+                continue
+            seen.add(value)
+            if value in self.counters:
+                found.add(value)
+            elif value.op is not None:
+                waiting += value.op.operands
+        return found
+
+
+def _runs_often(loop: Op) -> bool:
+    return not has_known_length(loop) or trips(loop) >= FEWEST_ITERATIONS
+
+
+def _factors(value: Value) -> tuple[bool, list[Value]]:
+    """The factors of a product, and whether it is negated."""
+    op = value.op
+    if op is not None and op.opdef is ops.negf:
+        negated, factors = _factors(op.operands[0])
+        return not negated, factors
+    if op is not None and op.opdef is ops.mulf:
+        (one, left), (other, right) = (_factors(v) for v in op.operands)
+        return one != other, [*left, *right]
+    return False, [value]
+
+
+# Changing the code ----------------------------------------------------------------------------------------------------
+
+
+def _rewrite(groups: Sequence[Sequence[_Term]]) -> set[Op]:
+    """Put a branch in place of their loop: with sums if there are not too many of them, else as it was.
+
+    Returns the loops that have had their turn.
+    """
+    loop = groups[0][0].loop
+    results = list(loop.results)
+    head, small, large = Block(), Block(), Block()
+    with insert_at(head, loop.loc):
+        extents = [[trip_count(*outer.operands[:3]) for outer in group[0].kept] for group in groups]
+        limit = const_index(MOST_SUMS)
+        fits = reduce(ops.andi, [ops.cmpi(_product(sizes), limit, predicate="sle") for sizes in extents])
+        build(ops.if_, [fits], {}, [v.type for v in results], [small, large])
+    branch = head.ops[-1]
+    put_instead(loop, head.ops)
+    for old, new in zip(results, branch.results, strict=True):
+        old.replace_uses(new)
+        new.hint = old.hint
+    with insert_at(large, loop.loc):
+        copy = clone_op(loop, {})
+        build(ops.yield_, copy.results)
+    with insert_at(small, loop.loc):
+        sums = [_zeros(group, sizes) for group, sizes in zip(groups, extents, strict=True)]
+        small.append(loop)
+        for group, memory, sizes in zip(groups, sums, extents, strict=True):
+            _sum_up(group, memory)
+            nest(sizes, partial(_spread, group, memory))
+        build(ops.yield_, results)
+    return {loop, copy, *(op for region in copy.regions for op in region.walk() if op.opdef in COUNTED)}
+
+
+def _product(sizes: Sequence[Value]) -> Value:
+    """Append how many elements there are; if they are too many, some number that is."""
+    limit = const_index(MOST_SUMS + 1)
+    total = const_index(1)
+    for size in sizes:
+        total = ops.minsi(ops.muli(total, ops.minsi(size, limit)), limit)
+    return total
+
+
+def _zeros(group: Sequence[_Term], sizes: Sequence[Value]) -> Value:
+    """Append memory for the sums of ``group``."""
+    element = group[0].accumulate.operands[0].type
+    shape = [constant_of(size) for size in sizes]
+    known = tuple(None if size is None else int(size) for size in shape)
+    dynamic = [v for v, size in zip(sizes, known, strict=True) if size is None]
+    memory = ops.alloc(*dynamic, type=MemRefType(known, element))
+    memory.hint = f"{group[0].accumulate.operands[1].hint or 'shadow'}_sums"
+    build(ops.fill, [const(0.0, element), memory])
+    return memory
+
+
+def _sum_up(group: Sequence[_Term], memory: Value) -> None:
+    """Add what varies, in place of the terms."""
+    ats = {term.at for term in group}
+    block = group[0].at.parent
+    assert block is not None
+    first = next(op for op in block.ops if op in ats)
+    made = Block()
+    with insert_at(made, first.loc):
+        numbers = [iteration_number(outer.regions[0].args[0], *outer.operands[0:3:2]) for outer in group[0].kept]
+        build(ops.accumulate, [reduce(ops.mulf, group[0].varying), memory, *numbers])
+    put_before(first, made.ops)
+    for term in group:
+        put_instead(term.accumulate, ())
+        term.accumulate.drop()
+
+
+def _spread(group: Sequence[_Term], memory: Value, numbers: Sequence[Value]) -> None:
+    """Append the terms of one sum."""
+    total = ops.load(memory, *numbers)
+    mapping: Mapping = {}
+    for outer, number in zip(group[0].kept, numbers, strict=True):
+        lower, _, step = outer.operands[:3]
+        mapping[outer.regions[0].args[0]] = lower + number * step
+
+    def terms() -> None:
+        for term in group:
+            _nested(term, total, list(term.skipped), dict(mapping))
+
+    choose(ops.cmpf(total, const(0.0, total.type), predicate="une"), terms, lambda: None)
+
+
+def _nested(term: _Term, total: Value, skipped: list[Op], mapping: Mapping) -> None:
+    """Append the loops ``skipped``, the last one outermost, around one addition."""
+    if not skipped:
+        value = reduce(ops.mulf, [_copy(v, term.loop, mapping) for v in term.fixed], total)
+        value = ops.negf(value) if term.negated else value
+        _, base, *subscripts = term.accumulate.operands
+        build(ops.accumulate, [value, base, *(_copy(v, term.loop, mapping) for v in subscripts)])
+        return
+    *inner, outer = skipped
+    lower, upper, step = (_copy(v, term.loop, mapping) for v in outer.operands[:3])
+
+    def body(numbers: Sequence[Value]) -> None:
+        _nested(term, total, inner, {**mapping, outer.regions[0].args[0]: lower + numbers[0] * step})
+
+    nest([trip_count(lower, upper, step)], body)
+
+
+def _copy(value: Value, loop: Op, mapping: Mapping) -> Value:
+    """Append the computation of ``value``, which is the same in all iterations of ``loop``."""
+    if value in mapping or not inside(value, loop):
+        return mapping.get(value, value)
+    assert value.op is not None
+    for operand in value.op.operands:
+        mapping[operand] = _copy(operand, loop, mapping)
+    clone_op(value.op, mapping)
+    return mapping[value]
