@@ -10,6 +10,7 @@ import llvmlite.binding as llvm
 from adc.backend import object_cache
 from adc.backend.loop_nodes import LoopNodes, Place, serial
 from adc.backend.moved_loads import moved_loads
+from adc.backend.partial_sums import has_chains, keep_chains
 from adc.backend.target import Target
 
 
@@ -80,6 +81,16 @@ def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
 
 
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
+    """The optimised module, as the code generator is to get it."""
+    module = _right(text, target, level)
+    if level < 2 or not has_chains(text):
+        return module
+    kept = keep_chains(str(module))
+    module.close()
+    return llvm.parse_assembly(kept, llvm.create_context())
+
+
+def _right(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The optimised module, without SIMD in the loops where LLVM's would be wrong (``moved_loads``)."""
     module = _pass_over(text, target, level)
     if not any(f.name.startswith(("llvm.masked.load.", "llvm.masked.gather.")) for f in module.functions):

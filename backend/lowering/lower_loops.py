@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from adc.backend.lowering.lower_effects import is_ragged
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_types import quoted
+from adc.backend.partial_sums import CHAINS
 from adc.ir.core import Op
 from adc.ir.loop_attrs import BY_LANES, PEELED, TRIPS
 from adc.ir.types import Type
@@ -24,7 +25,7 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, o
     in code that is rarely run are left alone, which saves a quarter of the time that LLVM takes for versioned loops.
     Of the loop that ``op`` is, ``loop_nodes`` is to find the place in the source. One over lanes is to become SIMD as
     it is, not to be unrolled before; but afterwards, so that the small buffers that it goes through become registers.
-    One over rows of various lengths stays in one piece.
+    If it sums, it gets several chains of additions. One over rows of various lengths stays in one piece.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
     if op is not None and op.loc.line > 0:
@@ -39,6 +40,8 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: bool = False, o
             nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
             then = [e.module.metadata(text) for text in _AS_VECTORS]
             nodes.append(e.module.metadata(f'!{{!"llvm.loop.vectorize.followup_vectorized", {", ".join(then)}}}'))
+            if op.results and not calls:
+                nodes.append(e.module.metadata(CHAINS))
         elif is_ragged(op):
             nodes.append(e.module.metadata('!{!"llvm.loop.unroll.runtime.disable"}'))
     if group:

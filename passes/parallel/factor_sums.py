@@ -45,6 +45,9 @@ from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.touched import Touched
 from adc.passes.rewrite import put_before, put_instead
 
+SMALL_SUMS = "adc.small_sums"
+"""Of memory for sums of what is computed in each iteration in any case."""
+
 MOST_SUMS = 1 << 16
 """Elements: half a megabyte of doubles, of which chunks of the loop may need copies."""
 
@@ -276,6 +279,8 @@ def _zeros(group: Sequence[_Term], sizes: Sequence[Value]) -> Value:
     known = tuple(None if size is None else int(size) for size in shape)
     dynamic = [v for v, size in zip(sizes, known, strict=True) if size is None]
     memory = ops.alloc(*dynamic, type=MemRefType(known, element))
+    assert memory.op is not None
+    memory.op.attrs[SMALL_SUMS] = True
     memory.hint = f"{group[0].accumulate.operands[1].hint or 'shadow'}_sums"
     build(ops.fill, [const(0.0, element), memory])
     return memory

@@ -36,6 +36,7 @@ from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.colouring import build_colouring, find_colouring
 from adc.passes.parallel.conflicts import Group, conflicting, has_accumulate
 from adc.passes.parallel.dependence import Analysis
+from adc.passes.parallel.factor_sums import SMALL_SUMS
 from adc.passes.parallel.fission import Fission, effects_left
 from adc.passes.parallel.hoist_sums import HoistSums
 from adc.passes.parallel.parallel_plan import ParallelPlan, ShadowPlan
@@ -154,11 +155,23 @@ class _Lowering:
         if self.options.wanted == "atomic":
             left = [group for group in left if not self._atomic(group, fission)]
         if self.options.wanted != "serial":
-            solves = (self.ways.gather, self.ways.windows, self.ways.interchange, self.ways.passes)
-            left = [(group, reason) for group, reason in left if not self._solve(solves, group, reason, fission, block)]
+            left = self._one_by_one(fission, left, block)
             if self._coloured(fission, groups, left, block):
                 return
         self._rest(fission, groups, left, block)
+
+    def _one_by_one(self, fission: Fission, groups: list[Group], block: Block) -> list[Group]:
+        """Append nests for the groups that can have one of their own; the others are returned.
+
+        Sums with few elements are among these if there can be copies: what is added to them is computed in
+        each iteration, and would have to be computed again in another nest.
+        """
+        solves = (self.ways.gather, self.ways.windows, self.ways.interchange, self.ways.passes)
+        copies = self.options.wanted == AUTO and fission.loop.attrs.get("threads")
+        sums = [terms for terms in groups if copies and _are_small_sums(terms)]
+        others = [terms for terms in groups if terms not in sums]
+        left = [(group, reason) for group, reason in others if not self._solve(solves, group, reason, fission, block)]
+        return [*left, *sums]
 
     def _rest(self, fission: Fission, groups: list[Group], left: list[Group], block: Block) -> None:
         """Append what becomes of a loop of whose ``groups`` only those ``left`` are still in it."""
@@ -321,6 +334,11 @@ class _Lowering:
         for group in groups.values():
             if self.ways.gather(group, "", fission, block, only_fresh=True):
                 erase(fission.loop, set(group))
+
+
+def _are_small_sums(terms: Group) -> bool:
+    shadow = strip_views(terms[0][0].operands[1]).op
+    return shadow is not None and SMALL_SUMS in shadow.attrs
 
 
 def _serialise(block: Block) -> None:
