@@ -12,6 +12,8 @@ from adc.ir.types import MemRefType, scalar_bytes
 
 DEFAULT_TRIPS = 64  # of a loop whose trip count is not a constant
 STORE_BYTE = 1.5  # writing one byte to a tape and reading it back, when the tape leaves the cache
+LEAST_STORED = 4.0
+"""Bytes: a smaller entry is written and read no faster, and has to be widened to the lanes that it is for."""
 CALL = 20.0
 CACHE_BYTES = 6 << 20
 """What stays in the caches of a core between two uses, its share of those that cores have in common included."""
@@ -97,4 +99,4 @@ def storage_cost(value: Value) -> float:
     size = float(scalar_bytes(value.type))
     if isinstance(value.type, MemRefType) and value.op is not None and value.op.opdef is ops.alloc:
         size += DEFAULT_TRIPS**value.type.rank * scalar_bytes(value.type.element)
-    return STORE_BYTE * size
+    return STORE_BYTE * max(size, LEAST_STORED)

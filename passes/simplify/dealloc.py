@@ -312,6 +312,7 @@ class _Ownership:
             op.add_operand(entry or self._false.result)
             self._flag(inner, body.args[1 + k], body.add_arg(i1))
         given = self._inside(inner, depth + 1)
+        self._tie([(body.args[1 + k], [op.operands[3 + k], body.terminator.operands[k]]) for k in range(count)])
         for k in slots:
             body.terminator.add_operand(given[k] or self._false.result)
             self._flag(scope, op.results[k], op.add_result(i1))
@@ -336,6 +337,10 @@ class _Ownership:
             before.terminator.add_operand(given[1 + k] or self._false.result)
             self._flag(second, after.args[k], after.add_arg(i1))
         back = self._inside(second, depth + 1)
+        self._tie(
+            [(before.args[k], [op.operands[k], after.terminator.operands[k]]) for k in range(counts[0])]
+            + [(after.args[k], [before.terminator.operands[1 + k]]) for k in range(counts[1])]
+        )
         for k in carried:
             after.terminator.add_operand(back[k] or self._false.result)
         for k in passed:
@@ -349,6 +354,20 @@ class _Ownership:
         self._lend(op.results[: counts[1]], borrowed)
         self._free(first)
         self._free(second)
+
+    def _tie(self, ways: Sequence[tuple[Value, Sequence[Value]]]) -> None:
+        """What a loop keeps for after it, under the name of an argument of its region, may be any of the values that
+        come in there: for each argument, these."""
+        waiting = [(arg, values) for arg, values in ways if _refers(arg.type)]
+        found = True
+        while found:
+            found = False
+            for arg, values in list(waiting):
+                assert arg.block is not None
+                if self._classes.outermost(self._classes.reach(arg)) < self._depth[arg.block]:
+                    self._unite([arg, *values])
+                    waiting.remove((arg, values))
+                    found = True
 
     def _enter(self, loop: Op, position: int, scope: _Scope, order: dict[Op, int]) -> Value | None:
         """Hand the initial value at operand ``position`` to the loop, if nothing else uses that memory any more."""

@@ -182,3 +182,23 @@ def test_random_programs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     except AssertionError as error:
         error.add_note(text)
         raise
+
+
+def test_conditions_on_counters_are_computed_again() -> None:
+    """Python's remainder chooses between two values by the signs."""
+
+    def around(u, m):  # type: ignore[no-untyped-def]
+        total = 0.0
+        for i in range(len(m)):
+            for j in range(len(u)):
+                total += u[(i * j) % len(u)] * m[i] * m[(j - i) % len(m)]
+        return total
+
+    rng = np.random.default_rng(0)
+    u, m = rng.random(7), rng.random(5)
+    compiled = jit_grad(around, argnums=(0, 1))
+    direction = rng.random(7), rng.random(5)
+    ahead, behind = (around(u + t * direction[0], m + t * direction[1]) for t in (1e-6, -1e-6))
+    found = compiled.grad(u, m)
+    assert sum(np.sum(g * d) for g, d in zip(found, direction, strict=True)) == pytest.approx((ahead - behind) / 2e-6)
+    assert "tape" not in compiled.grad.dump_ir("lowered")
