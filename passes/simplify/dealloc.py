@@ -298,7 +298,9 @@ class _Ownership:
 
     def _has_no_lender(self, base: Value) -> bool:
         """Whether no other value in sight owns the memory when the flag of ``base`` says that it does not."""
-        return not any(m is not base and m in self._owners for m in self._classes.members([self._classes.find(base)]))
+        own = self._classes.find(base)
+        alike = self._classes.members([own])
+        return not self._classes.is_held(own) and not any(m is not base and m in self._owners for m in alike)
 
     # Loops ------------------------------------------------------------------------------------------------------------
 

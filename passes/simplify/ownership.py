@@ -59,6 +59,11 @@ class Classes:
         """``holder`` may own what ``held`` owned before."""
         self._holds.setdefault(self.find(holder), []).append(held)
 
+    def is_held(self, leader: Value) -> bool:
+        """Whether another class may have taken over memory of the class of ``leader``."""
+        others = (held for holder, held in self._holds.items() if holder is not leader)
+        return any(self.find(value) is leader for held in others for value in held)
+
     def reach(self, value: Value) -> set[Value]:
         """Leaders of the classes whose uses are uses of memory that ``value`` may own."""
         found: set[Value] = set()

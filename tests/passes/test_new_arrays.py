@@ -153,6 +153,17 @@ def either(u, steps):
     return np.sum(v * v)
 
 
+def taken_twice(u, steps):
+    """The same array under a second name, given twice on a branch."""
+    v, w = u * 1.0, u * 0.5
+    for t in range(steps):
+        w[1] = v[0] * w[0] + 0.1
+        v = w[:] if t % 2 == 0 else v
+        v = w[:] if t % 2 == 0 else v
+        w = v * 0.5 + w * w
+    return np.sum(v * v) + np.sum(w)
+
+
 def stored(u, steps):
     """A list keeps them all; the last but one is changed."""
     kept = [u * 1.0]
@@ -165,7 +176,7 @@ def stored(u, steps):
 
 
 PROGRAMS = [explicit, whole, two_back, now_and_then, shrinking, nested, first_kept, until, by_function]
-CHANGING = [changed_later, changed_in_place, swapped_inside, either, stored]
+CHANGING = [changed_later, changed_in_place, swapped_inside, either, taken_twice, stored]
 ALL = [*PROGRAMS, *CHANGING]
 
 
