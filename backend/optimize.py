@@ -82,7 +82,7 @@ def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
 
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The optimised module, as the code generator is to get it."""
-    module = _right(text, target, level)
+    module = _without_wrong_simd(text, target, level)
     if level < 2 or not has_chains(text):
         return module
     kept = keep_chains(str(module))
@@ -90,7 +90,7 @@ def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     return llvm.parse_assembly(kept, llvm.create_context())
 
 
-def _right(text: str, target: Target, level: int) -> llvm.ModuleRef:
+def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The optimised module, without SIMD in the loops where LLVM's would be wrong (``moved_loads``)."""
     module = _pass_over(text, target, level)
     if not any(f.name.startswith(("llvm.masked.load.", "llvm.masked.gather.")) for f in module.functions):

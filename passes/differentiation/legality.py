@@ -66,8 +66,11 @@ class Legality:
         return self.body if block is None or root.op is None or root in self.escaping else block
 
     def _was_there(self, root: Value, memref: Value) -> bool:
-        """Whether ``memref`` is older than any object of ``root`` that can still be written, or was left by the block
-        that allocates and writes those."""
+        """Whether what ``memref`` is of ``root`` is never written after it was read.
+
+        It is so where only the block that allocates an object writes to it, and ``memref`` is older than this run of
+        the block, being an argument of it or from outside, or is read outside, when that run is over.
+        """
         block, base = root.block, strip_views(memref)
         if block is None or block is self.body:
             return False
@@ -78,8 +81,8 @@ class Legality:
     def _may_follow(self, reader: Op, write: Op, scope: Block) -> bool:
         if self.position[write] > self.position[reader] and not _exclusive(reader, write):
             return True
-        blocks = set(_blocks_above(write))
-        common = next(block for block in _blocks_above(reader) if block in blocks)
+        blocks = set(_enclosing_blocks(write.parent))
+        common = next(block for block in _enclosing_blocks(reader.parent) if block in blocks)
         while common is not scope:
             loop = common.parent_op
             if loop is None or loop.parent is None:
@@ -92,13 +95,11 @@ class Legality:
 
 def _by_name(op: Op, memref: Value, root: Value) -> bool:
     """Whether ``op`` can write to objects of ``root`` only because it is given this value, or a view of it."""
-    if op.opdef is ops.grow or (op.opdef is ops.call and any(holds_records(v.type) for v in op.operands)):
+    if op.opdef is ops.grow:
+        return False
+    if op.opdef is ops.call and any(holds_records(v.type) or is_container(v.type) for v in op.operands):
         return False
     return memref in op.operands and strip_views(memref) is root
-
-
-def _blocks_above(op: Op) -> Iterator[Block]:
-    return _enclosing_blocks(op.parent)
 
 
 def _enclosing_blocks(block: Block | None) -> Iterator[Block]:
@@ -110,8 +111,8 @@ def _enclosing_blocks(block: Block | None) -> Iterator[Block]:
 
 def _exclusive(a: Op, b: Op) -> bool:
     """Whether the two stand in different branches of one ``scf.if``, so that one run of it executes one of them."""
-    above = {block.parent_op: block for block in _blocks_above(a)}
-    for block in _blocks_above(b):
+    above = {block.parent_op: block for block in _enclosing_blocks(a.parent)}
+    for block in _enclosing_blocks(b.parent):
         branch = block.parent_op
         if branch in above:
             return branch is not None and branch.opdef is ops.if_ and above[branch] is not block

@@ -35,14 +35,13 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.building import choose, nest
-from adc.passes.checkpointing.conventions import is_over_steps
-from adc.passes.costs import has_known_length, trips
 from adc.passes.effects import Summaries
 from adc.passes.kinds import COUNTED
-from adc.passes.parallel.affine import enclosing, inside
+from adc.passes.parallel.affine import enclosing
 from adc.passes.parallel.cold import walk_warm
+from adc.passes.parallel.common_factors import FEWEST_ITERATIONS, Finder, Term
 from adc.passes.parallel.dependence import Analysis
-from adc.passes.parallel.touched import Touched
+from adc.passes.parallel.fixed import copy_fixed
 from adc.passes.rewrite import put_before, put_instead
 
 SMALL_SUMS = "adc.small_sums"
@@ -50,12 +49,6 @@ SMALL_SUMS = "adc.small_sums"
 
 MOST_SUMS = 1 << 16
 """Elements: half a megabyte of doubles, of which chunks of the loop may need copies."""
-
-FEWEST_ITERATIONS = 8
-"""Of the loop that sums: the loops after it repeat one of them."""
-
-FEWEST_SAVED = 4
-"""Iterations that are not run any more, for each sum."""
 
 
 @dataclass(frozen=True)
@@ -77,162 +70,24 @@ class FactorSums:
         return run_pipeline(module, self.then) if found else module
 
 
-@dataclass(frozen=True)
-class _Term:
-    """``accumulate``, in ``loop``, adds the product of ``varying`` and of ``fixed`` factors, negated or not.
+def _groups(func: Func, analysis: Analysis, done: Collection[Op]) -> list[list[Term]]:
+    """The terms of one loop that is not among ``done``, an outermost one; those with the same sums are together.
 
-    ``skipped``: the loops around it, innermost first, that ``varying`` does not depend on. ``kept``: those further out
-    on whose counters ``fixed``, the subscripts or the limits of ``skipped`` depend.
+    What is inside of that loop has its turn later, in one of the loop's two forms: nests do not double with each level.
     """
-
-    accumulate: Op
-    loop: Op
-    varying: tuple[Value, ...]
-    fixed: tuple[Value, ...]
-    negated: bool
-    skipped: tuple[Op, ...]
-    kept: tuple[Op, ...]
-
-    @property
-    def at(self) -> Op:
-        """What the sum stands before."""
-        return self.skipped[-1] if self.skipped else self.accumulate
-
-    @property
-    def saves(self) -> bool:
-        known = [trips(loop) for loop in self.skipped if has_known_length(loop)]
-        return bool(self.skipped) and (len(known) < len(self.skipped) or reduce(float.__mul__, known) >= FEWEST_SAVED)
-
-
-def _groups(func: Func, analysis: Analysis, done: Collection[Op]) -> list[list[_Term]]:
-    """The terms of one loop that is not among ``done``, an innermost one; those with the same sums are together."""
     accumulates = [op for op in walk_warm(func.body) if op.opdef is ops.accumulate]
-    finder = _Finder(func, analysis)
-    found: dict[tuple[object, ...], list[_Term]] = defaultdict(list)
+    finder = Finder(func, analysis)
+    found: dict[tuple[object, ...], list[Term]] = defaultdict(list)
     for op in accumulates:
         term = finder.term(op)
         if term is not None and term.loop not in done:
             found[term.loop, term.varying, term.kept, term.at.parent].append(term)
     worth = [group for group in found.values() if any(term.saves for term in group)]
-    inner = max((group[0].loop for group in worth), key=lambda loop: len(list(enclosing(loop.parent))), default=None)
-    return [group for group in worth if group[0].loop is inner]
+    outer = min((group[0].loop for group in worth), key=lambda loop: len(list(enclosing(loop.parent))), default=None)
+    return [group for group in worth if group[0].loop is outer]
 
 
-class _Finder:
-    def __init__(self, func: Func, analysis: Analysis) -> None:
-        self._func = func
-        self._analysis = analysis
-        self._touched = Touched(analysis)
-
-    def term(self, op: Op) -> _Term | None:
-        """``op`` as a term of the outermost loop out of which factors can be taken."""
-        around: list[Op] = []
-        for outer in enclosing(op.parent):
-            if outer.opdef not in COUNTED and outer.opdef is not ops.if_:
-                break
-            around.append(outer)
-        while around:
-            loop = around.pop()
-            if loop.opdef in COUNTED and not is_over_steps(self._func, loop) and _runs_often(loop):
-                term = self._in_loop(op, loop, around)
-                if term is not None:
-                    return term
-        return None
-
-    def _in_loop(self, op: Op, loop: Op, between: Sequence[Op]) -> _Term | None:
-        """``between``: what is around ``op`` in ``loop``, innermost first."""
-        value, base, *subscripts = op.operands
-        if inside(base, loop) or not self._touched.leaves(loop, base):
-            return None
-        fixed = _Fixed(self._analysis, loop)
-        for outer in reversed(between):
-            if outer.opdef in COUNTED and all(fixed.holds(v) for v in outer.operands[:3]):
-                fixed.counters.add(outer.regions[0].args[0])
-        if not all(fixed.holds(v) for v in subscripts):
-            return None
-        negated, factors = _factors(value)
-        same = tuple(v for v in factors if fixed.holds(v))
-        varying = tuple(v for v in factors if v not in same)
-        skipped: list[Op] = []
-        for outer in between:
-            if outer.opdef not in COUNTED or any(inside(v, outer) for v in varying):
-                break
-            skipped.append(outer)
-        if not varying:
-            return None
-        used = fixed.counters_of([*same, *subscripts, *(v for s in skipped for v in s.operands[:3])])
-        skipped_counters = {outer.regions[0].args[0] for outer in skipped}
-        if not skipped_counters <= fixed.counters:
-            return None
-        kept = [outer for outer in between[len(skipped) :] if outer.opdef in COUNTED]
-        kept = [outer for outer in kept if outer.regions[0].args[0] in used]
-        if any(inside(v, loop) for outer in kept for v in outer.operands[:3]):
-            return None  # the sums of a triangle are not worth a rectangle of memory
-        return _Term(op, loop, varying, same, negated, tuple(skipped), tuple(reversed(kept)))
-
-
-class _Fixed:
-    """What is the same in all iterations of ``loop``, given ``counters`` of loops in it."""
-
-    def __init__(self, analysis: Analysis, loop: Op) -> None:
-        self.counters: set[Value] = set()
-        self._analysis = analysis
-        self._loop = loop
-        self._known: dict[Value, bool] = {}
-
-    def holds(self, value: Value) -> bool:
-        """Whether ``value`` is: it can be computed again after the loop."""
-        if not inside(value, self._loop) or value in self.counters:
-            return True
-        known = self._known.get(value)
-        if known is None:
-            op = value.op
-            known = op is not None and self._repeatable(op) and all(self.holds(v) for v in op.operands)
-            self._known[value] = known
-        return known
-
-    def _repeatable(self, op: Op) -> bool:
-        if op.opdef is ops.load:
-            return self._analysis.leaves(self._loop, op.operands[0])
-        return op.opdef.pure or (op.opdef is ops.bound and not op.attrs["check"])
-
-    def counters_of(self, values: Sequence[Value]) -> set[Value]:
-        """The counters that they are computed of."""
-        found: set[Value] = set()
-        seen: set[Value] = set()
-        waiting = list(values)
-        while waiting:
-            value = waiting.pop()
-            if value in seen or not inside(value, self._loop):
-                continue
-            seen.add(value)
-            if value in self.counters:
-                found.add(value)
-            elif value.op is not None:
-                waiting += value.op.operands
-        return found
-
-
-def _runs_often(loop: Op) -> bool:
-    return not has_known_length(loop) or trips(loop) >= FEWEST_ITERATIONS
-
-
-def _factors(value: Value) -> tuple[bool, list[Value]]:
-    """The factors of a product, and whether it is negated."""
-    op = value.op
-    if op is not None and op.opdef is ops.negf:
-        negated, factors = _factors(op.operands[0])
-        return not negated, factors
-    if op is not None and op.opdef is ops.mulf:
-        (one, left), (other, right) = (_factors(v) for v in op.operands)
-        return one != other, [*left, *right]
-    return False, [value]
-
-
-# Changing the code ----------------------------------------------------------------------------------------------------
-
-
-def _rewrite(groups: Sequence[Sequence[_Term]]) -> set[Op]:
+def _rewrite(groups: Sequence[Sequence[Term]]) -> set[Op]:
     """Put a branch in place of their loop: with sums if there are not too many of them, else as it was.
 
     Returns the loops that have had their turn.
@@ -243,7 +98,8 @@ def _rewrite(groups: Sequence[Sequence[_Term]]) -> set[Op]:
     with insert_at(head, loop.loc):
         extents = [[trip_count(*outer.operands[:3]) for outer in group[0].kept] for group in groups]
         limit = const_index(MOST_SUMS)
-        fits = reduce(ops.andi, [ops.cmpi(_product(sizes), limit, predicate="sle") for sizes in extents])
+        often = ops.cmpi(const_index(FEWEST_ITERATIONS), trip_count(*loop.operands[:3]), predicate="sle")
+        fits = reduce(ops.andi, [ops.cmpi(_product(sizes), limit, predicate="sle") for sizes in extents], often)
         build(ops.if_, [fits], {}, [v.type for v in results], [small, large])
     branch = head.ops[-1]
     put_instead(loop, head.ops)
@@ -272,7 +128,7 @@ def _product(sizes: Sequence[Value]) -> Value:
     return total
 
 
-def _zeros(group: Sequence[_Term], sizes: Sequence[Value]) -> Value:
+def _zeros(group: Sequence[Term], sizes: Sequence[Value]) -> Value:
     """Append memory for the sums of ``group``."""
     element = group[0].accumulate.operands[0].type
     shape = [constant_of(size) for size in sizes]
@@ -286,7 +142,7 @@ def _zeros(group: Sequence[_Term], sizes: Sequence[Value]) -> Value:
     return memory
 
 
-def _sum_up(group: Sequence[_Term], memory: Value) -> None:
+def _sum_up(group: Sequence[Term], memory: Value) -> None:
     """Add what varies, in place of the terms."""
     ats = {term.at for term in group}
     block = group[0].at.parent
@@ -302,7 +158,7 @@ def _sum_up(group: Sequence[_Term], memory: Value) -> None:
         term.accumulate.drop()
 
 
-def _spread(group: Sequence[_Term], memory: Value, numbers: Sequence[Value]) -> None:
+def _spread(group: Sequence[Term], memory: Value, numbers: Sequence[Value]) -> None:
     """Append the terms of one sum."""
     total = ops.load(memory, *numbers)
     mapping: Mapping = {}
@@ -317,29 +173,18 @@ def _spread(group: Sequence[_Term], memory: Value, numbers: Sequence[Value]) -> 
     choose(ops.cmpf(total, const(0.0, total.type), predicate="une"), terms, lambda: None)
 
 
-def _nested(term: _Term, total: Value, skipped: list[Op], mapping: Mapping) -> None:
+def _nested(term: Term, total: Value, skipped: list[Op], mapping: Mapping) -> None:
     """Append the loops ``skipped``, the last one outermost, around one addition."""
     if not skipped:
-        value = reduce(ops.mulf, [_copy(v, term.loop, mapping) for v in term.fixed], total)
+        value = reduce(ops.mulf, [copy_fixed(v, term.loop, mapping) for v in term.fixed], total)
         value = ops.negf(value) if term.negated else value
         _, base, *subscripts = term.accumulate.operands
-        build(ops.accumulate, [value, base, *(_copy(v, term.loop, mapping) for v in subscripts)])
+        build(ops.accumulate, [value, base, *(copy_fixed(v, term.loop, mapping) for v in subscripts)])
         return
     *inner, outer = skipped
-    lower, upper, step = (_copy(v, term.loop, mapping) for v in outer.operands[:3])
+    lower, upper, step = (copy_fixed(v, term.loop, mapping) for v in outer.operands[:3])
 
     def body(numbers: Sequence[Value]) -> None:
         _nested(term, total, inner, {**mapping, outer.regions[0].args[0]: lower + numbers[0] * step})
 
     nest([trip_count(lower, upper, step)], body)
-
-
-def _copy(value: Value, loop: Op, mapping: Mapping) -> Value:
-    """Append the computation of ``value``, which is the same in all iterations of ``loop``."""
-    if value in mapping or not inside(value, loop):
-        return mapping.get(value, value)
-    assert value.op is not None
-    for operand in value.op.operands:
-        mapping[operand] = _copy(operand, loop, mapping)
-    clone_op(value.op, mapping)
-    return mapping[value]

@@ -161,16 +161,20 @@ class _Lowering:
         self._rest(fission, groups, left, block)
 
     def _one_by_one(self, fission: Fission, groups: list[Group], block: Block) -> list[Group]:
-        """Append nests for the groups that can have one of their own; the others are returned.
+        """Append nests for the groups that can have one of their own; those that are still in the loop are returned.
 
         Sums with few elements are among these if there can be copies: what is added to them is computed in
         each iteration, and would have to be computed again in another nest.
         """
         solves = (self.ways.gather, self.ways.windows, self.ways.interchange, self.ways.passes)
         copies = self.options.wanted == AUTO and fission.loop.attrs.get("threads")
-        sums = [terms for terms in groups if copies and _are_small_sums(terms)]
-        others = [terms for terms in groups if terms not in sums]
-        left = [(group, reason) for group, reason in others if not self._solve(solves, group, reason, fission, block)]
+        left: list[Group] = []
+        sums: list[Group] = []
+        for terms in groups:
+            if copies and _are_small_sums(terms):
+                sums.append(terms)
+            elif not self._solve(solves, *terms, fission, block):
+                left.append(terms)
         return [*left, *sums]
 
     def _rest(self, fission: Fission, groups: list[Group], left: list[Group], block: Block) -> None:

@@ -359,7 +359,7 @@ class _Ownership:
 
     def _tie(self, ways: Sequence[tuple[Value, Sequence[Value]]]) -> None:
         """What a loop keeps for after it, under the name of an argument of its region, may be any of the values that
-        come in there: for each argument, these."""
+        come in there: for each argument, these. What the region keeps is known when it has been gone through."""
         waiting = [(arg, values) for arg, values in ways if _refers(arg.type)]
         found = True
         while found:
