@@ -33,13 +33,14 @@ class Orbit:
 class Permutation:
     """The orbits of one operation, and what leads through its regions.
 
-    ``ends``: a value that a region yields, and the orbit it ends up in. ``inner``: a value of a region, and the
-    orbit of an operation of that region which it goes into, and nowhere else that matters.
+    ``ends``: a value that a region yields, and the orbit it ends up in. ``inner``: a region, a value in it, which may
+    be from outside and be in others too, and the orbit of an operation of that region which the value goes into, and
+    nowhere else that matters.
     """
 
     orbits: list[Orbit] = field(default_factory=list)
     ends: dict[Value, Orbit] = field(default_factory=dict)
-    inner: dict[Value, Orbit] = field(default_factory=dict)
+    inner: dict[tuple[Block, Value], Orbit] = field(default_factory=dict)
 
     def orbit_at(self, position: int) -> Orbit | None:
         return next((orbit for orbit in self.orbits if position in orbit.positions), None)
@@ -51,7 +52,7 @@ class _Group:
 
     positions: set[int]
     values: dict[Value, None]  # a set in order
-    inner: dict[Value, Orbit] = field(default_factory=dict)
+    inner: dict[tuple[Block, Value], Orbit] = field(default_factory=dict)
     broken: bool = False
 
 
@@ -157,11 +158,13 @@ def _go_through(orbit: Orbit, groups: dict[Value, _Group]) -> None:
     for r in orbit.results:
         groups.pop(r, None)
         merged.values.pop(r, None)
+    block = orbit.op.parent
+    assert block is not None
     for value in orbit.inputs:
         # What is used twice cannot be told apart again.
         merged.broken |= value in merged.values
         merged.values[value] = None
-        merged.inner[value] = orbit
+        merged.inner[block, value] = orbit
     groups.update((v, merged) for v in merged.values)
 
 

@@ -205,8 +205,9 @@ class Recipes:
         return self._undone[value]
 
     def _find_undone(self, value: Value) -> tuple[Orbit, list[Value]] | None:
-        around = value.block.parent_op if value.block is not None else None
-        orbit = self.permutations.of(around).inner.get(value) if around is not None else None
+        if (block := value.block) is None or (around := block.parent_op) is None:
+            return None
+        orbit = self.permutations.of(around).inner.get((block, value))
         if orbit is None or not self._reversed(orbit.op):
             return None
         params = self.parameters(orbit.op)

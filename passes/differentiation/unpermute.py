@@ -69,7 +69,7 @@ class Undo:
         if value not in known:
             around = block.parent_op
             assert around is not None
-            inner = self.permutations.of(around).inner[value]
+            inner = self.permutations.of(around).inner[block, value]
             results = [self._back(block, r, known) for r in inner.results]
             known.update(zip(inner.inputs, self.inputs(inner, results), strict=True))
         return known[value]

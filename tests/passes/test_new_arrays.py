@@ -153,6 +153,18 @@ def either(u, steps):
     return np.sum(v * v)
 
 
+def swapped_on_either_side(u, steps):
+    """Both forms of the inner loop, with and without checks, permute the same two arrays."""
+    b, c = u * 0.5, u * u
+    t = 0
+    while t < steps:
+        for _ in range(t + 1):
+            b[0] = c[1] * b[1]
+            c, b = b, c
+        t += 1
+    return np.sum(b * c)
+
+
 def taken_twice(u, steps):
     """The same array under a second name, given twice on a branch."""
     v, w = u * 1.0, u * 0.5
@@ -176,7 +188,7 @@ def stored(u, steps):
 
 
 PROGRAMS = [explicit, whole, two_back, now_and_then, shrinking, nested, first_kept, until, by_function]
-CHANGING = [changed_later, changed_in_place, swapped_inside, either, taken_twice, stored]
+CHANGING = [changed_later, changed_in_place, swapped_inside, swapped_on_either_side, either, taken_twice, stored]
 ALL = [*PROGRAMS, *CHANGING]
 
 
