@@ -189,10 +189,10 @@ def stored(u, steps):
 
 def filtered(u, steps):
     """A matrix made anew and then changed in place."""
-    m, p = np.outer(u, u) * 0.1 + np.eye(len(u)), np.ones((len(u), len(u))) * 0.1
+    m, p = np.outer(u, u) * 0.1, np.ones((len(u), len(u))) * 0.1
     total = 0.0
     for _ in range(steps):
-        p = m @ p @ m.T * 0.1 + np.eye(len(u)) * 0.1
+        p = m @ p @ m.T * 0.1 + m * 0.1
         s = u @ p @ u + 0.3
         k = p @ u / s
         for i in range(len(u)):
