@@ -52,6 +52,8 @@ class Term:
 
 
 class Finder:
+    """Of the terms of one function, while its code is not changed."""
+
     def __init__(self, func: Func, analysis: Analysis) -> None:
         self._func = func
         self._analysis = analysis

@@ -75,11 +75,10 @@ def _groups(func: Func, analysis: Analysis, done: Collection[Op]) -> list[list[T
 
     What is inside of that loop has its turn later, in one of the loop's two forms: nests do not double with each level.
     """
-    accumulates = [op for op in walk_warm(func.body) if op.opdef is ops.accumulate]
     finder = Finder(func, analysis)
     found: dict[tuple[object, ...], list[Term]] = defaultdict(list)
-    for op in accumulates:
-        term = finder.term(op)
+    for op in walk_warm(func.body):
+        term = finder.term(op) if op.opdef is ops.accumulate else None
         if term is not None and term.loop not in done:
             found[term.loop, term.varying, term.kept, term.at.parent].append(term)
     worth = [group for group in found.values() if any(term.saves for term in group)]
@@ -100,8 +99,7 @@ def _rewrite(groups: Sequence[Sequence[Term]]) -> set[Op]:
         limit = const_index(MOST_SUMS)
         often = ops.cmpi(const_index(FEWEST_ITERATIONS), trip_count(*loop.operands[:3]), predicate="sle")
         fits = reduce(ops.andi, [ops.cmpi(_product(sizes), limit, predicate="sle") for sizes in extents], often)
-        build(ops.if_, [fits], {}, [v.type for v in results], [small, large])
-    branch = head.ops[-1]
+        branch = build(ops.if_, [fits], {}, [v.type for v in results], [small, large])
     put_instead(loop, head.ops)
     for old, new in zip(results, branch.results, strict=True):
         old.replace_uses(new)

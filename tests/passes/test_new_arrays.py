@@ -204,8 +204,7 @@ def filtered(u, steps):
 
 PROGRAMS = [explicit, whole, two_back, now_and_then, shrinking, nested, first_kept, until, by_function]
 CHANGING = [changed_later, changed_in_place, swapped_inside, swapped_on_either_side, either, taken_twice, stored]
-CHANGING += [filtered]
-ALL = [*PROGRAMS, *CHANGING]
+ALL = [*PROGRAMS, *CHANGING, filtered]
 
 
 def difference(function: Callable[..., Any], u: Any, steps: int, d: Any) -> float:
