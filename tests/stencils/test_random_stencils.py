@@ -15,7 +15,7 @@ from tests.fuzz.oracle import Oracle, lengthen
 from tests.stencils.check import check
 from tests.stencils.generator import generate
 
-PROGRAMS, SHRINKABLE = 30, 6
+PROGRAMS, SHRINKABLE = 36, 8
 
 
 @pytest.mark.parametrize("seed", range(100_000, 100_000 + PROGRAMS))

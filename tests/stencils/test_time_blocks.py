@@ -19,7 +19,7 @@ from tests.fuzz.check import loaded
 from tests.stencils.check import THREADS, bits, threads_at_once
 from tests.stencils.steps import generate
 
-PROGRAMS = 12
+PROGRAMS = 16
 ORDERS = (interpreter.forward, interpreter.backward, interpreter.shuffled(3))
 
 
