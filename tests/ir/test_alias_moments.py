@@ -116,7 +116,8 @@ def test_orbits_of_loops_and_branches() -> None:
     for op, inputs in ((outer, "ab"), (inner, "uv"), (branch, "ts")):
         (orbit,) = permutations.of(op).orbits
         assert orbit.positions == (0, 1) and set(orbit.inputs) == {named[n] for n in inputs}
-    assert permutations.of(outer).inner.keys() == {named[n] for n in "uvst"}
+    (body,) = outer.regions
+    assert permutations.of(outer).inner.keys() == {(body, named[n]) for n in "uvst"}
     for lost in ("yield %k, %l|yield %k, %u", "yield %y, %x|yield %y, %y", "yield %t, %s|yield %t, %u"):
         changed = _memrefs(NESTED.replace(*lost.split("|")))["q"].op
         assert changed is not None and not Permutations().of(changed).orbits, lost
