@@ -30,8 +30,9 @@ def types_of(values: Iterable[Value]) -> list[Type]:
 def _equal(values: Sequence[Value], wanted: Sequence[Value], what: str) -> None:
     """Require that two lists of values agree in type; ``what`` says "... must be those of ..."."""
     got, want = types_of(values), types_of(wanted)
-    shown = [", ".join(map(str, types)) or "none" for types in (got, want)]
-    require(got == want, f"{what}: {shown[0]} against {shown[1]}")
+    if got != want:
+        shown = [", ".join(map(str, types)) or "none" for types in (got, want)]
+        raise TypeError(f"{what}: {shown[0]} against {shown[1]}")
 
 
 # Attributes -----------------------------------------------------------------------------------------------------------
@@ -41,7 +42,8 @@ def one_of(name: str, values: Collection[str]) -> Check:
     """The attribute ``name`` is one of ``values``."""
 
     def check(op: Op) -> None:
-        require(op.attrs[name] in values, f"{name} must be one of {' '.join(values)}, not {op.attrs[name]!r}")
+        if op.attrs[name] not in values:
+            raise TypeError(f"{name} must be one of {' '.join(values)}, not {op.attrs[name]!r}")
 
     return check
 
@@ -51,13 +53,16 @@ FAST_MATH = ("none", "reassoc")
 
 def constant(op: Op) -> None:
     value, t = op.attrs["value"], op.attrs["type"]
-    require(not isinstance(t, MemRefType | RecordType), f"there are no constants of type {t}")
+    if isinstance(t, MemRefType | RecordType):
+        raise TypeError(f"there are no constants of type {t}")
     if t.is_float:
-        require(isinstance(value, float), f"{value!r} is no constant of type {t}")
+        fits = isinstance(value, float)
     elif t == i1:
-        require(value in (0, 1), f"{value!r} is no constant of type i1")
+        fits = value in (0, 1)
     else:
-        require(isinstance(value, int) and wrap(value, bits(t)) == value, f"{value!r} is no constant of type {t}")
+        fits = isinstance(value, int) and wrap(value, bits(t)) == value
+    if not fits:
+        raise TypeError(f"{value!r} is no constant of type {t}")
 
 
 def order(op: Op) -> None:
@@ -117,7 +122,8 @@ def reduction(kinds: Collection[str]) -> Check:
 
 def _ends(block: Block, terminator: OpDef) -> tuple[Value, ...]:
     end = block.terminator
-    require(end.opdef is terminator, f"the region must end in {terminator.name}, not {end.opdef.name}")
+    if end.opdef is not terminator:
+        raise TypeError(f"the region must end in {terminator.name}, not {end.opdef.name}")
     return end.operands
 
 

@@ -24,6 +24,9 @@ class Trait(enum.Enum):
     VIEW = "returns a window on the memory of its first operand"
     TRAPS = "may end the program's run with an error"
 
+    # Traits are looked up for every operation by nearly everything, and Enum's own hash is a Python function.
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, eq=False)
 class OpDef:

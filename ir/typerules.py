@@ -26,10 +26,18 @@ def _require(condition: bool, message: str) -> None:
         raise TypeError(message)
 
 
+# The rules that nearly every operation goes through make their messages only when they are wanted: the verifier runs
+# them for each operation after each pass.
+
+
 def _same(types: Types, count: int) -> Type:
-    _require(len(types) == count, f"takes {count} operands, got {len(types)}")
-    _require(all(t == types[0] for t in types), f"operands differ in type: {', '.join(map(str, types))}")
-    return types[0]
+    if len(types) != count:
+        raise TypeError(f"takes {count} operands, got {len(types)}")
+    first = types[0]
+    for t in types:
+        if t is not first and t != first:
+            raise TypeError(f"operands differ in type: {', '.join(map(str, types))}")
+    return first
 
 
 def floats(count: int):  # type: ignore[no-untyped-def]
@@ -37,7 +45,8 @@ def floats(count: int):  # type: ignore[no-untyped-def]
 
     def rule(types: Types, attrs: Attrs) -> Types:
         t = _same(types, count)
-        _require(t.is_float, f"needs floats, got {t}")
+        if not t.is_float:
+            raise TypeError(f"needs floats, got {t}")
         return [t]
 
     return rule
@@ -48,7 +57,8 @@ def integers(count: int):  # type: ignore[no-untyped-def]
 
     def rule(types: Types, attrs: Attrs) -> Types:
         t = _same(types, count)
-        _require(t.is_integer, f"needs integers, got {t}")
+        if not t.is_integer:
+            raise TypeError(f"needs integers, got {t}")
         return [t]
 
     return rule
@@ -134,8 +144,11 @@ def _memref(t: Type) -> MemRefType:
 
 
 def _indices(types: Types, rank: int) -> None:
-    _require(len(types) == rank, f"needs {rank} subscripts, got {len(types)}")
-    _require(all(t == index for t in types), "subscripts must be of type index")
+    if len(types) != rank:
+        raise TypeError(f"needs {rank} subscripts, got {len(types)}")
+    for t in types:
+        if t is not index and t != index:
+            raise TypeError("subscripts must be of type index")
 
 
 def alloc(types: Types, attrs: Attrs) -> Types:
@@ -164,7 +177,8 @@ def load(types: Types, attrs: Attrs) -> Types:
 
 def store(types: Types, attrs: Attrs) -> Types:
     target = _memref(types[1])
-    _require(types[0] == target.element, f"cannot store {types[0]} into {target}")
+    if types[0] != target.element:
+        raise TypeError(f"cannot store {types[0]} into {target}")
     _indices(types[2:], target.rank)
     return []
 

@@ -85,7 +85,8 @@ class _Verifier:
             for user, position in value.uses:
                 if user not in self.seen:
                     self.fail(f"{value!r} lists a use by an operation that is not in the function", user)
-                if position >= len(user.operands) or user.operands[position] is not value:
+                operands = user.operands
+                if position >= len(operands) or operands[position] is not value:
                     self.fail(f"{value!r} lists a use as operand {position} that is not one", user)
 
     def signature(self) -> None:
@@ -132,7 +133,7 @@ class _Verifier:
             self.seen.add(op)
             if op.parent is not block:
                 self.fail("the operation has another parent than the block that holds it", op)
-            if Trait.TERMINATOR in op.opdef.traits and op is not last:
+            if op is not last and Trait.TERMINATOR in op.opdef.traits:
                 self.fail("a terminator before the end of its block", op)
             self.op(op)
             self.define(op.results, op, defined, op)
@@ -152,8 +153,9 @@ class _Verifier:
             self.fail("the operation is not in the table", op)
         if len(op.regions) != opdef.regions:
             self.fail(f"needs {opdef.regions} regions, has {len(op.regions)}", op)
+        visible = self.visible
         for position, operand in enumerate(op.operands):
-            if operand not in self.visible:
+            if operand not in visible:
                 self.fail(f"operand {position} ({operand!r}) is not defined before its use", op)
             if (op, position) not in operand.uses:
                 self.fail(f"operand {position} ({operand!r}) does not list this use", op)
@@ -177,7 +179,7 @@ class _Verifier:
             if default is ... and key not in op.attrs:
                 self.fail(f"needs the attribute {key}", op)
         for key, value in op.attrs.items():
-            if not _is_attr(value):
+            if type(value) not in _PLAIN and not _is_attr(value):
                 self.fail(f"attribute {key} is not of a kind that attributes are: {value!r}", op)
 
     def types(self, op: Op) -> None:
@@ -244,6 +246,9 @@ class _Verifier:
 
 def _shown(types: Sequence[Type]) -> str:
     return f"({', '.join(map(str, types))})"
+
+
+_PLAIN = frozenset({int, float, bool, str, type(None)})
 
 
 def _is_attr(value: Attr) -> bool:
