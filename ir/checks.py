@@ -19,6 +19,7 @@ Check = Callable[[Op], None]
 
 
 def require(condition: bool, message: str) -> None:
+    """Where the message is a constant, or the check rare; others make it when it is wanted."""
     if not condition:
         raise TypeError(message)
 

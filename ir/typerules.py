@@ -22,12 +22,9 @@ Attrs = dict[str, Attr]
 
 
 def _require(condition: bool, message: str) -> None:
+    """Where the message is a constant, or the rule rare; others make it when it is wanted."""
     if not condition:
         raise TypeError(message)
-
-
-# The rules that nearly every operation goes through make their messages only when they are wanted: the verifier runs
-# them for each operation after each pass.
 
 
 def _same(types: Types, count: int) -> Type:
