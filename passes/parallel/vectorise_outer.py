@@ -12,8 +12,9 @@ Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Mor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 from adc.ir import ops
@@ -56,23 +57,54 @@ class VectoriseOuter:
 
 
 def _transform(lanes: Lanes, width: int) -> None:
-    """Put the blocked loops, that of full blocks and that of what is left over, in the place of the loop."""
+    """Put the loop over blocks in the place of the loop.
+
+    The last block may be short. A loop that threads share runs it as one of its blocks, so that no thread waits for it;
+    others run it after the full ones.
+    """
     loop = lanes.loop
     with insert_at(Block(), loop.loc) as made:
         lower, upper, step = loop.operands[:3]
         by = int(constant_of(step) or 0)
         trips = trip_count(lower, upper, step)
         blocks = ops.floordivsi(trips, const_index(width))
-        full = _Expansion(lanes, width, by).build(const_index(0), blocks, loop.operands[3:])
         rest = ops.subi(trips, ops.muli(blocks, const_index(width)))
         last = ops.addi(blocks, ops.minsi(rest, const_index(1)))
-        short = _Expansion(lanes, width, by, rest).build(blocks, last, full.results)
-        short.attrs = {name: value for name, value in short.attrs.items() if name != "threads"}
+        full, short = _Expansion(lanes, width, by), _Expansion(lanes, width, by, rest)
+        if "threads" in loop.attrs:
+            results = _blocks(loop, const_index(0), last, loop.operands[3:], partial(_either, full, short, blocks))
+        else:
+            results = _blocks(loop, const_index(0), blocks, loop.operands[3:], full.block)
+            results = _blocks(loop, blocks, last, results, short.block)
     put_instead(loop, made.ops)
-    for old, new in zip(loop.results, short.results, strict=True):
+    for old, new in zip(loop.results, results, strict=True):
         new.hint = old.hint
         old.replace_uses(new)
     loop.drop()
+
+
+def _blocks(
+    loop: Op, first: Value, last: Value, initial: Sequence[Value], body: Callable[[Value], Sequence[Value]]
+) -> Sequence[Value]:
+    """Append the loop over blocks ``first`` to ``last`` of the iterations of ``loop``; its results. ``body`` builds a
+    block of some number, and returns its parts of the reductions."""
+    block = Block([index])
+    with insert_at(block):
+        build(ops.reduce, body(block.args[0]), {"kinds": loop.regions[0].terminator.attrs["kinds"]})
+    types = [r.type for r in loop.results]
+    return build(ops.parallel, [first, last, const_index(1), *initial], dict(loop.attrs), types, [block]).results
+
+
+def _either(full: _Expansion, short: _Expansion, blocks: Value, number: Value) -> Sequence[Value]:
+    """Append a block: a full one if its ``number`` is less than ``blocks``."""
+    bodies = []
+    for expansion in (full, short):
+        body = Block()
+        with insert_at(body):
+            build(ops.yield_, expansion.block(number))
+        bodies.append(body)
+    types = [r.type for r in full.lanes.loop.results]
+    return build(ops.if_, [ops.cmpi(number, blocks, predicate="slt")], {}, types, bodies).results
 
 
 @dataclass(eq=False)
@@ -115,7 +147,7 @@ _Step = Op | _Strip | _Together  # an operation: for all lanes at once
 
 
 class _Expansion:
-    """The blocked loop of one parallel loop."""
+    """A block of the iterations of a parallel loop."""
 
     def __init__(self, lanes: Lanes, width: int, by: int, count: Value | None = None) -> None:
         self.lanes = lanes
@@ -131,24 +163,16 @@ class _Expansion:
         self.first: Value  # the counter of the first lane
         self.steps = self._split(self.body)
 
-    def build(self, first: Value, last: Value, initial: Sequence[Value]) -> Op:
-        """The loop over blocks ``first`` to ``last``, appended."""
+    def block(self, number: Value) -> Sequence[Value]:
+        """Append the iterations of a block; what they reduce to."""
         end = self.body.terminator
-        kept = self._kept(self.steps, end.operands)
-        block = Block([index])
-        with insert_at(block):
-            offset = ops.muli(block.args[0], const_index(self.width * self.by))
-            self.first = ops.addi(self.lanes.loop.operands[0], offset)
-            for value in kept:
-                self.buffers[value] = ops.alloc(type=MemRefType((self.width,), value.type))
-            uniform: Mapping = {}
-            self._emit(self.steps, uniform)
-            kinds = end.attrs["kinds"]
-            totals = self._lanes(_Strip(), end.operands, kinds, uniform) if end.operands else ()
-            build(ops.reduce, totals, {"kinds": kinds})
-        operands = [first, last, const_index(1), *initial]
-        types = [r.type for r in self.lanes.loop.results]
-        return build(ops.parallel, operands, dict(self.lanes.loop.attrs), types, [block])
+        offset = ops.muli(number, const_index(self.width * self.by))
+        self.first = ops.addi(self.lanes.loop.operands[0], offset)
+        for value in self._kept(self.steps, end.operands):
+            self.buffers[value] = ops.alloc(type=MemRefType((self.width,), value.type))
+        uniform: Mapping = {}
+        self._emit(self.steps, uniform)
+        return self._lanes(_Strip(), end.operands, end.attrs["kinds"], uniform) if end.operands else ()
 
     # Loop distribution ------------------------------------------------------------------------------------------------
 
