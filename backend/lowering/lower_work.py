@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from adc.backend.lowering.lower_effects import is_brief
 from adc.backend.lowering.lower_emitter import FunctionEmitter
-from adc.backend.lowering.lower_loops import range_length
-from adc.backend.lowering.lower_types import literal
+from adc.backend.lowering.lower_types import literal, register_type
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import TILES, TRIPS
@@ -20,11 +21,32 @@ _LIBRARY = 12  # a function of the mathematics library
 _DEPTH = 3  # calls in calls that are looked into
 _GUESS = 16.0  # trips of a loop whose bounds are not known outside
 
+# How doubles stand for integers in an estimate.
+_ARITHMETIC = {
+    ops.addi: "fadd",
+    ops.subi: "fsub",
+    ops.muli: "fmul",
+    ops.minsi: "minnum",
+    ops.maxsi: "maxnum",
+    ops.divsi: "fdiv",
+    ops.floordivsi: "fdiv",
+    ops.ceildivsi: "fdiv",
+}
+_FOLDED: dict[str, Callable[[float, float], float]] = {
+    "fadd": operator.add,
+    "fsub": operator.sub,
+    "fmul": operator.mul,
+    "fdiv": operator.truediv,
+    "minnum": min,
+    "maxnum": max,
+}
+
 Amount = float | str  # a number, or an LLVM value of type double
 
 
 def work(e: FunctionEmitter, loop: Op) -> str:
-    """The work of one iteration, as an LLVM value; trip counts of inner loops enter where they are known outside.
+    """The work of one iteration, as an LLVM value; trip counts of inner loops enter as they are on average, if they
+    follow from what is known outside.
 
     Calls count with what their callees do.
     """
@@ -61,6 +83,7 @@ class _Estimate:
     e: FunctionEmitter
     passed: dict[Value, Value] = field(default_factory=dict)
     callers: tuple[str, ...] = ()
+    known: dict[Value, Amount | None] = field(default_factory=dict)  # integers, about
 
     def block(self, block: Block) -> Amount:
         total: Amount = 1.0
@@ -86,42 +109,65 @@ class _Estimate:
         return _Estimate(self.e, passed, (*self.callers, name)).block(callee.body)
 
     def _combine(self, instruction: str, x: Amount, y: Amount) -> Amount:
-        if isinstance(x, float) and isinstance(y, float):
-            return x + y if instruction == "fadd" else x * y
+        if isinstance(x, float) and isinstance(y, float) and (instruction != "fdiv" or y):
+            return _FOLDED[instruction](x, y)
+        if instruction == "fsub" and y == 0.0:
+            return x
         texts = [literal(v, f64) if isinstance(v, float) else v for v in (x, y)]
-        return self.e.let(f"{instruction} double {texts[0]}, {texts[1]}")
+        if instruction not in ("minnum", "maxnum"):
+            return self.e.let(f"{instruction} double {texts[0]}, {texts[1]}")
+        name = f"llvm.{instruction}.f64"
+        self.e.module.declare(name, f"declare double @{name}(double, double)")
+        return self.e.let(f"call double @{name}(double {texts[0]}, double {texts[1]})")
 
     def _trips(self, loop: Op) -> Amount:
-        e = self.e
-        if TILES in loop.attrs:  # the loop in it that is cut counts in full
-            return 1.0
-        bounds = [self._outside(v) for v in loop.operands[:3]]
-        if any(b is None for b in bounds):
+        """The iterations of an inner loop, about."""
+        lower, upper, step = (self._about(v) for v in loop.operands[:3])
+        if lower is None or upper is None or step is None:
             return float(loop.attrs.get(TRIPS, _GUESS))
-        lower, upper, step = (str(b) for b in bounds)
-        if lower.isdigit() and upper.isdigit() and step.isdigit():
-            return float(len(range(int(lower), int(upper), int(step))))
-        count = e.let(f"uitofp i64 {range_length(e, lower, upper)} to double")
-        if step == "1":
-            return count
-        return e.let(f"fdiv double {count}, {e.let(f'uitofp i64 {step} to double')}")
+        length = self._combine("maxnum", self._combine("fsub", upper, lower), 0.0)
+        if step == 1.0:
+            return length
+        return self._combine("fdiv", self._combine("fadd", length, self._combine("fsub", step, 1.0)), step)
 
-    def _outside(self, value: Value) -> str | None:
-        """The LLVM value outside of the loop, if it is a constant or was computed before."""
+    def _about(self, value: Value) -> Amount | None:
+        """An integer, about: counters of loops are in the middle of their range, so that loops whose bounds depend on
+        them, as those over a triangle or over a thread's chunk do, count as they do on average."""
         value = self.passed.get(value, value)
-        op = value.op
+        if value not in self.known:
+            self.known[value] = self._find(value)
+        return self.known[value]
+
+    def _find(self, value: Value) -> Amount | None:
+        op, e = value.op, self.e
         if op is not None and op.opdef is ops.constant:
-            return str(op.attrs["value"])
-        if value in self.e.env:
-            return self.e.scalar(value)
-        if op is not None and op.opdef is ops.dim:
+            return float(op.attrs["value"])
+        if value in e.env:
+            return e.let(f"sitofp {register_type(value.type)} {e.scalar(value)} to double")
+        if op is None:
+            assert isinstance(value.owner, Block)
+            return self._counter(value, value.owner.parent_op)
+        if op.opdef is ops.dim:
             memref = self.passed.get(op.operands[0], op.operands[0])
-            if memref in self.e.env:
-                return self.e.memref(memref).extents[op.attrs["dim"]]
-        if op is not None and op.opdef is ops.minsi:  # where a block ends, as if it were all
-            return self._outside(op.operands[1]) or self._outside(op.operands[0])
-        blocks = value.owner.parent_op if isinstance(value.owner, Block) else None
-        return self._outside(blocks.operands[0]) if blocks is not None and TILES in blocks.attrs else None
+            if memref not in e.env:
+                return None
+            extent = e.memref(memref).extents[op.attrs["dim"]]
+            return float(extent) if extent.isdigit() else e.let(f"sitofp i64 {extent} to double")
+        instruction = _ARITHMETIC.get(op.opdef)
+        if instruction is None:
+            return None
+        x, y = (self._about(v) for v in op.operands)
+        return None if x is None or y is None else self._combine(instruction, x, y)
+
+    def _counter(self, value: Value, loop: Op | None) -> Amount | None:
+        if loop is None or loop.opdef not in (ops.for_, ops.parallel) or value is not loop.regions[0].args[0]:
+            return None
+        lower, upper = (self._about(v) for v in loop.operands[:2])
+        if TILES in loop.attrs:  # the first tile, which is as large as the range allows
+            return lower
+        if lower is None or upper is None:
+            return None
+        return self._combine("fmul", self._combine("fadd", lower, upper), 0.5)
 
 
 STRIP = 1 << 21  # the most work in a strip, in the units from above; a cache miss takes a thousand of them

@@ -15,8 +15,8 @@ from adc.passes.parallel.dependence import Access
 _SIMPLE = frozenset({ops.parallel, ops.for_, ops.if_})
 
 
-def parts(op: Op, accesses: Sequence[Access], rows: dict[Access, Form]) -> list[frozenset[Op]] | None:
-    """The stores of each part of ``op``, in order; None if it cannot be cut.
+def parts(op: Op, accesses: Sequence[Access], rows: dict[Access, Form]) -> list[tuple[Form, frozenset[Op]]] | None:
+    """A row and the stores of each part of ``op``, in order; None if it cannot be cut. The row may be a load's.
 
     ``rows``: of accesses of fields, which row. Those of one part are at constant distances.
     """
@@ -49,7 +49,7 @@ def parts(op: Op, accesses: Sequence[Access], rows: dict[Access, Form]) -> list[
                 return None
             if _inverted(reads, set(others), position, by_op, op):
                 return None
-    return [frozenset(members) for _, members, _ in found]
+    return [(row, frozenset(members)) for row, members, _ in found]
 
 
 def _inverted(

@@ -76,9 +76,8 @@ class Rows:
         if found is None or len(found) > MOST:
             return False
         made = []
-        for keep in found:
+        for near, keep in found:
             part = Statement(statement.op, statement.guards, [], 0, keep=keep)
-            near = next(rows[a] for a in statement.accesses if a.op in keep and a in rows)
             part.accesses = [
                 a
                 for a in statement.accesses

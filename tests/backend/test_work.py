@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import struct
+
+import pytest
 
 from adc.backend.lowering.lower import lower_module
 from adc.ir.parser import parse_module
@@ -52,7 +55,8 @@ def test_the_loops_of_callees_count() -> None:
 def test_what_is_passed_on_stands_for_parameters() -> None:
     """The trips of the callee's loop are the caller's ``n``, which is known where threads are decided on."""
     call = f"func.call @work(%a, %n) : ({V}, index) -> ()"
-    assert "uitofp" in estimate(call, callee("work", 1, "%n")).replace("uitofp", "", 1)
+    assert "sitofp" in estimate(call, callee("work", 1, "%n"))
+    assert "sitofp" not in estimate(call, callee("work", 1))
 
 
 def test_recursion_ends() -> None:
@@ -62,3 +66,58 @@ def test_recursion_ends() -> None:
 }}
 """
     assert estimate(f"func.call @again(%a, %n) : ({V}, index) -> ()", text)
+
+
+def number(body: str) -> float:
+    """The estimate of a body, which has to be known when it is compiled."""
+    found = re.search(r"fmul double % (0x\w+)\n$", estimate(body))
+    assert found is not None
+    return float(struct.unpack(">d", bytes.fromhex(found[1][2:]))[0])
+
+
+def over(lower: str, upper: str, step: str = "%c1") -> str:
+    """A loop of one store."""
+    return f"scf.for %k = {lower} to {upper} step {step} {{\nmemref.store %cst, %a[%k] : {V}\n}}"
+
+
+CONSTANTS = "%cst = arith.constant 1.0 : f64\n" + "".join(
+    f"%c{k} = arith.constant {k} : index\n" for k in (7, 16, 64, 1000)
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "iterations"),
+    [
+        (over("%c0", "%c1000"), 1000),
+        (over("%c0", "%c1000", "%c64"), 1063 / 64),
+        (over("%c1000", "%c0"), 0),
+        ("%end = arith.subi %c1000, %c64 : index\n" + over("%c64", "%end"), 872),
+        ("%half = arith.floordivsi %c1000, %c16 : index\n" + over("%c0", "%half"), 62.5),
+        # A chunk: where it ends depends on where it begins.
+        (
+            "%start = arith.muli %i, %c64 : index\n%left = arith.subi %c1000, %start : index\n"
+            "%length = arith.minsi %left, %c64 : index\n%end = arith.addi %start, %length : index\n"
+            + over("%start", "%end"),
+            64,
+        ),
+    ],
+)
+def test_trips_follow_from_what_bounds_are_computed_from(body: str, iterations: float) -> None:
+    body = body.replace("%i,", "%c7,")
+    one, none = number(CONSTANTS + over("%c0", "%c1")), number(CONSTANTS + over("%c0", "%c0"))
+    found = number(CONSTANTS + body)
+    assert found == pytest.approx(none + (one - none) * iterations, abs=10.0)  # a little is for the bounds
+
+
+def test_a_triangle_counts_as_half_of_its_square() -> None:
+    def nest(inner: str) -> str:
+        return CONSTANTS + f"scf.for %j = %c0 to %c1000 step %c1 {{\n{inner}\n}}"
+
+    square, triangle = number(nest(over("%c0", "%c1000"))), number(nest(over("%c0", "%j")))
+    assert triangle == pytest.approx(square / 2, rel=0.01)
+    assert number(nest(over("%j", "%c1000"))) == triangle
+
+
+def test_bounds_that_are_loaded_are_guessed() -> None:
+    body = "%end = memref.load %sizes[%i] : memref<?xindex>\n" + over("%c0", "%end")
+    assert number(CONSTANTS + "%sizes = memref.alloc(%n) : memref<?xindex>\n" + body) > number(CONSTANTS)

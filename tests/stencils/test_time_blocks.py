@@ -299,3 +299,27 @@ def test_shapes_and_short_loops(function: Any) -> None:
         value, found = jit_grad(function, argnums=(0, 1), time_block=steps).value_and_grad(*args)
         assert value == plain[0]
         assert [g.tobytes() for g in found] == [g.tobytes() for g in plain[1]]
+
+
+def rims(u0, c, steps):
+    """Rows at both ends, of whatever number they are, are summed in arrays that have no rows."""
+    n, m = u0.shape
+    u, v, first, last = u0.copy(), u0.copy(), np.zeros(m), np.zeros(m)
+    for _ in range(steps):
+        for i in range(1, n - 1):
+            for j in range(m):
+                v[i, j] = u[i, j] + c * (u[i - 1, j] - 2.0 * u[i, j] + u[i + 1, j]) - c * c * u[i, j] * u[i - 1, j]
+        for j in range(m):
+            first[j] += v[1, j] * c
+            last[j] += v[n - 2, j] * c
+        u, v = v, u
+    return np.sum(u * u) + np.sum(first * last)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 40])
+def test_rows_are_summed_elsewhere(n: int) -> None:
+    args = [np.random.default_rng(n).random((n, 7)), 0.1, 6]
+    plain = outcome(jit_grad(rims, argnums=(0, 1)), args)
+    for steps in (2, 3, "auto"):
+        assert outcome(jit_grad(rims, argnums=(0, 1), time_block=steps), args) == plain
+    interpret(rims, (0, 1), 2, args)
