@@ -23,8 +23,8 @@ from adc.ir.types import FloatType, Type, index
 
 MAX_BLOCKS = 512
 MAX_NESTS = 128  # of loops with loops inside: entering a block costs some 30 ns
-# In the units of ``lower_work``: below this, some 10 to 50 microseconds, threads may cost more than they save.
-THRESHOLD = 400_000.0
+# In the units of ``lower_work``: below this, some 5 to 20 microseconds, threads may cost more than they save.
+THRESHOLD = 200_000.0
 
 
 @dataclass(frozen=True)
