@@ -13,15 +13,10 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate import bits, wrap
 from adc.ir.opdef import OpDef
 from adc.ir.raising import MOST, places
+from adc.ir.typerules import require
 from adc.ir.types import MemRefType, RecordType, Type, i1, index
 
 Check = Callable[[Op], None]
-
-
-def require(condition: bool, message: str) -> None:
-    """Where the message is a constant, or the check rare; others make it when it is wanted."""
-    if not condition:
-        raise TypeError(message)
 
 
 def types_of(values: Iterable[Value]) -> list[Type]:

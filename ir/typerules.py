@@ -21,8 +21,8 @@ Types = Sequence[Type]
 Attrs = dict[str, Attr]
 
 
-def _require(condition: bool, message: str) -> None:
-    """Where the message is a constant, or the rule rare; others make it when it is wanted."""
+def require(condition: bool, message: str) -> None:
+    """Where the message is a constant, or the check rare; others make it when it is wanted."""
     if not condition:
         raise TypeError(message)
 
@@ -72,32 +72,32 @@ def compare_integers(types: Types, attrs: Attrs) -> Types:
 
 
 def select(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 3 and types[0] == i1, "takes a condition (i1) and two values")
+    require(len(types) == 3 and types[0] == i1, "takes a condition (i1) and two values")
     return [_same(types[1:], 2)]
 
 
 def float_power(types: Types, attrs: Attrs) -> Types:
     """A float and an integer exponent to the float."""
-    _require(len(types) == 2 and types[0].is_float and types[1].is_integer, "takes a float and an integer")
+    require(len(types) == 2 and types[0].is_float and types[1].is_integer, "takes a float and an integer")
     return [types[0]]
 
 
 def given(types: Types, attrs: Attrs) -> Types:
     """No operands; the result type is the attribute ``type``."""
-    _require(not types, "takes no operands")
+    require(not types, "takes no operands")
     return [attrs["type"]]
 
 
 def one_index(types: Types, attrs: Attrs) -> Types:
     """No operands; an index."""
-    _require(not types, "takes no operands")
+    require(not types, "takes no operands")
     return [index]
 
 
 def external(types: Types, attrs: Attrs) -> Types:
     """Numbers to the attribute ``type``, a number."""
     numbers = all(t.is_float or isinstance(t, IntType) for t in (*types, attrs["type"]))
-    _require(numbers, "takes numbers, and returns one")
+    require(numbers, "takes numbers, and returns one")
     return [attrs["type"]]
 
 
@@ -105,12 +105,12 @@ def cast(source: tuple[type[Type], ...], target: tuple[type[Type], ...], *, grow
     """One operand of a ``source`` class to the attribute ``type`` of a ``target`` class; ``grow``: to more bits."""
 
     def rule(types: Types, attrs: Attrs) -> Types:
-        _require(len(types) == 1, "takes one operand")
+        require(len(types) == 1, "takes one operand")
         to = attrs["type"]
-        _require(isinstance(types[0], source) and isinstance(to, target), f"cannot cast {types[0]} to {to}")
+        require(isinstance(types[0], source) and isinstance(to, target), f"cannot cast {types[0]} to {to}")
         if grow is not None:
             before, after = types[0].width, to.width  # type: ignore[attr-defined]
-            _require(before < after if grow else before > after, f"cannot cast {types[0]} to {to}")
+            require(before < after if grow else before > after, f"cannot cast {types[0]} to {to}")
         return [to]
 
     return rule
@@ -125,12 +125,12 @@ def nothing(types: Types, attrs: Attrs) -> Types:
 
 
 def bound(types: Types, attrs: Attrs) -> Types:
-    _require(tuple(types) == (index, index), "takes an index and an extent")
+    require(tuple(types) == (index, index), "takes an index and an extent")
     return [index]
 
 
 def trap_unless(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) >= 1 and types[0] == i1, "takes a condition (i1), then values for the message")
+    require(len(types) >= 1 and types[0] == i1, "takes a condition (i1), then values for the message")
     return []
 
 
@@ -150,19 +150,19 @@ def _indices(types: Types, rank: int) -> None:
 
 def alloc(types: Types, attrs: Attrs) -> Types:
     result = _memref(attrs["type"])
-    _require(result.strides is None, "allocates the identity layout only")
+    require(result.strides is None, "allocates the identity layout only")
     _indices(types, sum(extent is None for extent in result.shape))
     return [result]
 
 
 def dealloc(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 1, "takes one memref")
+    require(len(types) == 1, "takes one memref")
     _memref(types[0])
     return []
 
 
 def dim(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 1 and 0 <= attrs["dim"] < _memref(types[0]).rank, "dimension out of range")
+    require(len(types) == 1 and 0 <= attrs["dim"] < _memref(types[0]).rank, "dimension out of range")
     return [index]
 
 
@@ -181,19 +181,19 @@ def store(types: Types, attrs: Attrs) -> Types:
 
 
 def accumulate(types: Types, attrs: Attrs) -> Types:
-    _require(types[0].is_float, "accumulates floats")
+    require(types[0].is_float, "accumulates floats")
     return store(types, attrs)
 
 
 def fill(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 2 and types[0] == _memref(types[1]).element, "takes a value and a memref of it")
+    require(len(types) == 2 and types[0] == _memref(types[1]).element, "takes a value and a memref of it")
     return []
 
 
 def copy(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 2, "takes a source and a target")
+    require(len(types) == 2, "takes a source and a target")
     source, target = _memref(types[0]), _memref(types[1])
-    _require(source.rank == target.rank and source.element == target.element, f"cannot copy {source} to {target}")
+    require(source.rank == target.rank and source.element == target.element, f"cannot copy {source} to {target}")
     return []
 
 
@@ -206,7 +206,7 @@ def subview(types: Types, attrs: Attrs) -> Types:
     source = _memref(types[0])
     _indices(types[1:], 3 * source.rank)
     steps, dropped = attrs["static_steps"], attrs["dropped"]
-    _require(len(steps) == source.rank, "static_steps needs one entry per dimension")
+    require(len(steps) == source.rank, "static_steps needs one entry per dimension")
     strides: list[int | None] = []
     for k in range(source.rank):
         stride = (1 if k == source.rank - 1 else None) if source.strides is None else source.strides[k]
@@ -219,7 +219,7 @@ def subview(types: Types, attrs: Attrs) -> Types:
 def transpose(types: Types, attrs: Attrs) -> Types:
     source = _memref(types[0])
     permutation = attrs["permutation"]
-    _require(sorted(permutation) == list(range(source.rank)), "permutation must name each dimension once")
+    require(sorted(permutation) == list(range(source.rank)), "permutation must name each dimension once")
     strides = source.strides
     if strides is None:
         strides = (None,) * (source.rank - 1) + (1,) if source.rank else ()
@@ -231,21 +231,21 @@ def transpose(types: Types, attrs: Attrs) -> Types:
 def memref_cast(types: Types, attrs: Attrs) -> Types:
     """To a type of the same rank and element whose layout is equal or less is known of."""
     source, target = _memref(types[0]), _memref(attrs["type"])
-    _require(source.rank == target.rank and source.element == target.element, f"cannot cast {source} to {target}")
-    _require(
+    require(source.rank == target.rank and source.element == target.element, f"cannot cast {source} to {target}")
+    require(
         target.strides is not None or source.strides is None, f"cannot cast {source} to the identity layout: {target}"
     )
     return [target]
 
 
 def grow(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 2 and types[1] == index and _memref(types[0]).rank == 1, "takes a 1-D memref and an index")
+    require(len(types) == 2 and types[1] == index and _memref(types[0]).rank == 1, "takes a 1-D memref and an index")
     return [types[0]]
 
 
 def page_out(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 2 and types[1] == index and _memref(types[0]).rank > 0, "takes a memref and an index")
-    _require(_memref(types[0]).strides is None, "takes contiguous memory")
+    require(len(types) == 2 and types[1] == index and _memref(types[0]).rank > 0, "takes a memref and an index")
+    require(_memref(types[0]).strides is None, "takes contiguous memory")
     return []
 
 
@@ -254,27 +254,27 @@ def pack(types: Types, attrs: Attrs) -> Types:
 
 
 def release(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 1 and isinstance(types[0], RecordType), "takes a record")
+    require(len(types) == 1 and isinstance(types[0], RecordType), "takes a record")
     return []
 
 
 def unpack(types: Types, attrs: Attrs) -> Types:
-    _require(len(types) == 1 and isinstance(types[0], RecordType), "takes a record")
+    require(len(types) == 1 and isinstance(types[0], RecordType), "takes a record")
     return list(attrs["types"])
 
 
 def matmul(types: Types, attrs: Attrs) -> Types:
     """``c += a @ b`` on memrefs of rank two."""
     ranks = [_memref(t).rank for t in types]
-    _require(ranks == [2, 2, 2], "takes three matrices")
+    require(ranks == [2, 2, 2], "takes three matrices")
     return []
 
 
 def ruled(types: Types, attrs: Attrs) -> Types:
     """The results first, then residuals and arguments; one float at least."""
     results = list(attrs["types"])
-    _require(list(types[: len(results)]) == results, "the first operands are the results")
-    _require(not any(isinstance(t, MemRefType) for t in types), "is for numbers")
+    require(list(types[: len(results)]) == results, "the first operands are the results")
+    require(not any(isinstance(t, MemRefType) for t in types), "is for numbers")
     return results
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 import os
 import subprocess
@@ -43,6 +44,24 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(optimize, "_run_pipeline", run)
     return seen
+
+
+def imported(path: Path, seen: set[Path]) -> set[Path]:
+    """A module's file and those of adc's that it imports, and so on."""
+    if path not in seen:
+        seen.add(path)
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("adc."):
+                folder = ROOT.joinpath(*str(node.module).split(".")[1:])
+                for found in (folder.with_suffix(".py"), *(folder / f"{name.name}.py" for name in node.names)):
+                    if found.exists():
+                        imported(found, seen)
+    return seen
+
+
+def test_all_that_makes_code_is_in_its_name() -> None:
+    files = {path.name for path in imported(Path(optimize.__file__), set())}
+    assert files == {*object_cache._MAKERS, "object_cache.py"}
 
 
 def square(a, k):
