@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from adc.backend import support
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
+from adc.ir import ops
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.raising import Message
@@ -73,6 +75,12 @@ class ModuleEmitter:
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)
     _attributes: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def has_threads(self) -> bool:
+        """Whether a loop runs on threads. Fills alone are no reason to link OpenMP."""
+        ops_of = (op for func in self.module.funcs.values() for op in func.walk())
+        return self.threads and any(op.opdef is ops.parallel and op.attrs.get("threads") for op in ops_of)
 
     @property
     def function_attributes(self) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from adc.backend.lowering import whole_arrays
 from adc.backend.lowering.lower_effects import on_stack
 from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter, Operand, Site
 from adc.backend.lowering.lower_files import allocate_in_file
@@ -304,6 +305,9 @@ def fill(e: FunctionEmitter, op: Op) -> None:
         byte = e.let(f"zext i1 {operand} to i8")
     e.module.declare("llvm.memset.p0.i64", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
     total = e.multiply(count, str(scalar_bytes(t.element)))
+    if whole_arrays.may_be_large(e, total):
+        whole_arrays.fill(e, memref.ptr, byte, total)
+        return
     e.do(
         f"call void @llvm.memset.p0.i64(ptr align {alignment(t.element)} {memref.ptr}, i8 {byte}, i64 {total}, "
         f"i1 false){suffix}"
@@ -359,6 +363,9 @@ def copy(e: FunctionEmitter, op: Op) -> None:
             total = str(size)
             for extent in to.extents[k:]:
                 total = e.multiply(total, extent)
+            if loops == 0 and whole_arrays.may_be_large(e, total):
+                whole_arrays.copy(e, there, here, total)
+                return
             e.do(f"call void @llvm.memcpy.p0.p0.i64(ptr align {align} {there}, ptr align {align} {here}, i64 {total}, "
                  "i1 false)")
             return
