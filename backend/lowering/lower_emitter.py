@@ -177,6 +177,7 @@ class FunctionEmitter:
         self.rare = 0  # how many regions around the current place need not be fast
         self.together: dict[Op, str] = {}  # results that came with those of an earlier operation
         self.library_calls = 0  # how many calls of the mathematics library were written
+        self.scalar_calls = 0  # and of them, those without a variant for vectors
         self._count = 0
         self._fail_label = ""
         self.scope = scope  # debug scope of this LLVM function

@@ -298,3 +298,40 @@ def test_the_lines_of_vectorised_loops_are_known() -> None:
     for debug in (False, True):
         native = Native(parse_module(text), debug=debug)
         assert native.optimized.vectorized() == {('a "model".py', 4)}
+
+
+def interleaving(text: str, cpu: str = "") -> set[str]:
+    lowered = str(lower.lower_module(parse_module(text), target.for_cpu(cpu) if cpu else HOST))
+    return set(re.findall(r'"llvm.loop.interleave.count", i32 (\d+)', lowered))
+
+
+@pytest.mark.skipif(not HOST.vector_math or not HOST.is_x86, reason="no vector mathematics here")
+def test_sixteen_doubles_at_a_time() -> None:
+    text = stencil(_PARALLEL)
+    for cpu, count in (("x86-64", "8"), ("x86-64-v3", "4"), ("x86-64-v4", "4")):
+        assert interleaving(text, cpu) == {count}
+    # One function without a variant, and vectors are taken apart for it.
+    assert interleaving(text.replace("math.cos", "adc.lgamma"), "x86-64-v3") == {"1"}
+    assert interleaving(text.replace("scf.reduce()\n  }", "scf.reduce()\n  } {adc.lanes = true}"), "x86-64-v3") == {"1"}
+    # Where LLVM may not find SIMD worth it, it would interleave scalars.
+    for loop in (_FOR, ("scf.parallel (%i) = (%c0) to (%n) step (%two_)", "scf.reduce()")):
+        program = stencil(loop).replace("%two =", "%two_ = arith.constant 2 : index\n  %two =")
+        assert interleaving(program, "x86-64-v3") == {"1"}
+    assert interleaving(text.replace("load %b[%i]", "load %b[%j]").replace(
+        "%x =", "%j = arith.muli %i, %i : index\n    %x ="), "x86-64-v3") == {"1"}
+    for shifted in ("arith.addi %i, %n", "arith.subi %i, %c1", "adc.bound %i, %n {check = false}"):
+        assert interleaving(text.replace("load %b[%i]", "load %b[%j]").replace(
+            "%x =", f"%j = {shifted} : index\n    %x ="), "x86-64-v3") == {"4"}
+    assert interleaving(re.sub("math.(sin|cos) (%\\w+)", r"arith.addf \2, \2", text), "x86-64-v3") == set()
+
+
+@simd
+def test_every_length() -> None:
+    """Whole vectors together, single ones, and what is left over."""
+    native = Native(parse_module(stencil(_PARALLEL)))
+    a, b, c = (np.random.default_rng(k).random(70) for k in range(3))
+    for n in range(70):
+        out = np.full(n + 1, 7.0)
+        native("main", a[:n].copy(), b[:n].copy(), c[:n].copy(), out)
+        np.testing.assert_allclose(out[:n], np.sin(2 * a[:n]) * np.cos(3 * b[:n]) * 4 * c[:n], rtol=1e-13)
+        assert out[n] == 7.0

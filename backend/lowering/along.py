@@ -1,0 +1,40 @@
+"""Loops whose iterations, one after the other, go along arrays, element by element."""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Op, Value
+from adc.ir.types import MemRefType
+
+_SHIFTS = frozenset({ops.addi, ops.bound, ops.index_cast})
+_SUBSCRIPTS = {ops.load: 1, ops.store: 2, ops.accumulate: 2}
+
+
+def goes_along_arrays(loop: Op) -> bool:
+    """Whether a parallel loop has no branch and no loop in it, and all that it loads and stores is at the counter, plus
+    or minus something, in the last dimension of contiguous rows, or the same for all iterations."""
+    if loop.opdef is not ops.parallel or constant_of(loop.operands[2]) != 1:
+        return False
+    body = loop.regions[0]
+    varying: dict[Value, bool] = {body.args[0]: True}  # and whether by one from each iteration to the next
+    for op in body.ops:
+        if op.regions:
+            return False
+        if (first := _SUBSCRIPTS.get(op.opdef)) is not None and not _is_along(op, first, varying):
+            return False
+        moving = [v for v in op.operands if v in varying]
+        if moving:
+            shifts = op.opdef in _SHIFTS or (op.opdef is ops.subi and op.operands[0] in varying)
+            varying.update(dict.fromkeys(op.results, shifts and len(moving) == 1 and varying[moving[0]]))
+    return True
+
+
+def _is_along(op: Op, first: int, varying: dict[Value, bool]) -> bool:
+    t, subscripts = op.operands[first - 1].type, op.operands[first:]
+    assert isinstance(t, MemRefType)
+    if op.operands[first - 1] in varying or any(v in varying for v in subscripts[:-1]):
+        return False
+    if not subscripts or subscripts[-1] not in varying:
+        return True
+    return varying[subscripts[-1]] and (t.strides is None or t.strides[-1] == 1)
