@@ -151,6 +151,22 @@ class ModuleEmitter:
         return "\n".join(lines) + "\n"
 
 
+@dataclass
+class Calls:
+    """How many calls of elementary functions were written: of those without a variant for vectors, of those that have
+    one for a register, and of those that have one for two as well."""
+
+    scalar: int = 0
+    vector: int = 0
+    twofold: int = 0
+
+    def __bool__(self) -> bool:
+        return self != Calls()
+
+    def __sub__(self, earlier: Calls) -> Calls:
+        return Calls(self.scalar - earlier.scalar, self.vector - earlier.vector, self.twofold - earlier.twofold)
+
+
 class FunctionEmitter:
     """The body of one LLVM function while it is written.
 
@@ -176,8 +192,7 @@ class FunctionEmitter:
         self.stack_limit = ""  # where the stack ends, if that is known here
         self.rare = 0  # how many regions around the current place need not be fast
         self.together: dict[Op, str] = {}  # results that came with those of an earlier operation
-        self.library_calls = 0  # how many calls of the mathematics library were written
-        self.scalar_calls = 0  # and of them, those without a variant for vectors
+        self.calls = Calls()
         self._count = 0
         self._fail_label = ""
         self.scope = scope  # debug scope of this LLVM function

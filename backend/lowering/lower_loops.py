@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adc.backend.lowering.along import goes_along_arrays
 from adc.backend.lowering.lower_effects import is_ragged
-from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
+from adc.backend.lowering.lower_emitter import Calls, FunctionEmitter, Operand
 from adc.backend.lowering.lower_types import quoted
 from adc.backend.partial_sums import CHAINS
 from adc.ir.core import Op
@@ -19,14 +19,14 @@ _AS_VECTORS = ('!{!"llvm.loop.isvectorized", i32 1}', '!{!"llvm.loop.unroll.full
 Body = Callable[[str, list[Operand]], list[Operand]]
 
 
-def loop_metadata(e: FunctionEmitter, group: str = "", *, interleave: int = 0, op: Op | None = None) -> str:
+def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: Calls | None = None, op: Op | None = None) -> str:
     """Metadata for a loop's back edge: it ends; ``group`` holds accesses that no iteration makes another wait for.
 
-    ``interleave``: how many vectors are computed at once, if that is not left to LLVM. Loops in code that is rarely run
-    are left alone, which saves a quarter of the time that LLVM takes for versioned loops. Of the loop that ``op`` is,
-    ``loop_nodes`` is to find the place in the source. One over lanes is to become SIMD as it is, not to be unrolled
-    before; but afterwards, so that the small buffers that it goes through become registers. If it sums, it gets several
-    chains of additions. One over rows of various lengths stays in one piece.
+    Loops in code that is rarely run are left alone, which saves a quarter of the time that LLVM takes for versioned
+    loops. If there are ``calls`` of elementary functions in it, how many vectors are computed at once is not left to
+    LLVM. Of the loop that ``op`` is, ``loop_nodes`` is to find the place in the source. One over lanes is to become
+    SIMD as it is, not to be unrolled before; but afterwards, so that the small buffers that it goes through become
+    registers. If it sums, it gets several chains of additions. One over rows of various lengths stays in one piece.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
     if op is not None and op.loc.line > 0:
@@ -34,14 +34,14 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, interleave: int = 0, o
     if e.rare or (op is not None and op.attrs.get(PEELED)):
         nodes.append(e.module.metadata('!{!"llvm.loop.vectorize.enable", i1 false}'))
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
-    elif interleave:
-        nodes.append(e.module.metadata(f'!{{!"llvm.loop.interleave.count", i32 {interleave}}}'))
+    elif calls:
+        nodes += [e.module.metadata(f'!{{!"llvm.loop.{name}", i32 {n}}}') for name, n in _vectors(e, op, calls)]
     if op is not None and not e.rare:
         if op.attrs.get(BY_LANES) and TRIPS not in op.attrs:
             nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
             then = [e.module.metadata(text) for text in _AS_VECTORS]
             nodes.append(e.module.metadata(f'!{{!"llvm.loop.vectorize.followup_vectorized", {", ".join(then)}}}'))
-            if op.results and not interleave:
+            if op.results and not calls:
                 nodes.append(e.module.metadata(CHAINS))
         elif is_ragged(op):
             nodes.append(e.module.metadata('!{!"llvm.loop.unroll.runtime.disable"}'))
@@ -51,22 +51,21 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, interleave: int = 0, o
     return ", !llvm.loop " + e.module.distinct(lambda n: f"!{{{n}, {listed}}}")
 
 
-def _interleave(e: FunctionEmitter, op: Op | None, calls: int, scalar: int) -> int:
-    """How many vectors of a loop to compute at once: 0 leaves it to LLVM. ``calls`` of the mathematics library are in
-    it, of which ``scalar`` have no variant for vectors.
+def _vectors(e: FunctionEmitter, op: Op | None, calls: Calls) -> list[tuple[str, int]]:
+    """How wide the vectors of a loop with ``calls`` are, and how many there are at once, as LLVM is to be told.
 
     A function keeps the units of a core half idle, and what is before and after it, in order, is too long for the core
     to begin with the next iteration: so several are called one after the other. With 16 doubles LLVM also makes the
-    loop over what is left SIMD. A loop over lanes has all of its calls in a row anyway. Where LLVM may not find SIMD
-    worth it, nothing is asked for: it would do the same with scalars, and ends in assertions where loops have branches
-    or values of their last iteration are used.
+    loop over what is left SIMD. Functions for two registers at once do that themselves, and better. A loop over lanes
+    has all of its calls in a row anyway. Where LLVM may not find SIMD worth it, nothing is asked for: it would do the
+    same with scalars, and ends in assertions where loops have branches or values of their last iteration are used.
     """
-    if not calls:
-        return 0
-    classes = e.module.target.vector_classes
-    if scalar or not classes or op is None or op.attrs.get(BY_LANES) or not goes_along_arrays(op):
-        return 1
-    return max(4, 1024 // classes[-1][1])
+    target, at_once = e.module.target, "interleave.count"
+    if calls.scalar or op is None or op.attrs.get(BY_LANES) or not goes_along_arrays(op):
+        return [(at_once, 1)]
+    if not calls.vector:
+        return [(at_once, 1), ("vectorize.width", 2 * max(target.double_lanes))]
+    return [(at_once, max(4, 1024 // target.vector_classes[-1][1]))]
 
 
 def trip_count(e: FunctionEmitter, lower: str, upper: str, step: str) -> str:
@@ -177,7 +176,7 @@ class _Loop:
         e.lines.extend([""] * (1 if self.unit else 2))
         subscript, self.last = (counter, following) if self.unit else (e.name(), e.name())
         phis = e.open_phis(self.types)
-        calls, scalar = e.library_calls, e.scalar_calls
+        before = replace(e.calls)
         results = self.body(subscript, phis.rebuild())
         latch = e.label
         wraps = "nuw nsw" if not self.unit or self.lower.isdigit() else "nsw"
@@ -189,8 +188,7 @@ class _Loop:
                 f"  {subscript} = phi i64 [{first.subscript}, %{first.label}], [{self.last}, %{latch}]{e.dbg}"
             )
         more = e.let(f"icmp {'ne' if exact else 'slt'} i64 {following}, {limit}")
-        interleave = _interleave(e, self.op, e.library_calls - calls, e.scalar_calls - scalar)
-        metadata = loop_metadata(e, self.group, interleave=interleave, op=self.op)
+        metadata = loop_metadata(e, self.group, calls=e.calls - before, op=self.op)
         e.branch_if(more, head, done, metadata)
         phis.close([(first.label, first.carried), (latch, results)])
         return results

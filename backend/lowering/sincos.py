@@ -6,7 +6,8 @@ minimax polynomials (Remez, relative error 4e-18). Results are within 1.5 ulp. N
 reduction, infinities and NaN go to the library.
 
 There is a scalar function, and one for each width of vectors, all of the same operations: what the loop vectoriser
-does not reach has the same bits.
+does not reach has the same bits. The widest is for two registers: each operation waits for the one before, and while it
+does there is the other one to go on with, by the same constants.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _COSINE = (
 def call(e: FunctionEmitter, x: str) -> tuple[str, str]:
     """Sine and cosine of the double ``x``."""
     _define(e.module)
-    e.library_calls += 1
+    e.calls.twofold += 1
     pair = e.let(f"call {{ double, double }} @{SYMBOL}(double {x})")
     sine, cosine = (e.let(f"extractvalue {{ double, double }} {pair}, {k}") for k in range(2))
     return sine, cosine
@@ -61,9 +62,10 @@ def _define(module: ModuleEmitter) -> None:
     module.helpers[SYMBOL] = SYMBOL
     for function in ("sin", "cos"):
         module.declare(function, f"declare double @{function}(double) {_PURE}")
-    names = {lanes: f"{SYMBOL}.{lanes}" for lanes in module.target.double_lanes}
+    widths = module.target.double_lanes
+    names = {lanes: f"{SYMBOL}.{lanes}" for lanes in (*widths, 2 * max(widths))}
     listed = ",".join(f"_ZGV_LLVM_N{lanes}v_{SYMBOL}({name})" for lanes, name in names.items())
-    variants = f' "vector-function-abi-variant"="{listed}"' if names else ""
+    variants = f' "vector-function-abi-variant"="{listed}"'
     # Not inlined before loops are made SIMD: a loop with a call is, one with what it does is not.
     module.bodies.append(_function(module, SYMBOL, 1, f"{_PURE} noinline{variants}"))
     for lanes, name in names.items():
@@ -182,7 +184,8 @@ class _Code:
             cosine = self.fma(cosine, z, self.constant(coefficient))
         # The quarter of the circle, modulo 4, says which is which, and the signs.
         quarter = self.let(f"bitcast {v} {rounded} to {i}")
-        odd = self.let(f"trunc {i} {quarter} to {i.replace('i64', 'i1')}")
+        lowest = self.let(f"shl {i} {quarter}, {self.integer(63)}")
+        odd = self.let(f"icmp slt {i} {lowest}, {self.integer(0)}")  # a sign, which is what blends look at
         after = self.let(f"add {i} {quarter}, {self.integer(1)}")
         choose = f"select {i.replace('i64', 'i1')} {odd}, {v}"
         sine, cosine = self.let(f"{choose} {cosine}, {v} {sine}"), self.let(f"{choose} {sine}, {v} {cosine}")

@@ -26,9 +26,10 @@ def call(emitter: FunctionEmitter, name: str, t: Type, operands: Sequence[str]) 
     assert isinstance(t, FloatType)
     kind = register_type(t)
     symbol = name if t.width == 64 else f"{name}f"
-    emitter.library_calls += 1
-    if not variants(emitter.module.target, symbol, t.width, len(operands)):
-        emitter.scalar_calls += 1
+    if variants(emitter.module.target, symbol, t.width, len(operands)):
+        emitter.calls.vector += 1
+    else:
+        emitter.calls.scalar += 1
     declare(emitter.module, symbol, t, len(operands))
     given = ", ".join(f"{kind} {x}" for x in operands)
     return emitter.let(f"call {kind} @{symbol}({given})")

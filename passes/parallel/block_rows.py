@@ -20,7 +20,9 @@ from adc.passes.parallel.affine import Form
 from adc.passes.parallel.stencils import Stencil
 from adc.passes.rewrite import put_instead
 
-STRIP = 256  # elements of a row buffer of blocks that run in order: they are small enough for the frame
+STRIP = 256
+"""What the iterations of a block that runs in order are spread over, at most: whole vectors, and few enough for buffers
+in the frame."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Rows:
         if len(self.steps) > 1:
             return None
         pad = max(self.pad(stencil.shifts) for stencil in self.stencils)
-        return max(0, STRIP - 2 * pad) // self.steps[-1] or None
+        return STRIP // self.steps[-1] or None if 2 * pad <= STRIP else None
 
     def targets(self, row: Row, *, in_frame: bool) -> list[Target]:
         """What the terms of a row are added to, with buffers for them."""
@@ -92,7 +94,7 @@ class Rows:
         if not in_frame:
             buffer = ops.alloc(ops.addi(row.count, const_index(2 * pad)), type=MemRefType((None,), base.element))
         else:
-            buffer = ops.alloc(type=MemRefType((STRIP,), base.element))
+            buffer = ops.alloc(type=MemRefType((STRIP + 2 * pad,), base.element))
         nothing = const(-0.0, base.element)
         if self.steps[-1] != 1:  # only every so many elements are terms
             parallel_loop(

@@ -24,22 +24,24 @@ func.func @main(%x: {M}, %s: {M}, %c: {M}) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %n = memref.dim %x, 0 : {M}
-  scf.for %i = %c0 to %n step %c1 {{
+  HEAD {{
     %v = memref.load %x[%i] : {M}
     %a = math.sin %v : f64
     %b = math.cos %v : f64
     memref.store %a, %s[%i] : {M}
     memref.store %b, %c[%i] : {M}
-    scf.yield
+    END
   }}
   func.return
 }}
 """
+_IN_ORDER = _BOTH.replace("HEAD", "scf.for %i = %c0 to %n step %c1").replace("END", "scf.yield")
+_PARALLEL = _BOTH.replace("HEAD", "scf.parallel (%i) = (%c0) to (%n) step (%c1)").replace("END", "scf.reduce()")
 
 
-@pytest.fixture(scope="module")
-def both() -> Native:
-    return Native(parse_module(_BOTH))
+@pytest.fixture(scope="module", params=[_IN_ORDER, _PARALLEL], ids=["in order", "parallel"])
+def both(request: pytest.FixtureRequest) -> Native:
+    return Native(parse_module(request.param))
 
 
 def computed(native: Native, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,15 +100,33 @@ def test_the_loop_is_simd_and_calls_nothing_but_for_large_numbers(both: Native) 
     main = assembly[assembly.index("adc.main") :]
     assert re.search(r"vfn?madd|fmla", main)
     called = set(re.findall(r"\b(?:callq?|bl)\s+\"?([\w$.]+)", main.split(".cfi_endproc")[0]))
-    assert {name.split("@")[0] for name in called} <= {f"adc$sincos.{n}.library" for n in (2, 4, 8)} | {"adc$sincos"}
+    for_large = {f"adc$sincos.{n}.library" for n in (2, 4, 8, 16)}
+    assert {name.split("@")[0] for name in called} <= for_large | {"adc$sincos"}
     assert any(name.endswith(".library") for name in called)
+
+
+def code(text: str, cpu: str) -> str:
+    return str(lower.lower_module(parse_module(text), target.for_cpu(cpu)))
+
+
+@pytest.mark.skipif(not HOST.is_x86, reason="names of x86 processors")
+def test_two_registers_at_once() -> None:
+    """Where loops go along arrays, and nothing is called as well that is for single registers."""
+    with_another = _PARALLEL.replace("math.cos %v", "math.exp %v").replace("%b = ", "%d = math.cos %v : f64\n    %b = ")
+    for cpu, lanes in (("x86-64-v3", 8), ("x86-64-v4", 16)):
+        width = f'"llvm.loop.vectorize.width", i32 {lanes}'
+        assert width in code(_PARALLEL, cpu)
+        optimized = optimize(code(_PARALLEL, cpu), target.for_cpu(cpu)).llvm_ir()
+        assert f"<{lanes} x double>" in optimized.split("@adc.main")[1]
+        for other in (_IN_ORDER, with_another):
+            assert width not in code(other, cpu)
 
 
 def test_without_fused_multiply_adds_they_are_apart() -> None:
     if not HOST.is_x86:
         pytest.skip("all processors of this kind have them")
     old = target.for_cpu("x86-64")
-    text = str(lower.lower_module(parse_module(_BOTH), old))
+    text = str(lower.lower_module(parse_module(_IN_ORDER), old))
     assert "sincos" not in text
     assert "sin" in optimize(text, old).assembly()
 
