@@ -3,7 +3,7 @@
 What each iteration of a parallel loop keeps for itself, a row of a tape or of a temporary array, is contiguous for one
 iteration; lanes that take their steps together then load and store far apart. Where an array is used by such loops
 alone, its layout becomes that of blocks of iterations, within which an element of all lanes is together: ``a[p, i]`` is
-kept at ``[p // 64, i, p % 64]``. (An array of structures of arrays.)
+kept at ``[p // 48, i, p % 48]``. (An array of structures of arrays.)
 """
 
 from __future__ import annotations

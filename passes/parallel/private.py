@@ -29,14 +29,15 @@ from adc.passes.costs import BLOCK_BYTES, cost_of
 from adc.passes.kinds import COUNTED
 from adc.passes.parallel.affine import inside
 from adc.passes.parallel.dependence import Analysis
+from adc.passes.parallel.vectorise_outer import LANES
 from adc.passes.rewrite import put_instead
 
 MOST_CHUNKS = 16
 MOST_ELEMENTS = 1 << 23
 """Of all copies together: 64 MB of doubles."""
 
-BLOCK = 64
-"""Chunks are of so many iterations, or of a multiple."""
+BLOCK = LANES
+"""Chunks are of so many iterations, or of a multiple: whole blocks of those that run side by side."""
 
 WORTH = 32
 """How many operations the iterations of a chunk do, at least, for each element of its copies."""

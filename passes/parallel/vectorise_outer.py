@@ -1,7 +1,7 @@
 """Parallel loops around loops that carry values: blocks of their iterations run side by side.
 
-``for p in prange(n): for i in range(d): s += x[p, i] * y[i]`` becomes, for 64 values of p at a time, ``for i: for each
-of the 64: s[lane] += x[p, i] * y[i]``, whose innermost loop LLVM makes SIMD. What each iteration of the parallel loop
+``for p in prange(n): for i in range(d): s += x[p, i] * y[i]`` becomes, for 48 values of p at a time, ``for i: for each
+of the 48: s[lane] += x[p, i] * y[i]``, whose innermost loop LLVM makes SIMD. What each iteration of the parallel loop
 has for itself lives in small buffers, an element per lane. Iterations of a parallel loop may run in any order,
 interleaved too, and each of them does what it did, in the same order. Those that do not fill a block are a shorter one,
 whose code is not the same: registers are for a number of lanes that is known.
@@ -30,9 +30,9 @@ from adc.passes.parallel.affine import Forms, inside
 from adc.passes.parallel.side_by_side import Lanes, Packing, choose, outermost
 from adc.passes.rewrite import put_instead
 
-LANES = 64
+LANES = 48
 """Iterations side by side: some registers' worth, so that one waits for its sum while others go on, and what is the
-same for all is spread over many."""
+same for all is spread over many. Twelve of AVX2's registers are their sums, and four are left for what is added."""
 
 
 @dataclass(frozen=True)
