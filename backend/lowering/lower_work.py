@@ -50,7 +50,7 @@ def work(e: FunctionEmitter, loop: Op) -> str:
 
     Calls count with what their callees do.
     """
-    amount = _Estimate(e).block(loop.regions[0])
+    amount = _Estimate(e, callers=(e.func.name,)).block(loop.regions[0])
     return literal(amount, f64) if isinstance(amount, float) else amount
 
 
@@ -78,7 +78,8 @@ def weight(op: Op) -> float:
 
 @dataclass(frozen=True)
 class _Estimate:
-    """Where we are: in the loop's function, or in what it calls, whose parameters stand for what it passes."""
+    """Where we are: in the loop's function, or in what it calls, whose parameters stand for what it passes. ``callers``
+    are not looked into again: in the loop's own function, what is known may be so in another branch only."""
 
     e: FunctionEmitter
     passed: dict[Value, Value] = field(default_factory=dict)

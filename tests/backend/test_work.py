@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import struct
 
+import numpy as np
 import pytest
 
 from adc.backend.lowering.lower import lower_module
 from adc.ir.parser import parse_module
+from tests.backend.lowering_harness import Native
 
 V = "memref<?xf64>"
 CALLEE = """func.func @{name}(%a: {V}, %n: index) {{
@@ -66,6 +68,39 @@ def test_recursion_ends() -> None:
 }}
 """
     assert estimate(f"func.call @again(%a, %n) : ({V}, index) -> ()", text)
+
+
+def test_a_loop_that_calls_its_own_function() -> None:
+    """What another branch computed is not known where the loop is."""
+    text = f"""func.func @main(%a: {V}, %n: index) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %x = arith.constant 1.0 : f64
+  %less = arith.subi %n, %c1 : index
+  %deep = arith.cmpi slt, %c2, %n : index
+  scf.if %deep {{
+    %m = arith.floordivsi %n, %c2 : index
+    scf.for %j = %c0 to %m step %c1 {{
+      memref.store %x, %a[%j] : {V}
+    }}
+  }}
+  %some = arith.cmpi slt, %c0, %n : index
+  scf.if %some {{
+    scf.parallel (%i) = (%c0) to (%less) step (%c1) {{
+      %b = memref.alloc(%n) : {V}
+      func.call @main(%b, %i) : ({V}, index) -> ()
+      memref.dealloc %b : {V}
+      memref.store %x, %a[%i] : {V}
+      scf.reduce()
+    }} {{threads = true}}
+  }}
+  func.return
+}}
+"""
+    a = np.zeros(6)
+    Native(parse_module(text))("main", a, 6)
+    np.testing.assert_array_equal(a, [1, 1, 1, 1, 1, 0])
 
 
 def number(body: str) -> float:
