@@ -126,6 +126,11 @@ class Target:
         return tuple(lanes for feature, lanes in widths.items() if self.is_x86 and self.has(feature)) or (2,)
 
     @property
+    def twofold_lanes(self) -> int:
+        """How many doubles two of the widest vectors have together."""
+        return 2 * max(self.double_lanes)
+
+    @property
     def _tuning(self) -> tuple[str, ...]:
         """What LLVM should prefer, as features of its target machine."""
         if not self.is_x86 or not _SLOW_GATHER_CPUS.fullmatch(self.cpu):

@@ -64,7 +64,7 @@ def _vectors(e: FunctionEmitter, op: Op | None, calls: Calls) -> list[tuple[str,
     if calls.scalar or op is None or op.attrs.get(BY_LANES) or not goes_along_arrays(op):
         return [(at_once, 1)]
     if not calls.vector:
-        return [(at_once, 1), ("vectorize.width", 2 * max(target.double_lanes))]
+        return [(at_once, 1), ("vectorize.width", target.twofold_lanes)]
     return [(at_once, max(4, 1024 // target.vector_classes[-1][1]))]
 
 

@@ -104,7 +104,7 @@ class _Estimate:
     def _call(self, op: Op) -> Amount:
         name = op.attrs["callee"]
         callee = self.e.module.module.funcs.get(name)
-        if callee is None or name in self.callers or len(self.callers) > _DEPTH:
+        if callee is None or name in self.callers or len(self.callers) > 1 + _DEPTH:  # the first is the loop's function
             return 0.0
         passed = {arg: self.passed.get(v, v) for arg, v in zip(callee.args, op.operands, strict=True)}
         return _Estimate(self.e, passed, (*self.callers, name)).block(callee.body)

@@ -62,8 +62,8 @@ def _define(module: ModuleEmitter) -> None:
     module.helpers[SYMBOL] = SYMBOL
     for function in ("sin", "cos"):
         module.declare(function, f"declare double @{function}(double) {_PURE}")
-    widths = module.target.double_lanes
-    names = {lanes: f"{SYMBOL}.{lanes}" for lanes in (*widths, 2 * max(widths))}
+    target = module.target
+    names = {lanes: f"{SYMBOL}.{lanes}" for lanes in (*target.double_lanes, target.twofold_lanes)}
     listed = ",".join(f"_ZGV_LLVM_N{lanes}v_{SYMBOL}({name})" for lanes, name in names.items())
     variants = f' "vector-function-abi-variant"="{listed}"'
     # Not inlined before loops are made SIMD: a loop with a call is, one with what it does is not.

@@ -68,10 +68,9 @@ class Rows:
     @property
     def strip(self) -> int | None:
         """The iterations of a block whose row buffers are in the frame, if there are such."""
-        if len(self.steps) > 1:
+        if len(self.steps) > 1 or 2 * max(self.pad(stencil.shifts) for stencil in self.stencils) > STRIP:
             return None
-        pad = max(self.pad(stencil.shifts) for stencil in self.stencils)
-        return STRIP // self.steps[-1] or None if 2 * pad <= STRIP else None
+        return STRIP // self.steps[-1] or None
 
     def targets(self, row: Row, *, in_frame: bool) -> list[Target]:
         """What the terms of a row are added to, with buffers for them."""

@@ -126,7 +126,7 @@ def test_without_fused_multiply_adds_they_are_apart() -> None:
     if not HOST.is_x86:
         pytest.skip("all processors of this kind have them")
     old = target.for_cpu("x86-64")
-    text = str(lower.lower_module(parse_module(_IN_ORDER), old))
+    text = code(_IN_ORDER, "x86-64")
     assert "sincos" not in text
     assert "sin" in optimize(text, old).assembly()
 
