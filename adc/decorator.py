@@ -21,7 +21,18 @@ from adc.frontend.checkpoints import not_checkpointed
 from adc.frontend.rules import gradients
 from adc.ir import kinds
 from adc.jvps import JvpFunction
-from adc.options import NONE, ArgNames, ArgNums, Derivative, Engine, Options, Selection, selection, tiles
+from adc.options import (
+    NONE,
+    ArgNames,
+    ArgNums,
+    Derivative,
+    Engine,
+    Options,
+    Selection,
+    default_level,
+    selection,
+    tiles,
+)
 from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import Parameters, abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
@@ -243,7 +254,7 @@ def jit_grad(
     memory: int | str | None = None,
     time_block: int | str | None = None,
     _engine: Engine = "native",
-    _level: int = 3,
+    _level: int | None = None,
     _bounds: bool = True,
 ) -> Any:
     """Compile a Python function and its gradient: as a decorator, with or without arguments.
@@ -275,8 +286,9 @@ def jit_grad(
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)
+    level = default_level() if _level is None else _level
     options = Options(
-        threads, parallel, _engine, _level, _bounds, accumulate, deterministic, tiles(tile), schedule, time_block
+        threads, parallel, _engine, level, _bounds, accumulate, deterministic, tiles(tile), schedule, time_block
     )
 
     @public

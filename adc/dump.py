@@ -136,7 +136,8 @@ def dump(
         return print_module(with_primal, locs=locs)
     from adc.native import compiled_text  # what only prints IR need not load the code generator
 
-    optimized = compiled_text(with_primal, [traced.entry, *roots], parallel=subject.options.parallel)
+    options = subject.options
+    optimized = compiled_text(with_primal, [traced.entry, *roots], parallel=options.parallel, level=options.level)
     return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
 
 

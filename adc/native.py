@@ -58,11 +58,11 @@ def native(
     ]
 
 
-def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool) -> Optimized:
+def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool, level: int) -> Optimized:
     """The optimised LLVM module of ``module`` alone, to be shown."""
     counted = CountSteps(exports).run(module)
     lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True)
-    return optimize(lowered.text(), lowered.target)
+    return optimize(lowered.text(), lowered.target, level)
 
 
 def _error(name: str, make: stub.ErrorCallback, site: int, a: int, b: int, more: int) -> Exception:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from adc.ir import kinds
@@ -18,14 +19,23 @@ ArgNums = int | Iterable[int] | None
 ArgNames = str | Iterable[str]
 
 
+def default_level() -> int:
+    """LLVM's optimisation level where none is asked for: ``ADC_LEVEL``, or 3."""
+    given = os.environ.get("ADC_LEVEL", "3")
+    if given not in ("0", "1", "2", "3"):
+        raise kinds.INVALID_OPTION(f"ADC_LEVEL must be a number from 0 to 3, not {given!r}")
+    return int(given)
+
+
 @dataclass(frozen=True)
 class Options:
     """How compiled code runs.
 
     ``threads``: how many threads parallel loops use; None is ``ADC_NUM_THREADS``, or all cores. ``parallel``: whether
     any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs the IR in the reference
-    interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is LLVM's optimisation level;
-    less than 3 compiles faster. ``bounds``: whether subscripts are checked; benchmarks measure what that costs.
+    interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is LLVM's optimisation level,
+    by default ``ADC_LEVEL``, or 3; less compiles faster. ``bounds``: whether subscripts are checked; benchmarks measure
+    what that costs.
     ``accumulate``: how terms that several iterations add to one element are summed, wherever that is right (see
     docs/parallel.md). ``deterministic``: whether they are summed in the same order on any number of threads; if not,
     they are added atomically where they would have to be added one after the other.
@@ -37,7 +47,7 @@ class Options:
     threads: int | None = None
     parallel: bool = True
     engine: Engine = "native"
-    level: int = 3
+    level: int = field(default_factory=default_level)
     bounds: bool = True
     accumulate: str = strategies.AUTO
     deterministic: bool = True
