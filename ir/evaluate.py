@@ -326,14 +326,12 @@ def polygamma(attrs: Attrs, t: Type, x: float) -> Any:
 
 
 def _quotient(compute: Callable[[int, int], int]) -> Evaluate:
-    """Division: undefined by zero, and where the quotient does not fit."""
+    """Division: undefined by zero. The least integer by -1 is itself."""
 
     def evaluate(attrs: Attrs, t: Type, x: int, y: int) -> Any:
         x, y = _signed(x), _signed(y)
         if y == 0:
             raise Undefined("integer division by zero")
-        if y == -1 and x == -1 << (bits(t) - 1):
-            raise Undefined("the quotient does not fit")
         return _integer(compute(x, y), t)
 
     return evaluate
@@ -376,6 +374,27 @@ shrsi = shift(operator.rshift)
 maxsi = on_integers(max)
 minsi = on_integers(min)
 absi = on_integers(abs)
+
+EXACT_RESULTS: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "shl": operator.lshift,
+    "pow": operator.pow,
+}
+
+
+def fits(attrs: Attrs, t: Type, x: int, y: int) -> bool:
+    """Whether the exact result is an integer of the operands' type, which are of 64 bits."""
+    kind, (x, y) = attrs["kind"], (_signed(x), _signed(y))
+    if kind in ("shl", "pow"):
+        if y < 0:
+            raise Undefined("a negative shift or exponent")
+        if x == 0 or (kind == "pow" and abs(x) == 1):
+            return True
+        y = min(y, 64)  # what is too large at 64 is so beyond
+    return -1 << 63 <= EXACT_RESULTS[kind](x, y) < 1 << 63
+
 
 # Casts ----------------------------------------------------------------------------------------------------------------
 

@@ -78,6 +78,9 @@ maxsi = _int("arith.maxsi", COMMUTATIVE, evaluate=e.maxsi, samples=s.INT_PAIRS)
 minsi = _int("arith.minsi", COMMUTATIVE, evaluate=e.minsi, samples=s.INT_PAIRS)
 CMPI_FIELDS: dict[str, Any] = {"attrs": PREDICATE, "verify": v.one_of("predicate", e.INTEGER_PREDICATES)}
 cmpi = op("arith.cmpi", t.compare_integers, PURE, evaluate=e.cmpi, samples=s.INT_PAIRS, **CMPI_FIELDS)
+# Whether what ``kind`` computes of two integers is the true result, not one that wrapped around.
+FITS: dict[str, Any] = {"attrs": {"kind": ...}, "verify": v.one_of("kind", e.EXACT_RESULTS)}
+fits = op("adc.fits", t.compare_wide, PURE, evaluate=e.fits, samples=s.FITTING, **FITS)
 
 # arith: casts ---------------------------------------------------------------------------------------------------------
 TO = {"type": ...}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adc.ir.core import Attr
-from adc.ir.evaluate import FLOAT_PREDICATES, INTEGER_PREDICATES, bits, normal
+from adc.ir.evaluate import EXACT_RESULTS, FLOAT_PREDICATES, INTEGER_PREDICATES, bits, normal
 from adc.ir.opdef import OpDef
 from adc.ir.types import FloatType, Type, f32, f64, i1, i32, i64, index
 
@@ -40,6 +40,10 @@ CHOICES: Samples = ((True, 1.5, -2.5), (False, 1.5, -2.5))
 INTS = _each(-7, -1, 0, 1, 5, 12)
 BITS = _each(0, 1)
 INT_PAIRS: Samples = ((7, 3), (-7, 3), (7, -3), (-7, -3), (0, 5), (12, 12), (1, 2))
+FITTING: Samples = (
+    *((x, y) for x in (1, -1, 3) for y in (0, 2, 62, 63, 64, (1 << 63) - 1)),
+    *((x, y) for x in (-(1 << 63), 1 << 62, 3037000500) for y in (0, 1, 2, 3037000500)),
+)
 SHIFTS: Samples = ((5, 0), (-9, 3), (1, 30), (77, 1))
 INT_POWERS: Samples = ((3, 4), (-2, 5), (7, 0), (0, 3), (1, 2), (3, 50))
 
@@ -66,7 +70,7 @@ class Typing:
     result: Type
 
     def __str__(self) -> str:
-        shown = [f"{k}={v}" for k, v in self.attrs.items() if k in ("predicate", "order")]
+        shown = [f"{k}={v}" for k, v in self.attrs.items() if k in ("predicate", "order", "kind")]
         return "-".join([self.opdef.name, *shown, *map(str, self.operands), "to", str(self.result)])
 
     def samples(self) -> list[tuple[Any, ...]]:
@@ -89,6 +93,7 @@ def typings(opdef: OpDef) -> Iterator[Typing]:
         choices: dict[str, Sequence[Attr]] = {
             "predicate": list(FLOAT_PREDICATES if operands[0].is_float else INTEGER_PREDICATES),
             "type": TYPES,
+            "kind": list(EXACT_RESULTS),
             "order": (0, 1, 2, 3),
         }
         for given in itertools.product(*(choices[name] for name in names)):

@@ -13,6 +13,7 @@ from adc.ir.types import (
     RecordType,
     Type,
     i1,
+    i64,
     index,
     record,
 )
@@ -68,6 +69,13 @@ def compare_floats(types: Types, attrs: Attrs) -> Types:
 
 def compare_integers(types: Types, attrs: Attrs) -> Types:
     integers(2)(types, attrs)
+    return [i1]
+
+
+def compare_wide(types: Types, attrs: Attrs) -> Types:
+    """Two integers of 64 bits to an i1."""
+    t = _same(types, 2)
+    require(t in (i64, index), f"needs integers of 64 bits, got {t}")
     return [i1]
 
 

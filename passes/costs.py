@@ -20,7 +20,7 @@ CACHE_BYTES = 6 << 20
 BLOCK_BYTES = 1 << 20
 """What stays close to a core, where a loop can choose how much it goes through again."""
 _FREE = {ops.constant, ops.undef, ops.threads, ops.dim, ops.cast, ops.subview, ops.transpose, ops.index_cast, ops.bound}
-_CHEAP_MATH = {ops.absf, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.roundeven, ops.round_}
+_CHEAP_MATH = {ops.absf, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.roundeven, ops.round_, ops.fits}
 _INTEGER_DIVISIONS = {ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi}
 
 # Of vector code, an element, as the processor's own division and glibc's vector functions do it (measured, over arrays

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Value
+from adc.ir.evaluate import EXACT_RESULTS
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 
 MAX_TERMS = 8
@@ -120,6 +121,26 @@ class Integers:
         (low, high), (least, most) = self.interval(a), self.interval(b)
         smallest, largest = limits(a.type)
         return low - most >= smallest and high - least <= largest
+
+    def fits(self, kind: str, a: Value, b: Value) -> bool:
+        """Whether what ``kind`` (see ``adc.fits``) makes of two integers never leaves 64 bits."""
+        least, most = limits(a.type)
+        (low, high), (c, d) = self.interval(a), self.interval(b)
+        if kind == "pow":
+            return c >= 0 and (
+                (-1 <= low and high <= 1) or (d < 64 and max(abs(low), abs(high)) ** d <= most)
+            )
+        if kind == "shl":
+            kind, (c, d) = "mul", (0, 1 << min(d, 64))  # a negative count shifts by 63, or has been refused
+        corners = [EXACT_RESULTS[kind](x, y) for x in (low, high) for y in (c, d)]
+        if least <= min(corners) and max(corners) <= most:
+            return True
+        if kind == "mul":
+            return False
+        form = self.linear(a, exact=True).plus(self.linear(b, exact=True), 1 if kind == "add" else -1)
+        below = Linear(form.terms, form.constant - least)
+        above = Linear({}, most).plus(form, -1)
+        return self.least(below) >= 0 and self.least(above) >= 0
 
     # Intervals --------------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,51 @@ def integer_power(module: ModuleEmitter, kind: str) -> str:
     return name
 
 
+_POWER_FITS = """define internal i1 @{name}(i64 %x, i64 %n) nounwind willreturn memory(none) {{
+entry:
+  br label %loop
+loop:
+  %result = phi i64 [1, %entry], [%product, %step]
+  %base = phi i64 [%x, %entry], [%square, %step]
+  %rest = phi i64 [%n, %entry], [%half, %step]
+  %held = phi i1 [true, %entry], [%holds, %step]
+  %fine = phi i1 [true, %entry], [%good, %step]
+  %go = icmp sgt i64 %rest, 0
+  br i1 %go, label %step, label %done
+step:
+  %odd = trunc i64 %rest to i1
+  %times = call {{i64, i1}} @llvm.smul.with.overflow.i64(i64 %result, i64 %base)
+  %exact = extractvalue {{i64, i1}} %times, 0
+  %over = extractvalue {{i64, i1}} %times, 1
+  %not = xor i1 %over, true
+  %right = and i1 %held, %not
+  %product = select i1 %odd, i64 %exact, i64 %result
+  %still = select i1 %odd, i1 %right, i1 true
+  %good = and i1 %fine, %still
+  %squared = call {{i64, i1}} @llvm.smul.with.overflow.i64(i64 %base, i64 %base)
+  %square = extractvalue {{i64, i1}} %squared, 0
+  %beyond = extractvalue {{i64, i1}} %squared, 1
+  %within = xor i1 %beyond, true
+  %holds = and i1 %held, %within
+  %half = lshr i64 %rest, 1
+  br label %loop
+done:
+  ret i1 %fine
+}}
+"""
+
+
+def power_fits(module: ModuleEmitter) -> str:
+    """The symbol of a function that says whether an integer to a non-negative power is one of 64 bits."""
+    name = "adc$power_fits"
+    if name not in module.helpers:
+        module.helpers[name] = name
+        overflow = "llvm.smul.with.overflow.i64"
+        module.declare(overflow, f"declare {{i64, i1}} @{overflow}(i64, i64)")
+        module.bodies.append(_POWER_FITS.format(name=name))
+    return name
+
+
 _TERMS = 12
 _SHIFT = 16.0  # least argument of the series; order n adds n to it
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from adc.backend.lowering import sincos, vectormath
 from adc.backend.lowering.lower_emitter import FunctionEmitter
-from adc.backend.lowering.lower_helpers import integer_power, polygamma_function
+from adc.backend.lowering.lower_helpers import integer_power, polygamma_function, power_fits
 from adc.backend.lowering.lower_types import literal, register_type
 from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.ir import ops
@@ -145,7 +145,8 @@ def _rounded_division(step: str, sign: str) -> Lowering:
 
 
 def _shl(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-    kind, width = _kind(op), _width(op.result.type)
+    t = op.operands[0].type
+    kind, width = register_type(t), _width(t)
     amount = _known(y)
     if amount is not None:
         return e.let(f"shl {kind} {x}, {y}") if 0 <= amount < width else "0"
@@ -221,6 +222,24 @@ def _ipowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
     return e.let(f"call {kind} @{integer_power(e.module, kind)}({kind} {x}, {kind} {n})")
 
 
+_OVERFLOW = {"add": "sadd", "sub": "ssub", "mul": "smul"}
+
+
+def _fits(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+    kind = op.attrs["kind"]
+    if kind == "shl":
+        back = e.let(f"ashr i64 {_shl(e, op, x, y)}, {y}")
+        inside, same = e.let(f"icmp ult i64 {y}, 64"), e.let(f"icmp eq i64 {back}, {x}")
+        zero = e.let(f"icmp eq i64 {x}, 0")
+        return e.let(f"select i1 {zero}, i1 true, i1 {e.let(f'select i1 {inside}, i1 {same}, i1 false')}")
+    if kind == "pow":
+        return e.let(f"call i1 @{power_fits(e.module)}(i64 {x}, i64 {y})")
+    name = f"llvm.{_OVERFLOW[kind]}.with.overflow.i64"
+    e.module.declare(name, f"declare {{i64, i1}} @{name}(i64, i64)")
+    both = e.let(f"call {{i64, i1}} @{name}(i64 {x}, i64 {y})")
+    return e.let(f"xor i1 {e.let(f'extractvalue {{i64, i1}} {both}, 1')}, true")
+
+
 def _polygamma(e: FunctionEmitter, op: Op, x: str) -> str:
     """In double precision, whatever the type."""
     name = polygamma_function(e.module, op.attrs["order"])
@@ -292,6 +311,7 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.maxsi: _intrinsic("llvm.smax"),
     ops.minsi: _intrinsic("llvm.smin"),
     ops.cmpi: _compare("icmp"),
+    ops.fits: _fits,
     # arith: casts
     ops.extf: _cast("fpext"),
     ops.truncf: _cast("fptrunc"),

@@ -55,7 +55,7 @@ def _abs(frame: Frame, x: AbstractValue) -> AbstractValue:
             return Scalar(ops.absf(s.value), s.dtype, s.weak)
         if s.dtype == i1:
             return Scalar(convert(s, i64), i64) if s.weak else s
-        return Scalar(ops.absi(s.value), s.dtype, s.weak)
+        return scalars.absolute(s)
 
     return apply("abs", scalar, x)
 

@@ -26,10 +26,16 @@ def as_scalar(v: AbstractValue) -> Scalar:
         return v
     if isinstance(v, Static) and is_number(v.value):
         dtype, weak = number_dtype(v.value)
-        if dtype == i64 and not INT64.min <= v.value <= INT64.max:
-            raise refuse(current_loc(), f"the integer {v.value} does not fit into 64 bits", kind=kinds.INVALID_VALUE)
+        if beyond(v):
+            trap_unless(const(False, i1), "OverflowError", TOO_LARGE.format(v.value))
+            return Scalar(const(0, index), i64, weak)
         return Scalar(const(_item(v.value), abstract.value_type(dtype)), dtype, weak)
     raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
+
+
+def beyond(v: AbstractValue) -> bool:
+    """Whether ``v`` is a Python int that is known, and needs more than 64 bits."""
+    return isinstance(v, Static) and isinstance(v.value, int) and not INT64.min <= v.value <= INT64.max
 
 
 def _item(value: Any) -> Any:
@@ -106,8 +112,12 @@ def _to_float(s: Scalar, dtype: Type) -> Value:
 def _truncate(s: Scalar, dtype: Type) -> Value:
     x = s.value
     trap_unless(ops.cmpf(x, x, predicate="oeq"), "ValueError", "cannot convert float NaN to integer")
-    limit = const(2.0**63 if dtype == i64 else 2.0**31, x.type)
-    fits = ops.andi(ops.cmpf(x, limit, predicate="olt"), ops.cmpf(x, ops.negf(limit), predicate="oge"))
+    if dtype == i64 or x.type == f32:  # there is no float between the least integer and the next one below
+        above, least = const(2.0**63 if dtype == i64 else 2.0**31, x.type), "oge"
+        low = ops.negf(above)
+    else:
+        above, low, least = const(2.0**31, f64), const(-(2.0**31) - 1, f64), "ogt"
+    fits = ops.andi(ops.cmpf(x, above, predicate="olt"), ops.cmpf(x, low, predicate=least))
     trap_unless(fits, "OverflowError", "the float {} is too large to convert to an integer", x)
     return ops.fptosi(x, type=index)
 
@@ -116,6 +126,15 @@ def trap_unless(condition: Value, error: str, message: str, *values: Value) -> N
     """Raise ``error`` at run time unless ``condition`` holds; says nothing if it is known to."""
     if not constant_of(condition):
         build(ops.assert_, [condition, *values], {"error": error, "message": message})
+
+
+TOO_LARGE = "the integer {} does not fit into 64 bits"
+_SHOWN = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "shl": "{} << {}", "pow": "{} ** {}"}
+
+
+def check_fits(kind: str, p: Value, q: Value) -> None:
+    """Python's integers are exact: where 64 bits do not hold what ``kind`` makes of two, it is an OverflowError."""
+    trap_unless(ops.fits(p, q, kind=kind), "OverflowError", TOO_LARGE.format(_SHOWN[kind]), p, q)
 
 
 def check_int32(value: Value) -> None:

@@ -20,7 +20,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import arrays
-from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
+from adc.frontend.numeric.convert import as_scalar, convert, kind, promote, wrap
 from adc.frontend.suggestions import for_option
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -202,7 +202,7 @@ def number_function(
                 kind=kinds.UNSUPPORTED_OPTION,
             )
         emit = on_floats if kind(dtype) == 2 else on_integers
-        return Scalar(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype, weak=False)
+        return Scalar(wrap(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype), dtype, weak=False)
 
     return ufunc(name, scalar, count)
 

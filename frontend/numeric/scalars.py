@@ -15,7 +15,18 @@ import numpy as np
 
 from adc.frontend.data.values import AbstractValue, Scalar, Static, describe_type, is_number, is_static_number
 from adc.frontend.errors import refuse
-from adc.frontend.numeric.convert import as_scalar, convert, kind, nonzero, promote, trap_unless, wrap
+from adc.frontend.numeric.convert import (
+    INT64,
+    TOO_LARGE,
+    as_scalar,
+    check_fits,
+    convert,
+    kind,
+    nonzero,
+    promote,
+    trap_unless,
+    wrap,
+)
 from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import current_loc
@@ -100,7 +111,9 @@ def _meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type
     return convert(x, dtype), convert(y, dtype), dtype, weak
 
 
-def _arithmetic(on_floats: Any, on_integers: Any, on_bools: Any, symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
+def _arithmetic(
+    on_floats: Any, on_integers: Any, on_bools: Any, symbol: str, fits: str
+) -> Callable[[Scalar, Scalar], Scalar]:
     def apply(x: Scalar, y: Scalar) -> Scalar:
         p, q, dtype, weak = _meet(x, y)
         if kind(dtype) == 2:
@@ -109,6 +122,8 @@ def _arithmetic(on_floats: Any, on_integers: Any, on_bools: Any, symbol: str) ->
             if on_bools is None:
                 raise _unsupported(symbol, x, y)
             return Scalar(on_bools(p, q), dtype, weak)
+        if weak:
+            check_fits(fits, p, q)
         return Scalar(wrap(on_integers(p, q), dtype), dtype, weak)
 
     return apply
@@ -133,14 +148,30 @@ def _floor_divide(x: Scalar, y: Scalar) -> Scalar:
     p, q, dtype, weak = _meet(x, y, i64)
     if kind(dtype) == 2:
         return Scalar(_float_floor_divide(p, q), dtype, weak)
+    if not weak:
+        return Scalar(wrap(_unless_zero(ops.floordivsi, p, q), dtype), dtype, weak)
     _check_divisor(q, "integer division or modulo by zero")
-    return Scalar(wrap(ops.floordivsi(p, q), dtype), dtype, weak)
+    if constant_of(q) in (None, -1):  # the least integer has no opposite
+        whole = ops.ori(*(ops.cmpi(v, const(n, index), predicate="ne") for v, n in ((p, INT64.min), (q, -1))))
+        trap_unless(whole, "OverflowError", TOO_LARGE.format("{} // {}"), p, q)
+    return Scalar(ops.floordivsi(p, q), dtype, weak)
+
+
+def _unless_zero(emit: Callable[[Value, Value], Value], p: Value, q: Value) -> Value:
+    """A quotient or remainder of NumPy's integers: zero if the divisor is."""
+    known, zero = constant_of(q), const(0, index)
+    if known is not None:
+        return emit(p, q) if known else zero
+    by_zero = ops.cmpi(q, zero, predicate="eq")
+    return ops.select(by_zero, zero, emit(p, ops.select(by_zero, const(1, index), q)))
 
 
 def _modulo(x: Scalar, y: Scalar) -> Scalar:
     p, q, dtype, weak = _meet(x, y, i64)
     if kind(dtype) == 2:
         return Scalar(float_modulo(p, q), dtype, weak)
+    if not weak:
+        return Scalar(_unless_zero(_int_modulo, p, q), dtype, weak)
     _check_divisor(q, "integer division or modulo by zero")
     return Scalar(_int_modulo(p, q), dtype, weak)
 
@@ -243,7 +274,9 @@ def _int_power(x: Scalar, y: Scalar, dtype: Type, weak: bool, exponent: Any) -> 
             q,
         )
     elif exponent == 2:
-        return Scalar(wrap(ops.muli(p, p), dtype), dtype, weak)
+        return _ARITHMETIC["*"](x, x) if weak else Scalar(wrap(ops.muli(p, p), dtype), dtype, weak)
+    if weak:
+        check_fits("pow", p, q)
     return Scalar(wrap(ops.ipowi(p, q), dtype), dtype, weak)
 
 
@@ -264,7 +297,13 @@ def _shift(left: bool) -> Callable[[Scalar, Scalar], Scalar]:
             raise _unsupported("<<" if left else ">>", x, y)
         zero, most = const(0, index), const(63, index)
         if (known := constant_of(q)) is None or known < 0:
-            trap_unless(ops.cmpi(q, zero, predicate="sge"), "ValueError", "negative shift count")
+            negative = ops.cmpi(q, zero, predicate="slt")
+            if weak:
+                trap_unless(logical_not(negative), "ValueError", "negative shift count")
+            else:  # to NumPy, a negative count is a large one
+                q = ops.select(negative, const(INT64.max, index), q)
+        if left and weak:
+            check_fits("shl", p, q)
         amount = ops.minsi(q, most)
         if not left:
             return Scalar(ops.shrsi(p, amount), dtype, weak)
@@ -275,9 +314,9 @@ def _shift(left: bool) -> Callable[[Scalar, Scalar], Scalar]:
 
 
 _ARITHMETIC: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "+": _arithmetic(ops.addf, ops.addi, ops.ori, "+"),
-    "-": _arithmetic(ops.subf, ops.subi, None, "-"),
-    "*": _arithmetic(ops.mulf, ops.muli, ops.andi, "*"),
+    "+": _arithmetic(ops.addf, ops.addi, ops.ori, "+", "add"),
+    "-": _arithmetic(ops.subf, ops.subi, None, "-", "sub"),
+    "*": _arithmetic(ops.mulf, ops.muli, ops.andi, "*", "mul"),
     "/": _divide,
     "//": _floor_divide,
     "%": _modulo,
@@ -309,7 +348,25 @@ def unary(symbol: str, v: AbstractValue) -> AbstractValue:
         return Scalar(ops.xori(s.value, const(-1, index)), s.dtype, s.weak)
     if kind(s.dtype) == 2:
         return Scalar(ops.negf(s.value), s.dtype, s.weak)
+    return negated(s)
+
+
+def negated(s: Scalar) -> Scalar:
+    """``-s`` of an integer."""
+    _check_opposite(s, "-{}")
     return Scalar(wrap(ops.subi(const(0, index), s.value), s.dtype), s.dtype, s.weak)
+
+
+def absolute(s: Scalar) -> Scalar:
+    """``abs(s)`` of an integer."""
+    _check_opposite(s, "abs({})")
+    return Scalar(wrap(ops.absi(s.value), s.dtype), s.dtype, s.weak)
+
+
+def _check_opposite(s: Scalar, shown: str) -> None:
+    if s.weak:
+        least = ops.cmpi(s.value, const(INT64.min, index), predicate="ne")
+        trap_unless(least, "OverflowError", TOO_LARGE.format(shown), s.value)
 
 
 def logical_not(condition: Value) -> Value:

@@ -13,6 +13,8 @@ with what was stored before it. Subscripts that are not linear (loaded ones, rem
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -27,6 +29,7 @@ from adc.passes.parallel.extremes import Extremes, Origins
 from adc.passes.parallel.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, running, sides
 from adc.passes.rewrite import replace_op
 
+_EXACT: dict[str, Callable[[Form, Form], Form]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
 _COMPARISONS = {"sge": (0, 1, 0), "sgt": (0, 1, -1), "sle": (1, 0, 0), "slt": (1, 0, -1)}
 
 
@@ -304,6 +307,8 @@ class _Question:
         if op.opdef is ops.andi:
             parts = [self._holds(v, ranges) for v in op.operands]
             return both(p for p in parts if p is not None) if None not in parts else None
+        if op.opdef is ops.fits:
+            return self._fits(op, ranges)
         if op.opdef is not ops.cmpi or not all(is_wide(v) for v in op.operands):
             return None
         predicate = op.attrs["predicate"]
@@ -318,6 +323,17 @@ class _Question:
             greater, less, margin = _COMPARISONS[name]
             conditions.append(ranges.nonnegative(forms[greater] - forms[less] + margin))
         return both(c for c in conditions if c is not None) if None not in conditions else None
+
+    def _fits(self, op: Op, ranges: Ranges) -> Condition | None:
+        """That a result does not leave 64 bits: it does not as long as what it is made of is small."""
+        combine = _EXACT.get(op.attrs["kind"])
+        if combine is None:
+            return None
+        a, b = (self.forms.of(v) for v in op.operands)
+        for form in (a, b, combine(a, b)):
+            if not self.forms.is_exact(form):
+                ranges.note_inexact(form)
+        return TRUE
 
     def _test(self, conditions: list[Condition | None], ranges: Ranges) -> _Test | None:
         if any(c is None for c in conditions):

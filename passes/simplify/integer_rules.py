@@ -216,6 +216,11 @@ def _trunci(rw: Rewriter, op: Op) -> Result:
     return (wide.operands[0],) if wide and wide.operands[0].type == op.result.type else None
 
 
+@register(INTEGERS, ops.fits)
+def _fits(rw: Rewriter, op: Op) -> Result:
+    return (rw.constant(1, i1),) if rw.integers.fits(op.attrs["kind"], *op.operands) else None
+
+
 # Comparison and choice ------------------------------------------------------------------------------------------------
 
 

@@ -48,6 +48,7 @@ TYPES = (f64, f32, index, i64, i32, i1)
 ATTRIBUTES: dict[OpDef, list[dict[str, Any]]] = {
     ops.cmpf: [{"predicate": p} for p in ("oeq", "one", "olt", "ole", "ogt", "oge", "une", "uno", "ord")],
     ops.cmpi: [{"predicate": p} for p in ("eq", "ne", "slt", "sle", "sgt", "sge")],
+    ops.fits: [{"kind": k} for k in evaluate.EXACT_RESULTS],
     ops.polygamma: [{"order": n} for n in (0, 1, 2, 3)],
     ops.addf: [{"fastmath": "none"}, {"fastmath": "reassoc"}],
 }

@@ -57,6 +57,7 @@ CASTS = {
 OTHERS: dict[OpDef, Callable[..., Type | None]] = {
     ops.cmpf: to_i1(equal_floats),
     ops.cmpi: to_i1(equal_integers),
+    ops.fits: lambda x, y: i1 if x == y and x in (i64, index) else None,
     ops.select: lambda c, x, y: x if c == i1 and x == y else None,
     ops.fpowi: lambda x, n: x if x in FLOATS and n in INTEGERS else None,
     ops.absi: equal_integers,

@@ -371,13 +371,12 @@ INTEGER_TYPINGS = [t for t in TYPINGS if t.opdef in INTEGERS]
 def test_integer_arithmetic(typing: Typing) -> None:
     """The exact result reduced modulo 2^width; Undefined just where LLVM has none."""
     width = bits(typing.result)
-    least = -(1 << (width - 1))
     division = typing.opdef in (ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi)
     for values in [*typing.samples(), *typing.specials()]:
         numbers = [signed(v) for v in values]
         shift = typing.opdef in (ops.shli, ops.shrsi)
         undefined = (
-            (division and (numbers[1] == 0 or numbers == [least, -1]))
+            (division and numbers[1] == 0)
             or (shift and not 0 <= numbers[1] < width)
             or (typing.opdef is ops.ipowi and numbers[1] < 0)
         )
@@ -389,6 +388,22 @@ def test_integer_arithmetic(typing: Typing) -> None:
             continue  # the exact power is beyond this test
         got = evaluate(typing.opdef, typing.result, *values)
         assert (signed(got) - INTEGERS[typing.opdef](*numbers)) % (1 << width) == 0, (values, got)
+
+
+FITTING = [t for t in TYPINGS if t.opdef is ops.fits]
+
+
+@pytest.mark.parametrize("typing", FITTING, ids=str)
+def test_whether_results_fit(typing: Typing) -> None:
+    kind, outcomes = typing.attrs["kind"], set()
+    exact = {"add": ops.addi, "sub": ops.subi, "mul": ops.muli, "shl": ops.shli, "pow": ops.ipowi}[kind]
+    for x, y in [*typing.samples(), *typing.specials()]:
+        if kind in ("shl", "pow") and not 0 <= y < 200:
+            continue
+        fits = typing.opdef.evaluate(typing.attrs, i1, x, y)
+        assert fits == (-(2**63) <= INTEGERS[exact](x, y) < 2**63), (x, y)
+        outcomes.add(fits)
+    assert outcomes == {True, False}
 
 
 def test_large_powers_wrap() -> None:
