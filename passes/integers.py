@@ -7,7 +7,8 @@ provably do not overflow: good for comparing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -15,6 +16,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Value
 from adc.ir.evaluate import EXACT_RESULTS
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
+from adc.passes import carried
 
 MAX_TERMS = 8
 MAX_DEPTH = 24
@@ -127,9 +129,7 @@ class Integers:
         least, most = limits(a.type)
         (low, high), (c, d) = self.interval(a), self.interval(b)
         if kind == "pow":
-            return c >= 0 and (
-                (-1 <= low and high <= 1) or (d < 64 and max(abs(low), abs(high)) ** d <= most)
-            )
+            return c >= 0 and ((low >= -1 and high <= 1) or (d < 64 and max(abs(low), abs(high)) ** d <= most))
         if kind == "shl":
             kind, (c, d) = "mul", (0, 1 << min(d, 64))  # a negative count shifts by 63, or has been refused
         corners = [EXACT_RESULTS[kind](x, y) for x in (low, high) for y in (c, d)]
@@ -194,7 +194,17 @@ class Integers:
             return 0, limits(value.type)[1]
         if kind is ops.floordivsi or kind is ops.divsi or kind is ops.remsi:
             return self._of_division(value, depth)
-        return limits(value.type)
+        return carried.of_result(self, value, depth, limits(value.type)) if op.regions else limits(value.type)
+
+    @contextlib.contextmanager
+    def taking(self, value: Value, interval: Interval) -> Iterator[None]:
+        """Inside, ``value`` lies in ``interval``; what is found out meanwhile is forgotten."""
+        known = dict(self._intervals), dict(self._exact)
+        self._intervals[value] = interval
+        try:
+            yield
+        finally:
+            self._intervals, self._exact = known
 
     def _of_division(self, value: Value, depth: int) -> Interval:
         op = value.op
@@ -212,7 +222,7 @@ class Integers:
     def _of_counter(self, value: Value, depth: int) -> Interval:
         bounds = counter_bounds(value)
         if bounds is None:
-            return limits(value.type)
+            return carried.of_argument(self, value, depth, limits(value.type))
         low = self.interval(bounds[0], depth)[0]
         high = self.interval(bounds[1], depth)[1] - 1
         return low, max(low, high)
@@ -266,6 +276,24 @@ class Integers:
         """Whether ``a >= b + margin`` always, as integers."""
         form = self.linear(a, exact=True).plus(self.linear(b, exact=True), -1)
         return self.least(Linear(form.terms, form.constant - margin)) >= 0
+
+
+class SmallIntegers(Integers):
+    """What is known if integers of which ``available`` holds are not larger than ``limit``; ``small`` names those."""
+
+    def __init__(self, limit: int, available: Callable[[Value], bool]) -> None:
+        super().__init__()
+        self._limit = limit
+        self._available = available
+        self.small: dict[Value, None] = {}
+
+    def interval(self, value: Value, depth: int = MAX_DEPTH) -> Interval:
+        low, high = super().interval(value, depth)
+        if (low < -self._limit or high > self._limit) and low < high and self._available(value):
+            self.small[value] = None
+            low, high = max(low, -self._limit), min(high, self._limit)
+            self._intervals[value] = low, max(low, high)
+        return low, high
 
 
 def _largest_extent(memref: Value) -> int:

@@ -82,6 +82,8 @@ def counted(r: Range) -> Counted:
     step = known_int(r.step)
     if step is not None and step > 0:
         stride = const_index(step)
+        if step > 1:
+            _check_span(start, ops.maxsi(stop, start))
 
         def last() -> Value:
             if step == 1:
@@ -95,10 +97,13 @@ def counted(r: Range) -> Counted:
     if step is None:
         trap_unless(ops.cmpi(stride, const_index(0), predicate="ne"), "ValueError", "range() arg 3 must not be zero")
     trip = ops.ceildivsi(stop - start, stride)
-    if step is None:  # compared first, because the difference of numbers far apart wraps around
+    if step is None:
         up, down = (ops.cmpi(start, stop, predicate=p) for p in ("slt", "sgt"))
         goes = ops.select(ops.cmpi(stride, const_index(0), predicate="sgt"), up, down)
+        _check_span(start, ops.select(goes, stop, start))
         trip = ops.select(goes, trip, const_index(0))
+    else:
+        _check_span(start, stop)
     return Counted(
         const_index(0),
         trip,
@@ -107,6 +112,12 @@ def counted(r: Range) -> Counted:
         lambda: start + (trip - 1) * stride,
         r.schedule,
     )
+
+
+def _check_span(start: Value, stop: Value) -> None:
+    """Iterations are counted in 64 bits, by the difference of the bounds."""
+    fits = ops.fits(stop, start, kind="sub")
+    trap_unless(fits, "OverflowError", "a range from {} to {} is too long for 64 bits", start, stop)
 
 
 def for_range(frame: Frame, stmt: ast.For, r: Range, body: Trace) -> None:

@@ -40,9 +40,7 @@ def positional(name: str, count: int | range, rule: Callable[..., AbstractValue]
         if len(args) not in counts:
             wanted = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
             what = "argument" if wanted == "1" else "arguments"
-            raise refuse(
-                current_loc(), f"{name}() takes {wanted} {what} here, got {len(args)}", kind=kinds.WRONG_CALL
-            )
+            raise refuse(current_loc(), f"{name}() takes {wanted} {what} here, got {len(args)}", kind=kinds.WRONG_CALL)
         return rule(frame, *args)
 
     return call

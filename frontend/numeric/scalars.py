@@ -365,8 +365,8 @@ def absolute(s: Scalar) -> Scalar:
 
 def _check_opposite(s: Scalar, shown: str) -> None:
     if s.weak:
-        least = ops.cmpi(s.value, const(INT64.min, index), predicate="ne")
-        trap_unless(least, "OverflowError", TOO_LARGE.format(shown), s.value)
+        fits = ops.fits(const(0, index), s.value, kind="sub")
+        trap_unless(fits, "OverflowError", TOO_LARGE.format(shown), s.value)
 
 
 def logical_not(condition: Value) -> Value:

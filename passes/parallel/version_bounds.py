@@ -13,8 +13,6 @@ with what was stored before it. Subscripts that are not linear (loaded ones, rem
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -23,13 +21,14 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.effects import Memory, Summaries
+from adc.passes.integers import SmallIntegers
 from adc.passes.parallel.affine import LOOPS, Form, Forms, Symbol, enclosing, inside, is_wide
 from adc.passes.parallel.cold import COLD, walk_warm, warm_regions
 from adc.passes.parallel.extremes import Extremes, Origins
 from adc.passes.parallel.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, running, sides
 from adc.passes.rewrite import replace_op
 
-_EXACT: dict[str, Callable[[Form, Form], Form]] = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+LEAST_LIMIT = 1 << 20  # of the size of integers, where their products might not fit into 64 bits
 _COMPARISONS = {"sge": (0, 1, 0), "sgt": (0, 1, -1), "sle": (1, 0, 0), "slt": (1, 0, -1)}
 
 
@@ -285,8 +284,12 @@ class _Question:
                 if way.kind == "plain" and conditions[0] != FALSE:
                     return None  # else there are negative subscripts, on purpose
         elif op.opdef is ops.assert_:
-            ranges = self._ranges()
-            test = self._test([self._holds(op.operands[0], ranges)], ranges)
+            made = op.operands[0].op
+            if made is not None and made.opdef is ops.fits:
+                test = self._fits(made)
+            else:
+                ranges = self._ranges()
+                test = self._test([self._holds(op.operands[0], ranges)], ranges)
             if test is not None:
                 return "assert", test
         return None
@@ -307,8 +310,6 @@ class _Question:
         if op.opdef is ops.andi:
             parts = [self._holds(v, ranges) for v in op.operands]
             return both(p for p in parts if p is not None) if None not in parts else None
-        if op.opdef is ops.fits:
-            return self._fits(op, ranges)
         if op.opdef is not ops.cmpi or not all(is_wide(v) for v in op.operands):
             return None
         predicate = op.attrs["predicate"]
@@ -324,16 +325,13 @@ class _Question:
             conditions.append(ranges.nonnegative(forms[greater] - forms[less] + margin))
         return both(c for c in conditions if c is not None) if None not in conditions else None
 
-    def _fits(self, op: Op, ranges: Ranges) -> Condition | None:
+    def _fits(self, op: Op) -> _Test | None:
         """That a result does not leave 64 bits: it does not as long as what it is made of is small."""
-        combine = _EXACT.get(op.attrs["kind"])
-        if combine is None:
-            return None
-        a, b = (self.forms.of(v) for v in op.operands)
-        for form in (a, b, combine(a, b)):
-            if not self.forms.is_exact(form):
-                ranges.note_inexact(form)
-        return TRUE
+        for limit in (*LIMITS, LEAST_LIMIT):
+            integers = SmallIntegers(limit, self._available)
+            if integers.fits(op.attrs["kind"], *op.operands):
+                return _Test(TRUE, frozenset(map(self.forms.symbol, integers.small)), limit)
+        return None
 
     def _test(self, conditions: list[Condition | None], ranges: Ranges) -> _Test | None:
         if any(c is None for c in conditions):
