@@ -1,4 +1,5 @@
 # make test   everything that must hold, on a fresh machine with python3, make and a C compiler
+# make test-all   the same with LLVM's optimiser on for every case, and each program in every layout: an hour
 # make demo   the plate problem, from a decorated function to an object file
 # make valgrind   malformed calls under valgrind, if it is installed
 # make stencils   500 random stencil programs, each on 1, 2, 3, 4 and 8 threads
@@ -10,9 +11,13 @@ BIN := $(VENV)/bin
 FUZZ_PROGRAMS ?= 20000
 FUZZ_FIRST ?= 0
 
-.PHONY: test wheel lint types unit demo fuzz stencils valgrind bench bench-more clean
+.PHONY: test test-all wheel lint types unit demo fuzz stencils valgrind bench bench-more clean
 
 test: wheel lint types unit
+
+test-all: export ADC_LEVEL := 3
+test-all: export ADC_THOROUGH := 1
+test-all: test
 
 # One virtual environment, with an editable install; the stamp names the extras that are in it.
 $(VENV)/base: pyproject.toml

@@ -72,9 +72,6 @@ PREPARE: Pipeline = (
 UNCHECKED: Pipeline = (DropChecks(), *PREPARE)
 """The same without the checks of subscripts: for measurements."""
 
-FINISH: Pipeline = (Canonicalize(), CSE(), IfConvert(), DeadStores(), DCE())
-"""After differentiation: what only makes the code faster."""
-
 FREE: Pipeline = (InsertDeallocs(), Canonicalize(), DCE())
 """Last of all, on functions that are lowered next: memory is freed where its use ends."""
 

@@ -1,32 +1,42 @@
-"""Options and fixtures of the whole test run."""
+"""Options and fixtures of the whole test run.
+
+LLVM does not optimise what tests compile, unless they are about machine code and ask for the fixture `optimised`, or
+the run sets ADC_LEVEL=3 (`make test-all`): most of the time would be LLVM's own. A run has a folder of machine code of
+its own, which its processes share, so that nothing is compiled twice and no code of an earlier run is used.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from pathlib import Path
+import shutil
+import tempfile
 
 import pytest
 
 os.environ.setdefault("ADC_VERIFY", "1")  # the verifier runs between passes
-os.environ.setdefault("ADC_CACHE", "0")  # no code of an earlier run
+os.environ.setdefault("ADC_LEVEL", "0")
 os.environ.setdefault("ADC_FULL_TRACEBACK", "1")  # a defect of adc is shown with where it is
+
+_OWN_FOLDER = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="write the golden files instead of comparing")
+    parser.addoption("--update-golden", action="store_true", help="write what is generated instead of comparing")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "ADC_CACHE_DIR" not in os.environ:  # workers have it from the process that starts them
+        config.stash[_OWN_FOLDER] = os.environ["ADC_CACHE_DIR"] = tempfile.mkdtemp(prefix="adc-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    folder = config.stash.get(_OWN_FOLDER, None)
+    if folder is not None:
+        del os.environ["ADC_CACHE_DIR"]
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
-def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """`golden(name, text)` compares `text` with the file `golden/<name>` beside the test, or writes that file."""
-
-    def check(name: str, text: str) -> None:
-        path = Path(request.node.path).parent / "golden" / name
-        if request.config.getoption("--update-golden"):
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-        assert path.exists(), f"no golden file {path}; run pytest with --update-golden"
-        assert text == path.read_text(), f"differs from {path}; if it is meant to, run pytest with --update-golden"
-
-    return check
+def optimised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decorated or differentiated in the test is compiled as for users: for what is about machine code."""
+    monkeypatch.setenv("ADC_LEVEL", "3")

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adc
 from adc import jit_grad, prange
 from adc.errors import ArgumentError, ArgumentValueError, DifferentiationError, ShapeError
-
-sp = pytest.importorskip("scipy.sparse")
 
 RNG = np.random.default_rng(11)
 

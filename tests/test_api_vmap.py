@@ -286,6 +286,7 @@ def test_parameters_are_those_of_the_function() -> None:
     assert np.allclose(along(cube, 0), cube.sum(1)) and np.allclose(along(cube, 1), cube.sum(2))
 
 
+@pytest.mark.usefixtures("optimised")
 def test_the_same_bits_on_any_number_of_threads() -> None:
     x = RNG.uniform(0.2, 1.0, (5000, 3))
 

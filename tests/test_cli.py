@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pty
 import re
 import runpy
 import shutil
@@ -382,7 +383,6 @@ def test_dump_all_stages(folder: Path) -> None:
 
 
 def test_dump_ir_in_colours_on_a_terminal(folder: Path) -> None:
-    pty = pytest.importorskip("pty")
     reader, writer = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm-256color"}
     environment.pop("NO_COLOR", None)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import adc
 from adc import jit_grad, plate
@@ -52,7 +53,6 @@ def test_heat(tmp_path: Path) -> None:
 
 def test_bratu() -> None:
     """A steady state, found with quadratic convergence; the least hot one of L = 1 is known to be 0.0781 at most."""
-    pytest.importorskip("scipy")
     module, n = load("bratu"), 31
     changes: list[float] = []
     u = module.newton(np.zeros((n, n)), 1.0, lambda step, size, change: changes.append(change))
@@ -73,7 +73,6 @@ def test_bratu_prints(tmp_path: Path) -> None:
 
 def test_rule() -> None:
     """Lambert's W against SciPy's; a fit that finds what the curve was made with."""
-    special = pytest.importorskip("scipy.special")
     module = load("rule")
     for x in (1e-9, 0.3, 1.0, 7.5, 4e6):
         w = float(special.lambertw(x).real)
@@ -87,7 +86,6 @@ def test_rule() -> None:
 
 
 def test_steady() -> None:
-    pytest.importorskip("scipy")
     module, n = load("steady"), 8
     q = 20.0 + np.linspace(-4.0, 9.0, n)
     u = module.steady(q)
@@ -210,8 +208,6 @@ def test_waves_leave(wave: tuple[ModuleType, Any]) -> None:
 @pytest.mark.parametrize("scipy", [True, False])
 def test_wave_model_is_recovered(wave: tuple[ModuleType, Any], frugal: Any, scipy: bool) -> None:
     module, survey = wave
-    if scipy:
-        pytest.importorskip("scipy")
     inversion = module.Inversion(survey, frugal)
     found, _ = inversion.run(6 if scipy else 12, scipy=scipy)
     assert inversion.history[-1] < inversion.history[0] / (15 if scipy else 5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from pathlib import Path
 
 import pytest
@@ -49,9 +50,15 @@ def under_type_checking(tree: ast.Module) -> set[ast.AST]:
     return inside
 
 
+@functools.cache
+def syntax(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(), filename=str(path))
+
+
+@functools.cache
 def imports(path: Path) -> list[tuple[str, int, bool]]:
     """`(module of adc, line, seen at run time)` for each import, those inside functions included."""
-    tree = ast.parse(path.read_text(), filename=str(path))
+    tree = syntax(path)
     typing_only = under_type_checking(tree)
     found = []
     for node in ast.walk(tree):
@@ -80,7 +87,7 @@ def test_imports_point_down(module: str) -> None:
 
 @pytest.mark.parametrize("module", MODULES)
 def test_no_bare_layer_names(module: str) -> None:
-    for node in ast.walk(ast.parse(MODULES[module].read_text())):
+    for node in ast.walk(syntax(MODULES[module])):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]

@@ -6,6 +6,7 @@ import itertools
 import math
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -154,7 +155,6 @@ def test_compiled_equals_evaluated(definition: OpDef) -> None:
 
 @pytest.mark.parametrize("order", range(6))
 def test_polygamma_against_mpmath(order: int) -> None:
-    mpmath = pytest.importorskip("mpmath")
     func = Func("f", [f64], [f64])
     with insert_at(func.body):
         build(ops.return_, [ops.polygamma(func.args[0], order=order)])

@@ -131,6 +131,7 @@ def test_without_fused_multiply_adds_they_are_apart() -> None:
     assert "sin" in optimize(text, old).assembly()
 
 
+@pytest.mark.usefixtures("optimised")
 def test_gradients_share_them() -> None:
     def f(x):  # type: ignore[no-untyped-def]
         total = 0.0

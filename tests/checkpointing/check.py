@@ -8,21 +8,20 @@ from typing import Any
 
 import adc
 from adc import jit_grad
-from tests.fuzz.check import Verdict, loaded
+from tests.fuzz.check import Verdict, level_of, loaded
 from tests.stencils.check import Stencil, bits, on_threads, threads_at_once
 from tests.stencils.generator import generate
 
 SCHEDULES = ("every:2", "every:3", "sqrt", "revolve:2", "revolve:3", "recompute-all", "revolve:1,disk:2")
 
 
-def check(seed: int, *, rng: random.Random | None = None, small: bool = False, level: int | None = None) -> Verdict:
-    """Raises ``AssertionError`` (or what went wrong), with the program's text. One seed in four is compiled with all of
-    LLVM's optimisations, the others with few."""
+def check(seed: int, *, rng: random.Random | None = None, small: bool = False) -> Verdict:
+    """Raises ``AssertionError`` (or what went wrong), with the program's text. One seed in four is compiled as for
+    users."""
     rng = rng or random.Random(seed)
     program = generate(rng, small=small)
     schedule, block = rng.choice(SCHEDULES), rng.choice((1, 2, 3))
-    if level is None:
-        level = 3 if seed % 4 == 0 else seed % 2
+    level = level_of(seed)
     try:
         with threads_at_once(block):
             return Scheduled(program, level, block, schedule).check(rng)

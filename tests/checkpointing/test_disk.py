@@ -30,9 +30,9 @@ on_linux = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="asks t
 def test_the_bits_of_storing_all(name: str) -> None:
     function, _, argnums = PROGRAMS[name]
     args = arguments(name)
-    stored = jit_grad(function, argnums=argnums, checkpoint="store-all", _level=1)
+    stored = jit_grad(function, argnums=argnums, checkpoint="store-all")
     for schedule in ON_DISK:
-        compiled = jit_grad(function, argnums=argnums, checkpoint=schedule, _level=1)
+        compiled = jit_grad(function, argnums=argnums, checkpoint=schedule)
         for n in (0, 1, 2, 9):
             expected = stored.value_and_grad(*copied(args), n)
             assert bits(*compiled.value_and_grad(*copied(args), n)) == bits(*expected), (schedule, n)
@@ -47,7 +47,7 @@ def test_second_derivatives() -> None:
     tangents = (np.random.default_rng(3).standard_normal(args[0].shape), None, None)
 
     def product(schedule: str) -> Any:
-        return adc.hvp(jit_grad(heat, _level=1, checkpoint=schedule), (*copied(args), 7), tangents)
+        return adc.hvp(jit_grad(heat, checkpoint=schedule), (*copied(args), 7), tangents)
 
     expected = product("store-all")
     for schedule in ON_DISK:

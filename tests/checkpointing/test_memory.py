@@ -151,7 +151,7 @@ def test_a_schedule_with_snapshots_on_disk() -> None:
 def test_the_bits_of_storing_all(name: str) -> None:
     function, _, argnums = PROGRAMS[name]
     args, n = arguments(name), 23
-    compiled = jit_grad(function, argnums=argnums, _level=1)
+    compiled = jit_grad(function, argnums=argnums)
     value, gradients = compiled.value_and_grad(*copied(args), n, checkpoint="store-all")
     table = compiled.grad.forecast(*copied(args), n)
     for budget in (table.least, int(1.3 * table.least)):
@@ -411,7 +411,7 @@ def test_what_is_free_for_another_use_counts(side: int) -> None:
     steps = 3 * 6 + 2  # the last two have a tape of another size
     least = jit_grad(wave).grad.forecast(c, u0, steps).least
     allowed = int(1.03 * least)
-    compiled = jit_grad(memory=allowed, threads=1, _level=1)(wave)
+    compiled = jit_grad(memory=allowed, threads=1)(wave)
     runtime.release_memory()
     assert compiled.grad.forecast(c, u0, steps).peak <= allowed
     gradient = compiled.grad(c, u0, steps)

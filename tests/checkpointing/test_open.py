@@ -68,10 +68,10 @@ PROGRAMS = [adaptive, shrinking, ending]
 def test_the_bits_do_not_depend_on_the_snapshots(function: Any) -> None:
     y0, k = arguments()
     limit = 1e-4
-    expected, gradients = jit_grad(function, argnums=(0, 1), _level=1).value_and_grad(y0, k, limit)
+    expected, gradients = jit_grad(function, argnums=(0, 1)).value_and_grad(y0, k, limit)
     first: list[bytes] = []
     for snapshots in (1, 2, 3, 4, 7, 1000):
-        compiled = jit_grad(function, argnums=(0, 1), checkpoint=adc.revolve(snapshots), _level=1)
+        compiled = jit_grad(function, argnums=(0, 1), checkpoint=adc.revolve(snapshots))
         value, found = compiled.value_and_grad(y0, k, limit)
         assert "checkpointed" in str(compiled.report().steps[0])
         assert value == expected
@@ -91,7 +91,7 @@ def test_against_differences(function: Any) -> None:
     # With a tolerance that is far from rejecting, the steps of the adaptive method change smoothly.
     limit, step = 1e-3, 1e-7
     direction = np.random.default_rng(4).standard_normal(4)
-    slope = jit_grad(function, checkpoint="revolve:3", _level=1).grad(y0, k, limit) @ direction
+    slope = jit_grad(function, checkpoint="revolve:3").grad(y0, k, limit) @ direction
     ends = [function(y0 + sign * step * direction, k, limit) for sign in (1, -1)]
     assert slope == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=2e-5)
 
@@ -115,7 +115,7 @@ def test_what_is_run(n: int, snapshots: int) -> None:
     )
     statistics = interpreter.Statistics()
     interpreter.run(module, "walk.grad", [x, float(n), shadow], statistics=statistics)
-    np.testing.assert_allclose(shadow, jit_grad(walk, _level=1).grad(x, float(n)), rtol=1e-14)
+    np.testing.assert_allclose(shadow, jit_grad(walk).grad(x, float(n)), rtol=1e-14)
     again = statistics.executed[ops.sin] - 2 * n
     assert 0 <= again <= n * (n - 1) // 2
     if snapshots > n:
@@ -126,9 +126,9 @@ def test_what_is_run(n: int, snapshots: int) -> None:
 
 def test_float32_and_no_steps() -> None:
     y0, k = arguments(np.float32)
-    compiled = jit_grad(shrinking, checkpoint="revolve:2", _level=1)
+    compiled = jit_grad(shrinking, checkpoint="revolve:2")
     for limit in (np.float32(1e-4), np.float32(1.0)):
-        expected = jit_grad(shrinking, _level=1).grad(y0, k, limit)
+        expected = jit_grad(shrinking).grad(y0, k, limit)
         found = compiled.grad(y0, k, limit)
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, expected, rtol=1e-5)
@@ -145,8 +145,8 @@ def test_what_cannot_be() -> None:
 
     u = np.ones(3)
     for schedule, reason in (("sqrt", "takes adc.revolve(snapshots) or"), ("revolve:2", "is another one")):
-        compiled = jit_grad(swapping, checkpoint=schedule, _level=1)
-        np.testing.assert_allclose(compiled.grad(u.copy(), 0.1), jit_grad(swapping, _level=1).grad(u.copy(), 0.1))
+        compiled = jit_grad(swapping, checkpoint=schedule)
+        np.testing.assert_allclose(compiled.grad(u.copy(), 0.1), jit_grad(swapping).grad(u.copy(), 0.1))
         assert reason in str(compiled.report())
 
     def every_other(x, n):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import checkpoint_schedules
 import numpy as np
 import pytest
 
@@ -66,13 +67,12 @@ def test_the_binomial_optimum() -> None:
 
 
 def test_as_the_library_has_it() -> None:
-    library = pytest.importorskip("checkpoint_schedules")
     for n, s in ((1, 1), (2, 1), (5, 2), (17, 3), (100, 4), (100, 9), (300, 20)):
         forward = 0
-        for action in library.Revolve(n, s):
-            if isinstance(action, library.Forward):
+        for action in checkpoint_schedules.Revolve(n, s):
+            if isinstance(action, checkpoint_schedules.Forward):
                 forward += min(action.n1, n) - action.n0
-            if isinstance(action, library.EndReverse):
+            if isinstance(action, checkpoint_schedules.EndReverse):
                 break
         assert forward == fewest()[s][n] + n
 

@@ -97,7 +97,7 @@ def test_of_one_number(function):
     def total(a):
         return np.sum(function(a) * weights)
 
-    compiled, summed = jit_grad(f, _level=0), jit_grad(total, _level=0)
+    compiled, summed = jit_grad(f), jit_grad(total)
     points = np.concatenate([np.linspace(*r, 25) for r in ranges])
     twice = adc.grad(adc.grad(compiled))
     for x in points:
@@ -122,7 +122,7 @@ def test_of_two_numbers(function):
     def f(x, y):
         return function(x, y)
 
-    compiled = jit_grad(f, _level=0)
+    compiled = jit_grad(f)
     for x, y in zip(np.linspace(*first, 50), np.linspace(*second, 50), strict=True):
         with mpmath.workdps(50):
             at = mpmath.mpf(float(x)), mpmath.mpf(float(y))
@@ -141,7 +141,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_polygamma(order):
-    compiled = jit_grad(ORDERS[order], _level=0)
+    compiled = jit_grad(ORDERS[order])
     for x in np.linspace(0.3, 20.0, 50):
         assert compiled(x) == pytest.approx(float(mpmath.polygamma(order, x)), rel=1e-12, abs=1e-13)
         assert compiled.grad(x) == pytest.approx(float(mpmath.polygamma(order + 1, x)), rel=1e-12)

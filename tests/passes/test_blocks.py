@@ -117,6 +117,7 @@ def test_chosen_by_cost() -> None:
     assert "in blocks" in str(found.report())
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_kind_is_right_on_any_threads(kind: str) -> None:
     rng = np.random.default_rng(3)
@@ -139,6 +140,7 @@ def test_any_kind_is_right_on_any_threads(kind: str) -> None:
             runtime.set_threads(before)
 
 
+@pytest.mark.usefixtures("optimised")
 def test_atomics_only_where_nothing_else_is_parallel() -> None:
     u, k = arrays(0, (9, 9), (9, 9))
     assert "atomic" not in kinds_of(jit_grad(limited, argnums=(0, 1), deterministic=False), u, k)

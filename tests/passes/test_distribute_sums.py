@@ -111,6 +111,7 @@ def test_values_and_gradients(function: Callable[..., Any], engine: Any, monkeyp
             assert gradient[k] == pytest.approx(slope, rel=1e-6, abs=1e-7)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("function", TAKEN, ids=lambda f: f.__name__)
 def test_the_same_bits_on_any_number_of_threads(function: Callable[..., Any]) -> None:
     a = np.random.default_rng(0).standard_normal(9000)

@@ -179,6 +179,7 @@ def without(function: Callable[..., Any]) -> Any:
     return compiled
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize(
     ("function", "most"), [*((f, 1 << 16) for f in [*TAKEN, *LEFT]), (triangular, 3), (full, 3), (carried, 3)]
 )

@@ -108,6 +108,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(set_apart, "BLOCK", 4)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("order", ["rows", "shared", "reversed"])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.usefixtures("_small")

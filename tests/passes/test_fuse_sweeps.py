@@ -64,6 +64,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_rows, "STRIP", 8)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("function", [weighted, both, stored, plane, cheap])
 @pytest.mark.usefixtures("_small")
 def test_values_and_gradients(function) -> None:

@@ -147,6 +147,7 @@ def test_gradient(function: Callable[..., Any], n: int, m: int) -> None:
         assert abs(np.sum(terms) - expected) <= 1e-8 * (1.0 + np.sum(np.abs(terms)))
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("cache", [private.BLOCK_BYTES, 8])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_same_bits_on_any_number_of_threads(

@@ -67,7 +67,7 @@ PROGRAMS = [read_back, sum_of_all, nested, allocating, until_small, leaving_reco
 @pytest.mark.parametrize("engine", ["native", "interpreter"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_against_forward_over_reverse(program, engine):
-    _agree(jit_grad(program, _engine=engine, _level=0))
+    _agree(jit_grad(program, _engine=engine))
 
 
 @pytest.mark.parametrize("schedule", ["store-all", adc.every(2), adc.revolve(snapshots=2)], ids=str)

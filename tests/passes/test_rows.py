@@ -134,6 +134,7 @@ def test_limits_of_any_kind(function: Callable[..., Any], seed: int, rows: int) 
     check(function, (values, x, columns, np.maximum(limits, 1 if function is later_rows else 0)))
 
 
+@pytest.mark.usefixtures("optimised")
 def test_many_entries_in_few_columns() -> None:
     """Terms of one row that meet in an element of a private copy, in loops long enough to be SIMD."""
     values, x, columns, first = inputs(4000, 60, 3, 1)
@@ -206,6 +207,7 @@ def test_the_report_says_so() -> None:
     assert "in order" not in str(f.report())
 
 
+@pytest.mark.usefixtures("optimised")
 def test_columns_of_pairs_are_gathered() -> None:
     """No SIMD loop that runs only if the rows have one element each."""
 

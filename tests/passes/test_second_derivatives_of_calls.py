@@ -110,7 +110,7 @@ def summed(function, n):
 @pytest.mark.parametrize("engine", ["native", "interpreter"])
 def test_reverse_over_reverse(function, n, engine):
     """The shadow that the first sweep adds to is in the record that the second one reads."""
-    found = adc.grad(jit_grad(summed(function, n), _engine=engine, _level=0), argnums=1)(D, A.copy())
+    found = adc.grad(jit_grad(summed(function, n), _engine=engine), argnums=1)(D, A.copy())
     np.testing.assert_allclose(found, adc.hvp(jit_grad(function), (A.copy(), n), (D, None)), rtol=1e-11, atol=1e-14)
 
 

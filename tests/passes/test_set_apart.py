@@ -78,6 +78,7 @@ def test_values_and_gradients(function: Callable[..., Any]) -> None:
     check(function, *(inputs(n, 5, 7 if function is not nested else n + 3, n) for n in sizes), single=True)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_same_bits_on_any_number_of_threads(function: Callable[..., Any]) -> None:
     args = inputs(20_000, 9, 20_000, 2)
@@ -94,7 +95,7 @@ def test_the_same_bits_on_any_number_of_threads(function: Callable[..., Any]) ->
             assert np.array_equal(a, b)
 
 
-_compiled = jit_grad(squashed, argnums=(0, 1))
+_compiled = jit_grad(squashed, argnums=(0, 1), _level=3)
 _interpreted = jit_grad(_engine="interpreter", argnums=(0, 1))(squashed)
 
 
@@ -107,6 +108,7 @@ def test_against_the_interpreter(rows: int, longest: int, seed: int) -> None:
         assert np.allclose(a, b, rtol=1e-11, atol=1e-12)
 
 
+@pytest.mark.usefixtures("optimised")
 def test_the_functions_are_simd() -> None:
     f = jit_grad(squashed)
     f(*inputs(5, 3, 4, 0))

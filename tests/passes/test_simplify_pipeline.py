@@ -15,7 +15,7 @@ from adc.ir.core import Func, Module
 from adc.ir.parser import parse_module
 from adc.ir.types import f64, index
 from adc.passes.base import Pass, PassError, run_pipeline
-from adc.passes.pipelines import FINISH, FREE, SIMPLIFY
+from adc.passes.pipelines import FREE, LOWER, PREPARE, SIMPLIFY
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.dce import DCE
 from tests.passes.random_ir import MATRIX, STRIDED, Generator
@@ -50,7 +50,7 @@ def test_hook_sees_each_pass_and_its_result() -> None:
 
 
 def test_passes_are_values_with_names() -> None:
-    for step in (*SIMPLIFY, *FINISH, *FREE):
+    for step in (*PREPARE, *LOWER):
         assert isinstance(step, Pass)
         assert step == type(step)(**vars(step)) and hash(step) == hash(type(step)(**vars(step)))
         assert step.name == step.name.lower() and " " not in step.name

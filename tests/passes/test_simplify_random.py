@@ -16,7 +16,7 @@ from adc.ir.interpreter import InterpreterError
 from adc.ir.verifier import verify
 from adc.passes.base import Pass, run_pipeline
 from adc.passes.parallel.outline_nests import OutlineNests
-from adc.passes.pipelines import FINISH, SIMPLIFY
+from adc.passes.pipelines import SIMPLIFY
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
@@ -46,7 +46,7 @@ PIPELINES: dict[str, tuple[Pass, ...]] = {
     "if-convert": (IfConvert(),),
     "hoist-common": (CSE(), HoistCommon()),
     "outline-nests": (OutlineNests(most=3),),
-    "all": (*SIMPLIFY, *FINISH),
+    "all": (*SIMPLIFY, IfConvert(), DeadStores(), DCE()),
 }
 
 

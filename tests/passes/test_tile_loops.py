@@ -159,7 +159,7 @@ def name_of(f: Callable[..., Any]) -> str:
 
 @functools.cache
 def in_one_piece(f: Callable[..., Any], shape: tuple[int, ...]) -> Any:
-    return outcome(jit_grad(tile=False, _level=1)(f), shape)
+    return outcome(jit_grad(tile=False)(f), shape)
 
 
 def given(shape: tuple[int, ...]) -> list[np.ndarray]:
@@ -178,7 +178,7 @@ def outcome(function: Any, shape: tuple[int, ...]) -> list[Any]:
 @pytest.mark.parametrize("f", ALL, ids=name_of)
 def test_the_same_bits_in_blocks(f: Callable[..., Any], any_length: None) -> None:
     with threads_at_once(1):
-        cut = jit_grad(tile=(3, 2), _level=1)(f)
+        cut = jit_grad(tile=(3, 2))(f)
         for shape in SHAPES[rank_of(f)]:
             expected = bits(in_one_piece(f, shape))
             for threads in (1, 2, 3, 4, 8):
@@ -216,7 +216,7 @@ def test_random_stencils_have_the_same_bits(seed: int, any_length: None) -> None
     found = []
     with loaded(program.text) as names, threads_at_once(1), np.errstate(all="ignore"):
         for tile in (False, sizes):
-            function = jit_grad(argnums=wrt, tile=tile, _level=1)(names["main"])
+            function = jit_grad(argnums=wrt, tile=tile)(names["main"])
             for threads in (1, 3):
                 with on_threads(threads):
                     given = [leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in program.leaves]
@@ -395,6 +395,7 @@ def test_loops_over_blocks_are_no_steps() -> None:
     assert sum(TILES in op.attrs for op in nest.walk()) == 2
 
 
+@pytest.mark.usefixtures("optimised")
 def test_vectors_are_as_in_one_piece() -> None:
     """Blocks of innermost loops are whole vectors, so that elementary functions are computed as before."""
 
@@ -465,6 +466,7 @@ def guarded(u, v, lo, hi):
 EXTREMES = [(0, 0), (1, 4), (2**63 - 1, -10), (2**63 - 1, 2**63 - 1), (3 << 61, -(3 << 61)), (2**62, -(2**62) - 5)]
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("f", [products, starts, guarded])
 def test_what_blocks_could_change(f: Callable[..., Any]) -> None:
     """At lengths at which blocks are made without asking, and with blocks that are asked for."""
@@ -487,6 +489,7 @@ def unrolled(u, v):
                 v[i, j, k] = np.sin(u[i, j, k]) + u[i - 1, j + 1, k]
 
 
+@pytest.mark.usefixtures("optimised")
 def test_loops_of_known_length_may_be_unrolled() -> None:
     u = np.random.default_rng(0).random((4, 20_003, 33))
     found = set()

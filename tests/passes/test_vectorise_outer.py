@@ -219,6 +219,7 @@ def test_the_loops_are_taken(function: Callable[..., Any]) -> None:
     assert taken == (function not in (changed_in_between,)), compiled.dump_ir("lowered")
 
 
+@pytest.mark.usefixtures("optimised")
 def test_it_is_simd() -> None:
     compiled = jit_grad(distances)
     compiled(*inputs(3, 2, 3))
@@ -235,6 +236,7 @@ def test_rows_of_local_arrays_are_interleaved(function: Callable[..., Any], kept
     assert len(re.findall(rf"%(?:q|r) = memref.alloc.*x{LANES}xf64>", text)) == kept, text
 
 
+@pytest.mark.usefixtures("optimised")
 def test_bits_do_not_depend_on_threads() -> None:
     a, b = inputs(301, 5, 6)
     outcomes = {

@@ -406,14 +406,14 @@ def truth(function: Program, x: float, order: int) -> float:
 def test_second_and_third_derivatives(function: Program, x: float) -> None:
     second, third = truth(function, x, 2), truth(function, x, 3)
     size = max(1.0, abs(second), abs(third))
-    compiled = jit_grad(function, _level=1)
+    compiled = jit_grad(function)
 
     def first(y):
         return adc.jvp(function, (y,), (1.0,))[1]
 
     assert abs(adc.hvp(compiled, (x,), (1.0,)) - second) <= 1e-12 * size
     # Forward over reverse over forward mode.
-    assert abs(adc.hvp(jit_grad(first, _level=1), (x,), (1.0,)) - third) <= 1e-11 * size
+    assert abs(adc.hvp(jit_grad(first), (x,), (1.0,)) - third) <= 1e-11 * size
     twice = adc.grad(adc.grad(compiled))
     assert abs(twice(x) - second) <= 1e-12 * size
     assert abs(adc.jvp(twice, (x,), (1.0,))[1] - third) <= 1e-11 * size
@@ -431,5 +431,5 @@ THREE_TIMES = [power, until_small, in_place, pendulum, while_in_for, matrix_powe
 def test_three_times_reverse(function: Program) -> None:
     (x,) = (x for f, x in PROGRAMS if f is function)
     third = truth(function, x, 3)
-    found = adc.grad(adc.grad(adc.grad(jit_grad(function, _level=1))))(x)
+    found = adc.grad(adc.grad(adc.grad(jit_grad(function))))(x)
     assert abs(found - third) <= 1e-11 * max(1.0, abs(third))

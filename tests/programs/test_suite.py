@@ -19,6 +19,7 @@ from benchmarks.suite.problems import PROBLEMS
 TRUTHS = ("C", "NumPy")
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.name)
 def test_small(problem: Problem) -> None:
     args = problem.arguments(problem.quick)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.fuzz.check import level_of
 from tests.fuzz.oracle import Oracle, lengthen
 from tests.stencils.check import check
 from tests.stencils.generator import generate
@@ -20,7 +21,7 @@ PROGRAMS, SHRINKABLE = 36, 8
 
 @pytest.mark.parametrize("seed", range(100_000, 100_000 + PROGRAMS))
 def test_right_and_the_same_on_any_number_of_threads(seed: int) -> None:
-    check(seed, small=True, level=1)
+    check(seed, small=True, level=level_of(seed))
 
 
 @settings(max_examples=SHRINKABLE, deadline=None, suppress_health_check=list(HealthCheck))

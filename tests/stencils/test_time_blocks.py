@@ -15,7 +15,7 @@ from adc.backend.runtime import on_threads
 from adc.errors import AdcError
 from adc.ir import interpreter
 from adc.passes.parallel import time_sizes
-from tests.fuzz.check import loaded
+from tests.fuzz.check import level_of, loaded
 from tests.stencils.check import THREADS, bits, threads_at_once
 from tests.stencils.steps import generate
 
@@ -39,9 +39,9 @@ def outcome(function: Any, args: list[Any]) -> Any:
     return bits((value, function.grad(*args)))
 
 
-def check(seed: int, *, level: int = 1) -> str:
+def check(seed: int) -> str:
     """Compile a random program with and without; what the report says of it."""
-    rng = random.Random(seed)
+    rng, level = random.Random(seed), level_of(seed)
     program = generate(rng)
     steps = rng.choice((1, 2, 3, 3, 4, 6, "auto"))
     wrt = rng.choice((0, 0, (0, 3), (0, 1, 2)))

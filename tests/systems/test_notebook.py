@@ -77,6 +77,7 @@ def test_5_complex_stencil() -> None:
         np.testing.assert_allclose(got, expected, rtol=1e-13, atol=1e-15)
 
 
+@pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("stencil", [simple, complicated])
 def test_5_thread_count(stencil: Any) -> None:
     """Any number of threads gives the same bits."""
