@@ -111,11 +111,31 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
+
+
 def __getattr__(name: str) -> Any:
     if name == "errors":
         return importlib.import_module("adc.errors")
+    if name == "__version__":
+        return _version()
     if name not in _HOMES:
         raise AttributeError(f"module 'adc' has no attribute {name!r}")
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    """That of the installed distribution; of a checkout that is not installed, what its pyproject.toml says."""
+    from importlib import metadata
+
+    try:
+        return metadata.version("adc-compiler")
+    except metadata.PackageNotFoundError:
+        import tomllib
+        from pathlib import Path
+
+        with (Path(__file__).resolve().parents[1] / "pyproject.toml").open("rb") as file:
+            return str(tomllib.load(file)["project"]["version"])

@@ -22,10 +22,13 @@ from adc.backend.calls.abi import (
     StaticOut,
     StaticParam,
     TupleOut,
+    Unchanged,
 )
+from adc.backend.calls.looks import Table
 from adc.backend.lowering.lower_effects import Effects
 from adc.containers import positions
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, abstract_of, layout_of, numpy_dtype
+from adc.frontend.looks import ABSENT
 from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, Traced
 from adc.ir import ops
 from adc.ir.core import Func, Module
@@ -57,9 +60,17 @@ def leaf_params(names: Sequence[str], traced: Traced, *, read_only: bool) -> lis
 
 
 def guard_params(abstracts: Sequence[Abstract], traced: Traced) -> list[Param]:
-    """What must be the very object it was when the function was traced: static arguments, functions read by name."""
-    params: list[Param] = [StaticParam(Fetched(guard.fetch), guard.expected) for guard in traced.guards]
+    """What must be as it was when the function was traced: all that it looked at, and static arguments."""
+    params: list[Param] = [Unchanged(table_of(traced))] if len(traced.looks) else []
     return params + [StaticParam(Argument(path), value) for path, value in static_values(abstracts).items()]
+
+
+def table_of(traced: Traced) -> Table:
+    """The looks of a traced function as compiled code checks them; one table for all code that is made of it."""
+    if traced.looks.table is None:
+        traced.looks.table = Table(traced.looks, ABSENT)
+    table: Table = traced.looks.table
+    return table
 
 
 def static_values(abstracts: Sequence[Abstract]) -> dict[Path, Any]:
@@ -194,9 +205,11 @@ def with_defaults(full: Signature, abstracts: Sequence[Abstract], defaults: Sequ
 
 
 def _default_source(param: Param, given: int, rest: Sequence[Any]) -> Param:
-    if isinstance(param, ShadowParam) or not isinstance(param.source, Argument) or param.source.path[0] < given:
+    if isinstance(param, ShadowParam | Unchanged) or not isinstance(param.source, Argument):
         return param
     path = param.source.path
+    if path[0] < given:
+        return param
     return replace(param, source=Fetched(Constant(at(rest[path[0] - given], path[1:]))))
 
 

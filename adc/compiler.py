@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -67,13 +68,22 @@ class UnknownConstant(CompileTypeError):
 class Subject:
     """A Python function and how it is to be compiled: what the function and its derivatives have in common."""
 
-    fn: Callable[..., Any]
-    parameters: Parameters
+    fn: types.FunctionType
     options: Options
     lock: threading.RLock = field(default_factory=threading.RLock)
     last: tuple[Abstract, ...] | None = None  # what was specialised for last
     # Integer arguments whose values the code depends on, by the types of all arguments.
     constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._parameters = Parameters(self.fn)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters as they are now: the code and the defaults of a function can be exchanged."""
+        if not self._parameters.are_of(self.fn):
+            self._parameters = Parameters(self.fn)
+        return self._parameters
 
     @property
     def name(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from adc.alignment import Borrowed
+from adc.bound import Bound, of_bound, taken_apart
 from adc.boundary import internal, public
 from adc.budgeted import Budgeted
 from adc.checkpoints import Checkpoint, combined
@@ -34,7 +35,7 @@ from adc.options import (
     tiles,
 )
 from adc.pullbacks import Pullback, PullbackCode
-from adc.signature import Parameters, abstracts_of, normalise
+from adc.signature import abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ class GradientFunction(Checkpointing):
         self._has_aux = has_aux
         self._gradients: dict[_Kind, GradientFunction] = {}
         self._jvps = JvpFunction(subject, chain[-1], self._forward_of)
+        by = " by ".join(["", *(chosen.by(subject.parameters.names) for chosen in reversed(chain))])
+        what = f"{'value and ' if with_value else ''}{'gradient of the ' * (len(chain) - 1)}gradient"
+        self._describe("value_and_grad" if with_value else "grad", what, by)
 
     def _compile(self, staged: Staged) -> Specialisation:
         asked = staged.subject.options.checkpoint
@@ -99,8 +103,11 @@ class GradientFunction(Checkpointing):
                 f"has_aux is for first derivatives, not for a gradient of a gradient of {self._subject.name}",
                 help="differentiate a function that returns the float alone",
             )
-        made = GradientFunction(self._subject, (*self._chain, chosen), with_value=with_value)
-        return self._gradients.setdefault((chosen, with_value, False), made)
+        key = chosen, with_value, False
+        if key not in self._gradients:
+            made = GradientFunction(self._subject, (*self._chain, chosen), with_value=with_value)
+            self._gradients.setdefault(key, made)
+        return self._gradients[key]
 
     @public
     def forecast(self, *args: Any, **kwargs: Any) -> Forecast:
@@ -172,11 +179,12 @@ class JitFunction(Dispatcher, Generic[P, R]):
     grad: GradientFunction
     value_and_grad: GradientFunction
 
-    def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options) -> None:
+    def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options, binding: str = "") -> None:
         fn = not_checkpointed(fn)
+        self.__adc_binding__ = binding
         if not isinstance(fn, types.FunctionType):
             raise kinds.NOT_A_FUNCTION(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
-        super().__init__(Subject(fn, Parameters(fn), options), chosen)
+        super().__init__(Subject(fn, options), chosen)
         functools.update_wrapper(self, fn)
         self.__dict__.pop("__adc__", None)
         self._gradients: dict[_Kind, GradientFunction] = {}
@@ -185,12 +193,23 @@ class JitFunction(Dispatcher, Generic[P, R]):
         self._pullbacks = _PullbackFunction(self._subject, chosen)
         self._jvps = JvpFunction(self._subject, chosen, NONE)
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As an attribute of a class: a method, or what ``staticmethod`` or ``classmethod`` make of a function."""
+        if self.__adc_binding__ == "staticmethod":
+            return self
+        if self.__adc_binding__ == "classmethod":
+            return Bound(self, type(instance) if owner is None else owner)
+        return super().__get__(instance, owner)
+
     def _compile(self, staged: Staged) -> Specialisation:
         return Primal(staged, self._miss)
 
     def _gradient(self, chosen: Selection, *, with_value: bool, has_aux: bool = False) -> GradientFunction:
-        made = GradientFunction(self._subject, (chosen,), with_value=with_value, has_aux=has_aux)
-        return self._gradients.setdefault((chosen, with_value, has_aux), made)
+        key = chosen, with_value, has_aux
+        if key not in self._gradients:
+            made = GradientFunction(self._subject, (chosen,), with_value=with_value, has_aux=has_aux)
+            self._gradients.setdefault(key, made)
+        return self._gradients[key]
 
     def _dumped(self, abstracts: tuple[Abstract, ...], stage: str, *, locs: bool) -> str:
         from adc.dump import dump_function
@@ -292,14 +311,19 @@ def jit_grad(
     )
 
     @public
-    def decorate(function: Callable[..., Any]) -> JitFunction[..., Any]:
-        return JitFunction(_plain_function(function), chosen, options)
+    def decorate(function: Callable[..., Any]) -> Any:
+        part = taken_apart(function)
+        if part is not None:
+            return Bound(decorate(part.func), *part.args, **part.keywords)
+        if isinstance(function, JitFunction):
+            return JitFunction(function._subject.fn, chosen, options, function.__adc_binding__)
+        if isinstance(function, staticmethod | classmethod):
+            inner = function.__func__
+            plain = inner._subject.fn if isinstance(inner, JitFunction) else inner
+            return JitFunction(plain, chosen, options, type(function).__name__)
+        return JitFunction(function, chosen, options)
 
     return decorate if fn is None else decorate(fn)
-
-
-def _plain_function(fn: Callable[..., Any]) -> Callable[..., Any]:
-    return fn._subject.fn if isinstance(fn, JitFunction) else fn
 
 
 def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
@@ -307,12 +331,21 @@ def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
     fn = not_checkpointed(fn)
     if isinstance(fn, JitFunction):
         return fn
+    if isinstance(fn, staticmethod):
+        fn = fn.__func__
     if not isinstance(fn, types.FunctionType):
         raise kinds.NOT_A_FUNCTION(f"adc differentiates Python functions, not {fn!r}", help="wrap it in a function")
     known = fn.__dict__.get("__adc__")
     if not isinstance(known, JitFunction) or known._subject.fn is not fn:
-        known = fn.__dict__.setdefault("__adc__", JitFunction(fn, Selection(), Options()))
+        # ``functools.wraps`` copies attributes: what is there may be that of another function.
+        known = fn.__dict__["__adc__"] = JitFunction(fn, Selection(), Options())
     return known
+
+
+def compiled(fn: Callable[..., Any]) -> JitFunction[..., Any] | Bound:
+    """As ``function_of``, for functions of which arguments are given as well."""
+    part = taken_apart(fn)
+    return function_of(fn) if part is None else Bound(function_of(part.func), *part.args, **part.keywords)
 
 
 def differentiable(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFunction:
@@ -321,6 +354,7 @@ def differentiable(fn: Callable[..., Any]) -> JitFunction[..., Any] | GradientFu
 
 
 @public
+@of_bound
 def grad(
     fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, has_aux: bool = False
 ) -> GradientFunction:
@@ -335,6 +369,7 @@ def grad(
 
 
 @public
+@of_bound
 def value_and_grad(
     fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, has_aux: bool = False
 ) -> GradientFunction:
@@ -345,7 +380,7 @@ def value_and_grad(
 @public
 def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pullback]:
     """Call a function: its result, and the ``Pullback`` of this call."""
-    result: tuple[R, Pullback] = function_of(fn).pullback(*args, **kwargs)
+    result: tuple[R, Pullback] = compiled(fn).pullback(*args, **kwargs)
     return result
 
 
@@ -365,6 +400,8 @@ def find_culprit(
     """
     from adc.checks import culprit
 
+    if (part := taken_apart(fn)) is not None:
+        fn, args, kwargs = part.func, (*part.args, *args), {**part.keywords, **kwargs}
     subject = function_of(fn)._subject
     lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
     values = normalise(subject.parameters.names, lowered.values, shapes=lowered.shapes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import threading
 import weakref
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from adc.alignment import Borrowed
 from adc.backend.calls.callable_type import NativeCallable
+from adc.bound import Bound, Computed
 from adc.boundary import internal, leaving, public
 from adc.checkpoints import combined
 from adc.compiler import Staged, Subject, UnknownConstant
@@ -41,6 +43,7 @@ class Dispatcher(NativeCallable):
     """
 
     _kind: ClassVar[str]
+    __signature__ = Computed(lambda self: inspect.signature(self._subject.fn))  # a derivative takes what it is of takes
 
     def __init__(self, subject: Subject, chosen: Selection) -> None:
         self._subject = subject
@@ -49,6 +52,15 @@ class Dispatcher(NativeCallable):
         self._here = threading.local()
         with _dispatchers_lock:
             _DISPATCHERS.add(self)
+
+    def _describe(self, prefix: str, what: str, by: str) -> None:
+        """Give a derivative a name and a text for ``help``: those of the function, and what it is of it."""
+        fn = self._subject.fn
+        self.__name__ = f"{prefix}_{self._subject.name}"
+        self.__qualname__ = f"{fn.__qualname__.rpartition('.')[0]}.{self.__name__}".removeprefix(".")
+        self.__module__ = fn.__module__
+        text = f"The {what} of {self._subject.name}{by}, as a function of the same arguments."
+        self.__doc__ = f"{text}\n\n{inspect.cleandoc(fn.__doc__)}" if fn.__doc__ else text
 
     def _compile(self, staged: Staged) -> Specialisation:
         raise NotImplementedError
@@ -62,6 +74,10 @@ class Dispatcher(NativeCallable):
     def _forward_of(self) -> Derivative:
         """What forward mode is shown of."""
         return NONE
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As an attribute of a class, a method."""
+        return self if instance is None else Bound(self, instance)
 
     def _dispatch(self, *args: Any, **kwargs: Any) -> Any:
         borrowed = Borrowed()
@@ -215,7 +231,7 @@ class Checkpointing(Dispatcher):
         schedule = combined(given.get("checkpoint"), given.get("memory"))
         if schedule not in self._variants:
             options = replace(self._subject.options, checkpoint=schedule)
-            made = self._variant(Subject(self._subject.fn, self._subject.parameters, options))
+            made = self._variant(Subject(self._subject.fn, options))
             self._variants.setdefault(schedule, made)
         return self._variants[schedule]
 

@@ -24,6 +24,7 @@ from adc.backend.calls.abi import (
     StaticOut,
     StaticParam,
     TupleOut,
+    Unchanged,
 )
 from adc.frontend.abstract import numpy_dtype
 from adc.ir import interpreter
@@ -47,9 +48,9 @@ def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:
                 by_param[position] = np.zeros_like(by_param[param.of], order="C", subok=False)
                 passed.append(by_param[position])
                 continue
-            value = _fetch(param.source, args)
-            if isinstance(param, StaticParam):
+            if isinstance(param, StaticParam | Unchanged):
                 continue
+            value = _fetch(param.source, args)
             if isinstance(param, ScalarParam):
                 value = _scalar(value, param.type)
             elif isinstance(param, ArrayParam):

@@ -49,6 +49,8 @@ class JacobianFunction(Dispatcher):
             )
         self._of = of
         self._mode = mode
+        what = f"Jacobian{' of the gradient' * len(of.chain)}"
+        self._describe("jacobian", what, f" by {chosen.by(subject.parameters.names)}")
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Jacobian(staged, self._of, self._chosen, self._mode, self._miss)

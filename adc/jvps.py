@@ -242,7 +242,7 @@ class _Code:
             staged.keep_to_memory(module, tangent.name)
         func = module.funcs[tangent.name]
         own = len(traced.leaves)
-        guards = binding.guard_params(spec.abstracts, traced)
+        guards = binding.guard_params(spec.abstracts, spec.traced)
         leaves = binding.leaf_params(spec.names, traced, read_only=False)
         params = [_param(func.args[own + n].type, len(spec.names) + n) for n in range(len(self.arguments))]
         outputs: tuple[Output, ...] = (

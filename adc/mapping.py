@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import linecache
+import types
 from collections.abc import Callable
 from typing import Any
 
+from adc.bound import Bound, taken_apart
 from adc.boundary import public
 from adc.decorator import JitFunction
 from adc.dispatch import Dispatcher
 from adc.frontend.functions import mapped
-from adc.frontend.functions.mapped_arguments import Axes
+from adc.frontend.functions.mapped_arguments import After, Axes
 from adc.frontend.libraries.table import LIBRARY
 from adc.ir import kinds
 from adc.options import Options, Selection
@@ -23,7 +24,7 @@ _KNOWN = "__adc_vmaps__"  # attribute of a function: what was made of it, so tha
 @public
 def vmap(
     fn: Callable[..., Any], in_axes: int | tuple[int | None, ...] | None = 0, out_axes: int = 0
-) -> JitFunction[..., Any]:
+) -> Any:
     """``fn``, called for each item along an axis of its arguments, with the results stacked.
 
     ``in_axes`` is the axis of all arguments, or a tuple with one for each: an int (negative ones count from the end),
@@ -56,11 +57,19 @@ def vmap(
         )
     if not callable(fn):
         raise kinds.NOT_A_FUNCTION(f"vmap() takes a function, not {fn!r}", help="wrap it in a function")
+    part = taken_apart(fn)
+    if part is not None and not part.keywords:
+        return Bound(_mapped(part.func, After(len(part.args), axes)), *part.args)
+    return _mapped(fn, axes)
+
+
+def _mapped(fn: Callable[..., Any], axes: Axes) -> JitFunction[..., Any]:
+    """What was made of a function, or is now."""
     known: dict[Axes, JitFunction[..., Any]]
     owner, known = getattr(fn, _KNOWN, (None, {}))
     if owner is not fn:  # attributes may be those of a function that it wraps
         known = {}
-        with contextlib.suppress(AttributeError):  # a function in C, or a bound method, remembers nothing
+        if isinstance(fn, types.FunctionType | Dispatcher):  # others remember nothing
             setattr(fn, _KNOWN, (fn, known))
     if axes not in known:
         known[axes] = _made(fn, axes)
@@ -86,9 +95,11 @@ def _parameters(fn: Callable[..., Any], axes: Axes) -> dict[str, str]:
     except ValueError:  # a function in C that does not tell
         found = [inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)]
     positional = [p for p in found if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if isinstance(axes, tuple):
-        names = [p.name for p in positional[: len(axes)]]
-        return dict.fromkeys([*names, *(f"argument_{n}" for n in range(len(names), len(axes)))], "")
+    first, rest = (axes.count, axes.axes) if isinstance(axes, After) else (0, axes)
+    if isinstance(rest, tuple):
+        count = first + len(rest)
+        names = [p.name for p in positional[:count]]
+        return dict.fromkeys([*names, *(f"argument_{n}" for n in range(len(names), count))], "")
     listed = {p.name: "" if p.default is p.empty else "=ABSENT" for p in positional}
     return listed | {f"*{p.name}": "" for p in found if p.kind is p.VAR_POSITIONAL}
 

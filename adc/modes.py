@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from adc.bound import Bound, of_bound, taken_apart
 from adc.boundary import public
 from adc.decorator import GradientFunction, differentiable, grad
 from adc.ir import kinds
@@ -27,6 +28,9 @@ def jvp(
     The caller's arrays stay as they were. ``final`` names parameters whose contents after the call are wanted: then the
     result is ``(value, tangent, {name: (contents, their tangent)})``.
     """
+    if (part := taken_apart(fn)) is not None:
+        bound = Bound(differentiable(part.func), *part.args, **part.keywords)
+        return jvp(bound.func, *bound.spread(args, tangents), final=final)
     function = differentiable(fn)
     if isinstance(function, GradientFunction):
         if final:
@@ -48,10 +52,14 @@ def hvp(
     It is the derivative of the gradient (by the arguments that ``argnums`` and ``argnames`` choose, as in ``grad``)
     along ``tangents``, which are given as in ``jvp``; forward over reverse, at a few times the cost of a gradient.
     """
-    return grad(fn, argnums, argnames)._along(args, tangents)
+    function = grad(fn, argnums, argnames)
+    if isinstance(function, Bound):
+        return function.func._along(*function.spread(args, tangents))
+    return function._along(args, tangents)
 
 
 @public
+@of_bound
 def jacobian(
     fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, mode: Mode = "auto"
 ) -> JacobianFunction:
@@ -71,6 +79,7 @@ def jacobian(
 
 
 @public
+@of_bound
 def hessian(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> JacobianFunction:
     """The second derivatives of a function that returns one float, as a function of the same arguments.
 
@@ -81,6 +90,7 @@ def hessian(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames 
 
 
 @public
+@of_bound
 def sparse_jacobian(
     fn: Callable[..., Any],
     argnums: ArgNums = None,
@@ -108,6 +118,7 @@ def sparse_jacobian(
 
 
 @public
+@of_bound
 def sparse_hessian(
     fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, pattern: Any = None
 ) -> SparseFunction:

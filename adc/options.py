@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -89,6 +89,13 @@ class Selection:
     numbers: tuple[int, ...] = (0,)
     single: bool = True
     names: tuple[str, ...] = ()
+
+
+    def by(self, parameters: Sequence[str]) -> str:
+        """How a text says by what, given the names of the parameters."""
+        count = len(parameters)
+        shown = [parameters[n] if -count <= n < count else f"argument {n}" for n in self.numbers]
+        return ", ".join([*shown, *self.names])
 
 
 @dataclass(frozen=True)

@@ -221,6 +221,12 @@ class Pullback:
         # Shape and dtype of each array: the results may not depend on some of them at all.
         self._like = {k: (v.shape, v.dtype) for k, v in enumerate(leaves) if isinstance(v, np.ndarray)}
         self._lock = threading.Lock()
+        self._given = 0
+
+    def without(self, count: int) -> Pullback:
+        """The same, without the cotangents of the first arguments, which the caller has not given himself."""
+        self._given = count
+        return self
 
     def __repr__(self) -> str:
         code = self._code
@@ -253,7 +259,8 @@ class Pullback:
                 return None
             return found(tree.position) if isinstance(tree, GradLeaf) else tree.build(map(build, tree.items))
 
-        return tuple(build(tree) for tree in code.wanted.positional)
+        cotangents = tuple(build(tree) for tree in code.wanted.positional)
+        return code.subject.parameters.without_first(cotangents, self._given)
 
     def by_result(self, cotangents: Mapping[int, Any]) -> Callable[[int], Any]:
         """As a call, given the cotangents of results of the IR by their positions: what gives that of each argument."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import array
 import inspect
+import operator
+import types
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +24,8 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 class Parameters:
     """The parameters of a Python function: their names in order, and how calls bind to them."""
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
+    def __init__(self, fn: types.FunctionType) -> None:
+        self._of = _parts_of(fn)
         self.function = getattr(fn, "__qualname__", repr(fn))
         # Of what is compiled, that is of a wrapper, not of what it wraps.
         self.signature = inspect.signature(fn, follow_wrapped=False)
@@ -36,6 +39,11 @@ class Parameters:
         if self._plain:
             defaults = [p.default for p in self.signature.parameters.values()]
             self.defaults = tuple(d for d in defaults if d is not inspect.Parameter.empty)
+
+    def are_of(self, fn: types.FunctionType) -> bool:
+        """Whether the function has had the same code and the same defaults all the time."""
+        now = _parts_of(fn)
+        return len(now) == len(self._of) and all(map(operator.is_, now, self._of))
 
     def by_position(self, count: int) -> int | None:
         """How many parameters so many positional arguments set, if compiled code takes them as they are."""
@@ -61,6 +69,12 @@ class Parameters:
             return None
         place = name % total
         return (self.names[place],) if place < first else (self.variadic, place - first)
+
+    def without_first(self, values: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+        """Values of all parameters without those of the first positional arguments, which may be among ``*args``."""
+        named = len(self.names) if self.variadic is None else self.names.index(self.variadic)
+        left = values[min(count, named) :]
+        return left if count <= named else (left[0][count - named :], *left[1:])
 
     def bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values of all parameters in order, defaults filled in. Raises ``ArgumentError``."""
@@ -89,6 +103,11 @@ class Parameters:
             else:
                 positional.append(abstract)
         return tuple(positional), keywords
+
+
+def _parts_of(fn: types.FunctionType) -> tuple[Any, ...]:
+    keywords = fn.__kwdefaults__
+    return fn.__code__, fn.__defaults__, *(() if keywords is None else (*keywords, *keywords.values()))
 
 
 def leaves(value: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Any]]:

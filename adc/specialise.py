@@ -93,12 +93,17 @@ class Specialisation:
         """
         if RULES.changed(self.traced.consulted, self.traced.version):
             return False
-        # Compiled code compares objects by identity.
-        if not all(guard.holds() and guard.fetch() is guard.expected for guard in self.traced.guards):
+        table = binding.table_of(self.traced)
+        if not table.holds():
+            if not self.traced.looks.hold():
+                return False
+            table.refresh()  # compiled code compares objects by identity
+        try:
+            return all(
+                abstract_of(fetched(leaf)) == leaf.abstract for leaf in self.traced.leaves if leaf.kind == "capture"
+            )
+        except (LookupError, AttributeError, ValueError, TypeError):
             return False
-        return all(
-            abstract_of(fetched(leaf)) == leaf.abstract for leaf in self.traced.leaves if leaf.kind == "capture"
-        )
 
     def leaf_values(self, values: tuple[Any, ...]) -> list[Any]:
         """The values of the IR arguments, captured ones included."""

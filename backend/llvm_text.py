@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.backend import support
-from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi, running
+from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi, running, unchanged
 
-_TABLES = tuple(m.DECLARATIONS for m in (python_abi, numpy_abi, support, interrupts, running, array_memory))
+_TABLES = tuple(m.DECLARATIONS for m in (python_abi, numpy_abi, support, interrupts, running, array_memory, unchanged))
 
 
 def functions(text: str, keyword: str = "declare|define") -> list[str]:

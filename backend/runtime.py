@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from adc.backend import support, target
-from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi, running
+from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi, running, unchanged
 from adc.backend.optimize import optimize_or_find
 
 _CAPSULE_IR = r"""
@@ -38,6 +38,7 @@ EXPORTS = (
     *interrupts.EXPORTS,
     *running.EXPORTS,
     *array_memory.EXPORTS,
+    *unchanged.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
     "adc_capsule_destroy",
     "adc_rt_capsule",
@@ -53,7 +54,8 @@ def _load() -> dict[str, int]:
     signals = interrupts.interrupts_ir(linux=_is_linux())
     arrays = array_memory.array_memory_ir()
     own = support.support_ir("external", linux=_is_linux())
-    text = "\n".join((own, signals, running.running_ir(), arrays, _CAPSULE_IR, callable_slots.TEXT))
+    parts = (running.running_ir(), arrays, unchanged.UNCHANGED_IR, _CAPSULE_IR, callable_slots.TEXT)
+    text = "\n".join((own, signals, *parts))
     declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS
     externals = [name for name in (*declarations, *python_abi.OBJECTS) if f"@{name}" in text]
     declared = "\n".join(declarations.get(n, f"@{n} = external global i8") for n in externals)

@@ -12,31 +12,13 @@ from typing import Any, Protocol
 from adc.frontend import abstract
 from adc.frontend.data.roots import Root, Roots
 from adc.frontend.data.values import AbstractValue, Closure, Contents, Ref, Scalar, array
+from adc.frontend.looks import Looks
 from adc.frontend.numeric.convert import from_element
 from adc.frontend.syntax.liveness import Liveness
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir.builder import at_loc, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.types import Type
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A static thing that was read through a global or closure variable: the compiled code holds while
-    ``fetch()`` still gives ``expected``."""
-
-    name: str
-    fetch: Callable[[], Any]
-    expected: Any
-
-    def holds(self) -> bool:
-        try:
-            now = self.fetch()
-        except (KeyError, AttributeError, ValueError, IndexError, TypeError):
-            return False
-        if now is self.expected:
-            return True
-        return type(now) is type(self.expected) and isinstance(now, str | bytes | int | float) and now == self.expected
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +45,8 @@ class Heap:
     given: list[tuple[Ref, Contents]] = field(default_factory=list)
     kin: dict[str, set[str]] = field(default_factory=dict)
     refs: dict[str, Ref] = field(default_factory=dict)
-    outer: dict[int, Ref] = field(default_factory=dict)  # captured objects, by id
+    # captured objects by id: where they were found first, and how they are read
+    outer: dict[int, tuple[Ref, tuple[Any, ...], Callable[[], Any]]] = field(default_factory=dict)
 
 
 class NeedsConstant(Exception):
@@ -79,6 +62,7 @@ class Tracer(Protocol):
     """What a frame needs of the whole."""
 
     module: Module
+    looks: Looks  # what compiled code depends on that is outside
     called: tuple[Op, Roots] | None  # the last call of a function, and what of the caller's it writes to
 
     def call(
@@ -89,13 +73,10 @@ class Tracer(Protocol):
     def captured(self, closure: Closure) -> Closure:
         """A function with the present values of its free variables."""
 
-    def guard(self, guard: Guard) -> None:
-        """Have the compiled code depend on ``guard``."""
-
     def consult(self, function: object) -> None:
         """Have the compiled code depend on which rules ``function`` has."""
 
-    def read_outer(self, name: str, fetch: Callable[[], Any]) -> None:
+    def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
         """Note that a mutable object from outside is read."""
 
     def capture_alias(self, name: str) -> int | None:

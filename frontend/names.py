@@ -14,9 +14,10 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.data import forms, heap
 from adc.frontend.data.forms import Form
-from adc.frontend.data.values import AbstractValue, Contents, Poison, Ref, Scalar, Static, Unbound, compound
+from adc.frontend.data.values import AbstractValue, Contents, Poison, Ref, Scalar, Static, Unbound, bound, compound
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Capture, Frame, Guard, PathEnds
+from adc.frontend.frame import Capture, Frame, PathEnds
+from adc.frontend.looks import ABSENT, CellVariable, Sameness, Structure, Variable, attribute_place, namespace_of
 from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.suggestions import for_attribute, for_name
 from adc.ir import kinds
@@ -26,32 +27,7 @@ from adc.ir.diagnostics import Note
 from adc.ir.schedules import Schedule
 from adc.ir.types import i1
 
-
-class GlobalVariable:
-    """Reads a module's variable. The attributes tell compiled code how to read it without calling this."""
-
-    __slots__ = ("name", "namespace")
-
-    def __init__(self, namespace: dict[str, Any], name: str) -> None:
-        self.namespace = namespace
-        self.name = name
-
-    def __call__(self) -> Any:
-        return self.namespace[self.name]
-
-
-class CellVariable:
-    """Reads a variable of an enclosing function. Compiled code reads the cell itself."""
-
-    __slots__ = ("cell",)
-
-    def __init__(self, cell: types.CellType) -> None:
-        self.cell = cell
-
-    def __call__(self) -> Any:
-        return self.cell.cell_contents
-
-
+_MODULE = types.ModuleType
 _NO_VALUE = "cannot access local variable '{}' where it is not associated with a value"
 
 
@@ -90,9 +66,9 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
         return external(frame, content, ("cell", id(cell)), name, CellVariable(cell))
     if name in frame.module_globals:
         space = frame.module_globals
-        return external(frame, space[name], ("global", id(space), name), name, GlobalVariable(space, name))
+        return external(frame, space[name], ("global", id(space), name), name, Variable(space, name))
     if hasattr(builtins, name):
-        return Static(getattr(builtins, name))
+        return Static(frame.tracer.looks.builtin(frame.module_globals, name))
     known = [*frame.liveness.local, *frame.env, *frame.cells, *frame.module_globals, *vars(builtins)]
     raise refuse(current_loc(), f"the name '{name}' is not defined", for_name(name, known), kind=kinds.UNKNOWN_NAME)
 
@@ -130,12 +106,8 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
         raise refuse(current_loc(), f"'{name}' cannot be used here: {error}", kind=kinds.UNSUPPORTED_VALUE) from None
     if form is not None:
         return _external_container(frame, value, key, name, fetch, form)
-    if not isinstance(value, types.ModuleType) or value.__name__.split(".")[0] not in _STABLE_MODULES:
-        frame.tracer.guard(Guard(name, fetch, value))
+    frame.tracer.looks.at(name, fetch, value, key)
     return Static(value)
-
-
-_STABLE_MODULES = frozenset({"math", "numpy", "adc", "builtins", "operator", "cmath"})
 
 
 def _external_container(
@@ -146,15 +118,18 @@ def _external_container(
     A tuple is a table, of offsets or indices for instance: with its integers known, loops over it can be unrolled and
     subscripts analysed.
     """
-    known = frame.heap.outer.get(id(value))
+    known, place, first = frame.heap.outer.get(id(value), (None, key, fetch))
+    if place != key:
+        frame.tracer.looks.at(f"{name}, which is another name of an object", Sameness(first, fetch, key), True)
     if known is not None and known.key in frame.env:
         return known
-    frame.tracer.guard(Guard(f"the structure of {name}", _Structure(fetch), _structure(value)))
+    structure = _StructureOf(fetch)
+    frame.tracer.looks.at(f"the structure of {name}", structure, structure(), (*key, "structure"))
     ref = known
     if form.mutable and ref is None:
         ref = heap.reference(frame, form, f"'{name}' comes from outside the function")
-        frame.heap.outer[id(value)] = ref
-        frame.tracer.read_outer(name, fetch)
+        frame.heap.outer[id(value)] = ref, key, fetch
+        frame.tracer.read_outer(key, name, fetch)
     items: list[AbstractValue] = []
     for k, item in enumerate(forms.items_of(value, form)):
         if not form.mutable and type(item) is int:
@@ -170,12 +145,12 @@ def _external_container(
 
 
 @functools.lru_cache(maxsize=4096)
-def _interned(value: Any) -> Any:
-    """One object for equal ones: guards compare by identity."""
+def _interned(value: Structure) -> Structure:
+    """One object for equal ones: looks compare by identity first."""
     return value
 
 
-class _Structure:
+class _StructureOf:
     """What the code depends on of a container: its form, how many items it has, the integers among those of a tuple."""
 
     __slots__ = ("fetch", "known", "of")
@@ -187,20 +162,25 @@ class _Structure:
 
     def __call__(self) -> Any:
         value = self.fetch()
-        if type(value) is not tuple:
-            return _structure(value)
-        if value is not self.of:  # the same tuple has the same items
-            self.of, self.known = value, _structure(value)
+        of: Any = value
+        if type(value) is tuple:  # the same tuple has the same items
+            if of is self.of:
+                return self.known
+        else:
+            of = forms.shape_of(value)
+            if of is not None and of == self.of:
+                return self.known
+        self.of, self.known = of, _structure(value)
         return self.known
 
 
-def _structure(value: Any) -> Any:
+def _structure(value: Any) -> Structure | None:
     form = forms.form_of(value)
     if form is None:
         return None
     items = forms.items_of(value, form)
     integers = None if form.mutable else tuple(item if type(item) is int else None for item in items)
-    return _interned((form, len(items), integers))
+    return _interned(Structure((form, len(items), integers)))
 
 
 def _item_of(fetch: Callable[[], Any], form: Form, k: int) -> Callable[[], Any]:
@@ -214,7 +194,7 @@ def _item_of(fetch: Callable[[], Any], form: Form, k: int) -> Callable[[], Any]:
 
 def _pin(frame: Frame, name: str, fetch: Callable[[], Any]) -> Any:
     value = fetch()
-    frame.tracer.guard(Guard(name, fetch, value))
+    frame.tracer.looks.at(name, fetch, value, ("pin", name, id(fetch)))
     return value
 
 
@@ -231,12 +211,20 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
             for_attribute(owner, name),
             kind=kinds.UNKNOWN_ATTRIBUTE,
         ) from None
-    if isinstance(owner, str | enum.Enum | np.dtype | np.finfo) or owner is object:
-        return Static(value)
-    if isinstance(owner, types.ModuleType) and owner.__name__.split(".")[0] in _STABLE_MODULES:
+    if isinstance(owner, str | np.dtype | np.finfo) or owner is object:
         return Static(value)
     shown = f"{getattr(owner, '__name__', type(owner).__name__)}.{name}"
-    return external(frame, value, ("attribute", id(owner), name), shown, lambda: getattr(owner, name))
+    place = attribute_place(owner, name)
+    if isinstance(owner, enum.Enum):
+        found, where = frame.tracer.looks.member(type(owner), name)
+        if found is not ABSENT:
+            frame.tracer.looks.at(shown, Variable(namespace_of(where), name), found)
+        if isinstance(found, types.FunctionType):
+            return bound(Static(owner), Static(found))
+        return Static(value)
+    if isinstance(value, types.BuiltinMethodType) and value.__self__ is owner and not isinstance(owner, _MODULE):
+        return Static(value)  # a new object at each look, by a method that cannot be exchanged
+    return external(frame, value, ("attribute", id(owner), name), shown, place)
 
 
 def known_int(v: AbstractValue) -> int | None:

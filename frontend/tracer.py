@@ -30,12 +30,13 @@ from adc.frontend.data.values import (
     describe_type,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, Guard, NeedsConstant
+from adc.frontend.frame import Frame, NeedsConstant
 from adc.frontend.functions.callee import Callee, python_function
 from adc.frontend.functions.calls import call_value
 from adc.frontend.functions.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.functions.recursion import Assumption, Specialisation, Undetermined, assumed, common
 from adc.frontend.functions.signature import arrays_of, describe_arguments, operands_of, prepare, receive
+from adc.frontend.looks import Looks
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.convert import to_element
 from adc.frontend.numeric.rules import static_of
@@ -97,7 +98,7 @@ class Traced:
     """A traced function: the module, the name of its entry, and how Python's arguments and results map to it.
 
     ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
-    arrays are stored to. ``guards`` must hold before each call, or the code no longer is what Python would run.
+    arrays are stored to. ``looks`` must hold before each call, or the code no longer is what Python would run.
     ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
     ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
     ends with an error on all paths. ``aux`` is what a gradient hands on beside the value, of the results after it.
@@ -109,7 +110,7 @@ class Traced:
     leaves: tuple[Leaf, ...]
     result: Result
     mutated: frozenset[int]
-    guards: tuple[Guard, ...]
+    looks: Looks
     parameters: inspect.Signature
     changed: Mapping[int, ResultTuple] = field(default_factory=dict)
     outer: tuple[tuple[str, Callable[[], Any]], ...] = ()
@@ -142,8 +143,8 @@ class Tracer:
 
     aliases: Mapping[str, int]
     module: Module = field(default_factory=Module)
-    guards: dict[tuple[str, int], Guard] = field(default_factory=dict)
-    outer: dict[str, tuple[str, Callable[[], Any]]] = field(default_factory=dict)
+    looks: Looks = field(default_factory=Looks)
+    outer: dict[tuple[Any, ...], tuple[str, Callable[[], Any]]] = field(default_factory=dict)
     consulted: dict[int, object] = field(default_factory=dict)  # functions whose rules, or lack of them, matter
     version: int = field(default_factory=lambda: RULES.version)  # of the rules
     entry: object = None  # identity of the callee that is the entrance
@@ -168,11 +169,8 @@ class Tracer:
         self._tasks[plain] = callee.ruled.plain, names
         return self._solve(plain)
 
-    def read_outer(self, name: str, fetch: Callable[[], Any]) -> None:
-        self.outer[name] = name, fetch
-
-    def guard(self, guard: Guard) -> None:
-        self.guards.setdefault((guard.name, id(guard.expected)), guard)
+    def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
+        self.outer[key] = name, fetch
 
     def captured(self, closure: Closure) -> Closure:
         return capture(closure)
@@ -192,6 +190,8 @@ class Tracer:
 
     def _call_function(self, frame: Frame, callee: Callee, bound: Mapping[str, AbstractValue]) -> AbstractValue:
         """A call of a Python function: the callee is traced once per signature and called."""
+        if callee.function is not None:
+            self.looks.function(callee.function)
         arguments = {name: settled(frame, v) for name, v in bound.items()} | dict(callee.free)
         while True:
             constants = self.constants.setdefault(callee.identity, set())
@@ -479,7 +479,9 @@ def _traced(
     tracer: Tracer,
     pins: bool,
 ) -> Traced:
-    parameters = inspect.signature(callee.identity, follow_wrapped=False)  # type: ignore[arg-type]
+    assert callee.function is not None
+    tracer.looks.function(callee.function)
+    parameters = inspect.signature(callee.function, follow_wrapped=False)
     func = tracer.module.add(Func(_symbol(callee.source.name), [], loc=callee.source.header))
     func.attrs["adc.entry"] = True
     frame = Frame(tracer, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=True)
@@ -531,7 +533,7 @@ def _traced(
         tuple(leaves),
         tree.items[0],
         frozenset(mutated),
-        tuple(tracer.guards.values()),
+        tracer.looks,
         parameters,
         {n: t for n, t in enumerate(tree.items[1:]) if isinstance(t, ResultTuple)},
         tuple(tracer.outer.values()),

@@ -6,11 +6,14 @@ returns and leaves in arrays.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from adc.bound import taken_apart
 from adc.checks import differences
 from adc.checks.leaves import (
     along,
@@ -25,7 +28,7 @@ from adc.checks.leaves import (
     mapped,
     moved,
 )
-from adc.decorator import JitFunction, function_of, grad
+from adc.decorator import compiled, grad
 
 VALUE = 1e-9  # how far values may be apart, relative to the largest
 TWO_MODES = 1e-8  # how far the two modes may be apart: only by rounding
@@ -41,6 +44,16 @@ class Disagreement(Exception):
         self.kink = kink
 
 
+def _with_defaults(fn: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments, and the defaults of those that are left out, as far as these can be given by position."""
+    try:
+        bound = inspect.signature(fn).bind(*args)
+    except TypeError:  # the call will say it
+        return tuple(args)
+    bound.apply_defaults()
+    return bound.args
+
+
 class Check:
     """The arguments, a direction, and weights of what the function returns; then one method for each thing to check.
 
@@ -48,15 +61,17 @@ class Check:
     """
 
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], rtol: float, seed: int) -> None:
-        self.compiled: JitFunction[..., Any] = function_of(fn)
-        subject = self.compiled._subject
+        self.compiled = compiled(fn)
+        part: functools.partial[Any] = taken_apart(self.compiled) or functools.partial(self.compiled)
+        function: Any = part.func
+        subject = function._subject
         self.name = subject.name
-        self.python = subject.fn
+        self.python = functools.partial(subject.fn, *part.args, **part.keywords)
         self.rtol = rtol
         self.rng = np.random.default_rng(seed)
-        self.args = tuple(args)
+        self.args = _with_defaults(self.compiled, args)
         self.leaves, self.rebuild = flat(self.args)
-        names = subject.parameters.names
+        names = subject.parameters.names[len(part.args) :]
         # Parameters that are arrays of floats: what they hold after the call has derivatives too.
         self.finals = {name: k for k, (name, a) in enumerate(zip(names, self.args, strict=False)) if is_array(a)}
         self.direction = direction_of(self.leaves, self._random)

@@ -46,6 +46,8 @@ class SparseFunction(JacobianFunction):
         super().__init__(subject, chosen, of, mode)
         self._pattern = pattern
         self._symmetric = symmetric
+        what = "Hessian" if symmetric else "Jacobian"
+        self._describe(f"sparse_{what.lower()}", f"sparse {what}", f" by {chosen.by(subject.parameters.names)}")
         scipy_sparse()
 
     def _compile(self, staged: Staged) -> Specialisation:

@@ -80,13 +80,20 @@ class RecordParam:
 
 @dataclass(frozen=True, eq=False)
 class StaticParam:
-    """An object that must be ``value`` itself. It is not passed on: arguments known when tracing, and guards."""
+    """An object that must be ``value`` itself. It is not passed on: arguments known when tracing."""
 
     source: Source
     value: object
 
 
-Param = ScalarParam | ArrayParam | ShadowParam | RecordParam | StaticParam
+@dataclass(frozen=True, eq=False)
+class Unchanged:
+    """What must hold, and is not passed on: the looks of a ``adc.backend.calls.looks.Table``."""
+
+    table: Any
+
+
+Param = ScalarParam | ArrayParam | ShadowParam | RecordParam | StaticParam | Unchanged
 
 
 @dataclass(frozen=True)
@@ -129,9 +136,10 @@ class Signature:
     """How Python calls the IR function ``function``.
 
     ``arguments``: per positional argument None, or its structure if it is a tuple. ``params``: what is taken from the
-    call, in the order of the compiled function's arguments (``StaticParam`` stand anywhere). ``results``: the types of
-    the compiled function's results; ``output``: how the Python result is made of them. ``disjoint``: pairs of
-    parameters (positions in ``params``) whose memory, from lowest to highest address, must not overlap.
+    call, in the order of the compiled function's arguments (``StaticParam`` and ``Unchanged`` stand anywhere).
+    ``results``: the types of the compiled function's results; ``output``: how the Python result is made of them.
+    ``disjoint``: pairs of parameters (positions in ``params``) whose memory, from lowest to highest address, must not
+    overlap.
     ``context``: whether the function may allocate, raise or run threads; without, it gets a null context.
     ``release_gil``: whether other Python threads may run meanwhile. ``threads``: for parallel loops, 0 the default.
     """

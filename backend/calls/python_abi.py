@@ -1,8 +1,9 @@
 """Addresses of CPython's C API, and the few object layouts that compiled stubs rely on.
 
-Everything is public C API. Stubs read three things directly, because a call would double the cost of a call: the type
-of an object, the value of a float, the items of a tuple; ``check`` verifies their offsets in the running interpreter
-once, before any stub is built. Free-threaded builds lay objects out differently and are not supported.
+Everything is public C API. Stubs read a few things directly, because a call would double the cost of a call: the type
+of an object, the value of a float, the items of a tuple, what a cell holds; ``check`` verifies their offsets in the
+running interpreter once, before any stub is built. Free-threaded builds lay objects out differently and are not
+supported.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ import ctypes
 import functools
 import sys
 import sysconfig
+import types
+from typing import Any
 
 TYPE_OFFSET = 8  # of ob_type in PyObject
 FLOAT_OFFSET = 16  # of ob_fval in PyFloatObject; of the value in every NumPy scalar of a built-in number type
 TUPLE_OFFSET = tuple.__basicsize__  # of the first item in PyTupleObject (it moved in CPython 3.14)
+
+CELL_OFFSET = 16  # of what a cell holds
 
 METH_FASTCALL = 0x80
 METH_O = 0x08
@@ -85,17 +90,53 @@ def address(name: str) -> int:
 
 
 @functools.cache
+def offset_in(kind: type, attribute: str) -> int | None:
+    """Where functions or classes have a pointer to what an attribute gives; None if that is not known.
+
+    It is found by looking through two probes. There is one such place, and it follows when the attribute is set.
+    """
+    probes: tuple[Any, ...] = (_probe, _other_probe) if kind is types.FunctionType else (_Probe, _OtherProbe)
+    found = None
+    for probe in probes:
+        sought = id(getattr(probe, attribute))
+        words = range(TYPE_OFFSET + 8, kind.__basicsize__ - 7, 8)
+        places = [k for k in words if ctypes.c_void_p.from_address(id(probe) + k).value == sought]
+        if len(places) != 1 or found not in (None, places[0]):
+            return None
+        (found,) = places
+    return found
+
+
+def _probe(x: Any, y: Any = (1, 2), *, k: Any = 1) -> Any:
+    return x, y, k
+
+
+def _other_probe(x: Any = 3, *, m: Any = 2) -> Any:
+    return x, m
+
+
+class _Probe:
+    pass
+
+
+class _OtherProbe(_Probe):
+    pass
+
+
+@functools.cache
 def check() -> None:
     """Raise ``RuntimeError`` if this interpreter does not lay objects out as stubs expect."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise RuntimeError("adc needs CPython with the global interpreter lock")
     probe, pair = 1.25, (probe_a := object(), object())
+    cell = types.CellType(probe_a)
     facts = (
         ctypes.sizeof(ctypes.c_void_p) == 8,
         object.__basicsize__ == 16,
         ctypes.c_void_p.from_address(id(probe) + TYPE_OFFSET).value == id(float),
         ctypes.c_double.from_address(id(probe) + FLOAT_OFFSET).value == probe,
         ctypes.c_void_p.from_address(id(pair) + TUPLE_OFFSET).value == id(probe_a),
+        ctypes.c_void_p.from_address(id(cell) + CELL_OFFSET).value == id(probe_a),
     )
     if not all(facts):
         raise RuntimeError(f"adc does not know the object layout of this Python ({sys.version})")

@@ -35,8 +35,10 @@ from adc.backend.calls.abi import (
     StaticParam,
     Structure,
     TupleOut,
+    Unchanged,
 )
 from adc.backend.calls.callable_type import MethodDef
+from adc.backend.calls.looks import Table
 from adc.backend.calls.stub_arguments import Arguments
 from adc.backend.calls.stub_results import Results
 from adc.backend.calls.stub_writer import StubWriter
@@ -107,6 +109,8 @@ def objects_of(signature: Signature) -> list[object]:
             found.extend(_fetched_objects(source))
         if isinstance(param, StaticParam):
             found.append(param.value)
+        if isinstance(param, Unchanged):
+            found.append(param.table)
 
     def walk(output: Output) -> None:
         if isinstance(output, StaticOut) and output.value is not None:
@@ -211,7 +215,7 @@ def bind(
     objects = objects_of(signature)
     if objects:
         table = (ctypes.c_void_p * len(objects)).from_address(address(f"{symbol}.objects"))
-        table[:] = [id(item) for item in objects]
+        table[:] = [item.address if isinstance(item, Table) else id(item) for item in objects]
     method = MethodDef((name or signature.function).encode(), address(symbol), python_abi.METH_FASTCALL, _utf8(doc))
     state = State(miss, error, (library, method, objects))
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)(

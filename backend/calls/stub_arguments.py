@@ -15,6 +15,7 @@ from adc.backend.calls.abi import (
     Source,
     StaticParam,
     Structure,
+    Unchanged,
     register_type,
 )
 from adc.backend.calls.stub_writer import StubWriter
@@ -58,6 +59,10 @@ class Arguments:
             self._open(structure, (position,))
         for position, param in enumerate(signature.params):
             if isinstance(param, ShadowParam):
+                continue
+            if isinstance(param, Unchanged):
+                held = w.call("adc_unchanged", f"ptr {w.object()}", returns="i32")
+                w.require(w.let(f"icmp ne i32 {held}, 0"), "miss")
                 continue
             value = self._fetch(param.source)
             if isinstance(param, ScalarParam):

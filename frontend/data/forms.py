@@ -92,6 +92,8 @@ def _kind_of_class(cls: Any) -> Sort | None:
         raise Unsuitable(f"a {cls.__name__} is not supported")
     if _builtin(cls) or issubclass(cls, _VALUES):
         return None
+    if cls is types.SimpleNamespace:
+        return "object"
     if not (dataclasses.is_dataclass(cls) or "__dict__" in _members(cls) or _slots(cls)):
         return None
     for special in ("__getattr__", "__getattribute__", "__setattr__"):
@@ -121,12 +123,13 @@ def is_frozen(cls: type) -> bool:
     return params is not None and bool(params.frozen)
 
 
-def _slots(cls: type) -> list[str]:
+@functools.lru_cache(maxsize=1024)
+def _slots(cls: Any) -> tuple[str, ...]:
     found: list[str] = []
     for c in reversed(cls.__mro__):
         own = vars(c).get("__slots__", ())
         found += [own] if isinstance(own, str) else list(own)
-    return [name for name in found if name not in ("__dict__", "__weakref__")]
+    return tuple(name for name in found if name not in ("__dict__", "__weakref__"))
 
 
 def may_have(cls: type, name: str) -> bool:
@@ -139,7 +142,7 @@ def field_names(cls: type) -> tuple[str, ...]:
     """The fields that instances of a class are declared to have, in order."""
     if dataclasses.is_dataclass(cls):
         return tuple(f.name for f in dataclasses.fields(cls))
-    return tuple(_slots(cls))
+    return _slots(cls)
 
 
 def form_of(value: Any) -> Form | None:
@@ -161,6 +164,17 @@ def form_of(value: Any) -> Form | None:
     if kind == "namedtuple":
         return Form(kind, cls, tuple(cls._fields))
     return Form(kind, cls, tuple(_set_names(value, cls)))
+
+
+def shape_of(value: Any) -> tuple[Any, ...] | None:
+    """What ``form_of`` follows from for common containers, cheaply: equal ones have one form. None for others."""
+    cls: Any = type(value)
+    if cls is list:
+        return list, len(value)
+    if cls is dict:
+        return dict, *value
+    own = getattr(value, "__dict__", None)
+    return (cls, *own) if own is not None and kind_of_class(cls) == "object" and not _slots(cls) else None
 
 
 def _set_names(value: Any, cls: type) -> Iterator[str]:
@@ -205,7 +219,7 @@ def build(form: Form, items: Sequence[Any]) -> Any:
         return form.cls._make(items)  # type: ignore[attr-defined]
     if form == BOUND:
         return items[0]  # of its gradient, that of the object
-    made: Any = object.__new__(form.cls)
+    made: Any = types.SimpleNamespace() if form.cls is types.SimpleNamespace else object.__new__(form.cls)
     for name, item in zip(form.names, items, strict=True):
         object.__setattr__(made, str(name), item)
     return made

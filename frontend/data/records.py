@@ -25,12 +25,12 @@ from adc.frontend.data.values import (
     describe_type,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, Guard
+from adc.frontend.frame import Frame
+from adc.frontend.looks import ABSENT, Variable, namespace_of
 from adc.frontend.names import attribute_of, external
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
-_MISSING = object()
 _NAMEDTUPLE_METHODS = ("_replace", "_asdict", "index", "count")
 
 
@@ -77,10 +77,10 @@ def class_of(v: AbstractValue) -> type:
 def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     """``owner.name`` of an instance: a field, a property's value, a bound method or a class attribute."""
     if isinstance(owner, Super):
-        return _of_class(frame, owner.owner, name, *_member(class_of(owner.owner), name, owner.after))
+        return _of_class(frame, owner.owner, name, *frame.tracer.looks.member(class_of(owner.owner), name, owner.after))
     cls = class_of(owner)
     held = held_by(frame, owner)
-    found, where = _member(cls, name)
+    found, where = frame.tracer.looks.member(cls, name)
     if isinstance(found, property):
         return _of_class(frame, owner, name, found, where)
     if name in held.form.names:
@@ -93,25 +93,17 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
 
 
 def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
-    found = _member(class_of(owner), name)[0]
+    found = frame.tracer.looks.member(class_of(owner), name)[0]
     if name in held_by(frame, owner).form.names:
         return True
-    return found is not _MISSING and not isinstance(found, types.MemberDescriptorType)
-
-
-def _member(cls: type, name: str, after: type | None = None) -> tuple[Any, type]:
-    order = cls.__mro__
-    for c in order[order.index(after) + 1 :] if after is not None else order:
-        if name in vars(c):
-            return vars(c)[name], c
-    return _MISSING, cls
+    return found is not ABSENT and not isinstance(found, types.MemberDescriptorType)
 
 
 def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: type) -> AbstractValue:
     cls = class_of(owner)
-    if found is _MISSING or isinstance(found, types.MemberDescriptorType):
+    if found is ABSENT or isinstance(found, types.MemberDescriptorType):
         known = (*held_by(frame, owner).form.names, *(n for n in dir(cls) if not n.startswith("_")))
-        declared = name in forms.field_names(cls) or found is not _MISSING
+        declared = name in forms.field_names(cls) or found is not ABSENT
         what = f"the field '{name}' of {cls.__name__} is not set" if declared else f"{cls.__name__} has no '{name}'"
         raise refuse(
             current_loc(), what, f"it has {', '.join(map(str, known))}" if known else "", kind=kinds.UNKNOWN_ATTRIBUTE
@@ -123,30 +115,39 @@ def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: 
                 current_loc(), f"the property '{name}' of {cls.__name__} cannot be read", kind=kinds.UNKNOWN_ATTRIBUTE
             )
         return frame.tracer.call(frame, _function(frame, where, name, found, function), [owner], {})
-    if isinstance(found, staticmethod):
-        return _function(frame, where, name, found, found.__func__)
-    if isinstance(found, classmethod):
-        return bound(Static(cls), _function(frame, where, name, found, found.__func__))
+    shared = _shared(frame, cls, name, found, where)
+    if shared is not None:
+        return shared
     if name == "__init__" and generated_init(where):
-        return bound(owner, Static(GeneratedInit(where)))
-    if isinstance(found, types.FunctionType) or hasattr(found, "__wrapped__") or inspect.isroutine(found):
+        return bound(owner, _function(frame, where, name, found, GeneratedInit(where)))
+    routine = isinstance(found, types.FunctionType) or hasattr(found, "__wrapped__") or inspect.isroutine(found)
+    if routine and not isinstance(found, functools.partial):
         return bound(owner, _function(frame, where, name, found, found))
-    return external(frame, found, ("class", id(where), name), f"{where.__name__}.{name}", lambda: getattr(where, name))
+    variable = Variable(namespace_of(where), name)
+    return external(frame, found, ("class", id(where), name), f"{where.__name__}.{name}", variable)
 
 
 def class_attribute(frame: Frame, cls: type, name: str) -> AbstractValue:
     """``cls.name``."""
-    found, where = _member(cls, name)
-    if isinstance(found, classmethod):
-        return bound(Static(cls), _function(frame, where, name, found, found.__func__))
-    if isinstance(found, staticmethod):
-        return _function(frame, where, name, found, found.__func__)
-    return attribute_of(frame, cls, name)
+    shared = _shared(frame, cls, name, *frame.tracer.looks.member(cls, name))
+    return attribute_of(frame, cls, name) if shared is None else shared
+
+
+def _shared(frame: Frame, cls: type, name: str, found: Any, where: type) -> AbstractValue | None:
+    """A static method or a class method, be it within ``jit_grad`` or around it; None for anything else."""
+    binding = getattr(found, "__adc_binding__", "")
+    function = found
+    if isinstance(found, staticmethod | classmethod):
+        function, binding = found.__func__, type(found).__name__
+    if not binding:
+        return None
+    made = _function(frame, where, name, found, function)
+    return made if binding == "staticmethod" else bound(Static(cls), made)
 
 
 def _function(frame: Frame, where: type, name: str, found: Any, function: Any) -> Static:
     if where.__module__ != "builtins":
-        frame.tracer.guard(Guard(f"{where.__name__}.{name}", lambda: vars(where).get(name), found))
+        frame.tracer.looks.at(f"{where.__name__}.{name}", Variable(namespace_of(where), name), found)
     return Static(function)
 
 
@@ -154,10 +155,10 @@ def method(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue | Non
     """A special method of an instance, if its class defines it."""
     if not is_instance(owner):
         return None
-    found, where = _member(class_of(owner), name)
-    if found is _MISSING or where in (object, tuple) or not isinstance(found, types.FunctionType):
+    found, where = frame.tracer.looks.member(class_of(owner), name)
+    if found is ABSENT or where in (object, tuple) or not inspect.isroutine(found):
         return None
-    if found.__code__.co_filename == "<string>":
+    if isinstance(found, types.FunctionType) and found.__code__.co_filename == "<string>":
         return None  # made by dataclass or namedtuple
     return bound(owner, _function(frame, where, name, found, found))
 
@@ -172,7 +173,7 @@ def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstract
             kind=kinds.UNSUPPORTED_TARGET,
         )
     cls = class_of(owner)
-    found, where = _member(cls, name)
+    found, where = frame.tracer.looks.member(cls, name)
     if isinstance(found, property):
         if found.fset is None:
             raise refuse(
@@ -223,21 +224,24 @@ def construct(
     frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
 ) -> AbstractValue:
     """``cls(*args, **kwargs)``."""
-    made, where = _member(cls, "__new__")
+    made, where = frame.tracer.looks.member(cls, "__new__")
     if issubclass(cls, tuple):
         return _named_tuple(frame, cls, args, kwargs)
-    if where is not object and made is not _MISSING and where.__module__ not in ("typing", "abc"):
+    if cls is types.SimpleNamespace and not args:
+        return heap.new(frame, Form("object", cls, tuple(kwargs)), tuple(kwargs.values()))
+    if where is not object and made is not ABSENT and where.__module__ not in ("typing", "abc"):
         raise refuse(
             current_loc(), f"{cls.__name__} has a __new__ of its own, which is not supported", kind=kinds.WRONG_TYPE
         )
     if inspect.isabstract(cls):
         raise refuse(current_loc(), f"{cls.__name__} is abstract and cannot be instantiated", kind=kinds.INVALID_VALUE)
     ref = heap.new(frame, Form("object", cls, ()), ())
-    found, where = _member(cls, "__init__")
+    found, where = frame.tracer.looks.member(cls, "__init__")
     if where is object:
         if args or kwargs:
             raise refuse(current_loc(), f"{cls.__name__}() takes no arguments", kind=kinds.WRONG_CALL)
     elif generated_init(where):
+        _function(frame, where, "__init__", found, found)
         generated(frame, where, [ref, *args], kwargs)
     else:
         frame.tracer.call(frame, _function(frame, where, "__init__", found, found), [ref, *args], kwargs)
@@ -284,8 +288,8 @@ def generated(frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Ma
             only_init.append(value)
         else:
             store_field(frame, ref, f.name, value)
-    found, where = _member(ref.cls, "__post_init__")
-    if found is not _MISSING:
+    found, where = frame.tracer.looks.member(ref.cls, "__post_init__")
+    if found is not ABSENT:
         frame.tracer.call(frame, _function(frame, where, "__post_init__", found, found), [ref, *only_init], {})
     return NONE
 

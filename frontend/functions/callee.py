@@ -13,7 +13,8 @@ from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import external
-from adc.frontend.syntax.source import FunctionSource, NoSource, function_source
+from adc.frontend.syntax.source import FunctionSource, function_source
+from adc.frontend.syntax.texts import NoSource
 from adc.ir import kinds
 from adc.ir.core import Func, Loc
 
@@ -38,7 +39,7 @@ class Ruled(Protocol):
 class Callee:
     """A Python function to trace. ``identity`` tells it from others; ``free`` are further arguments: of a function
     defined in a traced one itself, with what it captured. ``rematerialised``: calls are run again in a reverse sweep;
-    it is another function than the same one without."""
+    it is another function than the same one without. ``function`` is None for one that was defined in a traced one."""
 
     identity: object
     source: FunctionSource
@@ -48,6 +49,7 @@ class Callee:
     free: Mapping[str, AbstractValue]
     ruled: Ruled | None = None  # if it is one with derivative rules: what is traced instead of its body
     rematerialised: bool = False
+    function: Any = None  # a Python function
 
     @staticmethod
     def of(fn: types.FunctionType, loc: Loc) -> Callee:
@@ -55,7 +57,8 @@ class Callee:
         try:
             source = function_source(fn)
         except NoSource as reason:
-            raise refuse(loc, f"no rule and no source for {fn.__name__}: {reason}", kind=kinds.NO_SOURCE) from None
+            message = f"no rule and no source for {fn.__name__}: {reason}"
+            raise refuse(loc, message, reason.help, kind=kinds.NO_SOURCE) from None
         if not isinstance(source.node, ast.FunctionDef | ast.Lambda):
             raise refuse(
                 source.header,
@@ -69,7 +72,7 @@ class Callee:
         values = fn.__defaults__ or ()
         defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(values) :], values, strict=True))
         defaults |= fn.__kwdefaults__ or {}
-        return Callee(fn, source, fn.__globals__, cells, defaults, {})
+        return Callee(fn, source, fn.__globals__, cells, defaults, {}, function=fn)
 
     def run_again(self) -> Callee:
         """The same function, whose calls are run again in a reverse sweep; rules say themselves what is kept."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import enum
-import functools
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +72,7 @@ def call_value(
     if isinstance(callee, Partial):
         function, *first = callee.positional
         return call_value(frame, function, [*first, *args], {**callee.keywords, **kwargs}, call_function)
-    if isinstance(callee, Static) and isinstance(callee.value, functools.partial):
+    if isinstance(callee, Static) and decorators.is_bound(callee.value):
         return call_value(frame, decorators.taken_apart(frame, callee.value), args, kwargs, call_function)
     if isinstance(callee, Static) and callee.value is rematerialised.CALL:
         return call_value(frame, mapped.apart(args[0]), args[1:], kwargs, rematerialised.calling(call_function))
@@ -137,6 +136,7 @@ def call_plain(
         return derivatives.jvp(frame, args, kwargs, frame.tracer.call)
     _refuse_own(callee.value)
     function = python_function(callee.value)
+    frame.tracer.looks.unwrapped(callee.value)
     foreign = not isinstance(function, types.FunctionType) or _root_package(function) == "numpy"
     if not foreign and function is not callee.value and not decorators.means_the_same(callee.value):
         raise refuse(

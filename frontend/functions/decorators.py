@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from adc.frontend.data import forms
 from adc.frontend.data.values import AbstractValue, Closure, Static, is_array, partial
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -65,14 +67,29 @@ def _value(v: AbstractValue) -> Any:
     return v.value if isinstance(v, Static) else None
 
 
-def taken_apart(frame: Frame, made: functools.partial[Any]) -> AbstractValue:
-    """A partial from outside: what it holds is read at each call, as captured values are."""
-    name = getattr(made.func, "__name__", "partial")
+def is_bound(obj: Any) -> bool:
+    """Whether this is a partial, a bound method, or an object of a class of the user's that has ``__call__``."""
+    if isinstance(obj, functools.partial | types.MethodType):
+        return True
+    if isinstance(obj, type | types.FunctionType) or not callable(obj) or hasattr(obj, "__wrapped__"):
+        return False
+    return forms.kind_of_class(type(obj)) in ("object", "record")
+
+
+def taken_apart(frame: Frame, made: Any) -> AbstractValue:
+    """One of these from outside: what it holds is read at each call, as captured values are."""
+    if not isinstance(made, functools.partial | types.MethodType):
+        return external(frame, made, ("object", id(made)), type(made).__name__, lambda: made)
+    function = made.__func__ if isinstance(made, types.MethodType) else made.func
+    name = getattr(function, "__name__", "partial")
 
     def item(value: Any, key: object, fetch: Callable[[], Any]) -> AbstractValue:
         return external(frame, value, ("partial", id(made), key), f"{name}.{key}", fetch)
 
-    function = item(made.func, "func", lambda: made.func)
+    if isinstance(made, types.MethodType):
+        owner = item(made.__self__, "self", lambda: made.__self__)
+        return partial([item(function, "func", lambda: made.__func__), owner], {})
+    called = item(function, "func", lambda: made.func)
     args = [item(a, k, functools.partial(made.args.__getitem__, k)) for k, a in enumerate(made.args)]
     keywords = {n: item(a, n, functools.partial(made.keywords.__getitem__, n)) for n, a in made.keywords.items()}
-    return partial([function, *args], keywords)
+    return partial([called, *args], keywords)

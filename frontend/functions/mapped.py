@@ -28,7 +28,8 @@ from adc.frontend.functions.mapped_arguments import Axes
 from adc.frontend.functions.mapped_loop import loop
 from adc.frontend.names import needed_int
 from adc.frontend.numeric.arrays import settled
-from adc.frontend.syntax.source import NoSource, function_source
+from adc.frontend.syntax.source import function_source
+from adc.frontend.syntax.texts import NoSource
 from adc.ir import kinds
 from adc.ir.builder import at_loc, current_loc
 from adc.ir.core import UNKNOWN, Loc

@@ -30,7 +30,16 @@ from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
 
-Axes = int | tuple[int | None, ...] | None
+
+@dataclass(frozen=True)
+class After:
+    """The axes of the arguments after the first ``count``, which are the same for all items: of a bound method."""
+
+    count: int
+    axes: int | tuple[int | None, ...] | None
+
+
+Axes = int | tuple[int | None, ...] | After | None
 
 
 @dataclass(frozen=True)
@@ -96,11 +105,12 @@ def _along(v: Array, axis: int, k: Value) -> AbstractValue:
 
 
 def arguments_of(frame: Frame, axes: Axes, function: AbstractValue, args: Sequence[AbstractValue]) -> list[Argument]:
-    each = axes if isinstance(axes, tuple) else (axes,) * len(args)
+    first, rest = (axes.count, axes.axes) if isinstance(axes, After) else (0, axes)
+    each = (*(None for _ in args[:first]), *(rest if isinstance(rest, tuple) else (rest,) * (len(args) - first)))
     if len(each) != len(args):
         raise refuse(
             current_loc(),
-            f"in_axes of adc.vmap() has {len(each)} entries, and there are {len(args)} arguments",
+            f"in_axes of adc.vmap() has {len(each) - first} entries, and there are {len(args) - first} arguments",
             kind=kinds.WRONG_CALL,
         )
     numbers: dict[str, int] = {}

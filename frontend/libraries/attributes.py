@@ -7,6 +7,7 @@ from adc.frontend.data import records
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
+    Bound,
     Dim,
     Lazy,
     Method,
@@ -14,6 +15,7 @@ from adc.frontend.data.values import (
     Scalar,
     Static,
     Tuple,
+    bound,
     describe_type,
     dim_value,
     static_dim,
@@ -34,6 +36,8 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     """``owner.name``."""
     if isinstance(owner, Array | Lazy):
         return _of_array(frame, owner, name)
+    if isinstance(owner, Bound) and name in ("grad", "value_and_grad"):
+        return _of_method(frame, owner, name)
     if records.is_instance(owner) or isinstance(owner, records.Super):
         return records.attribute(frame, owner, name)
     if isinstance(owner, Ref | Tuple):
@@ -57,6 +61,20 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
         current_loc(),
         f"{describe_type(owner)} has no attribute '{name}' here",
         SCALAR_ATTRIBUTES.get(name, "") if isinstance(owner, Scalar) else "",
+        kind=kinds.UNKNOWN_ATTRIBUTE,
+    )
+
+
+def _of_method(frame: Frame, method: Bound, name: str) -> AbstractValue:
+    """A derivative of a method that ``jit_grad`` decorates, by what it was told, as a method of the same object."""
+    function = method.function
+    if isinstance(function, Static) and hasattr(function.value, name):
+        # What argnums count depends on there being an object, not on which one.
+        return bound(method.owner, Static(getattr(function.value.__get__(method), name).func))
+    raise refuse(
+        current_loc(),
+        f"{describe_type(method)} has no attribute '{name}' here",
+        f"write adc.{name}(...), or decorate the method with jit_grad",
         kind=kinds.UNKNOWN_ATTRIBUTE,
     )
 

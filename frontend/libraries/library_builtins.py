@@ -288,7 +288,7 @@ def _isinstance(frame: Frame, x: AbstractValue, classes: AbstractValue) -> Abstr
         if isinstance(classes, Tuple)
         else static_of(classes, "a class")
     )
-    return Static(issubclass(python_type(x), wanted))
+    return Static(frame.tracer.looks.counts_as(python_type(x), wanted))
 
 
 def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:

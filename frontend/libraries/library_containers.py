@@ -65,7 +65,7 @@ def _hasattr(frame: Frame, x: AbstractValue, name: AbstractValue) -> AbstractVal
     if records.is_instance(x):
         return Static(records.has_attribute(frame, x, wanted))
     if isinstance(x, Static):
-        return Static(hasattr(x.value, wanted))
+        return Static(frame.tracer.looks.has(x.value, wanted))
     from adc.frontend.libraries.library_builtins import python_type
 
     return Static(hasattr(python_type(x), wanted))

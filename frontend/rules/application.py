@@ -24,7 +24,8 @@ from adc.frontend.rules.layout import CallFunction, CallPlain, Layout, Values
 from adc.frontend.rules.registry import Rule, name_of
 from adc.frontend.rules.selection import choose
 from adc.frontend.rules.tracing import Ruled
-from adc.frontend.syntax.source import FunctionSource, NoSource, SourceFile, function_source
+from adc.frontend.syntax.source import FunctionSource, SourceFile, function_source
+from adc.frontend.syntax.texts import NoSource
 from adc.ir.builder import current_loc
 from adc.ir.core import Func
 

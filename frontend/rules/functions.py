@@ -16,7 +16,8 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.rules.registry import Rule, name_of
 from adc.frontend.rules.selection import Chosen
-from adc.frontend.syntax.source import NoSource, function_source
+from adc.frontend.syntax.source import function_source
+from adc.frontend.syntax.texts import NoSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Value

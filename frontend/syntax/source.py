@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import threading
 import tokenize
@@ -13,6 +12,8 @@ from functools import cached_property
 
 from adc.frontend.syntax.liveness import Liveness, analyse
 from adc.frontend.syntax.matching import without_match
+from adc.frontend.syntax.private import with_private_names
+from adc.frontend.syntax.texts import NoSource, lines_of
 from adc.ir.core import Loc
 
 Node = ast.FunctionDef | ast.Lambda
@@ -20,11 +21,12 @@ Node = ast.FunctionDef | ast.Lambda
 
 @dataclass(frozen=True, eq=False)
 class SourceFile:
-    """A parsed file. ``functions`` lists its function definitions and lambdas by the line that CPython records."""
+    """A parsed file. ``functions`` lists its function definitions and lambdas by the line and the name that CPython
+    records."""
 
     name: str
     lines: tuple[str, ...]
-    functions: dict[int, list[Node]]
+    functions: dict[tuple[int, str], list[Node]]
     sources: dict[Node, FunctionSource] = field(default_factory=dict)
 
     def loc(self, node: ast.AST) -> Loc:
@@ -125,31 +127,25 @@ class FunctionSource:
         return self.loc(self.node)
 
 
-class NoSource(Exception):
-    """The source of a function cannot be had, and why."""
-
-
 _lock = threading.Lock()
 _files: dict[str, tuple[tuple[str, ...], SourceFile]] = {}
 _KEPT = 64
 
 
-def _load(filename: str, module_globals: dict[str, object]) -> SourceFile:
-    lines = tuple(linecache.getlines(filename, module_globals))
-    if not lines:
-        raise NoSource(f"its source file {filename} cannot be read")
+def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
     with _lock:
         known = _files.get(filename)
         if known is not None and known[0] == lines:
             return known[1]
-    tree = without_match(ast.parse("".join(lines)))
-    functions: dict[int, list[Node]] = {}
+    tree = ast.parse("".join(lines))
+    functions: dict[tuple[int, str], list[Node]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):
-            functions.setdefault(node.lineno, []).append(node)
+            functions.setdefault((node.lineno, "<lambda>"), []).append(node)
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-            functions.setdefault(first, []).append(node)  # type: ignore[arg-type]
+            functions.setdefault((first, node.name), []).append(node)  # type: ignore[arg-type]
+    without_match(with_private_names(tree))
     file = SourceFile(filename, lines, functions)
     with _lock:
         if len(_files) >= _KEPT:
@@ -161,24 +157,27 @@ def _load(filename: str, module_globals: dict[str, object]) -> SourceFile:
 def function_source(fn: types.FunctionType) -> FunctionSource:
     """The syntax tree of ``fn``. Raises ``NoSource`` where there is none, or where the file has changed since."""
     code = fn.__code__
-    linecache.checkcache(code.co_filename)
-    file = _load(code.co_filename, fn.__globals__)
+    file = _load(code.co_filename, lines_of(code, fn.__globals__))
     name = code.co_name
-    candidates = [
-        node
-        for node in file.functions.get(code.co_firstlineno, [])
-        if (isinstance(node, ast.Lambda) and name == "<lambda>") or getattr(node, "name", None) == name
-    ]
+    candidates = file.functions.get((code.co_firstlineno, name), [])
     matching = [node for node in candidates if _arguments(node) == code.co_varnames[: len(_arguments(node))]]
-    if len(matching) > 1:
-        matching = [node for node in matching if _spans(node, code)] or matching
     if not matching:
         raise NoSource(f"{file.name}:{code.co_firstlineno} no longer defines it; the file was changed after import")
+    if len(matching) > 1:
+        around = [node for node in matching if _spans(node, code)]
+        # Of lambdas within lambdas the innermost: they come after those around them.
+        inner = [node for node in around if not any(other is not node and _is_in(other, node) for other in around)]
+        matching = inner or matching
     if len({ast.dump(node) for node in matching}) > 1:
         raise NoSource(
-            f"several lambdas at {file.name}:{code.co_firstlineno} look alike; put them on lines of their own"
+            f"several lambdas at {file.name}:{code.co_firstlineno} look alike, and Python keeps no columns",
+            "put them on lines of their own, or leave out -X no_debug_ranges",
         )
     return file.sources.setdefault(matching[0], FunctionSource(file, matching[0], name))
+
+
+def _is_in(inner: Node, outer: Node) -> bool:
+    return any(node is inner for node in ast.walk(outer))
 
 
 def _arguments(node: Node) -> tuple[str, ...]:

@@ -46,10 +46,10 @@ def test_globals_become_leaves():
     assert captures["SINGLE"].abstract == Scalar(np.float32 and abstract_of(SINGLE).type, weak=False)
     assert captures["DATA"].fetch() is DATA
     assert captures["PAIR.1"].fetch() is PAIR[1]
-    guarded = {g.name: g.expected for g in traced.guards}
+    guarded = {look.name: look.seen for look in traced.looks}
     assert guarded["helper"] is helper
     assert guarded["VERBOSE"] is False
-    assert all(g.holds() for g in traced.guards)
+    assert traced.looks.hold()
 
 
 def test_values_are_read_when_called(monkeypatch):
@@ -58,9 +58,9 @@ def test_values_are_read_when_called(monkeypatch):
     (rate,) = [leaf for leaf in traced.leaves if leaf.path == ("RATE",)]
     assert rate.fetch() == 7.0
     monkeypatch.setitem(globals(), "VERBOSE", True)
-    assert [g.name for g in traced.guards if not g.holds()] == ["VERBOSE"]
+    assert [look.name for look in traced.looks if not look.holds()] == ["VERBOSE"]
     monkeypatch.setitem(globals(), "helper", lambda x: x)
-    assert {g.name for g in traced.guards if not g.holds()} == {"VERBOSE", "helper"}
+    assert {look.name for look in traced.looks if not look.holds()} == {"VERBOSE", "helper"}
 
 
 def make_closure(a, table, f):

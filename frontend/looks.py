@@ -1,0 +1,236 @@
+"""The looks of a trace: everything outside a function that tracing looked at, how to look again, and what was seen.
+
+Compiled code holds while each look still sees the same. Whatever in the frontend reads a thing of Python's that can be
+changed (a variable, an attribute, a function's code and defaults, a name that was not there) does so with a look, and
+all are in one ``Looks``. How a look reads says where that is, so that compiled code can look there without Python.
+"""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class Absent:
+    """What a look sees where there is nothing."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+ABSENT = Absent()
+
+
+class Variable:
+    """An entry of a namespace: a module's variable, or what is in a class or among keyword defaults."""
+
+    __slots__ = ("name", "namespace")
+
+    def __init__(self, namespace: dict[str, Any], name: str) -> None:
+        self.namespace = namespace
+        self.name = name
+
+    def __call__(self) -> Any:
+        return self.namespace[self.name]
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        return "variable", id(self.namespace), self.name
+
+
+class CellVariable:
+    """A variable of an enclosing function."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: types.CellType) -> None:
+        self.cell = cell
+
+    def __call__(self) -> Any:
+        return self.cell.cell_contents
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        return "cell", id(self.cell)
+
+
+class Part:
+    """What every function or class has: ``__code__``, ``__defaults__``, ``__mro__``; or, of any other object, an
+    attribute."""
+
+    __slots__ = ("attribute", "owner")
+
+    def __init__(self, owner: Any, attribute: str) -> None:
+        self.owner = owner
+        self.attribute = attribute
+
+    def __call__(self) -> Any:
+        return getattr(self.owner, self.attribute)
+
+    @property
+    def place(self) -> tuple[Any, ...]:
+        return "part", id(self.owner), self.attribute
+
+
+class Answer:
+    """What Python says of an object and something else: ``hasattr(owner, name)``, ``issubclass(cls, others)``."""
+
+    __slots__ = ("ask", "owner", "place", "what")
+
+    def __init__(self, ask: Callable[[Any, Any], bool], owner: Any, what: Any) -> None:
+        self.ask = ask
+        self.owner = owner
+        self.what = what
+        self.place = (ask.__name__, id(owner), what if isinstance(what, str) else id(what))
+
+    def __call__(self) -> bool:
+        return self.ask(self.owner, self.what)
+
+
+class Sameness:
+    """Whether two variables hold one object."""
+
+    __slots__ = ("one", "other", "place")
+
+    def __init__(self, one: Callable[[], Any], other: Callable[[], Any], place: tuple[Any, ...]) -> None:
+        self.one = one
+        self.other = other
+        self.place = ("same", *place)
+
+    def __call__(self) -> bool:
+        return self.one() is self.other()
+
+
+class Look:
+    """``fetch()`` looks again; ``seen`` is what was there, an object that is kept alive."""
+
+    __slots__ = ("fetch", "name", "seen")
+
+    def __init__(self, name: str, fetch: Callable[[], Any], seen: Any) -> None:
+        self.name = name
+        self.fetch = fetch
+        self.seen = seen
+
+    def holds(self) -> bool:
+        """Whether the same is there. Another object that is equal and cannot change takes the place of what was."""
+        try:
+            now = self.fetch()
+        except (LookupError, AttributeError, ValueError, TypeError):
+            now = ABSENT
+        if now is not self.seen:
+            if type(now) is not type(self.seen) or not isinstance(now, _INTERCHANGEABLE) or now != self.seen:
+                return False
+            self.seen = now
+        return True
+
+
+class Structure(tuple[Any, ...]):
+    """What code depends on of a container; see ``adc.frontend.names``."""
+
+    __slots__ = ()
+
+
+_INTERCHANGEABLE = (str, bytes, int, Structure)
+_MUTABLE_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+class Looks:
+    """All looks of a trace, each place once. ``table`` is for whoever checks them in compiled code."""
+
+    def __init__(self) -> None:
+        self._looks: dict[tuple[Any, ...], Look] = {}
+        self.table: Any = None
+
+    def __iter__(self) -> Iterator[Look]:
+        return iter(self._looks.values())
+
+    def __len__(self) -> int:
+        return len(self._looks)
+
+    def hold(self) -> bool:
+        """Whether all see what they saw."""
+        return all(look.holds() for look in self._looks.values())
+
+    def at(self, name: str, fetch: Any, seen: Any, place: tuple[Any, ...] | None = None) -> None:
+        """Note what was seen where ``fetch`` looks; ``place`` tells that from others if ``fetch`` does not say it."""
+        self._looks.setdefault(getattr(fetch, "place", place or ()), Look(name, fetch, seen))
+
+    def absent(self, namespace: dict[str, Any], name: str, shown: str = "") -> None:
+        """A name that is not in a namespace."""
+        self.at(shown or name, Variable(namespace, name), ABSENT)
+
+    def builtin(self, module_globals: dict[str, Any], name: str) -> Any:
+        """One of Python's built-in names, which a module's variable would hide."""
+        space = vars(builtins)
+        self.absent(module_globals, name)
+        self.at(name, Variable(space, name), space[name])
+        return space[name]
+
+    def function(self, fn: types.FunctionType) -> None:
+        """A function that is traced: its code and the defaults of its parameters."""
+        for attribute in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.at(f"{fn.__name__}.{attribute}", Part(fn, attribute), getattr(fn, attribute))
+        for name, value in (fn.__kwdefaults__ or {}).items():
+            self.at(f"{fn.__name__}.{name}", Variable(fn.__kwdefaults__ or {}, name), value)
+
+    def unwrapped(self, obj: Any) -> None:
+        """What decorators wrapped, down to the function that is traced."""
+        while not isinstance(obj, types.FunctionType) and hasattr(obj, "__wrapped__"):
+            self.at(f"{type(obj).__name__}.__wrapped__", attribute_place(obj, "__wrapped__"), obj.__wrapped__)
+            obj = obj.__wrapped__
+
+    def member(self, cls: type, name: str, after: type | None = None) -> tuple[Any, type]:
+        """What instances of a class find under a name, and the class that defines it, of those after ``after``;
+        ``ABSENT`` if none does. That none before it defines the name is noted; what was found is for the caller."""
+        self.order(cls)
+        order = cls.__mro__
+        for owner in order[order.index(after) + 1 :] if after is not None else order:
+            if name in vars(owner):
+                return vars(owner)[name], owner
+            if owner.__flags__ & _MUTABLE_TYPE:
+                self.absent(namespace_of(owner), name, f"{owner.__name__}.{name}")
+        return ABSENT, cls
+
+    def order(self, cls: type) -> None:
+        """In which order ``cls`` inherits from what."""
+        if cls.__flags__ & _MUTABLE_TYPE:
+            self.at(f"{cls.__name__}.__mro__", Part(cls, "__mro__"), cls.__mro__)
+
+    def has(self, owner: Any, name: str) -> bool:
+        """Whether an object has an attribute."""
+        found = hasattr(owner, name)
+        if not found and isinstance(owner, types.ModuleType) and not hasattr(owner, "__getattr__"):
+            self.absent(vars(owner), name)
+        else:
+            self.at(name, Answer(hasattr, owner, name), found)
+        return found
+
+    def counts_as(self, cls: type, others: Any) -> bool:
+        """``issubclass(cls, others)``."""
+        found = issubclass(cls, others)
+        kinds = {type(c) for c in (others if isinstance(others, tuple) else (others,))}
+        if kinds == {type}:
+            self.order(cls)
+        else:
+            self.at(cls.__name__, Answer(issubclass, cls, others), found)
+        return found
+
+
+def attribute_place(owner: Any, name: str) -> Variable | Part:
+    """How to read an attribute: of modules, functions and the like in their namespaces, where it is there."""
+    if isinstance(owner, types.ModuleType | types.FunctionType) or type(owner).__module__.split(".")[0] == "adc":
+        own = getattr(owner, "__dict__", {})
+        if name in own:
+            return Variable(own, name)
+    return Part(owner, name)
+
+
+def namespace_of(cls: type) -> dict[str, Any]:
+    """The dictionary behind ``vars(cls)``, which shows it read-only."""
+    for found in gc.get_referents(vars(cls)):
+        if isinstance(found, dict):
+            return found
+    raise AssertionError(f"{cls} has no namespace")

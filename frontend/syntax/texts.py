@@ -1,0 +1,108 @@
+"""The text that a function was compiled from: of a file, a notebook's cell, ``python -c``, standard input."""
+
+from __future__ import annotations
+import __future__
+
+import linecache
+import os
+import stat
+import sys
+import textwrap
+import time
+import types
+from collections.abc import Iterator
+from functools import lru_cache
+
+_FUTURE = 0
+for _name in __future__.all_feature_names:
+    _FUTURE |= getattr(__future__, _name).compiler_flag
+
+# Files that are older cannot have changed since they were imported. Times of files may be rounded down.
+_STARTED = time.time() - 2.0
+
+
+class NoSource(Exception):
+    """The source of a function cannot be had, and why; ``help`` is the way out."""
+
+    def __init__(self, reason: str, help: str = "") -> None:
+        super().__init__(reason)
+        self.help = help
+
+
+def lines_of(code: types.CodeType, module_globals: dict[str, object]) -> tuple[str, ...]:
+    """The lines of the file that ``code`` was compiled from. Raises ``NoSource``."""
+    name = code.co_filename
+    linecache.checkcache(name)
+    lines = tuple(linecache.getlines(name, module_globals))
+    if lines and not (name.startswith("<") and name.endswith(">") and name in ("<string>", "<stdin>")):
+        if _may_have_changed(name) and not _made_from("".join(lines), code):
+            raise NoSource(
+                f"its file {name} was changed after import",
+                "import the module again (importlib.reload, or a new process)",
+            )
+        return lines
+    for text in _program() if not lines else ("".join(lines), *_program()):
+        if _made_from(text, code):
+            return tuple(text.splitlines(keepends=True))
+    raise NoSource(*_reason(name))
+
+
+def _reason(name: str) -> tuple[str, str]:
+    if name == "<stdin>":
+        return (
+            "Python keeps no text of what it read from standard input",
+            "save the program as a file and run that; or use python -c, IPython, or the prompt of Python 3.13",
+        )
+    if name.startswith("<"):
+        return (
+            f"it was made from text that Python does not keep ({name})",
+            "write the function in a file; or enter the text that was compiled into linecache.cache",
+        )
+    return f"its source file {name} cannot be read", "run where the file is, or send the function with adc's pickle"
+
+
+def _may_have_changed(name: str) -> bool:
+    try:
+        return os.stat(name).st_mtime > _STARTED
+    except OSError:
+        return False
+
+
+@lru_cache(maxsize=1)
+def _program() -> tuple[str, ...]:
+    """The text of the program itself, where it is no file: the argument of ``-c``, or a file as standard input."""
+    found = []
+    given = sys.orig_argv
+    for k, argument in enumerate(given[1:-1], 1):
+        if argument.startswith("-") and not argument.startswith("--") and argument.endswith("c"):
+            found += [given[k + 1], textwrap.dedent(given[k + 1])]
+            break
+    try:
+        facts = os.fstat(0)
+        if stat.S_ISREG(facts.st_mode):
+            found.append(os.pread(0, facts.st_size, 0).decode(errors="replace"))
+    except OSError:
+        pass
+    return tuple(found)
+
+
+def _made_from(text: str, code: types.CodeType) -> bool:
+    """Whether compiling ``text`` gives ``code``."""
+    return any(made == code for made in _compiled(text, code.co_flags & _FUTURE))
+
+
+@lru_cache(maxsize=16)
+def _compiled(text: str, flags: int) -> frozenset[types.CodeType]:
+    """All code objects of a text; none if it has an error."""
+    try:
+        whole = compile(text, "<text>", "exec", flags=flags, dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return frozenset()
+    return frozenset(_within(whole))
+
+
+def _within(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _within(constant)
