@@ -101,7 +101,7 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
     module = staged.prepared(module)
     chosen_schedules = staged.keep_to_memory(module, adjoint.name)
-    function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1)
+    function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1, traced.stored)
     sized = staged.workspace(module, adjoint.name, chosen_schedules) if allocates(module, adjoint.name) else None
     if sized is None:
         return aot.Part(part_of(module, [adjoint.name]), (function,))

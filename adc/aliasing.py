@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -47,6 +47,26 @@ def groups(arrays: Mapping[int, NDArray]) -> dict[int, int]:
     for number, cluster in enumerate(shared):
         found.update((key, number) for key in cluster)
     return found
+
+
+def joined(arrays: Mapping[int, NDArray], written: Container[int]) -> list[list[int]]:
+    """The arrays that share elements with one that is written, in groups that have no element in common."""
+    groups: list[list[int]] = []
+    for w, first in arrays.items():
+        if w in written:
+            group = [w, *(k for k, array in arrays.items() if k != w and share_elements(first, array))]
+            meeting = [g for g in groups if not set(g).isdisjoint(group)]
+            groups = [g for g in groups if g not in meeting]
+            groups.append(sorted({k for g in (group, *meeting) for k in g}))
+    return groups
+
+
+def share_elements(a: NDArray, b: NDArray) -> bool:
+    """Whether some memory is of both. To be taken as yes where finding out is hard."""
+    try:
+        return bool(np.shares_memory(a, b, 10_000))  # type: ignore[arg-type]  # any bound is allowed
+    except np.exceptions.TooHardError:
+        return True
 
 
 @dataclass(frozen=True)

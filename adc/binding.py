@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import CellType
 from typing import Any
@@ -89,29 +89,20 @@ def static_values(abstracts: Sequence[Abstract]) -> dict[Path, Any]:
     return found
 
 
-def disjoint_pairs(
-    traced: Traced, written: Iterable[int], wrt: frozenset[int] | None = None
-) -> tuple[tuple[int, int], ...]:
-    """Pairs of IR arguments that the code takes not to overlap.
+def disjoint_pairs(traced: Traced, shift: int) -> tuple[tuple[int, int], ...]:
+    """Pairs of parameters that the code takes not to overlap: of arrays of which the function writes to one.
 
-    Those are pairs of which one is written or, for a derivative with respect to ``wrt``, pairs of float arrays of which
-    one is in ``wrt``: they would have to share a shadow. Arguments in one alias group may overlap.
+    Arguments in one alias group may overlap. IR arguments are the parameters from number ``shift`` on.
     """
-    stored = set(written)
     arrays = {k: leaf.abstract for k, leaf in enumerate(traced.leaves) if isinstance(leaf.abstract, Array)}
-    captured = {k for k, leaf in enumerate(traced.leaves) if leaf.kind == "capture"}
-    pairs = []
-    for b in arrays:
-        for a in arrays:
-            if a >= b or (arrays[a].alias is not None and arrays[a].alias == arrays[b].alias):
-                continue
-            if a in stored or b in stored:
-                pairs.append((a, b))
-            elif wrt is not None and arrays[a].element.is_float and arrays[b].element.is_float:
-                both = a in captured and b in captured
-                if (a in wrt and b in wrt) if both else (a in wrt or b in wrt):
-                    pairs.append((a, b))
-    return tuple(pairs)
+    return tuple(
+        (a + shift, b + shift)
+        for b in arrays
+        for a in arrays
+        if a < b
+        and (a in traced.stored or b in traced.stored)
+        and (arrays[a].alias is None or arrays[a].alias != arrays[b].alias)
+    )
 
 
 def needs_context(module: Module, name: str) -> tuple[bool, bool]:

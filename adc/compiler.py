@@ -74,6 +74,7 @@ class Subject:
     last: tuple[Abstract, ...] | None = None  # what was specialised for last
     # Integer arguments whose values the code depends on, by the types of all arguments.
     constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
+    looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.overlap
 
     def __post_init__(self) -> None:
         self._parameters = Parameters(self.fn)
@@ -175,7 +176,10 @@ class Staged:
         """The gradient as a function that returns what Python gets from it, and changes none of its arguments."""
         module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps)
         if alias_groups(traced):
-            raise kinds.NO_DERIVATIVE(f"second derivatives of {self.subject.name} with overlapping arguments")
+            raise kinds.NO_DERIVATIVE(
+                f"second derivatives of {self.subject.name} with overlapping arguments, of which it writes to one",
+                help="pass a copy of one of them",
+            )
         places = gradients_returned(module.funcs[adjoint.name], wanted.wrt, values=int(with_value))
         result = wanted.result(traced, places)
         if with_value:

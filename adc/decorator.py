@@ -34,6 +34,7 @@ from adc.options import (
     selection,
     tiles,
 )
+from adc.overlap import with_overlap
 from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
@@ -405,6 +406,7 @@ def find_culprit(
     subject = function_of(fn)._subject
     lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
     values = normalise(subject.parameters.names, lowered.values, shapes=lowered.shapes)
-    staged = Staged(subject, abstracts_of(subject.parameters.names, values, lowered.shapes))
+    types = abstracts_of(subject.parameters.names, values, lowered.shapes)
+    staged = Staged(subject, with_overlap(subject, types, values))
     traced = staged.traced()
     return culprit.find(traced, Specialisation(staged, traced).leaf_values(values), tolerance, rules_only=_rules_only)

@@ -6,9 +6,11 @@ import inspect
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
 
 from adc.alignment import Borrowed
 from adc.backend.calls.callable_type import NativeCallable
@@ -18,11 +20,12 @@ from adc.checkpoints import combined
 from adc.compiler import Staged, Subject, UnknownConstant
 from adc.containers import Lowered, lower
 from adc.errors import AdcError
-from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract
+from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract, walk_abstract
 from adc.frontend.rules.registry import RULES
 from adc.ir import kinds
 from adc.ir.schedules import Schedule
 from adc.options import NONE, Derivative, Selection
+from adc.overlap import with_overlap
 from adc.signature import abstracts_of, leaf_type, normalise, pinned
 from adc.specialise import Specialisation
 
@@ -132,7 +135,8 @@ class Dispatcher(NativeCallable):
         types = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
         while True:
             try:
-                return make(pinned(types, values, subject.constants.get(types, ()))), values
+                key = pinned(types, values, subject.constants.get(types, ()))
+                return make(with_overlap(subject, key, values)), values
             except UnknownConstant as unknown:
                 leaf = leaf_type(types, unknown.path)
                 known = subject.constants.setdefault(types, set())
@@ -200,6 +204,21 @@ class Dispatcher(NativeCallable):
 
     def _known(self) -> list[Specialisation]:
         return [spec for specs in self._table.values() for spec in specs]
+
+
+def sharing(
+    function: Dispatcher, args: tuple[Any, ...], kwargs: Mapping[str, Any] = {}
+) -> list[list[np.ndarray[Any, Any]]]:
+    """The arrays among the arguments of a call that share a shadow: those that overlap one which is written."""
+    names = function._subject.parameters.names
+    lowered = lower(names, function._subject.parameters.bind(args, kwargs))
+    types, values = function._made(lowered, Borrowed(), lambda key: key)
+    if not any(isinstance(leaf, Array) and leaf.alias is not None for a in types for leaf in walk_abstract(a)):
+        return []
+    staged = Staged(function._subject, types)
+    spec = Specialisation(staged, staged.traced())
+    leaves = spec.leaf_values(values)
+    return [[leaves[k] for k in group] for group in spec.sharing(leaves)]
 
 
 def writable(abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:

@@ -15,7 +15,7 @@ import numpy as np
 from adc import binding, containers
 from adc.alignment import Borrowed
 from adc.boundary import leaving
-from adc.compiler import Staged, Subject, alias_groups
+from adc.compiler import Staged, Subject
 from adc.containers import lower
 from adc.directions import Direction
 from adc.dispatch import Dispatcher, writable
@@ -124,7 +124,7 @@ class Jacobian(Specialisation):
             not of.chain
             and not self.traced.mutated
             and not self.traced.changed
-            and not alias_groups(self.traced)
+            and not self.aliased
             and all(self.traced.leaves[k].kind == "argument" for k in wrt)
         )
         if mode == "reverse" and not self._reversible:

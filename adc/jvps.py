@@ -16,7 +16,7 @@ from adc import aliasing, binding, containers
 from adc.alignment import Borrowed
 from adc.backend.calls.abi import Argument, ArrayParam, Out, Output, Param, ScalarParam, StaticOut, TupleOut
 from adc.boundary import leaving
-from adc.compiler import Builtin, Staged, Subject, alias_groups, compile_functions
+from adc.compiler import Builtin, Staged, Subject, compile_functions
 from adc.containers import Lowered, lower
 from adc.directions import Direction, bound_tangents, directions, sequence_of
 from adc.dispatch import Dispatcher, writable
@@ -96,7 +96,6 @@ class JvpCode(Specialisation):
         self._unused: Traced | None = staged.function(of)
         super().__init__(staged, self._unused)
         self._codes: dict[Pattern, _Code] = {}
-        self.aliased = alias_groups(self.traced)
         if containers.mentions(self.traced.result, self.traced.changed):
             raise kinds.NO_DERIVATIVE(
                 f"{self.subject.name} returns an argument that it changes, and jvp leaves arguments as they were",
@@ -139,8 +138,7 @@ class JvpCode(Specialisation):
         values = self.canonical(values)
         code = self._code(pattern)
         leaves = self.leaf_values(values)
-        mutated = self.traced.mutated
-        self.check_captures(leaves, lambda k, c: k in mutated or self.may_matter(k, c, pattern.wrt))
+        self.check_captures(leaves)
         arranged = self._arranged(code, leaves, given, pattern.words)
         replaced = {binding.leaf_path(self.names, self.traced.leaves[k]): a for k, a in arranged.copies.items()}
         raw, found = code.kernel(*replace_leaves(values, replaced), *(arranged.tangents[k] for k in code.arguments))
@@ -164,11 +162,10 @@ class JvpCode(Specialisation):
         mutated = self.traced.mutated
         copies: dict[int, NDArray] = {}
         tangents: dict[int, Any] = {}
-        for members in self.aliased.values():
+        for members in self.sharing(leaves):
             arrays = {k: leaves[k] for k in members}
             names = {k: self.leaf_name(k) for k in members}
-            if not mutated.isdisjoint(members):
-                copies.update(aliasing.laid_out_alike(arrays, copy=True, names=names))
+            copies.update(aliasing.laid_out_alike(arrays, copy=True, names=names))
             carried = {k: a for k, a in arrays.items() if k in code.arguments}
             if carried:
                 tangents.update(_shared(carried, given, names))
@@ -250,7 +247,6 @@ class _Code:
             TupleOut(tuple(Out(count + n) for n in range(len(self.results)))),
         )
         shift = len(guards)
-        disjoint = binding.disjoint_pairs(traced, traced.mutated, pattern.wrt)
         signature = binding.signature(
             spec.names,
             spec.abstracts,
@@ -258,7 +254,7 @@ class _Code:
             func.name,
             [*guards, *leaves, *params],
             TupleOut(outputs),
-            disjoint=tuple((a + shift, b + shift) for a, b in disjoint),
+            disjoint=binding.disjoint_pairs(traced, shift),
             extra_arguments=len(params),
             threads=spec.subject.options.threads or 0,
         )

@@ -21,7 +21,7 @@ from adc.backend.calls.abi import (
     TupleOut,
 )
 from adc.boundary import public
-from adc.compiler import Staged, alias_groups, clear_shadows, compile_functions
+from adc.compiler import Staged, clear_shadows, compile_functions
 from adc.cotangents import Seeds
 from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
@@ -61,7 +61,6 @@ class PullbackCode(Specialisation):
         shadow_types = [module.funcs[forward].args[len(traced.leaves) + n].type for n in range(len(self.shadows))]
         has_record = len(module.funcs[forward].result_types) > len(self.result_types)
         shift = len(guards)
-        disjoint = binding.disjoint_pairs(traced, traced.mutated, frozenset(self.wanted.wrt))
         threads = self.subject.options.threads or 0
         outputs: tuple[Output, ...] = (
             binding.effects_output(traced),
@@ -74,7 +73,7 @@ class PullbackCode(Specialisation):
             forward,
             [*guards, *leaf_params, *binding.explicit_shadows(len(self.names), shadow_types)],
             TupleOut(outputs),
-            disjoint=tuple((a + shift, b + shift) for a, b in disjoint),
+            disjoint=binding.disjoint_pairs(traced, shift),
             extra_arguments=len(self.shadows),
             threads=threads,
         )
@@ -105,7 +104,7 @@ class PullbackCode(Specialisation):
         which can as well be added in the end.
         """
         called = {name for func in module.funcs.values() for name in callees(func)}
-        if alias_groups(self.traced) or reverse in called:
+        if self.aliased or reverse in called:
             return frozenset()
         args = module.funcs[self.plan.augmented].args[len(self.traced.leaves) :]
         kept = list(self.plan.kept)
@@ -121,7 +120,7 @@ class PullbackCode(Specialisation):
         """Arguments whose shadows the forward sweep does not refer to: each reverse sweep can have new ones."""
         first = len(self.traced.leaves)
         args = module.funcs[self.plan.augmented].args
-        grouped = {k for members in alias_groups(self.traced).values() for k in members}
+        grouped = {k for members in self.aliased.values() for k in members}
         return frozenset(
             k
             for n, k in enumerate(self.shadows)
@@ -154,8 +153,7 @@ class PullbackCode(Specialisation):
 
     def run(self, values: tuple[Any, ...]) -> tuple[Any, Pullback]:
         leaves = self.leaf_values(values)
-        mutated, wrt = self.traced.mutated, set(self.wanted.wrt)
-        self.check_captures(leaves, lambda k, c: k in mutated or (k in wrt and k not in self.captured_positions()))
+        self.check_captures(leaves)
         names = {k: self.leaf_name(k) for k in range(len(leaves))}
         kept = [k for k in self.shadows if k not in self.fresh]
         shadows = arrange(self, leaves, kept, names, copy=False).shadows
@@ -166,9 +164,6 @@ class PullbackCode(Specialisation):
     def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> tuple[Any, Pullback]:
         raw, back = self.run(values)
         return self.finished(raw, objects), back
-
-    def captured_positions(self) -> set[int]:
-        return {k for k, leaf in enumerate(self.traced.leaves) if leaf.kind == "capture"}
 
 
 def _read(module: Module, reverse: str, kept: Sequence[int]) -> list[int]:

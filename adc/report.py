@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adc.compiler import Staged, Subject
-from adc.frontend.abstract import Abstract
+from adc.compiler import Staged, Subject, alias_groups
+from adc.frontend.abstract import Abstract, Array
+from adc.frontend.tracer import Leaf, Traced
 from adc.options import Derivative
 from adc.passes.checkpointing.steps import StepsPlan
 from adc.passes.differentiation.differentiate import Adjoint
@@ -19,7 +20,7 @@ class Report:
 
     ``adjoint`` holds what is active and what is stored, of callees too; ``steps`` which loops are checkpointed;
     ``parallel`` which loops of the function and of its gradient run on threads, and how the terms that several
-    iterations add to one element are summed.
+    iterations add to one element are summed; ``overlap`` what holds of arguments that share memory.
     """
 
     function: str
@@ -29,11 +30,13 @@ class Report:
     parallel: ParallelPlan
     steps: tuple[StepsPlan, ...]
     seconds: dict[str, float]
+    overlap: str = ""
 
     def __str__(self) -> str:
         lines = [
             f"{self.function}({', '.join(self.arguments)})",
             f"gradient with respect to {', '.join(self.with_respect_to)}",
+            *([self.overlap] if self.overlap else []),
             "",
             str(self.adjoint),
             *self._checkpointing(),
@@ -60,6 +63,26 @@ def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivati
     module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
     parallel = staged.planned(module, [traced.entry, adjoint.name])
     leaves = traced.leaves
-    wrt = tuple(str(leaves[k].path[0]) + "".join(f"[{n}]" for n in leaves[k].path[1:]) for k in wanted.wrt)
+    wrt = tuple(_name(leaves[k]) for k in wanted.wrt)
     arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
-    return Report(subject.name, arguments, wrt, adjoint, parallel, tuple(staged.steps), staged.seconds)
+    steps, overlap = tuple(staged.steps), _overlap(traced)
+    return Report(subject.name, arguments, wrt, adjoint, parallel, steps, staged.seconds, overlap)
+
+
+def _name(leaf: Leaf) -> str:
+    return str(leaf.path[0]) + "".join(f"[{n}]" for n in leaf.path[1:])
+
+
+def _overlap(traced: Traced) -> str:
+    """What holds of arrays among the arguments that share memory; nothing if they cannot."""
+    arrays = [k for k, leaf in enumerate(traced.leaves) if isinstance(leaf.abstract, Array)]
+    if len(arrays) < 2:
+        return ""
+    if groups := alias_groups(traced):
+        names = ["{" + ", ".join(_name(traced.leaves[k]) for k in members) + "}" for members in groups.values()]
+        return f"overlap: {', '.join(names)} share memory that is written: one shadow for each of these"
+    if traced.stored:
+        names = [_name(traced.leaves[k]) for k in sorted(traced.stored)]
+        verb = "are" if len(names) > 1 else "is"
+        return f"overlap: {', '.join(names)} {verb} written: what shares memory with that shares one shadow"
+    return "overlap: arrays are only read: each has its own partial derivative, also where they share memory"

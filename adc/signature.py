@@ -15,7 +15,7 @@ import numpy as np
 
 from adc import aliasing, containers
 from adc.alignment import Borrowed, is_addressable
-from adc.frontend.abstract import DTYPES, Abstract, Array, Static, Tuple, abstract_of, map_abstract, with_alias
+from adc.frontend.abstract import DTYPES, Abstract, Static, Tuple, abstract_of
 from adc.ir import kinds
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -228,7 +228,7 @@ def normalise(
 def abstracts_of(
     names: tuple[str, ...], values: tuple[Any, ...], shapes: tuple[containers.Shape, ...] | None = None
 ) -> tuple[Abstract, ...]:
-    """What to specialise for: an abstract type for each argument, overlapping arrays in numbered groups."""
+    """What to specialise for: an abstract type for each argument. Whether arrays overlap is for ``adc.overlap``."""
     found = []
     for name, value in zip(names, values, strict=True):
         try:
@@ -237,15 +237,6 @@ def abstracts_of(
             raise kinds.UNSUPPORTED_ARGUMENT(f"argument {name}: {error}") from None
     if shapes:
         found = [containers.shaped(a, shape) for a, shape in zip(found, shapes, strict=True)]
-    arrays = [(path, leaf) for path, leaf in leaves(values) if isinstance(leaf, np.ndarray)]
-    numbers = aliasing.groups({n: array for n, (_, array) in enumerate(arrays)})
-    if numbers:
-        counter = iter(range(len(arrays)))
-
-        def mark(leaf: Abstract) -> Abstract:
-            return with_alias(leaf, numbers.get(next(counter))) if isinstance(leaf, Array) else leaf
-
-        found = [map_abstract(abstract, mark) for abstract in found]
     return tuple(found)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from adc import aliasing, binding, containers, numbers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, alias_groups, compile_functions, result_type
-from adc.frontend.abstract import Array, Scalar, abstract_of
+from adc.frontend.abstract import Array, Scalar, abstract_of, with_alias
 from adc.frontend.rules.registry import RULES
 from adc.frontend.tracer import Leaf, ResultLeaf, Traced
 from adc.ir import kinds
@@ -38,6 +38,8 @@ class Specialisation:
         self.abstracts = staged.abstracts
         self.traced = traced
         self._statics = binding.static_values(self.abstracts)
+        self.aliased = alias_groups(traced)
+        self._stored: frozenset[int] | None = None  # what is written through itself; known if arguments overlap
         # Whether arguments or results are other containers than tuples: then calls go through Python.
         self.wrapped = (
             any(map(containers.is_special, self.abstracts))
@@ -118,27 +120,32 @@ class Specialisation:
             return str(leaf.path[0])
         return containers.label(self.abstracts, self.names, binding.leaf_path(self.names, leaf))
 
-    def check_captures(self, leaves: list[Any], matters: Callable[[int, int], bool]) -> None:
-        """Refuse arguments that overlap a captured array, where that matters to the pair of them."""
+    def check_captures(self, leaves: list[Any]) -> None:
+        """Refuse arguments that the function writes to and that overlap a captured array."""
         arrays = {k: v for k, v in enumerate(leaves) if isinstance(v, np.ndarray)}
-        captured = [k for k in arrays if self.traced.leaves[k].kind == "capture"]
-        if not captured:
-            return
-        for c in captured:
-            for k in arrays:
-                if k != c and matters(k, c) and aliasing.groups({k: arrays[k], c: arrays[c]}):
+        for c in arrays:
+            if self.traced.leaves[c].kind != "capture":
+                continue
+            for k in self.traced.stored:
+                if k in arrays and aliasing.groups({k: arrays[k], c: arrays[c]}):
                     raise kinds.OVERLAPPING_ARGUMENTS(
                         f"{self.subject.name}: argument {self.leaf_name(k)} shares memory with {self.leaf_name(c)}, "
                         "which the function reads by name",
                         help=f"pass {self.leaf_name(c)} as an argument too",
                     )
 
-    def may_matter(self, k: int, c: int, wrt: Container[int]) -> bool:
-        """Whether it matters to derivatives with respect to ``wrt`` that argument ``k`` overlaps the captured ``c``."""
-        if self.traced.leaves[k].kind == "capture":
-            return k in wrt and c in wrt
-        floats = all(self.traced.leaves[n].abstract.element.is_float for n in (k, c))  # type: ignore[attr-defined]
-        return floats and (k in wrt or c in wrt)
+    def sharing(self, leaves: Sequence[Any]) -> list[list[int]]:
+        """The IR arguments that share shadows, in groups: those with elements that another one of them writes to."""
+        if not self.aliased:
+            return []
+        if self._stored is None:
+            apart = tuple(with_alias(a, None) for a in self.abstracts)
+            self._stored = Staged(self.subject, apart).traced().stored
+        return [
+            joined
+            for members in self.aliased.values()
+            for joined in aliasing.joined({k: leaves[k] for k in members}, self._stored)
+        ]
 
 
 class Primal(Specialisation):
@@ -149,7 +156,6 @@ class Primal(Specialisation):
         super().__init__(staged, traced)
         module = staged.primal(traced)
         params = binding.leaf_params(self.names, traced, read_only=False)
-        disjoint = binding.disjoint_pairs(traced, traced.mutated)
         guards = binding.guard_params(self.abstracts, traced)
         signature = binding.signature(
             self.names,
@@ -158,14 +164,13 @@ class Primal(Specialisation):
             traced.entry,
             [*guards, *params],
             binding.effects_output(traced),
-            disjoint=tuple((a + len(guards), b + len(guards)) for a, b in disjoint),
+            disjoint=binding.disjoint_pairs(traced, len(guards)),
             threads=self.subject.options.threads or 0,
         )
         self.direct = self.compile_for_calls(module, signature, miss)
 
     def run(self, values: tuple[Any, ...]) -> Any:
-        mutated = self.traced.mutated
-        self.check_captures(self.leaf_values(values), lambda k, c: k in mutated)
+        self.check_captures(self.leaf_values(values))
         return self.direct[len(values)](*values)
 
     def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> Any:
@@ -199,10 +204,9 @@ class Gradient(Specialisation):
         staged.keep_to_memory(module, self.adjoint.name)
         func = module.funcs[self.adjoint.name]
         self._size: tuple[Func, Any] | None = None
-        if sized and not alias_groups(traced) and (size := staged.workspace(module, func.name, None)) is not None:
+        if sized and not self.aliased and (size := staged.workspace(module, func.name, None)) is not None:
             self._size = func, *numbers.compiled(staged, module, [size.name])
         self.shadows = binding.shadow_positions(func)
-        self.aliased = bool(alias_groups(traced))
         guards = binding.guard_params(self.abstracts, traced)
         leaves = binding.leaf_params(self.names, traced, read_only=not self.aliased)
         shift = len(guards)
@@ -217,7 +221,6 @@ class Gradient(Specialisation):
                 traced, self.wanted, self.shadows, shift, with_value=with_value, flat=self.wrapped
             )
             extra = list(made)
-        disjoint = binding.disjoint_pairs(traced, (), frozenset(self.wanted.wrt))
         signature = binding.signature(
             self.names,
             self.abstracts,
@@ -225,7 +228,7 @@ class Gradient(Specialisation):
             func.name,
             [*guards, *leaves, *extra],
             output,
-            disjoint=tuple((a + shift, b + shift) for a, b in disjoint),
+            disjoint=binding.disjoint_pairs(traced, shift),
             extra_arguments=len(self.shadows) if self.aliased else 0,
             threads=self.subject.options.threads or 0,
         )
@@ -245,8 +248,7 @@ class Gradient(Specialisation):
 
     def run(self, values: tuple[Any, ...]) -> Any:
         leaves = self.leaf_values(values)
-        wrt = set(self.wanted.wrt)
-        self.check_captures(leaves, lambda k, c: self.may_matter(k, c, wrt))
+        self.check_captures(leaves)
         if not self.aliased and self.wrapped:
             before, found = self._parts(self.kernel(*values))
             return self._arranged(before, dict(zip(self.wanted.wrt, found, strict=True)))
@@ -315,23 +317,24 @@ class Arranged:
 def arrange(
     spec: Specialisation, leaves: list[Any], shadows: list[int], names: Mapping[int, str], *, copy: bool
 ) -> Arranged:
-    """Shadows of the arguments ``shadows``: laid out alike where arguments overlap.
+    """Shadows of the arguments ``shadows``: laid out alike where arguments share them.
 
-    With ``copy``, as gradients take them: other shadows are C-contiguous, and there are copies, laid out alike, of the
-    groups in which some array is written. Without, as pullbacks do: other shadows have the layout of what they shadow.
+    With ``copy``, as gradients take them: shadows of what overlaps nothing that is written are C-contiguous, and there
+    are copies, laid out alike, of what is written and what shares memory with it. Without, as pullbacks do: shadows
+    have the layout of what they shadow.
     """
     arranged = Arranged({}, {})
-    for members in alias_groups(spec.traced).values():
+    for members in spec.sharing(leaves):
         arrays = {k: leaves[k] for k in members}
         shadowed = {k: v for k, v in arrays.items() if k in shadows}
         if shadowed:
             arranged.shadows.update(aliasing.laid_out_alike(shadowed, copy=False, names=names))
-        if copy and any(k in spec.traced.mutated for k in members):
+        if copy:
             arranged.copies.update(aliasing.laid_out_alike(arrays, copy=True, names=names))
     for k in shadows:
         if k not in arranged.shadows:
             abstract = spec.traced.leaves[k].abstract
             assert isinstance(abstract, Array)
-            layout = "C" if copy else abstract.layout
+            layout = "C" if copy and abstract.alias is None else abstract.layout
             arranged.shadows[k] = aliasing.zeros(leaves[k].shape, leaves[k].dtype, layout)
     return arranged

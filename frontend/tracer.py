@@ -30,7 +30,7 @@ from adc.frontend.data.values import (
     describe_type,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, NeedsConstant
+from adc.frontend.frame import Frame, NeedsConstant, discard
 from adc.frontend.functions.callee import Callee, python_function
 from adc.frontend.functions.calls import call_value
 from adc.frontend.functions.closures import bind_captured, brought_home, capture, keep_variables
@@ -98,7 +98,8 @@ class Traced:
     """A traced function: the module, the name of its entry, and how Python's arguments and results map to it.
 
     ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
-    arrays are stored to. ``looks`` must hold before each call, or the code no longer is what Python would run.
+    arrays are stored to; ``stored`` likewise, for a gradient those that its function stores to, which are copied first.
+    ``looks`` must hold before each call, or the code no longer is what Python would run.
     ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
     ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
     ends with an error on all paths. ``aux`` is what a gradient hands on beside the value, of the results after it.
@@ -118,6 +119,7 @@ class Traced:
     aux: Result | None = None
     consulted: frozenset[int] = frozenset()
     version: int = 0
+    stored: frozenset[int] = frozenset()
 
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
@@ -287,7 +289,14 @@ class Tracer:
         try:
             left: AbstractValue = heap.outcome(frame, self._run(callee, frame))
         except Undetermined:
-            del self.module.funcs[name]
+            if before.result is None:
+                del self.module.funcs[name]
+            else:
+                # What it returns is known, as of a function with rules that call it. Calls are of what stands in for
+                # it, until what it depends on is known too and it is traced again.
+                discard(func.body)
+                types = tuple(ir_types(before.result))
+                self.known[key] = assumed(name, tuple(a.type for a in func.args), types, before, roots)
             return before
         except BaseException:
             del self.module.funcs[name]
@@ -299,7 +308,7 @@ class Tracer:
             after = spec if before.result is None else common(before.result, spec)
         except Clash as clash:
             assert isinstance(before.result, abstract.Tuple) and isinstance(spec, abstract.Tuple)
-            one, other = abstract.spelled(before.result.items[0]), abstract.spelled(spec.items[0])
+            one, other = before.result.items[0], spec.items[0]
             raise refuse(
                 callee.source.header,
                 f"{callee.source.name}() returns {one} in one case and {other} in another: {clash}",
@@ -456,7 +465,7 @@ def trace(
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
-        raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
+        raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}", kind=kinds.NO_SOURCE)
     callee = Callee.of(function, UNKNOWN)
     try:
         entry = None if RULES.has(function) else function
@@ -540,6 +549,7 @@ def _traced(
         never=NEVER in frame.env,
         consulted=frozenset(tracer.consulted),
         version=tracer.version,
+        stored=frozenset(mutated),
     )
 
 

@@ -57,10 +57,7 @@ def test_overlapping_arguments() -> None:
     a, b = base[:4], base[1:5]
     (value, aux), (a_bar, b_bar) = adc.value_and_grad(weighted, argnums=(0, 1), has_aux=True)(a, b, W)
     assert value == pytest.approx(np.sum(W * np.sin(a) * b)) and np.allclose(aux[0], np.sin(a) * b)
-    total = np.zeros(6)
-    total[:4] += W * np.cos(a) * b
-    total[1:5] += W * np.sin(a)
-    assert np.allclose(a_bar, total[:4]) and np.allclose(b_bar, total[1:5])
+    assert np.allclose(a_bar, W * np.cos(a) * b) and np.allclose(b_bar, W * np.sin(a))
 
 
 @dataclass

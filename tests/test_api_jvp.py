@@ -147,7 +147,9 @@ def test_arguments_that_share_memory(jit: Any) -> None:
         assert jit(f).jvp(args, tangents)[1] == expected
     np.testing.assert_array_equal(base, [2.0, 3.0, 5.0])
     u = np.array([3.0, 4.0])
-    assert adc.jvp(lambda x, y: np.sum(x * y), (u, u), (np.ones(2), None))[1] == 14.0
+    # What is only read has a tangent for each argument.
+    assert jit(lambda x, y: np.sum(x * y)).jvp((u, u), (np.ones(2), None))[1] == 7.0
+    assert jit(lambda x, y: np.sum(x * x * y)).jvp((u, u), (np.ones(2), [10.0, 100.0]))[1] == 50.0 + 90.0 + 1600.0
     with pytest.raises(ArgumentError, match="differs from the tangent of another argument"):
         jit(f).jvp(args, (direction[:2], direction[:2]))
 
@@ -212,8 +214,15 @@ def test_what_is_read_by_name(jit: Any, monkeypatch: pytest.MonkeyPatch) -> None
     captured = np.array([1.0, 2.0])
     g = jit(lambda u: np.sum(u * captured))
     assert g.jvp((np.ones(2),), (np.ones(2),))[1] == 3.0
+    assert g.jvp((captured,), (np.ones(2),))[1] == 3.0
+
+    def changes(u):
+        u[0] = captured[1]
+        return np.sum(u * captured)
+
+    assert jit(changes).jvp((np.ones(2),), (np.ones(2),))[1] == 2.0
     with pytest.raises(ArgumentError, match="shares memory"):
-        g.jvp((captured,), (np.ones(2),))
+        jit(changes).jvp((captured,), (np.ones(2),))
 
 
 def test_defaults_and_variadic_arguments(jit: Any) -> None:

@@ -326,7 +326,14 @@ def test_bad_patterns() -> None:
     with pytest.raises(ArgumentValueError):
         adc.sparse_jacobian(differences, mode="sideways")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="overlap"):
-        adc.sparse_jacobian(lambda x, y: x * y)(x, x)
+        adc.sparse_jacobian(overwrites)(x, x)
+    found = adc.sparse_jacobian(lambda x, y: x * y, argnums=1)(x, x)
+    np.testing.assert_array_equal(found.toarray(), np.diag(x))
+
+
+def overwrites(x, y):
+    x[0] = 2.0 * y[1]
+    return x * y
 
 
 def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:

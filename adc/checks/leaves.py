@@ -103,6 +103,16 @@ def groups(leaves: Sequence[Any]) -> list[list[int]]:
     return list(found.values())
 
 
+def freed(leaves: Sequence[Any], sharing: Sequence[Sequence[int]]) -> list[Any]:
+    """The leaves, with copies of the arrays that overlap others without sharing a shadow with them (``sharing``).
+
+    These are only read, so derivatives are as of arrays that do not overlap.
+    """
+    together = {k for members in sharing if len(members) > 1 for k in members}
+    alone = {k for members in groups(leaves) for k in members} - together
+    return [a.copy(order="K") if k in alone else a for k, a in enumerate(leaves)]
+
+
 def direction_of(leaves: Sequence[Any], random: Callable[[Any], Any]) -> list[Any]:
     """A random direction, leaf by leaf; for arrays that share memory, windows on one."""
     found = [random(a) for a in leaves]

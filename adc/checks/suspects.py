@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from adc import aliasing
 from adc.checks import differences
-from adc.checks.leaves import along, copied, direction_of, groups, moved
+from adc.checks.leaves import along, copied, direction_of, freed, groups, moved
 from adc.checks.leaves import is_array as is_float_array
 from adc.errors import DifferentiationError
 from adc.ir import interpreter, ops
@@ -71,6 +72,7 @@ class Suspect:
 
     def _wrong(self, args: list[Any], tolerance: float, each: bool) -> Wrong | None:
         given = args + self.weights(args)
+        args = self.freed(args)
         whole = direction_of(args, self._random)
         whole = [d if k in self.wrt else None for k, d in enumerate(whole)]
         chosen: list[int | None] = [None] if not each or groups(args) else list(self.wrt)
@@ -84,7 +86,7 @@ class Suspect:
             padded = direction + [None] * (len(given) - len(args))
 
             def f(h: float, padded: list[Any] = padded) -> float:
-                return float(self.run(moved(given, padded, h)))
+                return float(self.run(moved(self.freed(given), padded, h)))
 
             found: list[tuple[str, float]] = []
             if gradient is not None:
@@ -109,6 +111,13 @@ class Suspect:
         """The tolerance, or what single precision allows."""
         return max(tolerance, 2e-3 if self.single else 0.0)
 
+    def freed(self, args: Sequence[Any]) -> list[Any]:
+        """The arguments, with copies of those that are only read and may be taken not to overlap others."""
+        arrays = {k: a for k, a in enumerate(args[: len(self.target.args)]) if isinstance(a, np.ndarray)}
+        shared = {k for k in arrays if "adc.alias" in self.target.arg_attrs[k]}
+        shared |= {v.index for v in _written(self.target)}
+        return freed(args, aliasing.joined(arrays, shared))
+
     # Running it ------------------------------------------------------------------------------------------------------
 
     def weights(self, args: Sequence[Any]) -> list[Any]:
@@ -127,8 +136,8 @@ class Suspect:
             return None
         passed = copied(given)
         of = [attrs["adc.shadow"] for attrs in func.arg_attrs if "adc.shadow" in attrs]
-        like = [given[k] for k in of]
-        zeros = direction_of(like, lambda a: np.zeros(a.shape, a.dtype))
+        free = self.freed(given)
+        zeros = direction_of([free[k] for k in of], lambda a: np.zeros(a.shape, a.dtype))
         shadows = dict(zip(of, zeros, strict=True))
         value, *scalars = self._run(func.name, [*passed, *zeros])
         floats = iter(scalars)
@@ -154,7 +163,7 @@ class Suspect:
             return None
         if not made.results:
             return float(self.run(copied(given))), 0.0
-        all_ = direction_of(given, lambda a: np.zeros_like(a) if is_float_array(a) else 0.0)
+        all_ = direction_of(self.freed(given), lambda a: np.zeros_like(a) if is_float_array(a) else 0.0)
         for k, d in enumerate(direction):
             if d is not None:
                 all_[k] = d

@@ -21,6 +21,7 @@ from adc.checks.leaves import (
     direction_of,
     equal,
     flat,
+    freed,
     inner,
     is_array,
     is_float,
@@ -29,6 +30,7 @@ from adc.checks.leaves import (
     moved,
 )
 from adc.decorator import compiled, grad
+from adc.dispatch import sharing
 
 VALUE = 1e-9  # how far values may be apart, relative to the largest
 TWO_MODES = 1e-8  # how far the two modes may be apart: only by rounding
@@ -74,7 +76,10 @@ class Check:
         names = subject.parameters.names[len(part.args) :]
         # Parameters that are arrays of floats: what they hold after the call has derivatives too.
         self.finals = {name: k for k, (name, a) in enumerate(zip(names, self.args, strict=False)) if is_array(a)}
-        self.direction = direction_of(self.leaves, self._random)
+        shared = sharing(function, (*part.args, *self.args), part.keywords)
+        groups = [[k for k, a in enumerate(self.leaves) if any(a is b for b in group)] for group in shared]
+        self.free = freed(self.leaves, groups)  # without overlap that derivatives do not see
+        self.direction = direction_of(self.free, self._random)
         self.expected, self.after = self._plain(self.leaves)
         self.single = is_single([*self.leaves, *flat(self.expected)[0]])
         self.weight = mapped(self.expected, self._random)
@@ -122,7 +127,7 @@ class Check:
                     f"{wanted.dtype}"
                 )
             size = max(size, float(np.max(np.abs(found), initial=0.0)))
-        mine = along(self.leaves, cotangents, self.direction)
+        mine = along(self.free, cotangents, self.direction)
         if truth:
             self._right(mine, "reverse mode", size)
         if forward is not None:
@@ -156,7 +161,7 @@ class Check:
         weights = mapped(found, self._random)
 
         def weighted(h: float) -> float:
-            return inner(weights, first(*self.rebuild(moved(self.leaves, self.direction, h))))
+            return inner(weights, first(*self.rebuild(moved(self.free, self.direction, h))))
 
         truth = differences.derivative(weighted, single=self.single)
         self._close(inner(weights, found), truth.value, "second derivatives", 1.0)
@@ -181,7 +186,7 @@ class Check:
 
     def _along(self, h: float) -> float:
         """The weighted sum of all results, a step along the direction."""
-        args = self.rebuild(moved(self.leaves, self.direction, h))
+        args = self.rebuild(moved(self.free, self.direction, h))
         with np.errstate(all="ignore"):
             result = self.python(*args)
         total = inner(self.weight, result)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adc.boundary import public
-from adc.compiler import Staged, Subject, alias_groups
+from adc.compiler import Staged, Subject
 from adc.directions import Direction
 from adc.ir import kinds
 from adc.jacobians import Jacobian, JacobianFunction, Mode, Output, outputs_of
@@ -95,7 +95,7 @@ class SparseJacobian(Jacobian):
         symmetric: bool,
     ) -> None:
         super().__init__(staged, of, chosen, mode, miss)
-        overlapping = {k for members in alias_groups(self.traced).values() for k in members}
+        overlapping = {k for members in self.aliased.values() for k in members}
         if any(is_float(self.traced.leaves[k].abstract) for k in overlapping):
             raise kinds.OVERLAPPING_ARGUMENTS(
                 f"arguments of {self.subject.name} overlap, and a sparse Jacobian is by each element by itself",

@@ -9,7 +9,7 @@ through pointers.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,13 +23,15 @@ Kind = Literal["call", "forward", "reverse"]
 
 @dataclass(frozen=True)
 class CParam:
-    """An argument of the compiled function. ``like``: the parameter that has the extents of this array."""
+    """An argument of the compiled function. ``like``: the parameter that has the extents of this array; ``copied``: it
+    is read, and what the function writes to it goes to a copy."""
 
     name: str
     type: Type
     role: Role = "in"
     like: int | None = None
     meaning: str = ""
+    copied: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class CFunction:
     def disjoint(self) -> list[tuple[int, int]]:
         """The pairs of array parameters that must not overlap: those of which one is written."""
         arrays = [k for k, p in enumerate(self.params) if isinstance(p.type, MemRefType)]
-        written = {k for k in arrays if self.params[k].role != "in"}
+        written = {k for k in arrays if self.params[k].role != "in" or self.params[k].copied}
         return [(a, b) for n, b in enumerate(arrays) for a in arrays[:n] if a in written or b in written]
 
 
@@ -104,11 +106,18 @@ def primal(module: Module, function: str, name: str) -> CFunction:
 
 
 def gradient(
-    module: Module, function: str, name: str, arguments: Sequence[str], wrt: Sequence[int], values: int = 0
+    module: Module,
+    function: str,
+    name: str,
+    arguments: Sequence[str],
+    wrt: Sequence[int],
+    values: int = 0,
+    stored: Container[int] = (),
 ) -> CFunction:
     """The joint gradient: arguments, shadows, and as results ``values`` of the function, then scalar cotangents.
 
-    ``arguments`` are the names of the primal's arguments, ``wrt`` the positions of those that are differentiated by.
+    ``arguments`` are the names of the primal's arguments, ``wrt`` the positions of those that are differentiated by,
+    ``stored`` of those that the primal writes to.
     """
     func, names = module.funcs[function], Names()
     params: list[CParam] = []
@@ -118,7 +127,7 @@ def gradient(
             of = int(attrs["adc.shadow"])
             params.append(CParam(names(f"{arguments[of]}_grad", arg.type), arg.type, "gradient", of))
         else:
-            params.append(CParam(names(arguments[k], arg.type), arg.type))
+            params.append(CParam(names(arguments[k], arg.type), arg.type, copied=k in stored))
     results = _results(names, func.result_types[:values])
     scalars = [arguments[k] for k in wrt if not isinstance(func.args[k].type, MemRefType)]
     for t, argument in zip(func.result_types[values:], scalars, strict=True):

@@ -53,7 +53,8 @@ Returns:  ADC_OK or another status; the message of the last failure in this thre
 After a failure output arguments may be partly written, and no result is.
 Arrays:   a pointer to the first element, the extents, and, where the comment says so, strides, which are in \
 elements and may be negative. All other arrays are C-contiguous. An array with an extent of zero may be null.
-Overlap:  an array that is written must not overlap another one. This is checked.
+Overlap:  an array that the function writes to must not overlap another one, in its derivatives either. This is \
+checked. Arrays that are only read may overlap.
 Results:  through the last pointers. Any of them may be null. An array result is new memory, C-contiguous, which the \
 caller frees with free().
 Threads:  all functions may be called from several threads at once. Parallel loops use ADC_NUM_THREADS threads \

@@ -101,12 +101,13 @@ def _with_tangent(frame: Frame, v: AbstractValue, tangent: AbstractValue, found:
         pairs = zip(v.items, tangent.items, strict=True)
         return v.of(_with_tangent(frame, settled(frame, a), settled(frame, b), found) for a, b in pairs)
     if isinstance(v, Array) and v.dtype.is_float and isinstance(tangent, Array) and tangent.rank == v.rank:
-        found[v.memref] = _array_tangent(frame, v, tangent)
-        return v
+        # A value of its own, which no other argument is: one array may be given twice, with other tangents.
+        own = ops.cast(v.memref, type=v.type)
+        found[own] = _array_tangent(frame, v, tangent)
+        return Array(own, v.dims, v.roots)
     if isinstance(v, Scalar) or is_static_number(v):
         number = as_scalar(v)
         if number.dtype.is_float and (isinstance(tangent, Scalar) or is_static_number(tangent)):
-            # A value of its own, which no other argument is.
             own = ops.twin(number.value, number.value)
             found[own] = convert(as_scalar(tangent), number.dtype)
             return Scalar(own, number.dtype, number.weak)
@@ -135,16 +136,9 @@ def _array_tangent(frame: Frame, v: Array, tangent: Array) -> Value:
 
 def _declare(frame: Frame, op: Op, found: dict[Value, Value]) -> dict[Value, Value]:
     """Let a call also take tangents and return them. Returns those of its results."""
-    given = {k: found[base] for k, v in enumerate(op.operands) if (base := _uncast(v)) in found}
+    given = {k: found[base] for k, v in enumerate(op.operands) if (base := _given(v, found)) is not None}
     module = frame.tracer.module
     callee = module.funcs[op.attrs["callee"]]
-    if len(given) < len(found) or any("adc.alias" in callee.arg_attrs[k] for k in given):
-        raise refuse(
-            current_loc(),
-            "adc.jvp() in compiled code takes each array once, without overlap",
-            "pass a copy of one of them",
-            kind=kinds.UNSUPPORTED_OPTION,
-        )
     results = [r for r in op.results if _floats(r)]
     types = [*(a.type for a in callee.args), *(callee.args[k].type for k in given)]
     made = Func(module.unique_name(f"{callee.name}.tangent"), types, loc=op.loc)
@@ -197,10 +191,11 @@ def _tangent_of(frame: Frame, v: AbstractValue, tangents: dict[Value, Value]) ->
     return Static(0.0 if isinstance(v, Static) and isinstance(v.value, float) else None)
 
 
-def _uncast(v: Value) -> Value:
-    while v.op is not None and v.op.opdef is ops.cast:
+def _given(v: Value, found: Mapping[Value, Value]) -> Value | None:
+    """The value with a tangent that an operand is, in another layout perhaps."""
+    while v not in found and v.op is not None and v.op.opdef is ops.cast:
         v = v.op.operands[0]
-    return v
+    return v if v in found else None
 
 
 def _floats(v: Value) -> bool:

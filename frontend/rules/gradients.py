@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend.data.merge import flatten
-from adc.frontend.data.roots import overlap
+from adc.frontend.data.roots import Roots, overlap
 from adc.frontend.data.values import (
     NONE,
     AbstractValue,
@@ -38,7 +38,6 @@ from adc.ir.arith import const
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Func, Value
 from adc.ir.rewrite import clone_op, used_from_outside
-from adc.ir.types import MemRefType
 
 Keywords = Mapping[str, AbstractValue]
 
@@ -173,7 +172,8 @@ def _build(
 ) -> tuple[AbstractValue, list[AbstractValue]]:
     """The value of a call, and what its gradient by some arguments is."""
     outer = dict(frame.env)
-    written = set(frame.written)
+    before = set(frame.written)
+    frame.written.clear()
     block = current_block().in_place_of()
     sources: list[Scalar | Array] = []  # what is differentiated by, as it is here
 
@@ -210,9 +210,10 @@ def _build(
     used = [v for v in used_from_outside(block.ops) if v not in own]
     others = [*(v for n, v in enumerate(given) if n not in positions), *kwargs.values(), released(function)]
     captured = [v for _, v in frame.captures.values()]
-    _refuse_overlap(sources, used, [x for v in (*others, *captured) for x in leaves(v) if isinstance(x, Array)])
+    around = [x for v in (*others, *captured) for x in leaves(v) if isinstance(x, Array)]
+    _refuse_overlap(sources, used, around, frozenset(frame.written))
     frame.written.clear()
-    frame.written.update(written)  # it works on copies of what it changes
+    frame.written.update(before)  # it works on copies of what it changes
     frame.tracer.called = None
     func = Func(frame.tracer.module.unique_name("differentiated"), [], (made.value.type,), (), current_loc())
     mapping: dict[Value, Value] = {}
@@ -261,17 +262,21 @@ def _emit(
     return Scalar(op.results[0], made.dtype, made.weak), [shaped(v) for v in by]
 
 
-def _refuse_overlap(sources: list[Scalar | Array], used: list[Value], around: list[Array]) -> None:
-    """Refuse what would need one shadow for two arrays; ``around``: the arrays that the function may use besides."""
-    by = [x for x in sources if isinstance(x, Array)]
-    clash = any(overlap(a.roots, b.roots) for k, a in enumerate(by) for b in by[:k])
-    mine = frozenset(root for x in by for root in x.roots)
-    others = [v for v in used if isinstance(v.type, MemRefType) and v.type.element.is_float]
-    clash |= any(x.memref in others and overlap(mine, x.roots) for x in around)
-    if clash:
+def _refuse_overlap(
+    sources: list[Scalar | Array], used: list[Value], around: list[Array], written: Roots
+) -> None:
+    """Refuse arrays that overlap, and of which the function writes to one: it works on copies, one of each.
+
+    ``around``: the arrays that the function may use besides.
+    """
+    own = {x.memref: x for x in around if x.memref in used}
+    arrays_ = [*(x for x in sources if isinstance(x, Array)), *own.values()]
+    pairs = ((a, b) for k, a in enumerate(arrays_) for b in arrays_[:k])
+    if any(overlap(a.roots, b.roots) and overlap(a.roots | b.roots, written) for a, b in pairs):
         raise refuse(
             current_loc(),
-            "the gradient of a function of arrays that may overlap cannot be taken inside compiled code",
+            "the gradient of a function that writes to an array which may overlap another cannot be taken inside "
+            "compiled code",
             "pass a copy of one of them",
             kind=kinds.NO_DERIVATIVE,
         )

@@ -144,6 +144,28 @@ def changes(u):
 BASE = np.ones(3)
 
 
+def weighted(a: Any, b: Any) -> Any:
+    total = 0.0
+    for n in range(2):
+        for i in range(len(a)):
+            total += (n + 1) * a[i] * a[i] * b[i]
+        a, b = b, a
+    return total
+
+
+@pytest.mark.parametrize("given", [(True, True), (True, False), (False, True)])
+def test_one_array_twice(given: Any) -> None:
+    """Each argument has a tangent of its own, as outside compiled code."""
+    u, along, other = np.array([1.0, 2.0, 3.0]), np.array([1.0, 10.0, 100.0]), np.array([3.0, 5.0, 7.0])
+    first, second = given
+    f = jit_grad(lambda u, a, b: adc.jvp(weighted, (u, u), (a if first else None, b if second else None))[1])
+    expected = adc.jvp(weighted, (u, u.copy()), (along if first else None, other if second else None))[1]
+    assert f(u, along, other) == expected
+    if first:
+        by_tangent = adc.grad(f, argnums=1)(u, along, other)
+        np.testing.assert_array_equal(by_tangent, adc.grad(weighted)(u, u.copy()))
+
+
 @pytest.mark.parametrize(
     ("f", "args", "message"),
     [
@@ -154,7 +176,6 @@ BASE = np.ones(3)
         (lambda x, n: adc.jvp(recursive, (x, n), (1.0, 1.0)), (1.0, 2), "is not a tangent of"),
         (lambda u: adc.jvp(np_sum, (u,), (1.0,)), (BASE,), "is not a tangent of"),
         (lambda u: adc.jvp(changes, (u,), (u,))[1], (BASE,), "changes an array that it is given"),
-        (lambda u: adc.jvp(dot, (u, u), (u, u))[1], (BASE,), "takes each array once, without overlap"),
         (own_derivative, (1.0, 2), "a function that takes its own derivative has none"),
         (lambda x: adc.pullback(wave, x)[0], (1.0,), "cannot be called in a compiled function"),
     ],

@@ -15,6 +15,7 @@ import numpy as np
 
 import adc
 from adc.backend.runtime import on_threads
+from adc.dispatch import sharing
 
 Args = Sequence[Any]
 # Every program in every layout of its arrays, and its pullback even where it should equal the gradient: takes minutes.
@@ -75,9 +76,10 @@ def _check_case(
     if not smooth or not wrt:
         return
     rng = np.random.default_rng(7)
+    together = frozenset(id(a) for group in sharing(compiled, tuple(case)) for a in group)
     if isinstance(expected, float | np.floating):
         gradients = _gradients(compiled, case, wrt, expected, rtol)
-        truth = Truth(fn, case, 1.0, {}, step)
+        truth = Truth(fn, case, 1.0, {}, step, together)
         truth.compare(dict(zip(wrt, gradients, strict=True)), tol, "gradient", rng)
         if not pullback and not _changed(case, after):
             _forward(compiled, truth, dict(zip(wrt, gradients, strict=True)), expected, rtol, tol, rng)
@@ -85,7 +87,7 @@ def _check_case(
     seed = _weights(expected, rng)
     final = {k: rng.uniform(-1, 1, a.shape).astype(a.dtype) for k, a in enumerate(case) if _float_array(a)}
     found = _pulled(compiled, case, seed, final, expected, after, rtol)
-    truth = Truth(fn, case, seed, final, step)
+    truth = Truth(fn, case, seed, final, step, together)
     truth.compare({k: found[k] for k in wrt}, tol, "pullback", rng)
     _forward(compiled, truth, {k: found[k] for k in wrt}, expected, rtol, tol, rng)
 
@@ -226,6 +228,12 @@ class Truth:
     seed: Any
     final: dict[int, Any]
     step: float
+    shared: frozenset[int]  # the arrays, by id, that share a shadow with others; derivatives by any other are its own
+
+    def key(self, k: int) -> int:
+        """What stands for the memory of an array argument, or for a float."""
+        a = self.case[k]
+        return id(root(a)) if id(a) in self.shared else k
 
     def compare(self, found: dict[int, Any], tol: float, what: str, rng: np.random.Generator) -> None:
         for _ in range(3):
@@ -242,7 +250,7 @@ class Truth:
     def tangents(self, direction: dict[int, Any]) -> list[Any]:
         """The direction, for each argument."""
         return [
-            view_like(a, direction[id(root(a))]).astype(a.dtype)
+            view_like(a, direction[self.key(k)]).astype(a.dtype)
             if _float_array(a)
             else direction[k]
             if is_float(a)
@@ -251,23 +259,23 @@ class Truth:
         ]
 
     def direction(self, rng: np.random.Generator) -> dict[int, Any]:
-        """By id of memory, or by position of a float: a step for each float there."""
+        """By ``key``: a step for each float there."""
         found: dict[int, Any] = {}
         for k, a in enumerate(self.case):
             if _float_array(a):
-                found.setdefault(id(root(a)), rng.uniform(-1, 1, root(a).size))
+                found.setdefault(self.key(k), rng.uniform(-1, 1, root(a).size))
             elif is_float(a):
                 found[k] = float(rng.uniform(-1, 1))
         return found
 
     def _value(self, direction: dict[int, Any], h: float) -> float:
         moved: dict[int, Any] = {}
-        for a in self.case:
-            if isinstance(a, np.ndarray) and id(root(a)) not in moved:
+        for k, a in enumerate(self.case):
+            if isinstance(a, np.ndarray) and self.key(k) not in moved:
                 flat = root(a).ravel(order="K").copy()
-                moved[id(root(a))] = flat + h * direction[id(root(a))] if _float_array(a) else flat
+                moved[self.key(k)] = flat + h * direction[self.key(k)] if _float_array(a) else flat
         given = [
-            view_like(a, moved[id(root(a))])
+            view_like(a, moved[self.key(k)])
             if isinstance(a, np.ndarray)
             else a + h * direction[k]
             if is_float(a)
@@ -293,13 +301,13 @@ class Truth:
         return best, error
 
     def inner(self, found: dict[int, Any], direction: dict[int, Any]) -> float:
-        """Gradients of arguments that share memory are windows on the one gradient of this memory."""
-        whole = {id(root(a)): np.zeros(root(a).size) for a in self.case if _float_array(a)}
+        """Gradients of arguments that share a shadow are windows on the one gradient of this memory."""
+        whole = {self.key(k): np.zeros(root(a).size) for k, a in enumerate(self.case) if _float_array(a)}
         total = 0.0
         for k, gradient in found.items():
             a = self.case[k]
             if _float_array(a):
-                view_like(a, whole[id(root(a))])[...] = gradient
+                view_like(a, whole[self.key(k)])[...] = gradient
             else:
                 total += float(gradient) * direction[k]
         return total + sum(float(np.dot(g, direction[key])) for key, g in whole.items())

@@ -21,6 +21,7 @@ double mixed(double x, int32_t n, float y, int64_t m) { return x * n + y * m; }
 float single(float x) { return x * x; }
 int64_t whole(int64_t n) { return n * n; }
 double erf(double x) { return 3 * x; }
+double twice(double x) { return 2 * x; }
 """
 CC = (sysconfig.get_config_var("CC") or "cc").split()[0]
 
@@ -260,3 +261,30 @@ def test_names_that_every_object_file_has(symbol, ruled, tmp_path, capsys):
     assert main(["compile", f"{program}:f", "-o", str(tmp_path / "f.o")]) == 1
     told = capsys.readouterr().err
     assert "needs another function of that name" in told and f"{program}:" in told
+
+
+ADJOINT_OF_ITSELF = {
+    "an element": lambda c, a: c(a[0]) * a[1],
+    "twice": lambda c, a: c(a[0]) + c(a[0] * 2) * a[1],
+    "a sum": lambda c, a: c(np.sum(a * a)),
+    "two kinds of float": lambda c, a: c(float(a[0])) + c(a[0]),
+    "nested": lambda c, a: c(c(a[0]) * a[1]),
+    "single precision": lambda c, a: c(np.float32(a[0])),
+}
+
+
+@pytest.mark.parametrize("kind", ADJOINT_OF_ITSELF)
+def test_a_rule_whose_pullback_calls_its_function(kind, library):
+    """The cotangent is a Python float where the argument is NumPy's: two signatures that need each other."""
+    f, a = ADJOINT_OF_ITSELF[kind], np.array([0.75, 1.5])
+    double = adc.extern(library, "twice", "f64(f64)")
+
+    @adc.rrule(double)
+    def rule(x):
+        return double(x), lambda g: (double(g),)
+
+    compiled = jit_grad(lambda a: f(double, a))
+    truth = jit_grad(lambda a: f(lambda x: 2.0 * x, a))
+    assert compiled(a) == truth(a)
+    np.testing.assert_array_equal(compiled.grad(a), truth.grad(a))
+    np.testing.assert_array_equal(adc.grad(lambda a: np.sum(adc.grad(compiled)(a)))(a), adc.hessian(truth)(a).sum(0))

@@ -340,8 +340,8 @@ def test_views_and_one_array_twice() -> None:
     check(lambda x, y: inner(x, y) ** 2, RNG.normal(size=5), RNG.normal(size=10)[::2], wrt=(0, 1))
     x = RNG.normal(size=4)
     overlapping = jit_grad(argnums=(0, 1))(lambda a, b: inner(a, b))
-    for found in overlapping.grad(x, x):
-        np.testing.assert_allclose(found, 2 * x)
+    for found in overlapping.grad(x, x):  # what is only read has a derivative for each argument
+        np.testing.assert_array_equal(found, x)
 
 
 def test_several_results() -> None:
@@ -513,7 +513,7 @@ def test_a_scalar_rule_alone_is_no_way_to_compute() -> None:
 
     adc.scalar_rule(scipy.special.dawsn, lambda x, result: 1.0 - 2.0 * x * result)
     try:
-        with pytest.raises(TypeError, match=r"scipy\.special\.\w+ is not supported"):
+        with pytest.raises(TypeError, match=r"no rule and no source for scipy\.special"):
             adc.grad(lambda x: scipy.special.dawsn(x))(0.5)
     finally:
         adc.no_rule(scipy.special.dawsn)
