@@ -76,6 +76,9 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument(
         "--time-block", metavar="STEPS", help="auto, or a number: steps of a stencil in one sweep over memory"
     )
+    compile_.add_argument(
+        "--contract", action="store_true", help="let products be fused with sums, as C compilers do (default: not)"
+    )
     compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
     compile_.set_defaults(run=_compile)
     check = commands.add_parser(
@@ -125,6 +128,8 @@ def _compile(options: argparse.Namespace) -> int:
     subject = function._subject
     if options.no_parallel:
         subject.options = replace(subject.options, parallel=False)
+    if options.contract:
+        subject.options = replace(subject.options, contract=True)
     if options.tile not in (None, "auto"):
         subject.options = replace(subject.options, tile=options.tile != "off" and _lengths(options.tile))
     if options.time_block is not None:

@@ -21,7 +21,7 @@ from adc.frontend.frame import NeedsConstant
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, constant_path, trace
 from adc.intermediate import shifted
 from adc.ir import kinds, ops
-from adc.ir.arith import const
+from adc.ir.arith import const, contract
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module
@@ -122,6 +122,8 @@ class Staged:
                 path = (self.subject.parameters.names.index(str(name)), *map(int, positions))
                 shown = containers.label(self.abstracts, self.subject.parameters.names, path)
                 raise UnknownConstant(shown, path) from None
+        if self.subject.options.contract:
+            contract(traced.module)
         if reverse:
             expand_calls(traced.module, gradients_of(traced.module))
         define_derivatives(traced.module, traced.entry, pipelines.SIMPLIFY)

@@ -30,6 +30,7 @@ from adc.options import (
     Engine,
     Options,
     Selection,
+    default_contract,
     default_level,
     selection,
     tiles,
@@ -255,6 +256,7 @@ def jit_grad(
     checkpoint: Checkpoint = None,
     memory: int | str | None = None,
     time_block: int | str | None = None,
+    contract: bool | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 
 
@@ -273,6 +275,7 @@ def jit_grad(
     checkpoint: Checkpoint = None,
     memory: int | str | None = None,
     time_block: int | str | None = None,
+    contract: bool | None = None,
     _engine: Engine = "native",
     _level: int | None = None,
     _bounds: bool = True,
@@ -303,12 +306,17 @@ def jit_grad(
 
     ``time_block`` runs so many steps of time loops of stencils in one sweep over memory, where that is right (the
     report tells), or with ``"auto"`` as many as it pays to. Nests are then not tiled. The bits are the same.
+
+    ``contract`` lets the products that you wrote be fused with sums, as C compilers do: faster where a loop computes
+    much, and with other last bits than Python's. By default each operation is rounded (or ``ADC_CONTRACT`` says, 0 or
+    1).
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)
     level = default_level() if _level is None else _level
+    fuses = default_contract() if contract is None else contract
     options = Options(
-        threads, parallel, _engine, level, _bounds, accumulate, deterministic, tiles(tile), schedule, time_block
+        threads, parallel, _engine, level, _bounds, fuses, accumulate, deterministic, tiles(tile), schedule, time_block
     )
 
     @public

@@ -27,6 +27,14 @@ def default_level() -> int:
     return int(given)
 
 
+def default_contract() -> bool:
+    """Whether the user's arithmetic may be fused where nothing is said: ``ADC_CONTRACT``, or not."""
+    given = os.environ.get("ADC_CONTRACT", "0")
+    if given not in ("0", "1"):
+        raise kinds.INVALID_OPTION(f"ADC_CONTRACT must be 0 or 1, not {given!r}")
+    return given == "1"
+
+
 @dataclass(frozen=True)
 class Options:
     """How compiled code runs.
@@ -39,6 +47,8 @@ class Options:
     ``accumulate``: how terms that several iterations add to one element are summed, wherever that is right (see
     docs/parallel.md). ``deterministic``: whether they are summed in the same order on any number of threads; if not,
     they are added atomically where they would have to be added one after the other.
+    ``contract``: whether a product and a sum that the user wrote may be rounded once, as C compilers do it; by default
+    ``ADC_CONTRACT``, or not: each operation is rounded, as in Python.
     ``tile``: whether nests of loops that read neighbours run in blocks that stay in cache; or the lengths of blocks.
     ``checkpoint``: how gradients run the steps of sequential loops again, or None. ``time_block``: how many steps of
     time loops of stencils are run in one sweep over memory, where that is right, ``"auto"``, or None.
@@ -49,6 +59,7 @@ class Options:
     engine: Engine = "native"
     level: int = field(default_factory=default_level)
     bounds: bool = True
+    contract: bool = field(default_factory=default_contract)
     accumulate: str = strategies.AUTO
     deterministic: bool = True
     tile: Tiles = True

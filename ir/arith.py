@@ -6,7 +6,7 @@ Importing this module is what gives ``Value`` its operators.
 from __future__ import annotations
 
 from adc.ir import ops
-from adc.ir.core import Value
+from adc.ir.core import Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import Type, index
 
@@ -28,6 +28,28 @@ def constant_of(value: Value) -> float | int | None:
     """The number that ``value`` is known to be, or None."""
     op = value.op
     return op.attrs["value"] if op is not None and op.opdef is ops.constant else None
+
+
+def fusible(op: Op, addend: Value) -> bool:
+    """Whether ``op``, which adds ``addend`` to something, may be rounded once together with the product that it is.
+
+    What is added to shadows is adc's own.
+    """
+    product = addend.op
+    return (
+        product is not None
+        and product.opdef is ops.mulf
+        and product.attrs["fastmath"] == ops.CONTRACT
+        and op.attrs.get("fastmath", ops.CONTRACT) == ops.CONTRACT
+    )
+
+
+def contract(module: Module) -> None:
+    """Let all sums and products of a module be fused."""
+    for func in module.funcs.values():
+        for op in func.walk():
+            if op.attrs.get("fastmath") == "none":
+                op.attrs["fastmath"] = ops.CONTRACT
 
 
 def trip_count(lower: Value, upper: Value, step: Value) -> Value:

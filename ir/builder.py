@@ -21,6 +21,20 @@ if TYPE_CHECKING:
     from adc.ir.opdef import OpDef
 
 _point: contextvars.ContextVar[tuple[Block, Loc]] = contextvars.ContextVar("adc_insertion_point")
+_fastmath: contextvars.ContextVar[str | None] = contextvars.ContextVar("adc_fastmath", default=None)
+
+
+@contextlib.contextmanager
+def contractible() -> Iterator[None]:
+    """Let the sums and products that are built inside be fused, unless they say what may be done to them.
+
+    For arithmetic that is adc's own, as that of derivatives; what copies the user's operations keeps their attributes.
+    """
+    token = _fastmath.set("contract")
+    try:
+        yield
+    finally:
+        _fastmath.reset(token)
 
 
 @contextlib.contextmanager
@@ -70,6 +84,8 @@ def build(
     block, here = _point.get()
     given = attrs or {}
     full = {name: default for name, default in opdef.attrs.items() if default is not ... and name not in given}
+    if "fastmath" in full and (chosen := _fastmath.get()) is not None:
+        full["fastmath"] = chosen
     full.update(given)
     if result_types is None:
         if opdef.infer is None:

@@ -44,7 +44,11 @@ def one_of(name: str, values: Collection[str]) -> Check:
     return check
 
 
-FAST_MATH = ("none", "reassoc")
+CONTRACT = "contract"
+OWNED = "reassoc,contract"
+FAST_MATH = ("none", CONTRACT, OWNED)
+"""What may be done to float arithmetic, by MLIR's names. ``contract``: a product and a sum that both say so may be
+rounded once, as a fused multiply-add. ``reassoc``: the order of the sum is adc's own."""
 
 
 def constant(op: Op) -> None:

@@ -2,6 +2,10 @@
 
 Values: a memref is a NumPy array (views for subviews; dtype object for memrefs of memrefs), f64 a float, f32 a
 ``numpy.float32``, i1 a bool, index and the other integers ints within their width, a record a tuple.
+
+Each operation is rounded, so what the user wrote has the bits of native code. Sums whose order is adc's own are added
+up in the order of iterations here, and no product is fused with one: there, and in derivatives, native code may differ
+in the last bits.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ generated from this table.
 
 Conventions. A Python int is computed with as ``index``; ``i32`` and ``i64`` are what arrays and signatures hold.
 ``scf.for`` and ``scf.parallel`` need a positive step; ``scf.parallel`` has one counter and says that iterations may
-run in any order. ``fastmath="reassoc"`` marks sums whose order is adc's own.
+run in any order. ``fastmath`` says what may be done to sums and products: nothing where the user wrote them;
+``contract`` lets one of each be fused, ``reassoc,contract`` marks sums whose order is adc's own as well.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ def _int(name: str, traits: frozenset[Trait] = PURE, **fields: Any) -> OpDef:
 # arith: constants, float arithmetic -----------------------------------------------------------------------------------
 VALUE = {"value": ..., "type": ...}
 constant = op("arith.constant", t.given, PURE, attrs=VALUE, evaluate=e.constant, verify=v.constant)
+CONTRACT, OWNED = v.CONTRACT, v.OWNED
 FAST, FAST_CHECK = {"fastmath": "none"}, v.one_of("fastmath", v.FAST_MATH)
 addf = _math("arith.addf", 2, COMMUTATIVE, attrs=FAST, verify=FAST_CHECK, evaluate=e.addf, samples=s.PAIRS)
 subf = _math("arith.subf", 2, attrs=FAST, verify=FAST_CHECK, evaluate=e.subf, samples=s.PAIRS)

@@ -305,7 +305,10 @@ class _Plain:
         elif hole == "fastmath":
             if s.accept("fastmath"):
                 s.expect("<")
-                self.attrs["fastmath"] = s.word("a fastmath mode")
+                flags = [s.word("a fastmath flag")]
+                while s.accept(","):
+                    flags.append(s.word("a fastmath flag"))
+                self.attrs["fastmath"] = ",".join(flags)
                 s.expect(">")
         elif hole == "predicate":
             self.attrs["predicate"] = s.word("a predicate")

@@ -2,27 +2,23 @@
 
 LLVM contracts ``a * b + c`` or not by what else uses the product and by what it inlined; the same step of a simulation
 would round differently as a part of one function than as a part of another one, and a gradient would depend on how it
-is checkpointed. Here it depends on the two operations alone: a sum of one block is fused with a product of that block.
+is checkpointed. Here it depends on the two operations alone: a sum of one block is fused with a product of that block
+if both are marked ``contract``. The user's arithmetic is not (unless ``contract=True`` was asked for): each of its
+operations is rounded, as in Python. Derivatives are, and the products in ``@`` and its kin.
 """
 
 from __future__ import annotations
 
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_types import register_type
-from adc.ir import ops
+from adc.ir.arith import fusible
 from adc.ir.core import Op, Value
 
 
 def is_fused(e: FunctionEmitter, op: Op, addend: Value) -> bool:
     """Whether ``op``, which adds ``addend`` to a number, does it together with the product that ``addend`` is."""
     product = addend.op
-    return (
-        e.module.target.fused
-        and product is not None
-        and product.opdef is ops.mulf
-        and product.parent is op.parent
-        and product.attrs["fastmath"] == "none"
-    )
+    return e.module.target.fused and fusible(op, addend) and product is not None and product.parent is op.parent
 
 
 def multiply_add(e: FunctionEmitter, product: Value, addend: str, *, negated: bool = False) -> str:

@@ -29,18 +29,23 @@ def _float(instruction: str) -> Lowering:
 
 
 def _product(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-    # LLVM may contract it with a sum whose order is adc's own, see ``_sum``.
-    flags = "reassoc contract" if op.attrs["fastmath"] == "reassoc" else "contract"
-    return e.let(f"fmul {flags} {_kind(op)} {x}, {y}")
+    # Where it may be fused LLVM does that with a sum whose order is adc's own, see ``_sum``.
+    return e.let(f"fmul {_flags(op)}{_kind(op)} {x}, {y}")
+
+
+def _flags(op: Op) -> str:
+    """What LLVM may do to a sum or product."""
+    mode = op.attrs["fastmath"]
+    return "" if mode == "none" else f"{mode.replace(',', ' ')} "
 
 
 def _sum(instruction: str) -> Lowering:
-    """Addition or subtraction, fused with a product of its block if the target does that at once. Sums whose order is
-    adc's own are left to LLVM, which knows products in reductions."""
+    """Addition or subtraction, fused with a product of its block if both may be and the target does that at once. Sums
+    whose order is adc's own are left to LLVM, which knows products in reductions."""
 
     def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-        if op.attrs["fastmath"] == "reassoc":
-            return e.let(f"{instruction} reassoc contract {_kind(op)} {x}, {y}")
+        if op.attrs["fastmath"] == ops.OWNED:
+            return e.let(f"{instruction} {_flags(op)}{_kind(op)} {x}, {y}")
         a, b = op.operands
         negated = instruction == "fsub"
         if is_fused(e, op, b):
@@ -67,8 +72,7 @@ def _intrinsic(name: str, suffix: str = "") -> Lowering:
             types.append(suffix.split()[0])
             given.append(suffix)
         e.module.declare(mangled, f"declare {kind} @{mangled}({', '.join(types)})")
-        flags = "contract " if op.result.type.is_float else ""
-        return e.let(f"call {flags}{kind} @{mangled}({', '.join(given)})")
+        return e.let(f"call {kind} @{mangled}({', '.join(given)})")
 
     return lower
 

@@ -12,7 +12,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions
 from adc.frontend.libraries.creation import array_of, need_array
-from adc.frontend.libraries.matmul import matmul
+from adc.frontend.libraries.matmul import matmul, product
 from adc.frontend.libraries.methods import astype, axes_of, mean, reduce_with
 from adc.frontend.numeric import arrays, subscripts
 from adc.frontend.numeric.convert import as_scalar, kind
@@ -57,7 +57,7 @@ def _variance(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         )
     value = value if kind(value.dtype) == 2 else astype(value, f64)
     off = arrays.operate(frame, "-", value, mean(frame, value, None))
-    square = arrays.operate(frame, "*", off, off)
+    square = arrays.elementwise(product, off, off)
     assert isinstance(square, Lazy)
     return mean(frame, square, None)
 
@@ -78,7 +78,7 @@ def _norm(frame: Frame, x: AbstractValue) -> AbstractValue:
     """The Euclidean norm of all elements."""
     value = need_array("np.linalg.norm", x)
     value = value if kind(value.dtype) == 2 else astype(value, f64)
-    square = arrays.operate(frame, "*", value, value)
+    square = arrays.elementwise(product, value, value)
     assert isinstance(square, Lazy)
     return _root(reductions.reduce(frame, reductions.SUM, square))
 

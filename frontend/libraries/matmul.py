@@ -10,7 +10,7 @@ from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import convert, kind, promote_types, to_element, trap_unless
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
 from adc.ir import kinds, ops
-from adc.ir.builder import build, current_loc
+from adc.ir.builder import build, contractible, current_loc
 from adc.ir.core import Value
 from adc.ir.types import Type, i1
 
@@ -35,9 +35,7 @@ def matmul(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         row, column = i[: x.rank - 1], i[x.rank - 1 :]
 
         def term(k: list[Value]) -> Value:
-            product = scalars.binary("*", x.element([*row, *k], False), y.element([*k, *column], False))
-            assert isinstance(product, Scalar)
-            return convert(product, dtype)
+            return convert(product(x.element([*row, *k], False), y.element([*k, *column], False)), dtype)
 
         return nested([inner], [], term, SUM, dtype)
 
@@ -46,6 +44,14 @@ def matmul(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     result = allocate(frame, outer, dtype)
     nest(outer, lambda i: _assign(total(i), result, i, dtype))
     return result
+
+
+def product(a: AbstractValue, b: AbstractValue) -> Scalar:
+    """A product in a sum that is the library's: the two may be rounded once."""
+    with contractible():
+        found = scalars.binary("*", a, b)
+    assert isinstance(found, Scalar)
+    return found
 
 
 def _assign(value: Value, result: Array, i: list[Value], dtype: Type) -> None:

@@ -16,7 +16,7 @@ from functools import partial
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.attached import attached
-from adc.ir.builder import build, insert_at
+from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Func, Module, Value
 from adc.ir.rewrite import clone_func
 from adc.ir.schedules import REMATERIALISED
@@ -63,6 +63,7 @@ class Adjoint:
         return found
 
 
+@contractible()
 def gradient(module: Module, name: str, wrt: tuple[int, ...], *, with_value: bool = False) -> Adjoint:
     """Add ``name.grad`` to ``module``: forward and reverse sweep of ``name``, whose first result is a float.
 
@@ -74,6 +75,7 @@ def gradient(module: Module, name: str, wrt: tuple[int, ...], *, with_value: boo
     return _Differentiator(module).gradient(name, wrt, with_value)
 
 
+@contractible()
 def split(module: Module, name: str, wrt: tuple[int, ...]) -> tuple[Adjoint, CallPlan]:
     """Add ``name.aug`` and ``name.rev`` for the cotangents of ``wrt``, given those of all results and of the final
     contents of all memref arguments. See ``CallPlan`` for what they take and give."""

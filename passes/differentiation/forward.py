@@ -20,7 +20,7 @@ from adc.ir import ops
 from adc.ir.alias import APART
 from adc.ir.arith import const
 from adc.ir.attached import attached, parts
-from adc.ir.builder import build, current_block, insert_at
+from adc.ir.builder import build, contractible, current_block, insert_at
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.opdef import OpDef, Trait
@@ -64,6 +64,7 @@ class Tangent:
         return found
 
 
+@contractible()
 def jvp(
     module: Module,
     name: str,

@@ -29,7 +29,7 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, iteration_number, trip_count
-from adc.ir.builder import build, insert_at
+from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
@@ -59,6 +59,7 @@ class FactorSums:
     then: Pipeline = ()
     name: ClassVar[str] = "factor-sums"
 
+    @contractible()
     def run(self, module: Module) -> Module:
         summaries = Summaries(module)
         found = False

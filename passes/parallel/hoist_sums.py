@@ -132,7 +132,7 @@ class HoistSums:
             outer.add_operand(self._zero(value.type))
         else:
             so_far = block.add_arg(value.type)
-            total = Op(ops.addf, (so_far, value), (value.type,), {"fastmath": "reassoc"}, loc=outer.loc)
+            total = Op(ops.addf, (so_far, value), (value.type,), {"fastmath": ops.OWNED}, loc=outer.loc)
             total.parent = block
             block.ops.insert(len(block.ops) - 1, total)
             end.add_operand(total.result)

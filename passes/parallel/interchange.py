@@ -144,7 +144,7 @@ class _Builder:
         op = self.change.op
         if so_far is not None:
             (value,) = self._evaluated(mapping, op.operands[:1])
-            return ops.addf(so_far, value, fastmath="reassoc")
+            return ops.addf(so_far, value, fastmath=ops.OWNED)
         build(ops.accumulate, self._evaluated(mapping, op.operands))
         return None
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.builder import insert_at
+from adc.ir.builder import contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import ONE_BY_ONE
 from adc.ir.moments import strip_views
@@ -67,6 +67,7 @@ class LowerAccumulate:
     wanted: str = AUTO
     atomics: bool = False
 
+    @contractible()
     def run(self, module: Module) -> Module:
         self.plan(module)
         return module

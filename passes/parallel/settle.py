@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.builder import build, insert_at
+from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import PRIVATE
 
@@ -18,6 +18,7 @@ class SettleAccumulates:
 
     name: ClassVar[str] = "settle-accumulates"
 
+    @contractible()
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
             if any(op.opdef is ops.accumulate or op.attrs.get(PRIVATE) for op in func.walk()):

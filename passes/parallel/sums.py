@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import insert_at
-from adc.ir.core import Block, Op, Value
+from adc.ir.core import Attr, Block, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType
 from adc.passes.parallel.parallelise import integer_reduction
@@ -30,11 +30,12 @@ class Link:
     term: Value
     taken: int | None = None
     position: int = 0
+    attrs: dict[str, Attr] = field(default_factory=dict)  # of the addition
 
     def added(self, so_far: Value, term: Value) -> Value:
         """Append the addition of ``term`` as ``taken_out`` gives it."""
         opdef = self.opdef if self.taken is None else ops.addf if so_far.type.is_float else ops.addi
-        total: Value = opdef(so_far, term)
+        total: Value = opdef(so_far, term, **self.attrs)
         return total
 
 
@@ -79,7 +80,7 @@ def _links(body: Block, arg: Value, value: Value) -> list[Link]:
 
 
 def _adds(op: Op) -> bool:
-    return op.opdef in _ADDITIONS and op.attrs.get("fastmath", "none") == "none"
+    return op.opdef in _ADDITIONS and op.attrs.get("fastmath", "none") != ops.OWNED
 
 
 def _addition(op: Op, made: set[Value]) -> tuple[Link | None, Value | None]:
@@ -88,9 +89,9 @@ def _addition(op: Op, made: set[Value]) -> tuple[Link | None, Value | None]:
         return None, None
     a, b = op.operands
     if a in made:
-        return Link(op, op.opdef, b), a
+        return Link(op, op.opdef, b, attrs=dict(op.attrs)), a
     if op.opdef in _SUMS and b in made:
-        return Link(op, op.opdef, a), b
+        return Link(op, op.opdef, a, attrs=dict(op.attrs)), b
     return None, None
 
 
@@ -117,9 +118,9 @@ def _branch(op: Op, position: int) -> tuple[Link | None, Value | None]:
             continue
         a, b = inner.operands
         if a is before:
-            return Link(op, inner.opdef, b, taken, position), before
+            return Link(op, inner.opdef, b, taken, position, dict(inner.attrs)), before
         if b is before and inner.opdef in _SUMS:
-            return Link(op, inner.opdef, a, taken, position), before
+            return Link(op, inner.opdef, a, taken, position, dict(inner.attrs)), before
     return None, None
 
 

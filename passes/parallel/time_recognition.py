@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adc.ir import ops
-from adc.ir.arith import constant_of
+from adc.ir.arith import constant_of, fusible
 from adc.ir.core import Block, Op, Value
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
@@ -290,7 +290,7 @@ def _products(op: Op) -> Iterator[Op]:
     """The products that an operation may be fused with."""
     if op.opdef in (ops.addf, ops.subf, ops.accumulate):
         for value in op.operands:
-            if value.op is not None and value.op.opdef is ops.mulf:
+            if value.op is not None and fusible(op, value):
                 yield value.op
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
-from adc.ir.builder import at_loc, build, insert_at
+from adc.ir.builder import at_loc, build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, TRIPS
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
@@ -42,6 +42,7 @@ class VectoriseOuter:
     lanes: int = LANES
     name: ClassVar[str] = "vectorise-outer"
 
+    @contractible()
     def run(self, module: Module) -> Module:
         summaries = Summaries(module)
         for func in module.funcs.values():

@@ -157,7 +157,7 @@ class WindowGather:
     def _sum(self, loops: list[Op], at: Subscripts, mapping: Mapping, so_far: Value, clipped: bool) -> Value:
         """The sum over the inner loops that are left."""
         if not loops:
-            return ops.addf(so_far, self._term(at, mapping), fastmath="reassoc")
+            return ops.addf(so_far, self._term(at, mapping), fastmath=ops.OWNED)
         loop, axis = loops[0], self.inner[loops[0]]
         lower, upper = axis.value(axis.low), axis.value(axis.high)
         level = next((m for m, w in enumerate(self.windows) if w is not None and w.loop is loop), None)

@@ -101,7 +101,7 @@ class _Walk:
         """
         value, *place = op.operands
         if constant_of(known) != 0.0:
-            total = Op(ops.addf, (known, value), (value.type,), {"fastmath": "none"}, loc=op.loc)
+            total = Op(ops.addf, (known, value), (value.type,), {"fastmath": ops.CONTRACT}, loc=op.loc)
             total.parent = op.parent
             kept.append(total)
             value = total.result

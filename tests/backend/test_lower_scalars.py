@@ -51,7 +51,7 @@ ATTRIBUTES: dict[OpDef, list[dict[str, Any]]] = {
     ops.cmpi: [{"predicate": p} for p in ("eq", "ne", "slt", "sle", "sgt", "sge")],
     ops.fits: [{"kind": k} for k in evaluate.EXACT_RESULTS],
     ops.polygamma: [{"order": n} for n in (0, 1, 2, 3)],
-    ops.addf: [{"fastmath": "none"}, {"fastmath": "reassoc"}],
+    ops.addf: [{"fastmath": mode} for mode in ("none", ops.CONTRACT, ops.OWNED)],
 }
 
 

@@ -199,7 +199,7 @@ offset: ?>>) -> (f64, index) attributes {adc.entry = true, list = [1, 2.5, none,
   %s = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %cst) -> (f64) {
     %0 = memref.load %u[%i, %c0] : memref<?x?xf64>
     %1 = func.call @helper(%0) : (f64) -> f64
-    %2 = arith.addf %acc, %1 fastmath<reassoc> : f64
+    %2 = arith.addf %acc, %1 fastmath<reassoc,contract> : f64
     scf.yield %2 : f64
   } {hint = "rows"}
   scf.for %j = %c0 to %n step %c1 {
