@@ -83,7 +83,7 @@ def _scalar(value: Any, type: Type) -> Any:
 
 def _check_array(value: Any, param: ArrayParam) -> None:
     if not isinstance(value, np.ndarray) or value.dtype != numpy_dtype(param.element) or value.ndim != param.rank:
-        raise TypeError(f"needs an array of {param.element} and rank {param.rank}")
+        raise TypeError(f"needs a {param.rank}-D {numpy_dtype(param.element)} array")
 
 
 def _output(output: Output, results: list[Any], types: tuple[Type, ...], by_param: dict[int, Any]) -> Any:

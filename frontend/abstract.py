@@ -31,8 +31,7 @@ class Scalar(Abstract):
     weak: bool = True
 
     def __str__(self) -> str:
-        names = {f64: "float", i64: "int", i1: "bool"}
-        return names[self.type] if self.weak and self.type in names else dtype_name(self.type)
+        return number_name(self.type, self.weak)
 
 
 @dataclass(frozen=True)
@@ -171,6 +170,29 @@ _NUMPY: dict[Type, np.dtype[Any]] = {t: d for d, t in DTYPES.items()}
 def dtype_name(t: Type) -> str:
     """The name of an element type in annotations and messages."""
     return _NAMES[t]
+
+
+# How messages spell types: as Python and NumPy do, never as the IR.
+
+
+def number_name(t: Type, weak: bool) -> str:
+    """float, int or bool; NumPy's float64, float32, int64, int32 and bool."""
+    names = {f64: "float", i64: "int"}
+    return names[t] if weak and t in names else str(numpy_dtype(t))
+
+
+def array_name(element: Type, rank: int) -> str:
+    """An array's type, without an article: 2-D float64 array."""
+    return f"{rank}-D {numpy_dtype(element)} array"
+
+
+def spelled(a: Abstract) -> str:
+    """The type of any value."""
+    if isinstance(a, Array):
+        return f"a {array_name(a.element, a.rank)}"
+    if isinstance(a, Tuple) and a.form.kind in ("tuple", "list") and not a.form.again:
+        return f"{a.form}({', '.join(spelled(item).removeprefix('a ') for item in a.items)})"
+    return str(a)
 
 
 def numpy_dtype(t: Type) -> np.dtype[Any]:

@@ -104,6 +104,7 @@ class Frame:
     assigned_at: dict[str, Loc] = field(default_factory=dict)
     order: int = 0
     parallel: list[ast.For] = field(default_factory=list)
+    in_place: set[ast.stmt] = field(default_factory=set)  # ``r = r + x`` that changes an array, as ``r += x`` does
     hints: dict[ast.stmt, Any] = field(default_factory=dict)
     nested: dict[ast.AST, FunctionSource] = field(default_factory=dict)
     lent: set[ast.AST] = field(default_factory=set)  # functions of this frame that calls were given

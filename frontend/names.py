@@ -77,7 +77,8 @@ def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
     if isinstance(value, Poison):
         raise refuse(current_loc(), value.reason, value.help, value.notes, kind=value.kind)
     if isinstance(value, Unbound):
-        trap_unless(value.flag, "UnboundLocalError", _NO_VALUE.format(name))
+        where = " in this iteration of a parallel loop" if frame.parallel else ""
+        trap_unless(value.flag, "UnboundLocalError", _NO_VALUE.format(name) + where)
         value = frame.env[name] = value.value
     if isinstance(value, Ref) and value.cls is types.CellType:
         (value,) = heap.contents(frame, value).items

@@ -65,9 +65,22 @@ def _assign(frame: Frame, statement: ast.Assign) -> None:
             value = before_calls(frame, value, statement.targets[0])
         _store(frame, statement.targets[0], value)
         return
+    if statement in frame.in_place:
+        _combine(frame, statement)
+        return
     value = evaluate_kept(frame, statement.value)
     for target in statement.targets:
         _bind(frame, target, value)
+
+
+def _combine(frame: Frame, statement: ast.Assign) -> None:
+    """``r = r + x`` or ``r = x + r`` as ``r += x``."""
+    target, value = statement.targets[0], statement.value
+    assert isinstance(target, ast.Name) and isinstance(value, ast.BinOp)
+    first = isinstance(value.left, ast.Name) and value.left.id == target.id
+    with frame.at(statement):
+        made = ast.AugAssign(target, value.op, value.right if first else value.left)
+        _augmented(frame, ast.copy_location(made, statement))
 
 
 def _annotated(frame: Frame, statement: ast.AnnAssign) -> None:

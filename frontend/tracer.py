@@ -308,7 +308,7 @@ class Tracer:
             after = spec if before.result is None else common(before.result, spec)
         except Clash as clash:
             assert isinstance(before.result, abstract.Tuple) and isinstance(spec, abstract.Tuple)
-            one, other = before.result.items[0], spec.items[0]
+            one, other = abstract.spelled(before.result.items[0]), abstract.spelled(spec.items[0])
             raise refuse(
                 callee.source.header,
                 f"{callee.source.name}() returns {one} in one case and {other} in another: {clash}",
@@ -465,7 +465,7 @@ def trace(
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
-        raise refuse(UNKNOWN, f"no rule and no source for {getattr(fn, '__name__', fn)}", kind=kinds.NO_SOURCE)
+        raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
     callee = Callee.of(function, UNKNOWN)
     try:
         entry = None if RULES.has(function) else function

@@ -1,7 +1,7 @@
 """The kinds of refusal: the table. docs/errors.md has an entry for each, with a wrong and a right program.
 
-A kind is a short stable name, the class of the error, and what is wrong in one line. Code refers to the object:
-``raise kinds.UNKNOWN_NAME(message, loc, help=...)``; in the frontend ``refuse(loc, message, help, kind=...)``.
+A kind is a short stable name, the class of the error, what is wrong in one line, and a way out. Code refers to the
+object: ``raise kinds.UNKNOWN_NAME(message, loc, help=...)``; in the frontend ``refuse(loc, message, help, kind=...)``.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from adc.ir import diagnostics as d
 from adc.ir.core import UNKNOWN, Loc
+from adc.ir.ways_out import WAYS_OUT
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class Kind:
     name: str
     error: type[d.AdcError]
     meaning: str
+    way_out: str  # where the place that refuses names none
 
     def __call__(
         self,
@@ -29,7 +31,7 @@ class Kind:
         source: str | None = None,
     ) -> d.AdcError:
         """The error to raise."""
-        return self.error(message, loc, help=help, notes=notes, source=source, kind=self.name)
+        return self.error(message, loc, help=help or self.way_out, notes=notes, source=source, kind=self.name)
 
 
 KINDS: dict[str, Kind] = {}
@@ -37,7 +39,7 @@ KINDS: dict[str, Kind] = {}
 
 def _kind(name: str, error: type[d.AdcError], meaning: str) -> Kind:
     assert name not in KINDS, name
-    return KINDS.setdefault(name, Kind(name, error, meaning))
+    return KINDS.setdefault(name, Kind(name, error, meaning, WAYS_OUT.get(name, "")))
 
 
 # Syntax ---------------------------------------------------------------------------------------------------------------
@@ -70,7 +72,7 @@ UNBOUND_VARIABLE = _kind(
 UNKNOWN_ATTRIBUTE = _kind(
     "unknown-attribute", d.CompileAttributeError, "an attribute that is not there, or not supported"
 )
-UNKNOWN_FUNCTION = _kind("unknown-function", d.CompileTypeError, "a library function that adc has no rule for")
+UNKNOWN_FUNCTION = _kind("unknown-function", d.CompileTypeError, "a library function that is not supported")
 NO_SOURCE = _kind("no-source", d.CompileTypeError, "a Python function whose source cannot be had")
 OUTSIDE_ONLY = _kind("outside-only", d.CompileTypeError, "a function of adc that works outside compiled code only")
 CAPTURED_WRITE = _kind(

@@ -1,7 +1,8 @@
 """``for`` over ``prange``: iterations that may run in any order, with reductions of numbers.
 
-What the body assigns is private to an iteration, except for a number that every statement assigning it combines with
-itself in one way (``s += x``, ``s = s * x``, ``s = max(s, x)``): that is a reduction.
+What the body assigns is private to an iteration, except for what every statement assigning it combines with itself in
+one way (``s += x``, ``s = s * x``, ``s = max(s, x)``): that is a reduction of a number, and a change in place of an
+array. A private variable that an iteration may read before it has set it travels with a flag, as any variable does.
 """
 
 from __future__ import annotations
@@ -12,14 +13,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from adc.frontend import abstract
+from adc.frontend.control.branches import branch
 from adc.frontend.control.jumps import BREAK, RETURN
-from adc.frontend.control.loops import Trace, counted
+from adc.frontend.control.loops import Counted, Trace, counted
 from adc.frontend.data import heap
 from adc.frontend.data.joining import narrow
 from adc.frontend.data.merge import Clash, describe, join, widen
-from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
+from adc.frontend.data.values import (
+    GONE,
+    AbstractValue,
+    Array,
+    Poison,
+    Range,
+    Scalar,
+    Static,
+    Unbound,
+    describe_type,
+    is_numeric,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
+from adc.frontend.libraries.methods import copy
 from adc.frontend.libraries.reductions import MAX, MIN, PROD, SUM, Reduction
 from adc.frontend.numeric.convert import as_scalar, convert
 from adc.ir import kinds, ops
@@ -48,13 +62,16 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None
             frame.loc(stmt.target), "the variable of a parallel loop must be a name", kind=kinds.UNSUPPORTED_TARGET
         )
     name = stmt.target.id
-    reductions = _reductions(frame, stmt, name)
+    combined = _combined(frame, stmt, name)
     loop = counted(r)
+    outset = dict(frame.env)
+    summed = _in_place(frame, stmt, combined)
+    reductions = {n: reduction for n, (reduction, _) in combined.items() if n not in summed}
     before = dict(frame.env)
     types = {n: _type_before(frame, n, stmt) for n in reductions}
     while True:
         body = Block([index], [name])
-        frame.env = {n: v for n, v in before.items() if n not in frame.liveness.assigns[stmt]}
+        frame.env = {n: v for n, v in before.items() if n in summed or n not in frame.liveness.assigns[stmt]}
         frame.parallel.append(stmt)
         with insert_at(body):
             for n, reduction in reductions.items():
@@ -77,7 +94,7 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None
     op = build(ops.parallel, bounds, {"prange": True}, [v.type for v in inits], [body])
     frame.env = before
     for n in frame.liveness.assigns[stmt]:
-        if n not in reductions:
+        if n not in combined:
             frame.env[n] = Poison(
                 f"'{n}' is assigned in a parallel loop, where each iteration has its own",
                 (Note("the parallel loop", frame.loc(stmt)),),
@@ -87,6 +104,39 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None
     for (n, _), result in zip(reductions.items(), op.results, strict=True):
         result.hint = n
         frame.env[n] = Scalar(result, types[n].type, types[n].weak)
+    for n in summed:
+        if outset[n] is not frame.env[n]:
+            _unless_empty(frame, loop, n, outset[n])
+
+
+def _in_place(frame: Frame, stmt: ast.For, combined: Mapping[str, tuple[Reduction, list[_Update]]]) -> set[str]:
+    """The arrays among what iterations combine: they are changed in place. What ``r = r + x`` makes anew is a copy."""
+    found = set()
+    for n, (_, updates) in combined.items():
+        value = frame.env.get(n)
+        if not isinstance(value, Array):
+            continue
+        if not all(isinstance(u.statement, ast.AugAssign | ast.Assign) for u in updates):
+            raise _refuse_carried(frame, stmt, n, updates)
+        found.add(n)
+        if any(isinstance(u.statement, ast.Assign) for u in updates):
+            frame.in_place.update(u.statement for u in updates)
+            with frame.at(stmt):
+                frame.env[n] = copy(frame, value)
+    return found
+
+
+def _unless_empty(frame: Frame, loop: Counted, name: str, outset: AbstractValue) -> None:
+    """Where there was no iteration, ``name`` is still the array from before the loop."""
+    ran = loop.ran()
+    if isinstance(ran, bool):
+        frame.env[name] = frame.env[name] if ran else outset
+        return
+
+    def keep() -> None:
+        frame.env[name] = outset
+
+    branch(frame, ran, lambda: None, keep, [name])
 
 
 def _refuse_jumps(frame: Frame, stmt: ast.For) -> None:
@@ -157,9 +207,12 @@ def _joined(frame: Frame, name: str, now: abstract.Scalar, end: AbstractValue, s
     return abstract.Scalar(i64, result.weak) if result.type == i1 else result
 
 
-def _reductions(frame: Frame, stmt: ast.For, counter: str) -> dict[str, Reduction]:
-    """The reductions among what the body assigns; anything else that iterations hand on is refused."""
-    found: dict[str, Reduction] = {}
+def _combined(frame: Frame, stmt: ast.For, counter: str) -> dict[str, tuple[Reduction, list[_Update]]]:
+    """What iterations combine, and by which statements. Anything else that they would hand on is refused.
+
+    A variable without a value before the loop is private: an iteration that reads it has to have set it.
+    """
+    found: dict[str, tuple[Reduction, list[_Update]]] = {}
     live = frame.liveness
     for name in sorted(live.body_assigns[stmt] - {counter}):
         carried = name in live.reads[stmt]
@@ -170,16 +223,18 @@ def _reductions(frame: Frame, stmt: ast.For, counter: str) -> dict[str, Reductio
         reads = sum(_reads(s, name) for s in stmt.body)
         only = next(iter(kinds))
         if len(kinds) == 1 and only is not None and reads == sum(u.reads for u in updates):
-            found[name] = only
-            continue
-        raise _refuse_carried(frame, stmt, name, updates)
+            found[name] = only, updates
+        elif isinstance(frame.env.get(name), Array) and all(isinstance(u.statement, ast.AugAssign) for u in updates):
+            found[name] = SUM, updates  # changed in place: whether iterations meet there is asked of its elements
+        elif not isinstance(frame.env.get(name, GONE), Poison):
+            raise _refuse_carried(frame, stmt, name, updates)
     return found
 
 
 def _refuse_carried(frame: Frame, stmt: ast.For, name: str, updates: list[_Update]) -> Exception:
     other = [u for u in updates if u.reduction is None or u.reduction is not updates[0].reduction]
     culprit = other[0] if other else updates[0]
-    help = "use range instead of prange"
+    help = f"set '{name}' at the start of each iteration, or use range instead of prange"
     if any(u.reduction is not None for u in updates):
         help = f"combine '{name}' in one way only (s += x, s *= x, s = min(s, x)) and read it after the loop"
     return refuse(

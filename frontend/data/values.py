@@ -437,7 +437,12 @@ def leaves(v: AbstractValue) -> Iterator[Scalar | Array]:
 
 
 def describe_type(v: AbstractValue) -> str:
-    """The type of ``v`` as a user would say it."""
+    """The type of ``v`` as a user would say it: a 2-D float64 array, float, tuple(float, int)."""
+    name = _type_name(v)
+    return f"a {name}" if isinstance(v, Array | Lazy) else name
+
+
+def _type_name(v: AbstractValue) -> str:
     if isinstance(v, Static):
         if v.value is None:
             return "None"
@@ -447,19 +452,19 @@ def describe_type(v: AbstractValue) -> str:
     if isinstance(v, Scalar):
         return str(abstract.Scalar(v.dtype, v.weak))
     if isinstance(v, Array | Lazy):
-        return f"{abstract.dtype_name(v.dtype)} array of rank {v.rank}"
+        return abstract.array_name(v.dtype, v.rank)
     if isinstance(v, Closure | Partial):
         return str(v.form)
     if isinstance(v, Tuple) and v.form.kind == "tuple":
-        return f"tuple({', '.join(map(describe_type, v.items))})"
+        return f"tuple({', '.join(map(_type_name, v.items))})"
     if isinstance(v, Contents) and v.form.kind == "list" and v.form.names:
         return f"list of {v.form.names[0]} of run-time length"
     if isinstance(v, Contents) and v.form.kind == "list":
-        return f"list({', '.join(map(describe_type, v.items))})"
+        return f"list({', '.join(map(_type_name, v.items))})"
     if isinstance(v, Contents) and v.form.kind == "dict":
         return f"dict with the keys {', '.join(map(repr, v.form.names)) or 'none'}"
     if isinstance(v, Bound):
-        return f"method {describe_type(v.function).removeprefix('function ')}"
+        return f"method {_type_name(v.function).removeprefix('function ')}"
     if isinstance(v, Compound):
         return v.form.cls.__name__
     if isinstance(v, Ref):

@@ -57,7 +57,7 @@ class Callee:
         try:
             source = function_source(fn)
         except NoSource as reason:
-            message = f"no rule and no source for {fn.__name__}: {reason}"
+            message = f"{fn.__name__} cannot be compiled: {reason}"
             raise refuse(loc, message, reason.help, kind=kinds.NO_SOURCE) from None
         if not isinstance(source.node, ast.FunctionDef | ast.Lambda):
             raise refuse(

@@ -146,7 +146,7 @@ def call_plain(
             kind=kinds.UNKNOWN_FUNCTION,
         )
     if foreign:
-        raise _no_rule(callee.value, args)
+        raise _not_supported(callee.value)
     target = Callee.of(function, current_loc())
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(frame, _node(target.source), target.source.name, args, kwargs, defaults)
@@ -242,12 +242,7 @@ def _call_closure(
     return call_function(frame, target, bound)
 
 
-def _no_rule(obj: Any, args: Sequence[AbstractValue]) -> Exception:
+def _not_supported(obj: Any) -> Exception:
     shown = full_name(obj)
-    types_ = ", ".join(describe_type(a) for a in args)
-    return refuse(
-        current_loc(),
-        f"no rule and no source for {shown}({types_})",
-        for_function(obj, shown),
-        kind=kinds.UNKNOWN_FUNCTION,
-    )
+    message = f"{shown} is not supported"
+    return refuse(current_loc(), message, for_function(obj, shown), kind=kinds.UNKNOWN_FUNCTION)

@@ -120,7 +120,7 @@ def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     for axis in axes:
         if not -rank <= axis < rank:
             raise refuse(
-                current_loc(), f"axis {axis} is out of bounds for an array of rank {rank}", kind=kinds.INVALID_AXIS
+                current_loc(), f"axis {axis} is out of bounds for a {rank}-D array", kind=kinds.INVALID_AXIS
             )
         result.append(axis % rank)
     if len(set(result)) != len(result):

@@ -169,7 +169,7 @@ def elementwise(function: Element, *operands: AbstractValue, deferred: bool = Fa
         def operand(p: AbstractValue) -> AbstractValue:
             if not isinstance(p, Lazy):
                 return p
-            return p.element(_operand_subscripts(p, dims, subscripts, general), general)
+            return p.element(_operand_subscripts(p.dims, dims, subscripts, general), general)
 
         with at_loc(loc):
             return apply([partial(operand, p) for p in parts])
@@ -204,10 +204,12 @@ def _stretched(p: Lazy, dims: tuple[Dim, ...]) -> bool:
     return any(static_dim(own) == 1 and static_dim(d) != 1 for own, d in zip(p.dims, dims, strict=True))
 
 
-def _operand_subscripts(p: Lazy, dims: tuple[Dim, ...], subscripts: Sequence[Value], general: bool) -> list[Value]:
-    first = len(dims) - len(p.dims)
+def _operand_subscripts(
+    own_dims: tuple[Dim, ...], dims: tuple[Dim, ...], subscripts: Sequence[Value], general: bool
+) -> list[Value]:
+    first = len(dims) - len(own_dims)
     result: list[Value] = []
-    for own, dim, i in zip(p.dims, dims[first:], subscripts[first:], strict=True):
+    for own, dim, i in zip(own_dims, dims[first:], subscripts[first:], strict=True):
         if static_dim(own) == 1:
             result.append(const_index(0))
         elif general and not same_dim(own, dim):
@@ -273,30 +275,37 @@ def store(frame: Frame, target: Array, value: AbstractValue) -> None:
 
 
 def _fitted(target: Array, value: Lazy) -> Lazy:
-    """``value`` in the shape of ``target``."""
-    if value.rank > target.rank:
+    """``value`` in the shape of ``target``. Leading extents of one that the target has not are dropped, as in NumPy."""
+    extra = max(0, value.rank - target.rank)
+    if any(static_dim(d) not in (1, None) for d in value.dims[:extra]):
         raise refuse(
             current_loc(),
-            f"cannot store an array of rank {value.rank} where one of rank {target.rank} is",
+            f"cannot store {describe_type(value)} where {describe_type(target)} is",
+            "only leading dimensions of length one are dropped: store a row, or reshape the array",
             kind=kinds.RANK_MISMATCH,
         )
-    dims, first = target.dims, target.rank - value.rank
+    dims, first = target.dims, max(0, target.rank - value.rank)
     equalities = list(value.equalities)
+    message = "could not broadcast input array from shape"
+    for own in value.dims[:extra]:
+        if static_dim(own) is None:
+            one = ops.cmpi(dim_value(own), const_index(1), predicate="eq")
+            shape_check(one, message, [value.dims, dims], " into shape ")
     same = value.rank == target.rank
-    for own, plain, dim in zip(value.dims, value.plain, dims[first:], strict=True):
+    for own, plain, dim in zip(value.dims[extra:], value.plain[extra:], dims[first:], strict=True):
         if static_dim(own) == 1 and static_dim(dim) != 1:
             same = False
         if static_dim(own) == 1 or same_dim(own, dim):
             continue
         equal = ops.cmpi(dim_value(own), dim_value(dim), predicate="eq")
         fits = ops.ori(equal, ops.cmpi(dim_value(own), const_index(1), predicate="eq"))
-        message = "could not broadcast input array from shape"
-        shape_check(fits, message, [value.dims, dims], " into shape ")
+        shape_check(fits, message, [value.dims[extra:], dims], " into shape ")
         if not same_dim(plain, dim):
             equalities.append(equal)
 
     def element(subscripts: Sequence[Value], general: bool) -> Scalar:
-        return value.element(_operand_subscripts(value, dims, subscripts, general), general)
+        at = _operand_subscripts(value.dims[extra:], dims, subscripts, general)
+        return value.element([*[const_index(0)] * extra, *at], general)
 
     reads = tuple(Read(r.array, r.pointwise and same) for r in value.reads)
     return Lazy(dims, dims, value.dtype, element, reads, tuple(dict.fromkeys(equalities)))
@@ -323,9 +332,16 @@ def update(frame: Frame, target: Array, symbol: str, value: AbstractValue) -> No
     if kind(result.dtype) > kind(target.dtype):
         raise refuse(
             current_loc(),
-            f"cannot store the {describe_type(result)} of this operation into a {describe_type(target)}",
+            f"cannot store the result of this operation, {describe_type(result)}, into {describe_type(target)}",
             "convert the array to float first",
             kind=kinds.CAST_NOT_SAFE,
+        )
+    if result.rank > target.rank:
+        raise refuse(
+            current_loc(),
+            f"{symbol}= would make {describe_type(result)} of {describe_type(target)}, which cannot change its shape",
+            f"write x = x {symbol} y, or take a row of y",
+            kind=kinds.RANK_MISMATCH,
         )
     store(frame, target, result)
 

@@ -83,7 +83,7 @@ class Spread:
         if isinstance(given, Static) and is_number(given.value) and given.value == 0:
             return
         if not isinstance(given, Array) or (given.rank, given.dtype) != (primal.rank, primal.dtype):
-            self._refuse(f"{name} is an {describe_type(primal)}, and what is given for it is {describe_type(given)}")
+            self._refuse(f"{name} is {describe_type(primal)}, and what is given for it is {describe_type(given)}")
         assert isinstance(given, Array)
         self.found[primal] = given.memref
 

@@ -134,7 +134,8 @@ def _conformed(value: AbstractValue, spec: abstract.Abstract, rule: Rule) -> Abs
             raise Clash
         return coerce(value, spec)
     except Clash:
-        message = f"the {rule.kind} of {name_of(rule.function)} computes {found}, where the function returns {spec}"
+        what = f"the {rule.kind} of {name_of(rule.function)} computes {abstract.spelled(found)}"
+        message = f"{what}, where the function returns {abstract.spelled(spec)}"
         raise refuse(loc_of(rule), message, "let both return the same type", kind=kinds.WRONG_RULE) from None
 
 

@@ -310,7 +310,7 @@ class Analysis:
         counter = self.forms.symbol(loop.regions[0].args[0])
         distance: int | None = None
         for (p, _), (q, _) in zip(a.where, b.where, strict=True):
-            if any(s is not counter and not self._comparable(s, loop) for s in p.symbols() | q.symbols()):
+            if any(s is not counter and not self.comparable(s, loop) for s in p.symbols() | q.symbols()):
                 return False
             factor, other = p.coefficient(counter), q.coefficient(counter)
             difference = p - q
@@ -332,7 +332,7 @@ class Analysis:
         trips = upper - lower
         return not trips.is_constant or abs(distance) < trips.constant
 
-    def _comparable(self, symbol: Symbol, loop: Op) -> bool:
+    def comparable(self, symbol: Symbol, loop: Op) -> bool:
         """Whether a symbol has one value in two iterations: an invariant, or a counter that takes the same values."""
         if not inside(symbol.value, loop):
             return True

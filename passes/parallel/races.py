@@ -1,9 +1,9 @@
 """Loops that the user wrote with ``prange``: are their iterations as independent as that says?
 
-Three answers. Two iterations certainly meet in one element: ``CompileError`` with both lines. None ever do: the loop
-stays parallel. It cannot be told, as with subscripts that are loaded: the loop runs its iterations in order, which
-gives what Python gives, whatever the subscripts are. Calls are looked into: the question is asked of a copy of the
-function in which they are inlined.
+Four answers. Two iterations certainly meet in one element: ``CompileError`` with both lines. All that they do there is
+to add to it: the loop stays parallel, and sums (``array_sums``). None ever meet: the loop stays parallel. It cannot be
+told, as with subscripts that are loaded: the loop runs its iterations in order, which gives what Python gives, whatever
+the subscripts are. Calls are looked into: the question is asked of a copy of the function in which they are inlined.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from adc.ir.rewrite import clone_func, inline_block
 from adc.passes.effects import Summaries
 from adc.passes.integers import Integers
 from adc.passes.parallel.affine import LOOPS, enclosing
+from adc.passes.parallel.array_sums import Update, accumulate, meets_everywhere, updated
 from adc.passes.parallel.cold import is_cold
 from adc.passes.parallel.dependence import Access, Analysis
 from adc.passes.parallel.ranges import TRUE, Ranges, running
@@ -51,14 +52,20 @@ def _keep_promises(func: Func, module: Module, summaries: Summaries) -> None:
         return
     doubtful = [loop for loop in promised if is_cold_loop(loop)]
     asked = [loop for loop in promised if not is_cold_loop(loop)]
-    copy, mapping = _copied(func, asked)
+    copy, originals = _copied(func)
+    mapping = {new: old for new, old in originals.items() if old in set(asked)}
     for block in [loop.regions[0] for loop in mapping]:
         for _ in range(INLINE_ROUNDS):
             _inline_calls(block, module)
     analysis = Analysis(copy, module, summaries)
-    verdicts: dict[Op, bool] = {}
+    verdicts: dict[Op, Verdict] = {}
     _ask(copy.body, analysis, mapping, verdicts)
-    doubtful += [loop for loop in asked if not verdicts[loop]]
+    for loop in asked:
+        sums = [u.of(originals) for u in verdicts[loop].sums]
+        if not verdicts[loop].apart or None in sums:
+            doubtful.append(loop)
+        else:
+            accumulate(u for u in sums if u is not None)
     for loop in asked:
         del loop.attrs[PROMISED]
     for loop in doubtful:
@@ -87,12 +94,10 @@ def _promised(block: Block) -> Iterator[Op]:
 # A copy to be asked ---------------------------------------------------------------------------------------------------
 
 
-def _copied(func: Func, asked: list[Op]) -> tuple[Func, dict[Op, Op]]:
-    """A copy of the function, and for each loop of the copy that is to be judged the loop that it is a copy of."""
+def _copied(func: Func) -> tuple[Func, dict[Op, Op]]:
+    """A copy of the function, and for each operation of the copy the one that it is a copy of."""
     copy = clone_func(func, func.name)
-    wanted = set(asked)
-    pairs = zip(copy.body.walk(), func.body.walk(), strict=True)
-    return copy, {new: old for new, old in pairs if old in wanted}
+    return copy, dict(zip(copy.body.walk(), func.body.walk(), strict=True))
 
 
 def _inline_calls(block: Block, module: Module) -> None:
@@ -112,7 +117,7 @@ def _inline_calls(block: Block, module: Module) -> None:
     block.set_ops(new.ops)
 
 
-def _ask(block: Block, analysis: Analysis, mapping: dict[Op, Op], verdicts: dict[Op, bool]) -> None:
+def _ask(block: Block, analysis: Analysis, mapping: dict[Op, Op], verdicts: dict[Op, Verdict]) -> None:
     for op in block.ops:
         if op in mapping:
             _settle_subscripts(op, analysis)
@@ -133,16 +138,37 @@ def _settle_subscripts(loop: Op, analysis: Analysis) -> None:
                 op.result.replace_uses(subscript)
 
 
-def keeps_promise(loop: Op, analysis: Analysis) -> bool:
+@dataclass(frozen=True)
+class Verdict:
+    """Whether it is known that iterations do not meet, but for the ``sums`` into elements that they have in common."""
+
+    apart: bool
+    sums: tuple[Update, ...] = ()
+
+
+def keeps_promise(loop: Op, analysis: Analysis) -> Verdict:
     """Whether it is known that iterations do not meet. ``CompileError`` if it is known that they do."""
     trips = most_trips(loop)
     if trips is not None and trips < 2:
-        return True
+        return Verdict(True)
     accesses = analysis.accesses(loop)
-    check_races(loop, analysis)
+    sums = _sums(loop, analysis, accesses.found)
+    rest = [a for a in accesses.found if all(a.op is not u.before and a.op is not u.store for u in sums)]
+    _check(loop, analysis, rest)
     if len(accesses.found) > MAX_ACCESSES or any(op.opdef is not ops.bound for op, _ in _lasting(accesses.obstacles)):
-        return False
-    return next(analysis.conflicts(loop, accesses.found), None) is None
+        return Verdict(False)
+    apart = next(analysis.conflicts(loop, rest), None) is None
+    return Verdict(apart and all(u.floats for u in sums), tuple(sums))
+
+
+def _sums(loop: Op, analysis: Analysis, found: list[Access]) -> list[Update]:
+    """The sums into elements that iterations have in common: those which certainly are the same in two of them."""
+    sums: list[Update] = []
+    for base in dict.fromkeys(a.base for a in found if a.changes and a.kind != "accumulate"):
+        mine = [a for a in found if a.base is base]
+        if any(meets_everywhere(loop, a, analysis) for a in mine) or any(_certain(loop, analysis, mine)):
+            sums += updated(loop, found, analysis, base) or []
+    return list({u.store: u for u in sums}.values())
 
 
 def _lasting(obstacles: list[tuple[Op, str]]) -> list[tuple[Op, str]]:
@@ -156,13 +182,22 @@ def _lasting(obstacles: list[tuple[Op, str]]) -> list[tuple[Op, str]]:
 def check_races(loop: Op, analysis: Analysis) -> None:
     """Raise ``CompileError`` if two iterations certainly write, or write and read, one element."""
     trips = most_trips(loop)
-    if trips is not None and trips < 2:
-        return
-    found = [a for a in analysis.accesses(loop).found if a.is_point and a.kind != "accumulate"]
+    if trips is None or trips > 1:
+        _check(loop, analysis, analysis.accesses(loop).found)
+
+
+def _check(loop: Op, analysis: Analysis, accesses: list[Access]) -> None:
+    for write, other in _certain(loop, analysis, accesses):
+        raise _race(loop, write, other)
+
+
+def _certain(loop: Op, analysis: Analysis, accesses: list[Access]) -> Iterator[tuple[Access, Access]]:
+    """Pairs that certainly meet in two iterations."""
+    found = [a for a in accesses if a.is_point and a.kind != "accumulate"]
     for write in (a for a in found if a.changes):
         for other in found:
             if analysis.certain_conflict(loop, write, other):
-                raise _race(loop, write, other)
+                yield write, other
 
 
 def _race(loop: Op, write: Access, other: Access) -> Exception:
@@ -173,7 +208,7 @@ def _race(loop: Op, write: Access, other: Access) -> Exception:
         if other.changes
         else f"an iteration of a parallel loop writes an element of {name} that another one reads",
         write.op.loc,
-        help="use range for iterations that depend on each other; sum into a scalar variable for a reduction",
+        help="use range for iterations that depend on each other; all of them may add to one element: r[k] += x",
         notes=(Note(f"it is {does} here in another iteration", other.op.loc), Note("the parallel loop", loop.loc)),
     )
 

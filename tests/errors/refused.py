@@ -436,7 +436,7 @@ def run_time_axis(a, n):
 
 
 def higher_rank_store(u, a):
-    u[:] = a  # error: rank-mismatch | u[:]
+    u[:] = np.ones((2, 4)) * a[0, 0]  # error: rank-mismatch | u[:]
     return u
 
 

@@ -21,6 +21,8 @@ from adc import cli, jit_grad, prange
 from adc.decorator import JitFunction
 from adc.errors import AdcError, InternalError
 from adc.ir.kinds import KINDS
+from adc.ir.ways_out import WAYS_OUT
+from tests.errors.test_kinds import IR_WORDS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -112,6 +114,9 @@ def test_the_wrong_program(
         assert error.kind == name, error.render()
         assert type(error) is KINDS[name].error
         text = re.split(r"^note: (?:compiled for|in) this call", error.render(), flags=re.MULTILINE)[0].rstrip() + "\n"
+    spoken = text.partition("\n")[0]
+    assert "f64[" in spoken or name == "internal-error" or not IR_WORDS.search(spoken), spoken
+    assert name not in WAYS_OUT or "= help: " in text
     if request.config.getoption("--update-golden"):
         page = PAGE.read_text()
         start = page.index("```text\n", page.index(f"### {name}\n")) + len("```text\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import adc.errors
 from adc.ir.kinds import KINDS
+from adc.ir.ways_out import WAYS_OUT
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE = ROOT / "ir" / "kinds.py"
@@ -70,6 +72,38 @@ def test_every_kind_is_used(name: str) -> None:
         isinstance(node, ast.Attribute) and node.attr == name and ast.unparse(node.value) == "kinds"
         for _, node in nodes()
     ) or kind_of(name).error.default_kind == kind_of(name).name
+
+
+RUNNING = KINDS.keys() & {
+    *("index-out-of-bounds", "division-by-zero", "computed-value", "unset-variable", "out-of-memory", "no-file"),
+    "shape-mismatch",
+}  # what goes wrong with these is a value
+
+
+def test_every_refusal_names_a_way_out() -> None:
+    assert WAYS_OUT.keys() == KINDS.keys() - RUNNING
+    for kind in KINDS.values():
+        assert kind("what is wrong").help == WAYS_OUT.get(kind.name, "")
+        assert kind("what is wrong", help="the way out").help == "the way out"
+
+
+IR_WORDS = re.compile(r"\b(memref|f64|f32|i64|i32|i1|scf|arith|index_cast|rank \d|of rank|no rule and no source)\b")
+
+
+def test_refusals_do_not_speak_of_the_ir() -> None:
+    """Types are those of Python and NumPy; ``f64[:, :]`` is how signatures are written down, and only said of these."""
+    for where, node in nodes():
+        if isinstance(node, ast.Call) and _refuses(node):
+            for part in ast.walk(node):
+                if isinstance(part, ast.Constant) and isinstance(part.value, str) and "f64[" not in part.value:
+                    assert not IR_WORDS.search(part.value), where
+
+
+def _refuses(call: ast.Call) -> bool:
+    f = call.func
+    return (isinstance(f, ast.Name) and f.id == "refuse") or (
+        isinstance(f, ast.Attribute) and isinstance(f.value, ast.Name) and f.value.id == "kinds"
+    )
 
 
 def kind_of(name: str):

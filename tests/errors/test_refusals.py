@@ -18,6 +18,7 @@ from adc.errors import AdcError, CompileError
 from adc.ir.core import Loc
 from adc.ir.kinds import KINDS
 from tests.errors import refused
+from tests.errors.test_kinds import IR_WORDS
 
 MARK = "  # error: "
 LAYERS = ("adc", "frontend", "passes", "backend", "ir")
@@ -98,6 +99,8 @@ def test_refused(name: str) -> None:
         assert carets(error) == underlined.replace("\t", "    "), error.render()
     shown = str(error)
     assert shown.startswith(f"{error.message} [{kind}]\n")
+    assert error.help, "no way out"
+    assert not IR_WORDS.search(f"{error.message} {error.help}"), error.render()
     assert f"--> {error.filename}:{error.lineno}:{error.offset}\n" in shown
     assert str(pickle.loads(pickle.dumps(error))) == shown
 

@@ -67,7 +67,7 @@ def raising_to_leave(x):
 
 
 def showing_an_array(u):
-    raise ValueError(f"{u}")  # error: f64 array of rank 1 cannot be shown in a text | f"{u}"
+    raise ValueError(f"{u}")  # error: a 1-D float64 array cannot be shown in a text | f"{u}"
 
 
 def with_file(x):
@@ -101,7 +101,7 @@ def array_attribute(u):
 
 
 def no_rule(x):
-    return scipy.special.airy(x)  # error: no rule and no source for | scipy.special.airy(x)
+    return scipy.special.airy(x)  # error: airy is not supported | scipy.special.airy(x)
 
 
 def nearest(u):
@@ -160,20 +160,20 @@ def store_to_view_of_global(x):
 
 
 def attribute_store(u, x):
-    u.shape = x  # error: attributes of f64 array of rank 1 cannot be assigned | u.shape
+    u.shape = x  # error: attributes of a 1-D float64 array cannot be assigned | u.shape
 
 
 def changing_type(u, x, n):
     y = x
     for i in range(n):
-        y = u * i  # error: 'y' changes its type in the loop: float before it, f64 array of rank 1 here | y
+        y = u * i  # error: 'y' changes its type in the loop: float before it, a 1-D float64 array here | y
     return y
 
 
 def changing_precision(f32, x, n):
     y = x
     for i in range(n):
-        y = y + f32  # error: 'y' changes its type in the loop: float before it, f32 here | y
+        y = y + f32  # error: 'y' changes its type in the loop: float before it, float32 here | y
     return y
 
 
@@ -182,7 +182,7 @@ def different_on_branches(x, u):
         y = u
     else:
         y = x
-    return y  # error: 'y' is f64 array of rank 1 on one path and float on another | y
+    return y  # error: 'y' is a 1-D float64 array on one path and float on another | y
 
 
 def returns_none_sometimes(x):
@@ -191,7 +191,7 @@ def returns_none_sometimes(x):
 
 
 def int_array_plus_float(i32):
-    i32 += 0.5  # error: cannot store the f64 array of rank 1 of this operation into a i32 array of rank 1 | i32 += 0.5
+    i32 += 0.5  # error: cannot store the result of this operation, a 1-D float64 array, into a 1-D int32 array
 
 
 def carried(u):
@@ -276,7 +276,7 @@ def recursive(n):
 
 
 def starred(u):
-    return callee(*u)  # error: how many items f64 array of rank 1 has is not known when the function is compiled | *u
+    return callee(*u)  # error: how many items a 1-D float64 array has is not known when the function is compiled | *u
 
 
 def complex_number(x):
@@ -293,7 +293,7 @@ def kept_new_axis(u):
 
 
 def higher_rank_store(u, a):
-    u[:] = a  # error: cannot store an array of rank 2 where one of rank 1 is | u[:]
+    u[:] = np.ones((2, 4))  # error: cannot store a 2-D float64 array where a 1-D float64 array is | u[:]
 
 
 def unicode_column(x):

@@ -513,7 +513,7 @@ def test_a_scalar_rule_alone_is_no_way_to_compute() -> None:
 
     adc.scalar_rule(scipy.special.dawsn, lambda x, result: 1.0 - 2.0 * x * result)
     try:
-        with pytest.raises(TypeError, match=r"no rule and no source for scipy\.special"):
+        with pytest.raises(TypeError, match=r"scipy\.special\.\w+ is not supported"):
             adc.grad(lambda x: scipy.special.dawsn(x))(0.5)
     finally:
         adc.no_rule(scipy.special.dawsn)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,9 +79,10 @@ def refused(subject: Any, rule: Any, *args: Any, message: str, call: Any = None,
     def f(*given):
         return subject(*given)
 
-    with pytest.raises(error, match=message) as caught:
+    with pytest.raises(error) as caught:
         adc.grad(call or f)(*args)
     assert isinstance(caught.value, AdcError)
+    assert re.search(message, caught.value.message), caught.value.render()  # not in the excerpts, which show this file
     text = str(caught.value)
     assert subject.__name__ in text
     assert "subject(*given)" in text or call is not None
@@ -90,11 +92,11 @@ def test_what_the_rule_returns() -> None:
     def one(x):
         return x + 1.0
 
-    refused(one, lambda x: x + 1.0, 1.0, message="the rrule of one returns f64")
+    refused(one, lambda x: x + 1.0, 1.0, message="the rrule of one returns float$")
     refused(one, lambda x: (x + 1.0, 2.0, 3.0), 1.0, message=r"the rrule of one returns tuple\(.*")
     refused(one, lambda x: (x + 1.0, 2.0), 1.0, message="returns float where a pullback is needed")
     refused(one, lambda x: ("1", lambda g: g), 1.0, message="computes '1', where the function returns")
-    refused(one, lambda x: ((x, x), lambda g: g[0]), 1.0, message="where the function returns f64")
+    refused(one, lambda x: ((x, x), lambda g: g), 1.0, message="where the function returns float$")
     refused(one, lambda x: (x + 1.0, lambda g: "no"), 1.0, message="'?x'? is a float, and what is given for it is str")
     refused(one, lambda x: (x + 1.0, lambda g: np.ones(3)), 1.0, message="x is a float")
 
@@ -108,8 +110,8 @@ def test_cotangents_of_arrays() -> None:
 
     v = np.ones(3)
     for pullback, message in (
-        (lambda g: 2.0, "v is an f64 array of rank 1, and what is given for it is float"),
-        (lambda g: np.ones((3, 3)), "what is given for it is f64 array of rank 2"),
+        (lambda g: 2.0, "v is a 1-D float64 array, and what is given for it is float"),
+        (lambda g: np.ones((3, 3)), "what is given for it is a 2-D float64 array"),
         (lambda g: (g, g), "returns 2 cotangents for 1 positional arguments"),
     ):
 

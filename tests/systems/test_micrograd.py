@@ -191,7 +191,7 @@ def test_1_rule_first_then_decomposition() -> None:
     assert "math.sinh" in jit_grad(by_rule).dump_ir("simplified", "f64")
     assert adc.grad(by_rule)(0.5) == pytest.approx(math.cosh(0.5))
     assert adc.grad(by_tracing)(0.5) == pytest.approx(math.cosh(0.5))
-    with pytest.raises(CompileError, match=r"no rule and no source for numpy.linalg.det\(f64 array of rank 2\)"):
+    with pytest.raises(CompileError, match=r"numpy\.linalg\.det is not supported"):
         adc.grad(by_neither)(np.eye(2))
 
 
