@@ -262,8 +262,7 @@ class Staged:
                 raise kinds.UNKNOWN_SIZE(
                     f"it cannot be known before {self.subject.name} runs what its gradient takes: {error.reason}",
                     error.loc,
-                    help="without memory= and forecast it runs; checkpoint= takes less, for instance "
-                    "adc.revolve(snapshots=32)",
+                    help="without memory= and forecast it runs; where checkpoint= can act it takes less",
                 ) from None
         for name in (entry, *([] if reverse is None else [reverse])):
             module.funcs[name].attrs[MEMORY] = schedule.memory

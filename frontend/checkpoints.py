@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from adc.ir import kinds
-from adc.ir.schedules import Schedule
+from adc.ir.schedules import ALL_STEPS, Schedule
 
 Checkpoint = Schedule | str | None
 P = ParamSpec("P")
@@ -141,7 +141,7 @@ def read(given: Checkpoint) -> Schedule | None:
     )
 
 
-_NAMED = {"sqrt": Schedule(0, 0), "recompute-all": Schedule(1), "store-all": Schedule(1, 1 << 62)}
+_NAMED = {"sqrt": Schedule(0, 0), "recompute-all": Schedule(1), "store-all": Schedule(1, ALL_STEPS)}
 
 
 def _positive(name: str, value: int) -> int:

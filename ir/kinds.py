@@ -143,7 +143,7 @@ UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are
 
 WRONG_ARGNUMS = _kind("wrong-argnums", d.ArgumentError, "argnums or argnames that name no argument, or one twice")
 NOT_CHECKPOINTED = _kind(
-    "not-checkpointed", d.DifferentiationError, "a loop with a schedule whose steps cannot be run again"
+    "not-checkpointed", d.DifferentiationError, "a schedule that cannot act on any loop, or not on its own"
 )
 NO_GRADIENT = _kind("no-gradient", d.DifferentiationError, "the gradient of an argument that is not made of floats")
 NOT_SCALAR = _kind("not-scalar", d.DifferentiationError, "the gradient of a function that does not return one float")

@@ -18,6 +18,10 @@ REMATERIALISED = "adc.rematerialised"
 its inside is kept until then."""
 
 
+ALL_STEPS = 1 << 62
+"""Pieces of so many steps: one tape for all."""
+
+
 @dataclass(frozen=True)
 class Schedule:
     """``snapshots`` of the state, at most, are in memory at a time (0: as many as there are pieces); the loop is cut

@@ -9,7 +9,7 @@ from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
-from adc.ir.types import index
+from adc.ir.types import MemRefType, index
 
 
 def sum_of(terms: Sequence[Value]) -> Value:
@@ -76,3 +76,26 @@ def nest(extents: Sequence[Value], body: Callable[[list[Value]], object]) -> Non
         build(ops.parallel, from_to, result_types=(), regions=[block])
 
     level(extents)
+
+
+def copy(
+    source: Value,
+    target: Value,
+    source_at: tuple[Value, ...] = (),
+    target_at: tuple[Value, ...] = (),
+    extents: Sequence[Value] | None = None,
+) -> None:
+    """Append a copy of an array to another one; of either the first subscripts may be given, and how long it is."""
+    t = source.type
+    assert isinstance(t, MemRefType)
+    rank = t.rank - len(source_at)
+
+    def level(at: tuple[Value, ...]) -> None:
+        if len(at) == rank:
+            build(ops.store, [ops.load(source, *source_at, *at), target, *target_at, *at])
+            return
+        extent = extents[len(at)] if extents is not None else ops.dim(source, dim=len(source_at) + len(at))
+        attrs = {} if at else {"threads": True}
+        parallel_loop(const_index(0), extent, lambda x: level((*at, x)), **attrs)
+
+    level(())

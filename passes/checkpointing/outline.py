@@ -22,11 +22,11 @@ from adc.ir.rewrite import Mapping, clone_op, inline_block, used_from_outside
 from adc.ir.schedules import SCHEDULE, Schedule
 from adc.ir.steps import CONTINUES
 from adc.ir.types import MemRefType, Type, index
+from adc.passes.checkpointing.buffers import period, places_after
 from adc.passes.checkpointing.conventions import BOUNDS, CHECKPOINT, SPANS
 from adc.passes.checkpointing.schedule import undecided
 from adc.passes.rewrite import put_instead
 
-MOST_BUFFERS = 6
 MOST_STEPS = 1 << 62
 
 
@@ -36,13 +36,13 @@ class _Outlining:
 
     first_init: ClassVar[int]  # operand of the loop
 
-    def __init__(self, module: Module, func: Func, loop: Op, scalars: Sequence[int], schedule: Schedule) -> None:
+    def __init__(self, module: Module, func: Func, loop: Op, schedule: Schedule) -> None:
         self.module = module
         self.func = func
         self.loop = loop
-        self.scalars = list(scalars)
         self.schedule = schedule
         self.inits = loop.operands[self.first_init :]
+        self.scalars = [k for k, v in enumerate(self.inits) if not isinstance(v.type, MemRefType)]
         used = self._used()
         self.constants = [v.op for v in used if v.op is not None and v.op.opdef is ops.constant]
         self.captured = [v for v in used if v.op not in self.constants]
@@ -124,14 +124,13 @@ def _called(func: Func, operands: Sequence[Value]) -> Sequence[Value]:
 
 
 class CountedLoop(_Outlining):
-    """A ``scf.for``. ``after``: for each value that it carries, which of them it is after a step, if it is a buffer."""
+    """A ``scf.for``, whose arrays stay where they are or change places."""
 
     first_init = 3
 
-    def __init__(self, module: Module, func: Func, loop: Op, after: Sequence[int], schedule: Schedule) -> None:
-        scalars = [k for k, v in enumerate(loop.results) if not isinstance(v.type, MemRefType)]
-        super().__init__(module, func, loop, scalars, schedule)
-        self.period = period(after)
+    def __init__(self, module: Module, func: Func, loop: Op, schedule: Schedule) -> None:
+        super().__init__(module, func, loop, schedule)
+        self.period = period(places_after(loop))
 
     def _bounds(self) -> Sequence[Value]:
         return self.loop.operands[0], self.loop.operands[2]
@@ -241,13 +240,3 @@ class OpenLoop(_Outlining):
             loop = build(ops.while_, [const_index(0), *carried], None, types, [head, body])
             build(ops.return_, loop.results[: 1 + len(self.types)])
         return func
-
-
-def period(after: Sequence[int]) -> int:
-    """After how many steps all buffers are where they were."""
-    place, count = list(after), 1
-    while place != list(range(len(after))):
-        place, count = [after[k] for k in place], count + 1
-        if count > MOST_BUFFERS:
-            break
-    return count

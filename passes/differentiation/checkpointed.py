@@ -20,13 +20,13 @@ from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.types import MemRefType, index, record
-from adc.passes.building import choose
+from adc.passes.building import choose, copy
 from adc.passes.checkpointing.conventions import ASKED, BOUNDS, CHECKPOINT
 from adc.passes.checkpointing.schedule import split_function
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.demand import CallPlan, union
 from adc.passes.differentiation.open_steps import run_open
-from adc.passes.differentiation.pieces import Pieces, as_type, copied, copy, is_float, like, root
+from adc.passes.differentiation.pieces import Pieces, as_type, copied, is_float, like, root
 from adc.passes.differentiation.slots import Slots
 from adc.passes.differentiation.split_plans import SplitKey
 from adc.passes.effects import Summaries
@@ -177,7 +177,7 @@ class Steps:
 
         def leave() -> None:
             for k, buffer in zip(self.state, buffers, strict=True):
-                copy(given[k], buffer, (), ())
+                copy(given[k], buffer)
             slots.save_numbers(pieces.slots, carried)
 
         choose(at_last, leave, lambda: None)

@@ -9,7 +9,6 @@ from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.types import MemRefType, Type, index, memref
-from adc.passes.building import parallel_loop
 from adc.passes.differentiation.shadows import cast_to
 
 
@@ -67,23 +66,6 @@ def copied(memory: Value) -> Value:
     fresh = like(memory)
     build(ops.copy, [memory, fresh])
     return fresh
-
-
-def copy(source: Value, target: Value, source_at: tuple[Value, ...], target_at: tuple[Value, ...]) -> None:
-    """Append a copy of an array to another one; of either the first subscripts may be given."""
-    t = source.type
-    assert isinstance(t, MemRefType)
-    rank = t.rank - len(source_at)
-
-    def level(at: tuple[Value, ...]) -> None:
-        if len(at) == rank:
-            build(ops.store, [ops.load(source, *source_at, *at), target, *target_at, *at])
-            return
-        extent = ops.dim(source, dim=len(source_at) + len(at))
-        attrs = {} if at else {"threads": True}
-        parallel_loop(const_index(0), extent, lambda x: level((*at, x)), **attrs)
-
-    level(())
 
 
 def is_float(t: Type) -> bool:

@@ -17,8 +17,7 @@ from adc.ir.builder import build
 from adc.ir.core import Value
 from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType
-from adc.passes.building import choose
-from adc.passes.differentiation.pieces import copy
+from adc.passes.building import choose, copy
 
 
 @dataclass(frozen=True)

@@ -266,8 +266,8 @@ def test_what_is_changed_later_is_copied() -> None:
         assert f.tobytes() == e.tobytes()
 
 
-def test_a_loop_that_stays_as_it_is() -> None:
-    """It writes to views, so that snapshots would not know what they are of; the gradient is right all the same."""
+def test_a_loop_that_cannot_be_run_again() -> None:
+    """It writes to views, so that snapshots would not know what they are of."""
 
     def columns(u, n):
         for t in range(n):
@@ -278,9 +278,8 @@ def test_a_loop_that_stays_as_it_is() -> None:
         return np.sum(u)
 
     u = np.random.default_rng(0).random((4, 2))
-    compiled = jit_grad(columns, checkpoint="sqrt")
-    np.testing.assert_allclose(compiled.grad(u.copy(), 5), jit_grad(columns).grad(u.copy(), 5), rtol=1e-14)
-    assert "is another one after each step" in str(compiled.report())
+    with pytest.raises(adc.errors.DifferentiationError, match=r"has nothing to act on.*that something else may hold"):
+        jit_grad(columns, checkpoint="sqrt").grad(u.copy(), 5)
 
 
 def test_arguments_that_overlap() -> None:
@@ -295,11 +294,12 @@ def test_arguments_that_overlap() -> None:
 
     x = np.random.default_rng(0).random(7)
     compiled = jit_grad(product, argnums=(0, 1), checkpoint="sqrt")
-    for a, b in ((x, x.copy()), (x[1:], x[:-1]), (x, x)):
-        expected = jit_grad(product, argnums=(0, 1)).grad(a, b, 5)
-        for found, wanted in zip(compiled.grad(a, b, 5), expected, strict=True):
-            np.testing.assert_allclose(found, wanted, rtol=1e-13)
-    assert "arrays that it uses may overlap" in str(compiled.report())
+    expected = jit_grad(product, argnums=(0, 1)).grad(x, x.copy(), 5)
+    for found, wanted in zip(compiled.grad(x, x.copy(), 5), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-13)
+    for a, b in ((x[1:], x[:-1]), (x, x)):
+        with pytest.raises(adc.errors.DifferentiationError, match="arrays that it uses may overlap"):
+            compiled.grad(a, b, 5)
 
 
 def growth(schedule: str) -> float:

@@ -378,7 +378,7 @@ def test_what_is_not_known_before() -> None:
         jit_grad(solved, memory="1GB").grad(x, 3)
     assert caught.value.kind == "unknown-size" and "while" in caught.value.text
     assert "help: without memory= and forecast it runs" in str(caught.value)
-    assert jit_grad(solved, checkpoint="sqrt").grad(x, 3).shape == x.shape
+    assert jit_grad(solved, checkpoint="sqrt").grad(x, 3).shape == x.shape  # for the outer loop
 
 
 def test_a_parameter_of_that_name() -> None:

@@ -227,7 +227,11 @@ class Subject:
         tolerance = 1e-3 if self.tolerance > 1e-6 else 1e-7
         _close(found, expected, tolerance, "reverse over reverse", scale=scale)
         if k == 0:
-            again = twice(along[k], *self._given(names), checkpoint=adc.revolve(2))
+            try:
+                again = twice(along[k], *self._given(names), checkpoint=adc.revolve(2))
+            except DifferentiationError as error:
+                assert "checkpoint= has nothing to act on" in str(error)
+                return
             _close(again, expected, tolerance, "reverse over reverse, by a schedule", scale=scale)
 
     def _with_gradients(self) -> str:

@@ -1,0 +1,337 @@
+"""Loops whose steps make new arrays are run by schedules as those that write to buffers; and no schedule is ignored."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adc import errors, jit_grad, prange
+
+
+def renewed(u, n):
+    for _ in range(n):
+        u = np.sin(u) * 1.01
+    return np.sum(u)
+
+
+def step(u, v, h):
+    flow = v + 0.5 * h * u
+    return u + h * flow, v - h * np.sin(u)
+
+
+def returned(u, n):
+    v = 0.5 * u
+    for _ in range(n):
+        u, v = step(u, v, 0.1)
+    return np.sum(u * v)
+
+
+def history(u, n):
+    """The array before is kept under another name."""
+    v = 0.5 * u
+    for _ in range(n):
+        u, v = 2.0 * u - v + 0.01 * np.sin(u), u
+    return np.sum(u * v)
+
+
+def reversed_views(u, n):
+    for _ in range(n):
+        u = (np.sin(u) * u)[::-1]
+    return np.sum(u**2 * np.arange(len(u)))
+
+
+def crossed(u, n):
+    """Both arrays are new, and the old ones have changed places."""
+    v = u * u
+    for _ in range(n):
+        u, v = v[::-1], u
+    return np.sum(np.sin(u) * v * np.arange(len(u)))
+
+
+def slope(u):
+    return np.sin(u) - u * u
+
+
+def runge_kutta(u, n):
+    h = 0.1
+    for _ in range(n):
+        k1 = slope(u)
+        k2 = slope(u + h / 2 * k1)
+        k3 = slope(u + h / 2 * k2)
+        k4 = slope(u + h * k3)
+        u = u + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+    return np.sum(u)
+
+
+def lorenz(x, n):
+    """Small arrays, written out."""
+    for _ in range(n):
+        x = x + 0.01 * np.array([10.0 * (x[1] - x[0]), x[0] * (28.0 - x[2]) - x[1], x[0] * x[1] - 8.0 / 3.0 * x[2]])
+    return np.sum(x * x)
+
+
+def branches(u, n):
+    for t in range(n):
+        if t % 3 == 0:
+            u = np.sin(u)
+        elif t % 3 == 1:
+            u = u * 1.01
+    return np.sum(u * u)
+
+
+def changed_in_place_too(u0, n):
+    u = u0.copy()
+    for _ in range(n):
+        u[0] = 0.3 * u[1]
+        u = np.sin(u)
+    u *= 2.0
+    return np.sum(u * u)
+
+
+def of_the_first(u, n):
+    v = u
+    for _ in range(n):
+        v = v + 0.1 * u * np.sin(v)
+    return np.sum(v)
+
+
+def doubled(u, n):
+    a = b = u
+    for _ in range(n):
+        a = b = np.sin(a + b)
+    return np.sum(a * b)
+
+
+@dataclass
+class State:
+    u: Any
+    v: Any
+
+
+def dataclasses(u, n):
+    s = State(u, u * u)
+    for _ in range(n):
+        s = State(s.u - 0.1 * np.sin(s.v), s.v + 0.1 * s.u)
+    return np.sum(s.u * s.v)
+
+
+def lists(u, n):
+    s = [u, u * 2.0]
+    for _ in range(n):
+        s = [np.sin(s[1]), s[0] * 1.01]
+    return np.sum(s[0] * s[1])
+
+
+def single(u, n):
+    v = u.astype(np.float32)
+    for _ in range(n):
+        v = np.sin(v) * np.float32(1.01)
+    return np.sum(v)
+
+
+def many_places(a, n):
+    """Buffers that take 30 steps until they are where they were."""
+    a, b, c, d, e = a * 1.0, a * 2.0, a * 3.0, a * 4.0, a * 5.0
+    f, g, h, i, j = a * 6.0, a * 7.0, a * 8.0, a * 9.0, a * 10.0
+    for _ in range(n):
+        for k in range(len(a)):
+            a[k] = np.sin(a[k] + b[k] * f[k])
+        a, b = b, a
+        c, d, e = d, e, c
+        f, g, h, i, j = g, h, i, j, f
+    return np.sum(a * c + f * e)
+
+
+def until_small(u, n):
+    while np.sum(u * u) > 0.01:
+        u = 0.9 * np.sin(u)
+    return np.sum(u * u * u)
+
+
+def until_broken(u, n):
+    for _ in range(n):
+        u = np.sin(u)
+        if u[0] < 0.25:
+            break
+    return np.sum(u * u)
+
+
+def scalar(u, n):
+    x = u[0]
+    for _ in range(n):
+        x = x + 0.1 * np.sin(x)
+    return x
+
+
+def shots(u, n):
+    """The loops over time are inside of one on threads."""
+    found = np.zeros(3)
+    for s in prange(3):
+        v = u * (s + 1.0)
+        for _ in range(n):
+            v = np.sin(v)
+        found[s] = np.sum(v)
+    return np.sum(found)
+
+
+COUNTED = [
+    *(renewed, returned, history, reversed_views, crossed, runge_kutta, lorenz, branches, changed_in_place_too),
+    *(of_the_first, doubled, dataclasses, lists, single, many_places, scalar, shots),
+]
+OPEN = [until_small, until_broken]
+SCHEDULES = ["revolve:3", "sqrt", "every:4", "recompute-all"]
+
+
+def given(program: Any) -> np.ndarray:
+    return 0.2 + np.random.default_rng(0).random(3 if program is lorenz else 6)
+
+
+@pytest.mark.parametrize("program", [*COUNTED, *OPEN], ids=lambda f: f.__name__)
+def test_the_gradient_of_storing_all(program: Any) -> None:
+    u, plain = given(program), jit_grad(program)
+    schedules = SCHEDULES if program is renewed else ["revolve:3"] if program in OPEN else ["revolve:3", "sqrt"]
+    for schedule in schedules:
+        compiled = jit_grad(program, checkpoint=schedule)
+        for n in (0, 1, 11):
+            before = u.copy()
+            value, gradient = compiled.value_and_grad(u, n)
+            expected, wanted = plain.value_and_grad(u, n)
+            assert value == expected and np.array_equal(u, before)
+            np.testing.assert_allclose(gradient, wanted, rtol=2e-6 if program is single else 1e-12, atol=1e-13)
+        assert "checkpointed" in str(compiled.report())
+
+
+@pytest.mark.parametrize("program", [renewed, returned, runge_kutta, lorenz, branches], ids=lambda f: f.__name__)
+def test_within_a_number_of_bytes(program: Any) -> None:
+    u, n = np.tile(given(program), 1 if program is lorenz else 20), 30
+    plain = jit_grad(program)
+    table = plain.grad.forecast(u, n)
+    assert table.loops[0].repeated == 0 and len(table.others) > 1
+    for other in table.others[:2]:
+        np.testing.assert_allclose(plain.grad(u, n, memory=other.memory), plain.grad(u, n), rtol=1e-12)
+
+
+def test_shapes() -> None:
+    """Of no elements, strided, of two dimensions; overlapping arguments that it begins with."""
+    rng = np.random.default_rng(0)
+    compiled, plain = jit_grad(renewed, checkpoint="revolve:2"), jit_grad(renewed)
+    a, b = rng.random(9), rng.random((3, 4))
+    for u in (np.zeros(0), a[:1], a[::2], a[::-1], b, b.T):
+        assert np.array_equal(compiled.grad(u, 7), plain.grad(u, 7))
+
+    def product(a, b, n):
+        for _ in range(n):
+            a, b = np.sin(a + b), a
+        return np.sum(a * b)
+
+    x = rng.random(5)
+    for a, b in ((x, x), (x[1:], x[:-1])):
+        found, expected = (jit_grad(product, argnums=(0, 1), checkpoint=c).grad(a, b, 5) for c in ("revolve:2", None))
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_an_array_that_changes_its_shape() -> None:
+    def shrinking(u, n):
+        for _ in range(n):
+            u = u[1:] * 1.1
+        return np.sum(u)
+
+    def turned(a, n):
+        for _ in range(n):
+            a = a.T * 1.1
+        return np.sum(a**3)
+
+    u = np.random.default_rng(0).random(6)
+    compiled = jit_grad(shrinking, checkpoint="sqrt")
+    with pytest.raises(errors.ShapeError, match=r"makes an extent of 6 one of 5.*checkpoint") as caught:
+        compiled.grad(u, 3)
+    assert "for _ in range(n)" in str(caught.value)
+    assert np.array_equal(compiled.grad(u, 0), np.ones(6))
+    square = np.random.default_rng(1).random((4, 4))
+    turning = jit_grad(turned, checkpoint="sqrt")
+    np.testing.assert_allclose(turning.grad(square, 5), jit_grad(turned).grad(square, 5), rtol=1e-13)
+    with pytest.raises(errors.ShapeError, match="makes an extent of 3 one of 4"):
+        turning.grad(square[:3], 2)
+
+
+def first_is_written_to(u, n):
+    v = u
+    for _ in range(n):
+        v[0] = 1.0
+        v = np.sin(v)
+    return np.sum(v)
+
+
+def last_is_written_to(u, n):
+    v = u
+    for _ in range(n):
+        v = np.sin(v)
+    v *= 2.0
+    return np.sum(u * v)
+
+
+def both_are_one(u, n):
+    a, b = u.copy(), u.copy()
+    for _ in range(n):
+        a[0] = 0.5 * b[1]
+        a = b = np.sin(a + b)
+    return np.sum(a * b)
+
+
+def no_loop(u, n):
+    return np.sum(u * u)
+
+
+def no_sequence(u, n):
+    total = 0.0
+    for i in prange(len(u)):
+        total += np.sin(u[i])
+    return total
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        (first_is_written_to, "an array that something else may hold"),
+        (last_is_written_to, "an array that something else may hold"),
+        (both_are_one, "an array that something else may hold"),
+        (no_loop, "there is no loop whose steps follow one another"),
+        (no_sequence, "there is no loop whose steps follow one another"),
+    ],
+)
+def test_a_schedule_that_has_nothing_to_act_on(program: Any, reason: str) -> None:
+    u = np.random.default_rng(0).random(5)
+    with pytest.raises(errors.DifferentiationError, match=f"checkpoint= has nothing to act on.*{reason}") as caught:
+        jit_grad(program, checkpoint="revolve:3").grad(u, 3)
+    assert caught.value.kind == "not-checkpointed" and "leave out checkpoint=" in str(caught.value)
+    with pytest.raises(errors.DifferentiationError, match="nothing to act on"):
+        jit_grad(program).pullback(u, 3, checkpoint="sqrt")
+    # One tape for all is what there is without a schedule.
+    stored = jit_grad(program, checkpoint="store-all").grad(u.copy(), 3)
+    assert np.array_equal(stored, jit_grad(program).grad(u.copy(), 3))
+
+
+def test_memory_is_that_of_the_snapshots() -> None:
+    """The trajectory is 64 MB; ten snapshots and a step are less than 1 MB."""
+    code = """
+        import sys
+        sys.path.insert(0, ".")
+        import numpy as np
+        from adc import jit_grad
+        from adc.backend import runtime
+        from tests.checkpointing.test_new_arrays import renewed, until_small
+        u = np.random.default_rng(0).random(8000)
+        for program, n in ((renewed, 1000), (until_small, 0)):
+            runtime.peak_bytes(reset=True)
+            g = jit_grad(program, checkpoint="revolve:10").grad(u, n)
+            assert runtime.peak_bytes() < 1_000_000, runtime.peak_bytes()
+            assert np.array_equal(g, jit_grad(program).grad(u, n))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
