@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copyreg
+from collections.abc import Callable
+from typing import Any
+
 from adc.boundary import public
 from adc.frontend import checkpoints
 from adc.frontend.checkpoints import Checkpoint, combined
 from adc.frontend.libraries.table import known_as
+from adc.pickling import reduced
 
 __all__ = ["Checkpoint", "checkpoint", "combined", "every", "revolve", "steps"]
 
@@ -13,6 +18,21 @@ revolve = public(checkpoints.revolve)
 every = public(checkpoints.every)
 steps = public(checkpoints.steps)
 checkpoint = public(checkpoints.checkpoint)
+
+
+
+def _reduced(made: checkpoints.Checkpointed[..., Any]) -> tuple[Any, ...]:
+    return reduced(made, lambda: (_complete, (made.function,)))
+
+
+def _complete(
+    blank: checkpoints.Checkpointed[..., Any], fn: Callable[..., Any]
+) -> checkpoints.Checkpointed[..., Any]:
+    blank.__init__(fn)  # type: ignore[misc]
+    return blank
+
+
+copyreg.pickle(checkpoints.Checkpointed, _reduced)
 
 for _function in (revolve, every, steps, checkpoint):
     known_as(_function, getattr(checkpoints, _function.__name__))

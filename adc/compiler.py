@@ -75,6 +75,7 @@ class Subject:
     # Integer arguments whose values the code depends on, by the types of all arguments.
     constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
     looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.overlap
+    owner: Any = None  # the ``JitFunction``
 
     def __post_init__(self) -> None:
         self._parameters = Parameters(self.fn)

@@ -15,7 +15,7 @@ from adc.budgeted import Budgeted
 from adc.checkpoints import Checkpoint, combined
 from adc.compiler import Staged, Subject
 from adc.containers import lower
-from adc.dispatch import Checkpointing, Dispatcher, writable
+from adc.dispatch import Checkpointing, Dispatcher, Made, writable
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract
 from adc.frontend.checkpoints import not_checkpointed
@@ -36,6 +36,7 @@ from adc.options import (
     tiles,
 )
 from adc.overlap import with_overlap
+from adc.pickling import Memo, Recipe, reduced
 from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import abstracts_of, normalise
 from adc.specialise import Gradient, Primal, Specialisation
@@ -48,6 +49,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+_OWN = "__adc__"  # attribute of a Python function: what was made of it
 _Kind = tuple[Selection, bool, bool]  # by what, with the value or without, and whether more is handed on
 
 
@@ -81,6 +83,18 @@ class GradientFunction(Checkpointing):
     def _made_of(self, staged: Staged, sized: bool = False) -> Gradient:
         options: dict[str, bool] = {"with_value": self._with_value, "has_aux": self._has_aux, "sized": sized}
         return Gradient(staged, self._chain, self._miss, **options)
+
+    def _made_with(self) -> Made:
+        return (self._chain,), {"with_value": self._with_value, "has_aux": self._has_aux}
+
+    @classmethod
+    def _made_again(cls, owner: Any, given: Made) -> Any:
+        ((first, *others),), flags = given
+        last = {"with_value": flags["with_value"], "has_aux": flags["has_aux"]}
+        made = owner._gradient(first, **({"with_value": False} if others else last))
+        for n, chosen in enumerate(others, 1):
+            made = made._gradient(chosen, **(last if n == len(others) else {"with_value": False}))
+        return made
 
     def _variant(self, subject: Subject) -> Dispatcher:
         return GradientFunction(subject, self._chain, with_value=self._with_value, has_aux=self._has_aux)
@@ -186,10 +200,14 @@ class JitFunction(Dispatcher, Generic[P, R]):
         self.__adc_binding__ = binding
         if not isinstance(fn, types.FunctionType):
             raise kinds.NOT_A_FUNCTION(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
-        super().__init__(Subject(fn, options), chosen)
+        super().__init__(Subject(fn, options, owner=self), chosen)
         functools.update_wrapper(self, fn)
-        self.__dict__.pop("__adc__", None)
+        self.__dict__.pop(_OWN, None)
         self._gradients: dict[_Kind, GradientFunction] = {}
+        for made, (given, flags) in self.__dict__.pop("_incomplete", ()):
+            made.__init__(self._subject, *given, **flags)
+            if isinstance(made, GradientFunction) and len(made._chain) == 1:
+                self._gradients[made._chain[0], made._with_value, made._has_aux] = made
         self.grad = self._gradient(chosen, with_value=False)
         self.value_and_grad = self._gradient(chosen, with_value=True)
         self._pullbacks = _PullbackFunction(self._subject, chosen)
@@ -205,6 +223,20 @@ class JitFunction(Dispatcher, Generic[P, R]):
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Primal(staged, self._miss)
+
+    @public
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self, self._recipe)
+
+    def _recipe(self) -> Recipe:
+        fn = self._subject.fn
+        memo = fn.__dict__.get(_OWN)
+        own = isinstance(memo, Memo) and memo.value is self
+        return _complete, (fn, self._chosen, self._subject.options, self.__adc_binding__, own)
+
+    def _like(self, chosen: Selection, options: Options) -> JitFunction[P, R]:
+        """The same function with other options."""
+        return JitFunction(self._subject.fn, chosen, options, self.__adc_binding__)
 
     def _gradient(self, chosen: Selection, *, with_value: bool, has_aux: bool = False) -> GradientFunction:
         key = chosen, with_value, has_aux
@@ -325,7 +357,7 @@ def jit_grad(
         if part is not None:
             return Bound(decorate(part.func), *part.args, **part.keywords)
         if isinstance(function, JitFunction):
-            return JitFunction(function._subject.fn, chosen, options, function.__adc_binding__)
+            return function._like(chosen, options)
         if isinstance(function, staticmethod | classmethod):
             inner = function.__func__
             plain = inner._subject.fn if isinstance(inner, JitFunction) else inner
@@ -344,11 +376,25 @@ def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
         fn = fn.__func__
     if not isinstance(fn, types.FunctionType):
         raise kinds.NOT_A_FUNCTION(f"adc differentiates Python functions, not {fn!r}", help="wrap it in a function")
-    known = fn.__dict__.get("__adc__")
-    if not isinstance(known, JitFunction) or known._subject.fn is not fn:
-        # ``functools.wraps`` copies attributes: what is there may be that of another function.
-        known = fn.__dict__["__adc__"] = JitFunction(fn, Selection(), Options())
+    memo = fn.__dict__.get(_OWN)
+    if not isinstance(memo, Memo) or memo.of is not fn:
+        memo = fn.__dict__[_OWN] = Memo(fn, JitFunction(fn, Selection(), Options()))
+    known: JitFunction[..., Any] = memo.value
     return known
+
+
+def _complete(
+    blank: JitFunction[..., Any], fn: types.FunctionType, chosen: Selection, options: Options, binding: str, own: bool
+) -> JitFunction[..., Any]:
+    """A function that was sent. ``own``: it is what the Python function remembers."""
+    memo = fn.__dict__.get(_OWN)
+    if own and isinstance(memo, Memo) and memo.of is fn:
+        there: JitFunction[..., Any] = memo.value
+        return there
+    blank.__init__(fn, chosen, options, binding)  # type: ignore[misc]
+    if own:
+        fn.__dict__[_OWN] = Memo(fn, blank)
+    return blank
 
 
 def compiled(fn: Callable[..., Any]) -> JitFunction[..., Any] | Bound:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import pickle
 import threading
 import weakref
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ from adc.ir import kinds
 from adc.ir.schedules import Schedule
 from adc.options import NONE, Derivative, Selection
 from adc.overlap import with_overlap
+from adc.pickling import by_name
 from adc.signature import abstracts_of, leaf_type, normalise, pinned
 from adc.specialise import Specialisation
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from adc.report import Report
 
 T = TypeVar("T")
+Made = tuple[tuple[Any, ...], dict[str, Any]]  # arguments of a class
 
 _MOST_MISSES = 4  # calls inside calls, each with arguments that nothing was compiled for
 _KEPT = 8  # specialisations for equal argument types that differ in what they read by name
@@ -55,6 +58,28 @@ class Dispatcher(NativeCallable):
         self._here = threading.local()
         with _dispatchers_lock:
             _DISPATCHERS.add(self)
+
+    def _made_with(self) -> Made:
+        """What a derivative was made with, beside the subject."""
+        raise NotImplementedError
+
+    @classmethod
+    def _made_again(cls, owner: Any, given: Made) -> Any:
+        """The derivative of a function, one object for equal ones."""
+        known: dict[Any, Any] = owner.__dict__.setdefault("_derived", {})
+        key = cls, pickle.dumps(given)
+        if key not in known:
+            known[key] = cls(owner._subject, *given[0], **given[1])
+        return known[key]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_name(self) or (_derived, (self._subject.owner, type(self), self._made_with()))
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self
 
     def _describe(self, prefix: str, what: str, by: str) -> None:
         """Give a derivative a name and a text for ``help``: those of the function, and what it is of it."""
@@ -219,6 +244,15 @@ def sharing(
     spec = Specialisation(staged, staged.traced())
     leaves = spec.leaf_values(values)
     return [[leaves[k] for k in group] for group in spec.sharing(leaves)]
+
+
+def _derived(owner: Any, cls: type[Dispatcher], given: Made) -> Any:
+    """A derivative that was sent. Its function may come with it, and be incomplete as yet."""
+    if hasattr(owner, "_subject"):
+        return cls._made_again(owner, given)
+    made = cls.__new__(cls)
+    owner.__dict__.setdefault("_incomplete", []).append((made, given))
+    return made
 
 
 def writable(abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:

@@ -19,6 +19,7 @@ from adc.frontend.numeric.rules import need_numbers, positional
 from adc.ir import externals, kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.types import Type, f32, f64, i32, i64
+from adc.pickling import reduced
 
 _TYPES: dict[str, tuple[Type, Any]] = {
     "f64": (f64, ctypes.c_double),
@@ -41,6 +42,7 @@ class External:
             [inspect.Parameter(f"x{k}", inspect.Parameter.POSITIONAL_ONLY) for k in range(len(self.arguments))]
         )
         self._call = call
+        self.given: tuple[Any, ...] = ()  # to ``extern``
 
     def __call__(self, *args: Any) -> Any:
         given = [_in_range(self, arg, name) for arg, name in zip(args, self.arguments, strict=False)]
@@ -48,6 +50,15 @@ class External:
             return self._call(*given, *args[len(given) :])
         except ctypes.ArgumentError as error:
             raise TypeError(f"{self}: {error}") from None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reduced(self, lambda: (_complete, self.given))
+
+    def __copy__(self) -> External:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> External:
+        return self
 
     def __repr__(self) -> str:
         return f"<C function {self.result} {self.symbol}({', '.join(self.arguments)})>"
@@ -93,11 +104,20 @@ def extern(library: str | os.PathLike[str] | None, symbol: str, signature: str) 
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
     made = External(path, symbol, found[1], names, function)
+    made.given = (library, symbol, signature)
     types = tuple(_TYPES[name][0] for name in names)
     named = externals.Named(path, symbol, types, _TYPES[found[1]][0])
     externals.provide(named, externals.Provided(address, function))
     LIBRARY[made] = positional(symbol, len(names), _Call(made))
     return made
+
+
+def _complete(blank: External, *given: Any) -> External:
+    """A C function that was sent; its rules may refer to it already."""
+    made = extern(*given)
+    vars(blank).update(vars(made))
+    LIBRARY[blank] = LIBRARY[made]
+    return blank
 
 
 class _Call:

@@ -18,7 +18,7 @@ from adc.boundary import leaving
 from adc.compiler import Staged, Subject
 from adc.containers import lower
 from adc.directions import Direction
-from adc.dispatch import Dispatcher, writable
+from adc.dispatch import Dispatcher, Made, writable
 from adc.frontend.abstract import Abstract, Array, Scalar, numpy_dtype
 from adc.frontend.data.forms import build
 from adc.frontend.tracer import Result, ResultLeaf, ResultTuple
@@ -51,6 +51,9 @@ class JacobianFunction(Dispatcher):
         self._mode = mode
         what = f"Jacobian{' of the gradient' * len(of.chain)}"
         self._describe("jacobian", what, f" by {chosen.by(subject.parameters.names)}")
+
+    def _made_with(self) -> Made:
+        return (self._chosen, self._of, self._mode), {}
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Jacobian(staged, self._of, self._chosen, self._mode, self._miss)

@@ -17,6 +17,7 @@ from adc.frontend.functions.mapped_arguments import After, Axes
 from adc.frontend.libraries.table import LIBRARY
 from adc.ir import kinds
 from adc.options import Options, Selection
+from adc.pickling import Memo, Recipe
 
 _KNOWN = "__adc_vmaps__"  # attribute of a function: what was made of it, so that it is compiled once
 
@@ -65,27 +66,46 @@ def vmap(
 
 def _mapped(fn: Callable[..., Any], axes: Axes) -> JitFunction[..., Any]:
     """What was made of a function, or is now."""
-    known: dict[Axes, JitFunction[..., Any]]
-    owner, known = getattr(fn, _KNOWN, (None, {}))
-    if owner is not fn:  # attributes may be those of a function that it wraps
-        known = {}
+    memo = getattr(fn, _KNOWN, None)
+    if not isinstance(memo, Memo) or memo.of is not fn:
+        memo = Memo(fn, {})
         if isinstance(fn, types.FunctionType | Dispatcher):  # others remember nothing
-            setattr(fn, _KNOWN, (fn, known))
+            setattr(fn, _KNOWN, memo)
+    known: dict[Axes, JitFunction[..., Any]] = memo.value
     if axes not in known:
-        known[axes] = _made(fn, axes)
+        known[axes] = MappedFunction(fn, axes, Selection(), Options())
     return known[axes]
 
 
-def _made(fn: Callable[..., Any], axes: Axes) -> JitFunction[..., Any]:
-    def loop(*args: Any) -> Any:
-        return made(*args)
+class MappedFunction(JitFunction[..., Any]):
+    """A function that ``vmap`` made, compiled when it is called."""
 
-    wrapper = _wrapper(_parameters(fn, axes), loop)
-    mapped.marked(wrapper, loop, fn, axes)
-    wrapper.__qualname__ = f"vmap({getattr(fn, '__qualname__', fn)})"
-    wrapper.__doc__ = fn.__doc__
-    made: JitFunction[..., Any] = JitFunction(wrapper, Selection(), Options())
-    return made
+    def __init__(self, of: Callable[..., Any], axes: Axes, chosen: Selection, options: Options) -> None:
+        def loop(*args: Any) -> Any:
+            return self(*args)
+
+        wrapper = _wrapper(_parameters(of, axes), loop)
+        mapped.marked(wrapper, loop, of, axes)
+        wrapper.__qualname__ = f"vmap({getattr(of, '__qualname__', of)})"
+        wrapper.__doc__ = of.__doc__
+        self._of, self._axes = of, axes
+        super().__init__(wrapper, chosen, options)
+
+    def _like(self, chosen: Selection, options: Options) -> JitFunction[..., Any]:
+        return MappedFunction(self._of, self._axes, chosen, options)
+
+    def _recipe(self) -> Recipe:
+        return _complete, (self._of, self._axes, self._chosen, self._subject.options)
+
+
+def _complete(
+    blank: MappedFunction, of: Callable[..., Any], axes: Axes, chosen: Selection, options: Options
+) -> JitFunction[..., Any]:
+    """What ``vmap`` made in another process."""
+    if (chosen, options) == (Selection(), Options()):
+        return _mapped(of, axes)
+    blank.__init__(of, axes, chosen, options)  # type: ignore[misc]
+    return blank
 
 
 def _parameters(fn: Callable[..., Any], axes: Axes) -> dict[str, str]:

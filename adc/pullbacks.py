@@ -223,6 +223,20 @@ class Pullback:
         self._given = count
         return self
 
+    @public
+    def __reduce__(self) -> tuple[Any, ...]:
+        name = self._code.subject.name
+        raise kinds.NOT_SENDABLE(
+            f"the pullback of a call of {name} cannot be pickled: what it keeps is in the memory of this process",
+            help=f"send {name} and its arguments, and call the pullback there; or send the cotangents that it gives",
+        )
+
+    def __copy__(self) -> Pullback:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Pullback:
+        return self
+
     def __repr__(self) -> str:
         code = self._code
         arguments = ", ".join(f"{n}: {a}" for n, a in zip(code.names, code.abstracts, strict=True))

@@ -6,8 +6,9 @@ import functools
 import operator
 import os
 import re
+import types
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from adc.ir import kinds
 from adc.ir.schedules import ALL_STEPS, Schedule
@@ -15,7 +16,6 @@ from adc.ir.schedules import ALL_STEPS, Schedule
 Checkpoint = Schedule | str | None
 P = ParamSpec("P")
 R = TypeVar("R")
-_FUNCTION = "__adc_checkpointed__"  # attribute of what ``checkpoint`` makes: the function
 
 
 def revolve(snapshots: int, *, disk: int = 0, directory: str | os.PathLike[str] = "") -> Schedule:
@@ -84,17 +84,35 @@ def checkpoint(fn: Callable[P, R]) -> Callable[P, R]:
     if not callable(fn):
         raise kinds.WRONG_TYPE(f"checkpoint() takes a function, not {type(fn).__name__}")
 
-    @functools.wraps(fn, updated=())
-    def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
-        return fn(*args, **kwargs)
+    return Checkpointed(fn)
 
-    setattr(checkpointed, _FUNCTION, fn)
-    return checkpointed
+
+class Checkpointed(Generic[P, R]):
+    """What ``checkpoint`` makes: called by Python it is the function, and in a class a method."""
+
+    def __init__(self, fn: Callable[P, R]) -> None:
+        functools.update_wrapper(self, fn, updated=())
+        self.function = fn
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<checkpointed {self.function!r}>"
+
+    def __copy__(self) -> Checkpointed[P, R]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Checkpointed[P, R]:
+        return self
 
 
 def checkpointed_function(obj: Any) -> Any:
     """The function that ``checkpoint`` made this of; None if it did not."""
-    return getattr(obj, _FUNCTION, None)
+    return obj.function if isinstance(obj, Checkpointed) else None
 
 
 def not_checkpointed(fn: Any) -> Any:

@@ -137,6 +137,7 @@ NOT_A_FUNCTION = _kind("not-a-function", d.ArgumentError, "something to compile 
 INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with a value that is not possible")
 UNKNOWN_SIZE = _kind("unknown-size", d.ArgumentError, "memory= for a gradient whose need of memory is not known before")
 MISSING_PACKAGE = _kind("missing-package", d.ArgumentError, "something that needs a package which is not installed")
+NOT_SENDABLE = _kind("not-sendable", d.ArgumentError, "something to pickle that cannot be sent to another process")
 UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are not known, or not spelled right")
 
 # Derivatives ----------------------------------------------------------------------------------------------------------

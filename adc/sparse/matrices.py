@@ -18,6 +18,7 @@ import numpy as np
 from adc.boundary import public
 from adc.compiler import Staged, Subject
 from adc.directions import Direction
+from adc.dispatch import Made
 from adc.ir import kinds
 from adc.jacobians import Jacobian, JacobianFunction, Mode, Output, outputs_of
 from adc.jvps import Pattern
@@ -49,6 +50,9 @@ class SparseFunction(JacobianFunction):
         what = "Hessian" if symmetric else "Jacobian"
         self._describe(f"sparse_{what.lower()}", f"sparse {what}", f" by {chosen.by(subject.parameters.names)}")
         scipy_sparse()
+
+    def _made_with(self) -> Made:
+        return (self._chosen, self._of, self._mode, self._pattern), {"symmetric": self._symmetric}
 
     def _compile(self, staged: Staged) -> Specialisation:
         return SparseJacobian(

@@ -10,7 +10,7 @@ import sys
 import textwrap
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 _FUTURE = 0
@@ -32,19 +32,31 @@ class NoSource(Exception):
 def lines_of(code: types.CodeType, module_globals: dict[str, object]) -> tuple[str, ...]:
     """The lines of the file that ``code`` was compiled from. Raises ``NoSource``."""
     name = code.co_filename
+    # A function that another package sent has no name of a file any more.
+    for came in [lines for known in _came.values() for lines in known] if name in _NAMELESS else _came.get(name, ()):
+        if _made_from("".join(came), code):
+            return came
     linecache.checkcache(name)
     lines = tuple(linecache.getlines(name, module_globals))
-    if lines and not (name.startswith("<") and name.endswith(">") and name in ("<string>", "<stdin>")):
+    if lines and name not in _NAMELESS:
         if _may_have_changed(name) and not _made_from("".join(lines), code):
             raise NoSource(
                 f"its file {name} was changed after import",
                 "import the module again (importlib.reload, or a new process)",
             )
         return lines
-    for text in _program() if not lines else ("".join(lines), *_program()):
-        if _made_from(text, code):
+    for text in ("".join(lines), *_program(), *_files_of(module_globals)):
+        if text and _made_from(text, code):
             return tuple(text.splitlines(keepends=True))
+    if name in _came:
+        return _came[name][-1]
     raise NoSource(*_reason(name))
+
+
+_TAKE_ALONG = "run where the file is; what adc.jit_grad decorates takes its text along when it is pickled"
+
+
+_NAMELESS = ("<string>", "<stdin>", "<dynamic-code>")
 
 
 def _reason(name: str) -> tuple[str, str]:
@@ -58,7 +70,16 @@ def _reason(name: str) -> tuple[str, str]:
             f"it was made from text that Python does not keep ({name})",
             "write the function in a file; or enter the text that was compiled into linecache.cache",
         )
-    return f"its source file {name} cannot be read", "run where the file is, or send the function with adc's pickle"
+    return f"its source file {name} cannot be read", _TAKE_ALONG
+
+
+def _files_of(module_globals: dict[str, object]) -> Iterator[str]:
+    """The texts of the file that a function's variables are of, which functions keep that were sent by value, and of
+    the program."""
+    main = sys.modules.get("__main__")
+    for name in (module_globals.get("__file__"), getattr(main, "__file__", None)):
+        if isinstance(name, str):
+            yield "".join(linecache.getlines(name))
 
 
 def _may_have_changed(name: str) -> bool:
@@ -106,3 +127,28 @@ def _within(code: types.CodeType) -> Iterator[types.CodeType]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _within(constant)
+
+
+# Texts that came with functions from other processes, by the names of their files.
+_came: dict[str, list[tuple[str, ...]]] = {}
+
+
+def texts_of(objects: Iterable[object]) -> dict[str, tuple[str, ...]]:
+    """The lines of the files of functions among objects, for another process; as far as these can be had."""
+    found: dict[str, tuple[str, ...]] = {}
+    for function in objects:
+        if not isinstance(function, types.FunctionType) or function.__code__.co_filename in found:
+            continue
+        try:
+            found[function.__code__.co_filename] = lines_of(function.__code__, function.__globals__)
+        except NoSource:
+            continue
+    return found
+
+
+def enter(given: Mapping[str, tuple[str, ...]]) -> None:
+    """Take in what ``texts_of`` gave in another process."""
+    for name, lines in given.items():
+        known = _came.setdefault(name, [])
+        if lines not in known:
+            known.append(lines)

@@ -1,0 +1,307 @@
+"""``pickle`` of what users hold: compiled functions, their derivatives, maps, C functions.
+
+What is found by its name in a module is sent as that name. Anything else, a lambda say, or what a notebook or a script
+defines, is sent by value: the Python function (by ``cloudpickle``), the text that it was written in, its rules and its
+options. A process that is sent the same again and again makes it once: objects are known by a digest of what was sent,
+so it is compiled once, too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import io
+import pickle
+import sys
+import threading
+import types
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from adc.frontend.rules.registry import RULES, Rule
+from adc.frontend.syntax import texts
+from adc.ir import kinds
+
+_KEPT = 128  # objects that were sent or have come, most recently
+_known: OrderedDict[bytes, Any] = OrderedDict()
+_lock = threading.RLock()
+Recipe = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of a module, and what to call it with
+
+
+class _Work(threading.local):
+    """The objects that are being sent, or made, in this thread, each for the one before."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+        self.made: list[Any] = []
+        self.outermost = sys.maxsize  # of the objects being sent, the first that something in it referred to
+
+
+_work = _Work()
+
+
+class Memo:
+    """What adc remembers of a function in its attributes. It does not travel with the function."""
+
+    __slots__ = ("of", "value")
+
+    def __init__(self, of: object = None, value: Any = None) -> None:
+        self.of = of  # decorators copy attributes: what is remembered may be of another function
+        self.value = value
+
+    def __reduce__(self) -> Any:
+        return Memo, ()
+
+
+# Sending --------------------------------------------------------------------------------------------------------------
+
+
+def reduced(obj: Any, recipe: Callable[[], Recipe]) -> tuple[Any, ...]:
+    """For ``__reduce__``: how to send an object by name, or as what makes one like it, of a function most often.
+
+    Objects refer to each other in circles: a recursive function to itself, by a global variable. What is being sent
+    already is referred to by its position; what comes is ``cls.__new__(cls)`` first, for these references.
+    """
+    named = by_name(obj)
+    if named is not None:
+        return named
+    for position, other in enumerate(_work.sent):
+        if other is obj:
+            _work.outermost = min(_work.outermost, position)
+            return _unfinished, (position,)
+    make, (first, *others) = recipe()
+    place = _place(obj, None) or (_place(first, (make, others)) if isinstance(first, types.FunctionType) else None)
+    around, _work.outermost = _work.outermost, sys.maxsize
+    _work.sent.append(obj)
+    try:
+        parcel = _packed((make, (first, *others)), obj)
+    except Exception:
+        if place is None:
+            raise
+        parcel = b""  # for processes that have the module
+    finally:
+        _work.sent.pop()
+        closed = _work.outermost >= len(_work.sent)
+        _work.outermost = around if closed else min(around, _work.outermost)
+    if closed:  # what is in it does not depend on what it is sent with
+        _remember(_digest(parcel, place), obj)
+    return _arrived, (parcel, type(obj), closed, place)
+
+
+class Place(NamedTuple):
+    """Where the sender has an object, or the Python function that it is made of as ``recipe`` says: a process that has
+    the same there, as those that run the same script, takes that. ``code`` tells whether it is the same."""
+
+    module: str
+    name: str
+    code: str
+    recipe: tuple[Callable[..., Any], list[Any]] | None
+
+
+def _place(obj: Any, recipe: tuple[Callable[..., Any], list[Any]] | None) -> Place | None:
+    named = _own_name(obj)
+    return None if named is None else Place(*named, _fingerprint(obj), recipe)
+
+
+def _there(place: Place) -> Any:
+    """What this process has at the place, if it is the same; else None."""
+    try:
+        found = _named(place.module, place.name)
+    except (ImportError, AttributeError):
+        return None
+    return found if _fingerprint(found) == place.code else None
+
+
+def _fingerprint(obj: Any) -> str:
+    """What tells the code of one function from that of another."""
+    code = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__code__", None)
+    return "" if code is None else hashlib.sha256(repr(_facts(code)).encode()).hexdigest()
+
+
+def _facts(code: types.CodeType) -> tuple[Any, ...]:
+    constants = [_constant(c) for c in code.co_consts]
+    return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, list(code.co_positions())
+
+
+def _constant(c: Any) -> Any:
+    if isinstance(c, types.CodeType):
+        return _facts(c)
+    return sorted(map(repr, c)) if isinstance(c, frozenset) else c
+
+
+def by_name(obj: Any) -> tuple[Any, ...] | None:
+    """How to send what a module has under its name; None if none has, or if it is to be sent by value."""
+    named = _own_name(obj)
+    return None if named is None or _is_by_value(named[0]) else (_named, named)
+
+
+def _own_name(obj: Any) -> tuple[str, str] | None:
+    """The module and the name under which an object is found; None if it is not."""
+    module, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None)
+    if module not in sys.modules or not isinstance(name, str) or "<" in name:
+        return None
+    try:
+        return (module, name) if _named(module, name) is obj else None
+    except (ImportError, AttributeError):
+        return None
+
+
+def _named(module: str, name: str) -> Any:
+    """What a module has under a name; of a static or class method, the function."""
+    found: Any = sys.modules.get(module) or importlib.import_module(module)
+    *owners, last = name.split(".")
+    for owner in owners:
+        found = getattr(found, owner)
+    found = inspect.getattr_static(found, last)
+    return found.__func__ if isinstance(found, staticmethod | classmethod) else found
+
+
+def _is_by_value(module: str) -> bool:
+    """Whether other processes may lack what is in a module: in a script, a notebook, what the user said so of."""
+    cloudpickle = _cloudpickle()
+    return cloudpickle is not None and (module == "__main__" or module in cloudpickle.list_registry_pickle_by_value())
+
+
+def _cloudpickle() -> Any:
+    try:
+        import cloudpickle
+    except ImportError:
+        return None
+    return cloudpickle
+
+
+def _packed(recipe: Recipe, obj: Any) -> bytes:
+    """The recipe; then lists of rules, up to an empty one; then the texts of functions."""
+    out, functions = io.BytesIO(), [obj]
+    pickler, rules = _pickler(out, functions), list[Rule]()
+    try:
+        pickler.dump(recipe)
+        while new := [rule for rule in _rules_of(functions) if not any(rule is known for known in rules)]:
+            rules += new
+            pickler.dump(new)
+        pickler.dump([])
+        pickler.dump(texts.texts_of(functions))
+    except Exception as error:
+        if _cloudpickle() is not None:
+            raise
+        raise kinds.NOT_SENDABLE(
+            f"{obj!r} is not what a module has under its name, and cannot be sent by value without the package "
+            f"cloudpickle ({error})",
+            help="install cloudpickle, or the extra: pip install 'adc-compiler[pickle]'; or define it at the top of a "
+            "module under its own name",
+        ) from None
+    return out.getvalue()
+
+
+def _pickler(out: io.BytesIO, functions: list[Any]) -> pickle.Pickler:
+    """What pickles to ``out``, and notes the functions that it sends by value."""
+    cloudpickle = _cloudpickle()
+    if cloudpickle is None:
+        return pickle.Pickler(out, pickle.HIGHEST_PROTOCOL)
+
+    class Pickler(cloudpickle.Pickler):  # type: ignore[name-defined,misc]
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, types.CodeType) and obj.co_filename != _NO_FILE:  # which cloudpickle forgets
+                return _in_file, (obj.replace(co_filename=_NO_FILE), obj.co_filename)
+            made = super().reducer_override(obj)
+            if isinstance(obj, types.FunctionType) and made is not NotImplemented:
+                functions.append(obj)
+            return made
+
+    made: pickle.Pickler = Pickler(out, protocol=pickle.HIGHEST_PROTOCOL)
+    return made
+
+
+_NO_FILE = "<no file>"
+
+
+def _in_file(code: types.CodeType, name: str) -> types.CodeType:
+    return code.replace(co_filename=name)
+
+
+def _rules_of(functions: list[Any]) -> list[Rule]:
+    """The rules of what is sent by value, and all rules that the other process may not have."""
+    own = [rule for function in functions for rule in RULES.of(function)]
+    return own + [rule for rule in RULES.all() if _is_by_value(_home(rule)) and by_name(rule.function) is not None]
+
+
+def _home(rule: Rule) -> str:
+    """The module that a rule was written in."""
+    given = [rule.implementation, *rule.partials]
+    return next((str(f.__module__) for f in given if isinstance(f, types.FunctionType)), "")
+
+
+# Receiving ------------------------------------------------------------------------------------------------------------
+
+
+def _arrived(parcel: bytes, cls: Any, closed: bool, place: Place | None) -> Any:
+    """The object that was sent: the one that is known of the same parcel, or is at the same place, or a new one."""
+    with _lock:
+        digest = _digest(parcel, place)
+        if closed and digest in _known:
+            _known.move_to_end(digest)
+            return _known[digest]
+        there = None if place is None else _there(place)
+        if there is not None and place is not None and place.recipe is None:
+            return there
+        made = cls.__new__(cls)
+        if there is not None and place is not None and place.recipe is not None:
+            make, others = place.recipe
+            made = make(made, there, *others)
+        elif not parcel and place is not None:
+            raise kinds.NOT_SENDABLE(
+                f"{place.name} was sent by its name in {place.module}, where it is not, or is another function",
+                help="send it to a process that runs the same program; or make what it refers to something to pickle",
+            )
+        else:
+            made = _unpacked(parcel, made)
+        if closed:
+            _remember(digest, made)
+        return made
+
+
+def _unpacked(parcel: bytes, blank: Any) -> Any:
+    _work.made.append(blank)
+    try:
+        unpickler = pickle.Unpickler(io.BytesIO(parcel))
+        make, args = unpickler.load()
+        rules: list[Rule] = []
+        while new := unpickler.load():
+            rules += new
+        texts.enter(unpickler.load())
+        made = make(blank, *args)
+        _enter(rules)
+        return made
+    finally:
+        _work.made.pop()
+
+
+def _unfinished(position: int) -> Any:
+    return _work.made[position]
+
+
+def _enter(rules: list[Rule]) -> None:
+    for rule in rules:
+        if not any(_is_same(rule, known) for known in RULES.of(rule.function)):
+            RULES.add(rule)
+
+
+def _is_same(one: Rule, other: Rule) -> bool:
+    """Whether a rule that comes is the one that is there. Functions that were sent twice are two objects."""
+    places = [(r.kind, r.types, r.rest, r.name, r.file, r.line) for r in (one, other)]
+    codes = [getattr(r.implementation, "__code__", r.implementation) for r in (one, other)]
+    return places[0] == places[1] and codes[0] == codes[1]
+
+
+def _digest(parcel: bytes, place: Place | None) -> bytes:
+    return hashlib.sha256(parcel or repr(place).encode()).digest()
+
+
+def _remember(digest: bytes, obj: Any) -> None:
+    with _lock:
+        _known[digest] = obj
+        _known.move_to_end(digest)
+        while len(_known) > _KEPT:
+            _known.popitem(last=False)
