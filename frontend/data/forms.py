@@ -186,7 +186,7 @@ def _set_names(value: Any, cls: type) -> Iterator[str]:
         if name in own or (name in slots and _has_slot(value, cls, name)):
             yield name
     for name in own:
-        if name not in declared and not isinstance(getattr(cls, name, None), functools.cached_property):
+        if name not in declared:
             yield name
 
 

@@ -108,13 +108,14 @@ def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: 
         raise refuse(
             current_loc(), what, f"it has {', '.join(map(str, known))}" if known else "", kind=kinds.UNKNOWN_ATTRIBUTE
         )
-    if isinstance(found, property | functools.cached_property):
-        function = found.fget if isinstance(found, property) else found.func
-        if function is None:
+    if isinstance(found, property):
+        if found.fget is None:
             raise refuse(
                 current_loc(), f"the property '{name}' of {cls.__name__} cannot be read", kind=kinds.UNKNOWN_ATTRIBUTE
             )
-        return frame.tracer.call(frame, _function(frame, where, name, found, function), [owner], {})
+        return frame.tracer.call(frame, _function(frame, where, name, found, found.fget), [owner], {})
+    if isinstance(found, functools.cached_property):
+        return _cached(frame, owner, name, _function(frame, where, name, found, found.func))
     shared = _shared(frame, cls, name, found, where)
     if shared is not None:
         return shared
@@ -125,6 +126,22 @@ def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: 
         return bound(owner, _function(frame, where, name, found, found))
     variable = Variable(namespace_of(where), name)
     return external(frame, found, ("class", id(where), name), f"{where.__name__}.{name}", variable)
+
+
+def _cached(frame: Frame, owner: AbstractValue, name: str, function: Static) -> AbstractValue:
+    """A ``cached_property`` that is read for the first time: then it is an attribute of the object, as in Python."""
+    if not isinstance(owner, Ref):
+        return frame.tracer.call(frame, function, [owner], {})
+    if owner.protected:
+        raise refuse(
+            current_loc(),
+            f"the cached_property '{name}' has not been computed yet, and would be kept in an object from outside",
+            f"read .{name} once before the call, or pass the object as an argument",
+            kind=kinds.UNSUPPORTED_TARGET,
+        )
+    value = frame.tracer.call(frame, function, [owner], {})
+    store_field(frame, owner, name, value)
+    return value
 
 
 def class_attribute(frame: Frame, cls: type, name: str) -> AbstractValue:

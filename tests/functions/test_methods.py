@@ -348,3 +348,47 @@ def test_the_package_lists_what_it_has():
     assert {"jit_grad", "hessian", "errors", "__version__", "vmap"} <= set(dir(adc))
     assert all(getattr(adc, name) is not None for name in dir(adc))
     assert adc.__version__[0].isdigit()
+
+
+# Cached properties ----------------------------------------------------------------------------------------------------
+
+
+class Cached:
+    def __init__(self):
+        self.w = 1.0
+
+    @functools.cached_property
+    def twice(self):
+        return 2 * self.w
+
+
+def read(c, x):
+    return c.twice * x + c.twice
+
+
+def test_a_cached_property_keeps_what_it_was():
+    c = Cached()
+    assert c.twice == 2.0
+    c.w = 5.0
+    assert read(c, 1.0) == jit_grad(read)(c, 1.0) == jit_grad(lambda x: read(c, x))(1.0) == 4.0
+    c.twice = 7.0
+    assert jit_grad(read)(c, 1.0) == 14.0
+
+
+def test_a_cached_property_is_kept_by_the_first_read():
+    c, f = Cached(), jit_grad(read)
+    assert f(c, 1.0) == 4.0 and vars(c) == {"w": 1.0, "twice": 2.0}
+    c.w = 5.0
+    assert f(c, 1.0) == 4.0
+    fresh = Cached()
+    assert f.grad(fresh, 1.0).w == 4.0 and vars(fresh) == {"w": 1.0}
+    assert adc.grad(f, 1)(fresh, 3.0) == 2.0 and vars(fresh) == {"w": 1.0}
+
+
+def test_a_cached_property_of_an_object_from_outside():
+    c = Cached()
+    f = jit_grad(lambda x: read(c, x))
+    with pytest.raises(adc.AdcError, match="has not been computed yet") as caught:
+        f(1.0)
+    assert "read .twice once before the call" in str(caught.value)
+    assert c.twice == 2.0 and f(1.0) == 4.0
