@@ -131,6 +131,8 @@ sweep:
   store i64 0, ptr %live.p
   %live.bytes.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 8
   store i64 0, ptr %live.bytes.p
+  %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
+  %epoch = load i64, ptr %epoch.p
   %head = getelementptr %adc.context, ptr %ctx, i32 0, i32 11
   br label %loop
 loop:
@@ -142,6 +144,8 @@ mark:
   %next.p = getelementptr %adc.block, ptr %block, i32 0, i32 2
   %state.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
   store i32 0, ptr %state.p
+  %last.p = getelementptr %adc.block, ptr %block, i32 0, i32 7
+  store i64 %epoch, ptr %last.p
   br label %loop
 list:
   call void @adc_rt_trim(ptr %ctx, i64 4611686018427387904)

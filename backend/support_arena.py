@@ -1,8 +1,9 @@
 """The arena of a context, as LLVM IR: blocks of memory in size classes, kept between runs. See ``adc.backend.support``.
 
 Each block has a header of 64 bytes before its data. Classes come four to a power of two, so at most a fifth of a block
-is unused. A request takes a free block of its class or of the next three. Where a new one would be more than the
-context is to hold, and is no small part of that, what is free is returned first. Blocks of at least ``HUGE`` bytes are
+is unused; what is live, and its peak, is what was asked for, for nobody touches the rest. A request takes a free block
+of its class or of the next three. Where a new one would be more than the context is to hold, and is no small part of
+that, what is free is returned first. Blocks of at least ``HUGE`` bytes are
 marked for huge pages. A block of ``LARGE`` bytes or more that was in no use during the last ``KEEP_CALLS`` calls of its
 context is returned to the system when a new large one is needed. Blocks in files (``adc.backend.support_files``) are
 linked with the others, and returned when they are freed. A context may have a workspace, where it looks for room first
@@ -24,7 +25,8 @@ _TEXT = r"""
 ; 11 blocks  12 next  13 record  14 free lists  15 more values of the error
 ; 16 how far the run is  17 start of a workspace  18 its end  19 what it has no room for  20 how much to hold
 %adc.block = type { ptr, ptr, ptr, ptr, i64, i32, i32, i64, ptr }
-;  0 address to free  1 context  2 next of all  3 next free  4 capacity  5 class  6 live  7 epoch of last use
+;  0 address to free  1 context  2 next of all  3 next free  4 capacity  5 class  6 live
+;  7 while it is live, how much was asked for, in whole lines; when it is free, the epoch of its last use
 ;  8 the thread that asked for it last, or the file that it is in
 
 declare noalias ptr @malloc(i64)
@@ -248,29 +250,27 @@ place:
   %user.p = getelementptr %adc.block, ptr %block, i32 0, i32 8
   %me = call ptr @pthread_self()
   store ptr %me, ptr %user.p
-  call void @adc_rt_mark(ptr %ctx, ptr %block)
+  call void @adc_rt_mark(ptr %ctx, ptr %block, i64 %bytes)
   call void @adc_rt_unlock(ptr %lock)
   %data = getelementptr i8, ptr %block, i64 64
   ret ptr %data
 }
 
-; Marks a block live and counts it. The caller holds the lock.
-define internal void @adc_rt_mark(ptr %ctx, ptr %block) {
+; Marks a block live, for so many bytes, and counts it. The caller holds the lock.
+define internal void @adc_rt_mark(ptr %ctx, ptr %block, i64 %asked) {
   %live.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
   store i32 1, ptr %live.p
-  %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
-  %epoch = load i64, ptr %epoch.p
-  %last.p = getelementptr %adc.block, ptr %block, i32 0, i32 7
-  store i64 %epoch, ptr %last.p
+  %up = add i64 %asked, 63
+  %lines = and i64 %up, -64
+  %asked.p = getelementptr %adc.block, ptr %block, i32 0, i32 7
+  store i64 %lines, ptr %asked.p
   %count.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 7
   %count = load i64, ptr %count.p
   %count1 = add i64 %count, 1
   store i64 %count1, ptr %count.p
-  %capacity.p = getelementptr %adc.block, ptr %block, i32 0, i32 4
-  %capacity = load i64, ptr %capacity.p
   %bytes.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 8
   %bytes = load i64, ptr %bytes.p
-  %bytes1 = add i64 %bytes, %capacity
+  %bytes1 = add i64 %bytes, %lines
   store i64 %bytes1, ptr %bytes.p
   %peak.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 9
   %peak = load i64, ptr %peak.p
@@ -362,7 +362,7 @@ next:
   br i1 %more, label %loop, label %system
 found:
   %block = call ptr @adc_rt_pick(ptr %slot)
-  call void @adc_rt_mark(ptr %ctx, ptr %block)
+  call void @adc_rt_mark(ptr %ctx, ptr %block, i64 %bytes)
   call void @adc_rt_unlock(ptr %lock)
   %data = getelementptr i8, ptr %block, i64 64
   ret ptr %data
@@ -397,12 +397,15 @@ memory:
   %count = load i64, ptr %count.p
   %count1 = sub i64 %count, 1
   store i64 %count1, ptr %count.p
-  %capacity.p = getelementptr %adc.block, ptr %block, i32 0, i32 4
-  %capacity = load i64, ptr %capacity.p
+  %asked.p = getelementptr %adc.block, ptr %block, i32 0, i32 7
+  %asked = load i64, ptr %asked.p
   %bytes.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 8
   %bytes = load i64, ptr %bytes.p
-  %bytes1 = sub i64 %bytes, %capacity
+  %bytes1 = sub i64 %bytes, %asked
   store i64 %bytes1, ptr %bytes.p
+  %epoch.p = getelementptr %adc.context, ptr %ctx, i32 0, i32 6
+  %epoch = load i64, ptr %epoch.p
+  store i64 %epoch, ptr %asked.p
   %in.workspace = icmp eq i32 %class, CHUNK_CLASS
   br i1 %in.workspace, label %chunk, label %listed
 chunk:
@@ -432,7 +435,7 @@ fresh:
   ret ptr %first
 old:
   %block = getelementptr i8, ptr %data, i64 -64
-  %capacity.p = getelementptr %adc.block, ptr %block, i32 0, i32 4
+  %capacity.p = getelementptr %adc.block, ptr %block, i32 0, i32 7
   %capacity = load i64, ptr %capacity.p
   %room = icmp ule i64 %bytes, %capacity
   br i1 %room, label %same, label %move

@@ -172,7 +172,7 @@ split:
   call void @adc_rt_tell(ptr %ctx, ptr %rest)
   br label %mark
 mark:
-  call void @adc_rt_mark(ptr %ctx, ptr %chunk)
+  call void @adc_rt_mark(ptr %ctx, ptr %chunk, i64 %need)
   call void @adc_rt_unlock(ptr %lock)
   %data = getelementptr i8, ptr %chunk, i64 64
   ret ptr %data

@@ -53,6 +53,24 @@ def test_alloc_is_aligned_and_apart(context: int) -> None:
     assert word(context, support.CONTEXT_LIVE) == len(sizes)
 
 
+def test_what_was_asked_for_counts(context: int) -> None:
+    """Not the class of the block, nor a larger one that was free; in whole lines."""
+    sizes = [1, 64, 65, 700, 5000, 130_000, 1_050_000]
+    for _ in range(3):
+        blocks = [alloc(context, size) for size in sizes]
+        assert word(context, support.CONTEXT_LIVE_BYTES) == sum(-(-size // 64) * 64 for size in sizes)
+        for address in blocks:
+            free(context, address)
+        assert word(context, support.CONTEXT_LIVE_BYTES) == 0
+        sizes = [size - size // 9 for size in sizes]
+    block = grow(context, grow(context, None, 100), 1000)
+    assert word(context, support.CONTEXT_LIVE_BYTES) == 1024
+    alloc(context, 5000)
+    reset(context)  # as after an error: what was live is free
+    assert word(context, support.CONTEXT_LIVE_BYTES) == 0
+    assert alloc(context, 1000) == block and word(context, support.CONTEXT_LIVE_BYTES) == 1024
+
+
 def test_small_blocks_take_little_more_than_they_hold(context: int) -> None:
     """Programs may have millions of them: what a call leaves for the reverse sweep is one."""
     usable = ctypes.CDLL(None).malloc_usable_size

@@ -18,6 +18,7 @@ from adc.ir import interpreter, ops
 from adc.ir.parser import parse_module
 from adc.passes.checkpointing.footprint import LINE
 from adc.passes.parallel import private
+from tests.checkpointing import test_new_arrays as new_arrays
 from tests.checkpointing.test_gradients import PROGRAMS, bits, copied
 
 # Large enough that a header is little, small enough for the interpreter.
@@ -419,3 +420,40 @@ def test_what_is_free_for_another_use_counts(side: int) -> None:
     assert 0.8 * least < ctypes.c_int64.from_address(pool + support.CONTEXT_HELD_BYTES).value <= allowed
     assert ctypes.c_int64.from_address(pool + support.CONTEXT_LIMIT).value == 0
     np.testing.assert_array_equal(gradient, compiled.grad(c, u0, steps))
+
+
+def mixed_lengths(u0, n):
+    """A carried pair, and an inner array of another length in each step."""
+    u, v = u0.copy(), u0.copy()
+    for _ in range(n):
+        edge = np.zeros(len(u0) // 3 + 1)
+        for i in range(1, len(u) - 1):
+            v[i] = u[i] + 0.1 * math.sin(u[i - 1] * u[i + 1])
+            edge[i // 3] += v[i] * v[i]
+        for i in range(len(edge)):
+            v[i] += 0.01 * math.cos(edge[i])
+        u, v = v, u
+    return np.sum(u * u)
+
+
+BUDGETED = [(*PROGRAMS[name][::2], SIZES[name]) for name in ("heat", "bodies", "two_loops", "recurrent")]
+BUDGETED += [(program, (0,), ((220,),)) for program in (new_arrays.renewed, new_arrays.runge_kutta, mixed_lengths)]
+BUDGETED += [(new_arrays.until_small, (0,), ((300,),)), (new_arrays.lorenz, (0,), ((3,),))]
+
+
+@pytest.mark.parametrize("number", range(len(BUDGETED)), ids=[program[0].__name__ for program in BUDGETED])
+def test_what_is_taken_is_at_most_what_was_given(number: int) -> None:
+    """By the arena's count, for a random budget, at every call; and the forecast is between the two."""
+    program, argnums, shapes = BUDGETED[number]
+    rng = np.random.default_rng(number)
+    args = [0.2 + 0.5 * rng.random(s) if s else 0.11 for s in shapes]
+    n = int(rng.integers(20, 60))
+    table = jit_grad(program, argnums=argnums).grad.forecast(*copied(args), n)
+    most = table.whole or table.others[-1].peak
+    budget = int(np.exp(rng.uniform(np.log(table.least), np.log(most))))
+    compiled = jit_grad(program, argnums=argnums, memory=budget)
+    predicted = compiled.grad.forecast(*copied(args), n).peak
+    for _ in range(2):
+        runtime.peak_bytes(reset=True)
+        compiled.grad(*copied(args), n)
+        assert 0 < runtime.peak_bytes() <= predicted <= budget
