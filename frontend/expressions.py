@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from adc.frontend.control import comprehensions
@@ -11,6 +12,7 @@ from adc.frontend.control.branches import Traced, branch, merge, trace
 from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.texts import joined
 from adc.frontend.data.values import (
+    NONE,
     AbstractValue,
     Array,
     Bound,
@@ -18,6 +20,7 @@ from adc.frontend.data.values import (
     Compound,
     Lazy,
     Method,
+    OneOf,
     Ref,
     Scalar,
     Static,
@@ -208,18 +211,24 @@ def _comparison(
     frame: Frame, op: ast.cmpop, left: AbstractValue, node: ast.expr
 ) -> tuple[AbstractValue, AbstractValue]:
     right = evaluate(frame, node)
+    compared = sequences.split_all(frame, (left, right), lambda pair: _compared(frame, op, pair[0], pair[1], node))
+    return compared, right
+
+
+def _compared(
+    frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr
+) -> AbstractValue:
     if isinstance(op, ast.Is | ast.IsNot):
         if _is_flag(left, right) or _is_flag(right, left):
-            equal = arrays.operate(frame, "==" if isinstance(op, ast.Is) else "!=", left, right)
-            return equal, right
+            return arrays.operate(frame, "==" if isinstance(op, ast.Is) else "!=", left, right)
         same = _identity(frame, left, right, node)
-        return Static(same == isinstance(op, ast.Is)), right
+        return Static(same == isinstance(op, ast.Is))
     symbol = _COMPARE.get(type(op))
     if symbol is None:
-        return _membership(frame, op, left, right, node), right
+        return _membership(frame, op, left, right, node)
     if not (is_numeric(left) or is_array(left)) or not (is_numeric(right) or is_array(right)):
-        return _compare_static(frame, symbol, left, right, node), right
-    return arrays.operate(frame, symbol, left, right), right
+        return _compare_static(frame, symbol, left, right, node)
+    return arrays.operate(frame, symbol, left, right)
 
 
 def _is_flag(v: AbstractValue, other: AbstractValue) -> bool:
@@ -427,7 +436,8 @@ def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
             if found is not None:
                 return found
             with frame.at(node):
-                return subscripts.read(frame, owner, [subscripts.Item(frame.loc(node.slice), index)])
+                items = [subscripts.Item(frame.loc(node.slice), index)]
+                return with_items(frame, items, lambda each: _read(frame, owner, each))
         with frame.at(node):
             return _subscript_of(frame, owner, node)
     return evaluate(frame, node)
@@ -441,7 +451,26 @@ def _subscript_of(frame: Frame, owner: AbstractValue, node: ast.Subscript) -> Ab
     if isinstance(owner, Lazy):
         owner = before_calls(frame, owner, node.slice)
     items = items_of(frame, owner, node.slice)
-    return sequences.split(frame, owner, lambda one: subscripts.read(frame, one, items))
+    return with_items(frame, items, lambda each: sequences.split(frame, owner, lambda one: _read(frame, one, each)))
+
+
+def _read(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> AbstractValue:
+    return subscripts.read(frame, owner, items)
+
+
+def with_items(
+    frame: Frame, items: list[subscripts.Item], use: Callable[[list[subscripts.Item]], AbstractValue]
+) -> AbstractValue:
+    """``use(items)``, for each of the constants that subscripts may be which are chosen at run time."""
+    values = [item.value if isinstance(item.value, AbstractValue) else NONE for item in items]
+    if not any(isinstance(v, OneOf) for v in values):
+        return use(items)
+
+    def chosen(each: list[AbstractValue]) -> AbstractValue:
+        pairs = zip(items, each, values, strict=True)
+        return arrays.settled(frame, use([i if v is was else replace(i, value=v) for i, v, was in pairs]))
+
+    return sequences.split_all(frame, values, chosen)
 
 
 def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[subscripts.Item]:
@@ -500,7 +529,7 @@ def _makes_list(callee: AbstractValue) -> bool:
 
 def _call(frame: Frame, node: ast.Call) -> AbstractValue:
     owner = evaluate_owner(frame, node.func.value) if isinstance(node.func, ast.Attribute) else None
-    several = isinstance(owner, Choice)
+    several = isinstance(owner, Choice | OneOf)
     if owner is None:
         callee = evaluate(frame, node.func)
     elif not several:
@@ -557,7 +586,14 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
 
 
 def _joined(frame: Frame, node: ast.JoinedStr) -> AbstractValue:
-    return joined(node, lambda part: evaluate(frame, part))
+    names = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    chosen = {n: v for n in names if isinstance(v := frame.env.get(n), OneOf)}
+
+    def text(each: list[AbstractValue]) -> AbstractValue:
+        frame.env.update(zip(chosen, each, strict=True))
+        return joined(node, lambda part: evaluate(frame, part))
+
+    return sequences.split_all(frame, list(chosen.values()), text)
 
 
 def _lambda(frame: Frame, node: ast.Lambda) -> AbstractValue:

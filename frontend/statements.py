@@ -20,13 +20,23 @@ from adc.frontend.data.values import (
     Array,
     Choice,
     Lazy,
+    OneOf,
     Range,
     Ref,
     Scalar,
     describe_type,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.expressions import BINARY, before_calls, condition, evaluate, evaluate_kept, evaluate_owner, items_of
+from adc.frontend.expressions import (
+    BINARY,
+    before_calls,
+    condition,
+    evaluate,
+    evaluate_kept,
+    evaluate_owner,
+    items_of,
+    with_items,
+)
 from adc.frontend.frame import Frame
 from adc.frontend.functions.closures import make_closure
 from adc.frontend.libraries.attributes import attribute
@@ -147,9 +157,9 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
     owner = evaluate_owner(frame, target.value)
     items = items_of(frame, owner, target.slice)
     with frame.at(target):
-        if isinstance(owner, Ref | Choice):
+        if isinstance(owner, Ref | Choice | OneOf):
             settled = arrays.settled(frame, value)
-            sequences.split(frame, owner, lambda one: _store_item(frame, one, items, settled))
+            with_items(frame, items, lambda each: _store_items(frame, owner, each, settled))
             return
         place = _place(frame, owner, items)
         if isinstance(place, Array):
@@ -157,6 +167,12 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
         else:
             arrays.check_writable(frame, place.array)
             place.store(value)
+
+
+def _store_items(
+    frame: Frame, owner: AbstractValue, items: list[subscripts.Item], value: AbstractValue
+) -> AbstractValue:
+    return sequences.split(frame, owner, lambda one: _store_item(frame, one, items, value))
 
 
 def _store_item(
@@ -212,18 +228,21 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
             sequences.split(frame, owner, update_attribute)
         return
     items = items_of(frame, owner, target.slice)
-    if isinstance(owner, Ref | Choice):
+    if isinstance(owner, Ref | Choice | OneOf):
+        several = isinstance(owner, Choice | OneOf) or any(isinstance(item.value, OneOf) for item in items)
         with frame.at(target):
-            held = None if isinstance(owner, Choice) else subscripts.read(frame, owner, items)
+            held = None if several else subscripts.read(frame, owner, items)
         value = arrays.settled(frame, evaluate(frame, statement.value))
 
-        def update_item(one: AbstractValue) -> AbstractValue:
-            old = subscripts.read(frame, one, items) if held is None else held
+        def update_item(one: AbstractValue, each: list[subscripts.Item]) -> AbstractValue:
+            old = subscripts.read(frame, one, each) if held is None else held
             new = updated(frame, old, symbol, value)
-            return NONE if new is old else _store_item(frame, one, items, new)
+            return NONE if new is old else _store_item(frame, one, each, new)
 
         with frame.at(statement):
-            sequences.split(frame, owner, update_item)
+            with_items(
+                frame, items, lambda each: sequences.split(frame, owner, lambda one: update_item(one, each))
+            )
         return
     with frame.at(target):
         place = _place(frame, owner, items)

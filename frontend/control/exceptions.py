@@ -7,6 +7,7 @@ import ast
 import builtins
 
 from adc.frontend.control.branches import end_with, trace
+from adc.frontend.control.choosing import for_each
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data.texts import template_of
 from adc.frontend.data.values import NONE, AbstractValue, Error, Scalar, Static, describe_type
@@ -29,6 +30,11 @@ def raise_(frame: Frame, statement: ast.Raise) -> None:
             "name it: raise ValueError(...), for instance",
             kind=kinds.UNSUPPORTED_STATEMENT,
         )
+    for_each(frame, [statement.exc], lambda: _raised(frame, statement))
+
+
+def _raised(frame: Frame, statement: ast.Raise) -> None:
+    assert statement.exc is not None
     value = evaluate(frame, statement.exc)
     if statement.cause is not None and not _is_none(statement.cause):
         message = "an exception with a cause is not supported"

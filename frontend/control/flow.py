@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 from adc.frontend.control.branches import Path, Traced, either, end_with, trace
+from adc.frontend.control.choosing import narrow
 from adc.frontend.control.iteration import Items, Known
 from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RETURN, left, pending
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.values import NONE, AbstractValue, Unbound, dim_value
-from adc.frontend.expressions import condition, evaluate_kept
+from adc.frontend.expressions import condition, evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.functions.closures import released
 from adc.ir import ops
@@ -138,10 +139,11 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
         return False
     for holds, branch, other in ((True, *branches), (False, *branches[::-1])):
         if _raises(branch):
-            path = trace(frame, lambda branch=branch: run(frame, branch, place))  # type: ignore[misc]
+            path = trace(frame, partial(_branch, frame, statement, holds, branch, place))
             assert path.never
             with frame.at(statement):
                 end_with(known, holds, path.block)
+                narrow(frame, statement.test, not holds, evaluate)
             todo += reversed(other)
             return False
     live = frame.liveness
@@ -149,7 +151,8 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
     with frame.at(statement):
         if not _may_leave(statement):
             inner = replace(place, live=after)
-            then, other_ = (trace(frame, lambda b=b: run(frame, b, inner)) for b in branches)  # type: ignore[misc]
+            ways = zip((True, False), branches, strict=True)
+            then, other_ = (trace(frame, partial(_branch, frame, statement, holds, b, inner)) for holds, b in ways)
             either(frame, known, then, other_, live.assigns[statement] & after)
             return False
         falls = [falls_through(branch) for branch in branches]
@@ -159,9 +162,15 @@ def _if(frame: Frame, statement: ast.If, todo: list[Step], place: Place) -> bool
         else:
             inner, rest = place, todo[::-1]
             paths = [[*branch, *(rest if goes_on else ())] for branch, goes_on in zip(branches, falls, strict=True)]
-        first, second = paths
-        _either(frame, known, lambda: run(frame, first, inner), lambda: run(frame, second, inner), inner.live)
+        first, second = (partial(_branch, frame, statement, holds, p, inner) for holds, p in zip((True, False), paths))
+        _either(frame, known, first, second, inner.live)
         return not all(falls)
+
+
+def _branch(frame: Frame, statement: ast.If, holds: bool, steps: Sequence[Step], place: Place) -> None:
+    """The steps of one side of an ``if``, where the condition says something of what its variables are."""
+    narrow(frame, statement.test, holds, evaluate)
+    run(frame, steps, place)
 
 
 def _raises(statements: Sequence[ast.stmt]) -> bool:

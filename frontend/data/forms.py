@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function"]
+Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice"]
 MUTABLE = frozenset({"object", "list", "dict"})
 
 
@@ -29,7 +29,7 @@ class Form:
     ``record`` is an instance of a frozen dataclass, ``object`` one of any other class. Where several values travel
     together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items.
     ``protected`` says why it must not be mutated, if so. A ``function`` was defined in a traced function,
-    or is a partial.
+    or is a partial. A ``choice`` is one of several constants: ``names`` are their types, the item is a position there.
     """
 
     kind: Sort
@@ -217,6 +217,8 @@ def build(form: Form, items: Sequence[Any]) -> Any:
         return dict(zip(form.names, items, strict=True))
     if form.kind == "namedtuple":
         return form.cls._make(items)  # type: ignore[attr-defined]
+    if form.kind == "choice":
+        return form.names[items[0]].value
     if form == BOUND:
         return items[0]  # of its gradient, that of the object
     made: Any = types.SimpleNamespace() if form.cls is types.SimpleNamespace else object.__new__(form.cls)

@@ -18,6 +18,7 @@ from adc.frontend.data.values import (
     Closure,
     Compound,
     Contents,
+    OneOf,
     Poison,
     Ref,
     Static,
@@ -180,6 +181,10 @@ def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int])
             return Contents(tuple(map(packed, held.items)), held.form.numbered(number, v.protected))
         if isinstance(v, Closure):
             v = frame.tracer.captured(v)
+        if isinstance(v, OneOf) and any(isinstance(f, Closure) and f.code.free for f in v.options):
+            message = "which function this is must be known when it leaves the function that defines it"
+            help = "call it here, or choose where it is called"
+            raise refuse(current_loc(), message, help, kind=kinds.NOT_CONSTANT)
         if isinstance(v, Compound):
             return v.of(map(packed, v.items))
         return v

@@ -3,19 +3,22 @@ values and built up again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.data.forms import Form
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.values import (
     NONE,
     AbstractValue,
     Array,
+    Code,
     Compound,
     Lazy,
+    OneOf,
     Range,
     Ref,
     Scalar,
@@ -29,9 +32,9 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.numeric.convert import as_scalar, convert, kind
 from adc.ir import ops
-from adc.ir.arith import const
+from adc.ir.arith import const, const_index
 from adc.ir.core import Value
-from adc.ir.types import MemRefType, Type, f32, i1, i32
+from adc.ir.types import MemRefType, Type, f32, i1, i32, i64
 
 
 class Clash(Exception):
@@ -105,6 +108,9 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
         return a
     if isinstance(a, Maybe) or isinstance(b, Maybe):
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
+    constants = [*_alternatives(a), *_alternatives(b)]
+    if _alternatives(a) and _alternatives(b):
+        return abstract.Tuple((abstract.Scalar(i64),), Form("choice", object, tuple(dict.fromkeys(constants))))
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         if a.form != b.form or len(a.items) != len(b.items):
             raise Clash(differing(a, b))
@@ -124,6 +130,18 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     if isinstance(x, abstract.Scalar) and isinstance(y, abstract.Scalar):
         return _join_scalars(a, x, b, y)
     raise Clash("they have no common type")
+
+
+def _alternatives(a: abstract.Abstract) -> tuple[Hashable, ...]:
+    """The constants that a value of type ``a`` may be, if it is one; numbers are none, they have types of their own."""
+    if isinstance(a, abstract.Static):
+        return () if is_number(a.value) else (a,)
+    if not isinstance(a, abstract.Tuple):
+        return ()
+    if a.form.kind == "choice":
+        return a.form.names
+    code = a.form.names[0] if a.form.kind == "function" else None
+    return (a,) if isinstance(code, Code) and not a.items else ()
 
 
 def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
@@ -173,6 +191,8 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
         assert isinstance(v, Array)
         wanted = abstract.memref_type(to)
         return v if v.type == wanted else replace(v, memref=ops.cast(v.memref, type=wanted))
+    if isinstance(to, abstract.Tuple) and to.form.kind == "choice":
+        return _chosen(v, to.form)
     if isinstance(to, abstract.Tuple):
         assert isinstance(v, Compound)
         return v.of(coerce(item, t) for item, t in zip(v.items, to.items, strict=True))
@@ -185,6 +205,19 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
             return Unbound(v.flag, coerce(v.value, to.item))
         return Unbound(const(True, i1), coerce(v, to.item))
     return v
+
+
+def _chosen(v: AbstractValue, form: Form) -> OneOf:
+    """A constant, or one of others (which it is not, if they are not in ``form``), as one of those of ``form``."""
+    if not isinstance(v, OneOf):
+        return OneOf((Scalar(const_index(form.names.index(describe(v))), i64),), form)
+    if v.form == form:
+        return v
+    places = [form.names.index(name) if name in form.names else 0 for name in v.form.names]
+    position = const_index(places[0])
+    for k, place in enumerate(places[1:], 1):
+        position = ops.select(ops.cmpi(v.position, const_index(k), predicate="eq"), const_index(place), position)
+    return OneOf((Scalar(position, i64),), form)
 
 
 def unset(to: abstract.Abstract) -> Unbound:

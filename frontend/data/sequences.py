@@ -18,6 +18,7 @@ from adc.frontend.data.values import (
     Choice,
     Compound,
     Contents,
+    OneOf,
     Range,
     Ref,
     Scalar,
@@ -258,20 +259,32 @@ def choice(frame: Frame, owner: AbstractValue, index: AbstractValue) -> Choice |
 
 def split(frame: Frame, owner: AbstractValue, use: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
     """What is done with an object, done with each that it may be, under the condition that it is that one."""
-    if not isinstance(owner, Choice):
+    if not isinstance(owner, Choice | OneOf):
         return use(owner)
-    refs, at = owner.refs, owner.position
+    options: Sequence[AbstractValue] = owner.refs if isinstance(owner, Choice) else owner.options
+    at = owner.position
 
     def between(low: int, high: int) -> AbstractValue:
         if high - low == 1:
-            return use(refs[low])
+            return use(options[low])
         middle = (low + high) // 2
         first = ops.cmpi(at, const_index(middle), predicate="slt")
         result = branch(frame, first, lambda: between(low, middle), lambda: between(middle, high))
         assert result is not None
         return result
 
-    return between(0, len(refs))
+    return between(0, len(options))
+
+
+def split_all(
+    frame: Frame, values: Sequence[AbstractValue], use: Callable[[list[AbstractValue]], AbstractValue]
+) -> AbstractValue:
+    """``use(values)``, for each of the constants that those may be which are chosen at run time."""
+    for k, v in enumerate(values):
+        if isinstance(v, OneOf):
+            rest = lambda one, k=k: split_all(frame, [*values[:k], one, *values[k + 1 :]], use)  # noqa: E731
+            return split(frame, v, rest)
+    return use(list(values))
 
 
 def slice_of(frame: Frame, owner: AbstractValue, part: slice) -> AbstractValue:
@@ -439,6 +452,8 @@ def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[Abstra
 
 def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
     """``x == y`` of two items."""
+    if isinstance(x, OneOf) or isinstance(y, OneOf):
+        return split_all(frame, (x, y), lambda one: item_equal(frame, *one))
     if is_numeric(x) and is_numeric(y):
         return scalars.binary("==", x, y)
     found = records.operate(frame, "==", x, y)
@@ -460,6 +475,8 @@ def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValu
 
 def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue | None:
     """``value in owner`` of containers; None for others."""
+    if isinstance(value, OneOf) and isinstance(owner, Ref) and owner.kind == "dict":
+        return split(frame, value, lambda one: Static(constant_key(one) in dict_items(frame, owner)))
     if isinstance(owner, Ref) and owner.kind == "dict":
         return Static(constant_key(value) in dict_items(frame, owner))
     if isinstance(owner, Range):

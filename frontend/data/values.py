@@ -150,6 +150,28 @@ class Record(Compound):
         return self.items[names.index(name)] if name in names else None
 
 
+class OneOf(Compound):
+    """One of several constants (texts, None, functions, ...), chosen at run time: its item is the position among them.
+    What is done with it is done with each, under a condition, as with a ``Choice``."""
+
+    @property
+    def position(self) -> Value:
+        (item,) = self.items
+        assert isinstance(item, Scalar)
+        return item.value
+
+    @property
+    def options(self) -> tuple[AbstractValue, ...]:
+        return tuple(constant_of_type(a) for a in self.form.names)
+
+
+def constant_of_type(a: Any) -> AbstractValue:
+    """The only value of a type that has but one."""
+    if isinstance(a, abstract.Static):
+        return Static(a.value)
+    return compound(a.form, tuple(map(constant_of_type, a.items)))
+
+
 class Bound(Compound):
     """A Python function bound to the object that it is a method of, or to its class: the two items."""
 
@@ -201,6 +223,8 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
     """The value of a form with these items."""
     if form.kind in ("tuple", "namedtuple"):
         return Tuple(items, form)
+    if form.kind == "choice":
+        return OneOf(items, form)
     if form == BOUND:
         return Bound(items, form)
     if form.kind == "function":
@@ -463,6 +487,8 @@ def _type_name(v: AbstractValue) -> str:
         return f"list({', '.join(map(_type_name, v.items))})"
     if isinstance(v, Contents) and v.form.kind == "dict":
         return f"dict with the keys {', '.join(map(repr, v.form.names)) or 'none'}"
+    if isinstance(v, OneOf):
+        return f"one of {', '.join(map(str, v.form.names))}"
     if isinstance(v, Bound):
         return f"method {_type_name(v.function).removeprefix('function ')}"
     if isinstance(v, Compound):

@@ -18,6 +18,7 @@ from adc.frontend.data.values import (
     Bound,
     Closure,
     Method,
+    OneOf,
     Partial,
     Static,
     Stream,
@@ -57,6 +58,14 @@ def call_value(
 
     ``call_function`` calls a Python function, when its arguments are bound.
     """
+    values = [callee, *args, *kwargs.values()]
+    if any(isinstance(v, OneOf) for v in values):
+
+        def call(each: list[AbstractValue]) -> AbstractValue:
+            named = dict(zip(kwargs, each[1 + len(args) :], strict=True))
+            return arrays.settled(frame, call_value(frame, each[0], each[1 : 1 + len(args)], named, call_function))
+
+        return sequences.split_all(frame, values, call)
     if _keeps(callee):
         args = [a if isinstance(a, Stream) and _goes_through(callee) else arrays.settled(frame, a) for a in args]
         kwargs = {name: arrays.settled(frame, a) for name, a in kwargs.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 
 from adc.frontend.data import records, sequences, texts
 from adc.frontend.data.roots import protection
@@ -14,6 +14,7 @@ from adc.frontend.data.values import (
     Compound,
     Dim,
     Lazy,
+    OneOf,
     Poison,
     Read,
     Scalar,
@@ -45,6 +46,8 @@ Element = Callable[..., AbstractValue]
 
 def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """``a symbol b`` of numbers and arrays."""
+    if isinstance(a, OneOf) or isinstance(b, OneOf):
+        return sequences.split_all(frame, (a, b), lambda one: settled(frame, operate(frame, symbol, *one)))
     own = records.operate(frame, symbol, a, b)
     if own is not None:
         return own
@@ -88,6 +91,8 @@ def _need_operands(symbol: str, a: AbstractValue, b: AbstractValue) -> None:
 
 def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
     """``-a``, ``+a``, ``~a``."""
+    if isinstance(a, OneOf):
+        return sequences.split(frame, a, lambda one: settled(frame, operate_unary(frame, symbol, one)))
     own = records.operate_unary(frame, symbol, a)
     if own is not None:
         return own
@@ -113,6 +118,9 @@ def truth(v: AbstractValue) -> bool | Value:
         return bool(v.items)
     if isinstance(v, Static | Scalar):
         return scalars.truth(v)
+    if isinstance(v, OneOf):
+        true = [ops.cmpi(v.position, const_index(k), predicate="eq") for k, one in enumerate(v.options) if truth(one)]
+        return reduce(ops.ori, true) if true else False
     return True
 
 

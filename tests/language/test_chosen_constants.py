@@ -1,0 +1,395 @@
+"""Texts, functions, None and other constants that a condition of the run chooses."""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad, prange
+from adc.errors import CompileError
+
+
+class Side(enum.Enum):
+    LEFT = "left"
+    RIGHT = "right"
+
+    @property
+    def sign(self):
+        return -1.0 if self is Side.LEFT else 1.0
+
+
+@dataclass(frozen=True)
+class Method:
+    name: str
+    order: int
+    weight: float = 1.0
+
+
+EULER, HEUN = Method("euler", 1), Method("heun", 2, 0.5)
+
+
+def compared(x):
+    kind = "n"
+    if x > 1.0:
+        kind = "d"
+    return 2 * x if kind == "d" else x
+
+
+def in_a_chain(x):
+    if x < 0.5:
+        kind = "low"
+    elif x < 1.5:
+        kind = "middle"
+    else:
+        kind = "high"
+    if kind == "low":
+        return x
+    if kind != "high":
+        return x * x
+    return x**3
+
+
+def conditional_expression(x):
+    kind = "a" if x > 1.0 else "b"
+    return x * (3.0 if kind in ("a", "c") else 5.0)
+
+
+def not_in(x):
+    kind = "a" if x > 1.0 else "b"
+    return x if kind not in ("b", "c") else x * x
+
+
+def a_function(x):
+    f = math.sin
+    if x > 1.0:
+        f = math.cos
+    return f(x)
+
+
+def square(x):
+    return x * x
+
+
+def cube(x):
+    return x * x * x
+
+
+def a_python_function(x):
+    f = square if x > 1.0 else cube
+    return f(x) + f(2.0 * x)
+
+
+def a_lambda(x):
+    f = (lambda t: t * t) if x > 1.0 else (lambda t: 3.0 * t)
+    return f(x)
+
+
+def a_nested_function(x):
+    def scaled(t):
+        return a * t
+
+    def shifted(t):
+        return a + t * t
+
+    a = 3.0 * x
+    f = scaled if x > 1.0 else shifted
+    a = a + 1.0
+    return f(x) + applied(f, x)
+
+
+def applied(f, x):
+    return f(2.0 * x)
+
+
+def a_numpy_function(x):
+    f = np.exp if x > 1.0 else np.log
+    return np.sum(f(x * np.ones(3)))
+
+
+def none(x):
+    limit = None
+    if x > 1.0:
+        limit = "yes"
+    if limit is None:
+        return x
+    return x * x
+
+
+def none_or_not(x):
+    limit = None if x > 1.0 else "some"
+    return x if limit else x * x
+
+
+def a_table(x):
+    kind = "a" if x > 1.0 else "b"
+    return {"a": 2.0, "b": 3.0}[kind] * x + {"a": 1.0}.get(kind, 7.0)
+
+
+def a_table_of_functions(x):
+    kind = "sin" if x > 1.0 else "cos"
+    return {"sin": math.sin, "cos": math.cos}[kind](x)
+
+
+def stored_by_key(x):
+    totals = {"a": 0.0, "b": 0.0}
+    for k in range(4):
+        kind = "a" if x * k > 1.0 else "b"
+        totals[kind] += x * k
+        totals["a"] *= 2.0
+    return totals["a"] - 3.0 * totals["b"]
+
+
+def an_enum(x):
+    side = Side.LEFT
+    if x > 1.0:
+        side = Side.RIGHT
+    return side.sign * x + (1.0 if side is Side.LEFT else x) + len(side.value)
+
+
+def constants_of_a_dataclass(x):
+    method = EULER if x > 1.0 else HEUN
+    return method.weight * x**2 + (x if method.name == "euler" else 0.0)
+
+
+def a_state_machine(x):
+    state = "start"
+    total, steps = 0.0, 0
+    while state != "done":
+        if state == "start":
+            total += x
+            state = "middle"
+        elif state == "middle":
+            total *= x
+            steps += 1
+            if steps > 3:
+                state = "end"
+        else:
+            total += 1.0
+            state = "done"
+    return total
+
+
+def in_a_loop(x):
+    last = "none"
+    total = 0.0
+    for k in range(5):
+        if last == "up":
+            total += x * k
+            last = "down"
+        else:
+            total -= x
+            last = "up" if k > 1 else "flat"
+    return total
+
+
+def passed_on(x):
+    kind = "a" if x > 1.0 else "b"
+    return by_kind(kind, x) + by_kind(x=x, kind=kind)
+
+
+def by_kind(kind, x):
+    if kind == "a":
+        return x
+    if kind == "b":
+        return x * x
+    raise ValueError(kind)
+
+
+def returned_by_a_callee(x):
+    return x * 2.0 if classified(x) == "large" else x
+
+
+def classified(x):
+    if x > 1.0:
+        return "large"
+    return "small"
+
+
+def in_a_tuple(x):
+    pair = ("a", x)
+    if x > 1.0:
+        pair = ("b", 2.0 * x)
+    name, value = pair
+    return value if name == "b" else value * value
+
+
+def in_a_list(x):
+    kinds = ["a", "b"]
+    if x > 1.0:
+        kinds[0] = "c"
+    return x if kinds[0] == "c" and kinds[1] == "b" else x * x
+
+
+class Holder:
+    def __init__(self):
+        self.kind = "a"
+
+
+def in_an_object(x):
+    h = Holder()
+    if x > 1.0:
+        h.kind = "b"
+    return x if h.kind == "b" else x * x
+
+
+def two_of_them(x):
+    a = "p" if x > 1.0 else "q"
+    b = "q" if x > 0.5 else "p"
+    return x if a == b else x * x
+
+
+def put_together(x):
+    kind = "a" if x > 1.0 else "b"
+    name = kind + "1"
+    return x if name == "a1" and f"{kind}!" == "a!" and kind.upper() == "A" else x * x
+
+
+def isinstance_of(x):
+    kind = "a" if x > 1.0 else None
+    return x if isinstance(kind, str) else x * x
+
+
+def matched(x):
+    kind = "a" if x > 1.0 else "b"
+    match kind:
+        case "a":
+            return x
+        case "b" | "c":
+            return x * x
+    return 0.0
+
+
+def narrowed(x):
+    kind = None
+    if x > 1.0:
+        kind = "ab"
+    if kind is not None and x > 0.0:
+        return x * len(kind)
+    return x
+
+
+def raised_otherwise(x):
+    kind = "a" if x > 1.0 else "b"
+    if kind == "a":
+        y = x
+    elif kind == "b":
+        y = x * x
+    else:
+        raise ValueError(f"what is {kind}?")
+    return y
+
+
+def in_parallel(x):
+    out = np.zeros(3)
+    for i in prange(3):
+        kind = "a"
+        if x > i:
+            kind = "b"
+        out[i] = x if kind == "a" else x * x
+    return np.sum(out)
+
+
+PROGRAMS = [
+    compared, in_a_chain, conditional_expression, not_in, a_function, a_python_function, a_lambda,
+    a_nested_function, a_numpy_function, none, none_or_not, a_table, a_table_of_functions, stored_by_key, an_enum,
+    constants_of_a_dataclass, a_state_machine, in_a_loop, passed_on, returned_by_a_callee, in_a_tuple, in_a_list,
+    in_an_object, two_of_them, put_together, isinstance_of, matched, narrowed, raised_otherwise, in_parallel,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", PROGRAMS, ids=lambda f: f.__name__)
+def test_values_and_gradients(fn: Any) -> None:
+    compiled, gradient = jit_grad(fn), adc.grad(fn)
+    for x in (0.3, 0.8, 1.2, 2.5):
+        assert np.isclose(compiled(x), fn(x), rtol=1e-14), x
+        h = 1e-6
+        difference = (fn(x + h) - fn(x - h)) / (2 * h)
+        assert np.isclose(gradient(x), difference, rtol=1e-6, atol=1e-7), x
+        assert np.isclose(gradient(x), adc.jvp(fn, (x,), (1.0,))[1], rtol=1e-13), x
+
+
+@pytest.mark.parametrize("fn", [compared, a_function, passed_on, a_state_machine], ids=lambda f: f.__name__)
+def test_second_derivatives(fn: Any) -> None:
+    g = adc.grad(fn)
+    for x in (0.3, 2.5):
+        assert np.isclose(adc.grad(g)(x), (g(x + 1e-6) - g(x - 1e-6)) / 2e-6, rtol=1e-5, atol=1e-6)
+
+
+def test_returned_to_python() -> None:
+    def f(x):
+        name = "small"
+        if x > 1.0:
+            name = "large"
+        return name, 2.0 * x
+
+    compiled = jit_grad(f)
+    assert compiled(0.5) == ("small", 1.0) and compiled(2.0) == ("large", 4.0)
+
+
+def test_raised_with_the_chosen_text() -> None:
+    def f(x):
+        name = "small"
+        if x > 1.0:
+            name = "large"
+        if x > 0.0:
+            raise ValueError(f"{name}: {x}", name)
+        return x
+
+    for x in (0.5, 2.0):
+        with pytest.raises(ValueError) as expected:
+            f(x)
+        with pytest.raises(ValueError) as found:
+            jit_grad(f)(x)
+        assert found.value.args == expected.value.args
+
+
+def test_a_key_that_only_one_of_them_has() -> None:
+    def f(x):
+        kind = "a" if x > 1.0 else "b"
+        return {"a": 2.0}[kind] * x
+
+    with pytest.raises(CompileError, match="'b'"):
+        jit_grad(f)(2.0)
+
+
+def none_plus(x):
+    k = None if x > 1.0 else "a"
+    return x + k
+
+
+def a_number_or_none(x):
+    k = None
+    if x > 1.0:
+        k = x
+    return k
+
+
+def function_in_a_tuple(x):
+    f = (lambda t: x * t) if x > 1.0 else (lambda t: x + t)
+    return first_of((f, x))
+
+
+def first_of(pair):
+    return pair[0](pair[1])
+
+
+def looped_over(x):
+    names = "ab" if x > 1.0 else "abc"
+    for _ in names:
+        x *= 2.0
+    return x
+
+
+@pytest.mark.parametrize(
+    "fn", [none_plus, a_number_or_none, looped_over, function_in_a_tuple], ids=lambda f: f.__name__
+)
+def test_what_stays_refused(fn: Any) -> None:
+    with pytest.raises(CompileError) as caught:
+        jit_grad(fn)(2.0)
+    assert caught.value.help
