@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from adc.frontend.control import comprehensions
 from adc.frontend.control.branches import Traced, branch, merge, trace
-from adc.frontend.data import growing, heap, records, sequences
+from adc.frontend.data import cells, growing, heap, records, sequences
 from adc.frontend.data.texts import joined
 from adc.frontend.data.values import (
     NONE,
@@ -38,6 +39,8 @@ from adc.frontend.libraries.table import is_library
 from adc.frontend.names import lookup
 from adc.frontend.numeric import arrays, scalars, subscripts
 from adc.frontend.numeric.nests import materialise
+from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.syntax.walrus import assigns
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -204,7 +207,8 @@ def _chain(frame: Frame, node: ast.Compare, k: int, left: AbstractValue) -> bool
         known = as_condition(frame, value)
         if k + 1 == len(node.ops):
             return known
-        return _conjunction(frame, known, lambda: _chain(frame, node, k + 1, right), stop=False)
+        later = assigned_in(node.comparators[k + 1 :])
+        return _conjunction(frame, known, lambda: _chain(frame, node, k + 1, right), later, stop=False)
 
 
 def _comparison(
@@ -355,16 +359,18 @@ def _conditions(frame: Frame, nodes: list[ast.expr], stop: bool) -> bool | Value
     first = condition(frame, nodes[0])
     if len(nodes) == 1:
         return first
-    return _conjunction(frame, first, lambda: _conditions(frame, nodes[1:], stop), stop)
+    return _conjunction(frame, first, lambda: _conditions(frame, nodes[1:], stop), assigned_in(nodes[1:]), stop)
 
 
-def _conjunction(frame: Frame, first: bool | Value, rest: Callable[[], bool | Value], stop: bool) -> bool | Value:
+def _conjunction(
+    frame: Frame, first: bool | Value, rest: Callable[[], bool | Value], names: frozenset[str], stop: bool
+) -> bool | Value:
     """``first and rest`` (``stop`` False) or ``first or rest``; ``rest`` is evaluated only if it is needed, unless
-    evaluating it does no harm."""
+    evaluating it does no harm. It may assign ``names``."""
     if isinstance(first, bool):
         return first if first == stop else rest()
     other = trace(frame, lambda: _as_value(rest()))
-    result = _join_conditions(frame, first, other, stop)
+    result = _join_conditions(frame, first, other, names, stop)
     assert result is not None
     return scalars.truth(result)
 
@@ -373,15 +379,18 @@ def _as_value(known: bool | Value) -> AbstractValue:
     return Static(known) if isinstance(known, bool) else Scalar(known, i1)
 
 
-def _join_conditions(frame: Frame, first: Value, other: Traced, stop: bool) -> AbstractValue | None:
-    if other.pure and isinstance(other.result, Static):
+def _join_conditions(
+    frame: Frame, first: Value, other: Traced, names: frozenset[str], stop: bool
+) -> AbstractValue | None:
+    pure = other.pure and not names
+    if pure and isinstance(other.result, Static):
         discard(other.block)
         return other.result if bool(other.result.value) == stop else Scalar(first, i1)
-    if other.pure and isinstance(other.result, Scalar) and other.result.dtype == i1:
+    if pure and isinstance(other.result, Scalar) and other.result.dtype == i1:
         other.splice()
         return Scalar((ops.ori if stop else ops.andi)(first, other.result.value), i1, other.result.weak)
     decided = trace(frame, lambda: Static(stop))
-    return merge(frame, first, decided if stop else other, other if stop else decided)
+    return merge(frame, first, decided if stop else other, other if stop else decided, names)
 
 
 def _boolean(frame: Frame, node: ast.BoolOp) -> AbstractValue:
@@ -398,12 +407,13 @@ def _select_operand(frame: Frame, nodes: list[ast.expr], stop: bool) -> Abstract
         return first if known == stop else _select_operand(frame, nodes[1:], stop)
     other = trace(frame, lambda: arrays.settled(frame, _select_operand(frame, nodes[1:], stop)))
     both = isinstance(first, Scalar) and isinstance(other.result, Scalar) and first.dtype == other.result.dtype == i1
+    names = assigned_in(nodes[1:])
     if both and other.pure:
-        result = _join_conditions(frame, known, other, stop)
+        result = _join_conditions(frame, known, other, names, stop)
         assert result is not None
         return result
     keep = trace(frame, lambda: arrays.settled(frame, first))
-    result = merge(frame, known, keep if stop else other, other if stop else keep)
+    result = merge(frame, known, keep if stop else other, other if stop else keep, names)
     assert result is not None
     return result
 
@@ -412,7 +422,9 @@ def _conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
     known = condition(frame, node.test)
     if isinstance(known, bool):
         return evaluate(frame, node.body if known else node.orelse)
-    result = branch(frame, known, lambda: evaluate_kept(frame, node.body), lambda: evaluate_kept(frame, node.orelse))
+    names = assigned_in([node.body, node.orelse])
+    then, other = (partial(evaluate_kept, frame, part) for part in (node.body, node.orelse))
+    result = branch(frame, known, then, other, names)
     assert result is not None
     return result
 
@@ -588,12 +600,21 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
 def _joined(frame: Frame, node: ast.JoinedStr) -> AbstractValue:
     names = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
     chosen = {n: v for n in names if isinstance(v := frame.env.get(n), OneOf)}
+    if chosen and assigns(node):
+        named = next(n for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+        raise refuse_expression(frame.loc(named), named)
 
     def text(each: list[AbstractValue]) -> AbstractValue:
         frame.env.update(zip(chosen, each, strict=True))
         return joined(node, lambda part: evaluate(frame, part))
 
     return sequences.split_all(frame, list(chosen.values()), text)
+
+
+def _named(frame: Frame, node: ast.NamedExpr) -> AbstractValue:
+    value = evaluate_kept(frame, node.value)
+    cells.bind(frame, node.target, value)
+    return value
 
 
 def _lambda(frame: Frame, node: ast.Lambda) -> AbstractValue:
@@ -619,5 +640,6 @@ _RULES: dict[type[ast.expr], Callable[[Frame, Any], AbstractValue]] = {
     ast.Subscript: _subscript,
     ast.Call: _call,
     ast.Lambda: _lambda,
+    ast.NamedExpr: _named,
     ast.JoinedStr: _joined,
 }

@@ -23,7 +23,6 @@ from adc.frontend.data.values import (
     OneOf,
     Range,
     Ref,
-    Scalar,
     describe_type,
 )
 from adc.frontend.errors import refuse
@@ -44,6 +43,7 @@ from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import arrays, subscripts
 from adc.frontend.syntax.matching import unsupported_pattern
+from adc.frontend.syntax.walrus import assigns
 from adc.frontend.unsupported import refuse_expression, refuse_statement
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -100,7 +100,7 @@ def _annotated(frame: Frame, statement: ast.AnnAssign) -> None:
 
 def _bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     if isinstance(target, ast.Name):
-        _bind_name(frame, target, value)
+        cells.bind(frame, target, value)
     elif isinstance(target, ast.Tuple | ast.List):
         items = _unpack(frame, target, value)
         for part, item in zip(target.elts, items, strict=True):
@@ -115,17 +115,6 @@ def _bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
         _bind(frame, target.value, value)
     else:
         raise refuse_expression(frame.loc(target), target)
-
-
-def _bind_name(frame: Frame, target: ast.Name, value: AbstractValue) -> None:
-    frame.assigned_at[target.id] = frame.loc(target)
-    if cells.assign(frame, target.id, value):
-        return
-    frame.env[target.id] = value
-    if isinstance(value, Scalar | Array):
-        ir = value.value if isinstance(value, Scalar) else value.memref
-        if not ir.hint and ir.op is not None:
-            ir.hint = target.id
 
 
 def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) -> Sequence[AbstractValue]:
@@ -210,7 +199,7 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
         with frame.at(statement):
             new = updated(frame, old, symbol, value)
             if new is not old:
-                _bind_name(frame, target, new)
+                cells.bind(frame, target, new)
         return
     owner = evaluate_owner(frame, target.value)
     if isinstance(target, ast.Attribute):
@@ -324,6 +313,9 @@ def _for_range(frame: Frame, statement: ast.For, value: Range, body: Callable[[]
 
 
 def _while(frame: Frame, statement: ast.While) -> None:
+    if assigns(statement.test):
+        node = next(n for n in ast.walk(statement.test) if isinstance(n, ast.NamedExpr))
+        raise refuse_expression(frame.loc(node), node)
     body = partial(loop_body, frame, statement, _execute_one)
     while_loop(frame, statement, lambda: condition(frame, statement.test), body)
     after_loop(frame, statement, _execute_one)

@@ -28,6 +28,7 @@ from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
 from adc.frontend.numeric.convert import as_scalar, store_scalar, trap_unless
 from adc.frontend.numeric.nests import allocate
+from adc.frontend.syntax.liveness import assigned_in
 from adc.ir import kinds
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
@@ -58,6 +59,11 @@ class _Walk:
     tools: Tools
     emit: Callable[[], None]
     carried: frozenset[str] | None = None
+
+    @property
+    def named(self) -> frozenset[str]:
+        """What is assigned by ``:=``, which belongs to the function around."""
+        return assigned_in([self.node])
 
     def run(self) -> None:
         with _own_scope(self.frame, self.node):
@@ -101,7 +107,9 @@ class _Walk:
             with self.frame.at(self.node.generators[level].target):
                 self._bind(level, items.item(k))
 
-        stmt = _statement(self.frame, self.node.generators[level], self.carried or frozenset())
+        read = {n.id for n in ast.walk(self.node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        carried = self.carried or frozenset()
+        stmt = _statement(self.frame, self.node.generators[level], carried, self.named, self.named & read)
         for_counted(self.frame, stmt, numbers, start, body, "k")
 
     def _bind(self, level: int, item: AbstractValue) -> None:
@@ -127,7 +135,7 @@ class _Walk:
                 "use sum(), min(), max(), any() or all() of a generator expression, or a loop",
                 kind=kinds.NOT_CONSTANT,
             )
-        branch(self.frame, known, lambda: self._conditions(level, k + 1), lambda: None, self.carried)
+        branch(self.frame, known, lambda: self._conditions(level, k + 1), lambda: None, self.carried | self.named)
 
 
 @contextmanager
@@ -159,7 +167,9 @@ def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
         bind_target(frame, part, item)
 
 
-def _statement(frame: Frame, generator: ast.comprehension, carried: frozenset[str]) -> ast.For:
+def _statement(
+    frame: Frame, generator: ast.comprehension, carried: frozenset[str], named: frozenset[str], read: frozenset[str]
+) -> ast.For:
     """The loop that a generator amounts to, with what it assigns and reads, as loops of the source have it."""
     live = frame.liveness
     known = live.generators.get(generator)
@@ -167,8 +177,9 @@ def _statement(frame: Frame, generator: ast.comprehension, carried: frozenset[st
         known = ast.For(generator.target, generator.iter, [], [])
         ast.copy_location(known, generator.iter)
         live.generators[generator] = known
-    for table in (live.assigns, live.body_assigns, live.reads, live.after):
-        table[known] = carried
+    for table in (live.assigns, live.body_assigns, live.after):
+        table[known] = carried | named
+    live.reads[known] = carried | read
     live.settles[known] = frozenset()
     return known
 
@@ -217,7 +228,7 @@ def reduced(
     frame: Frame, callee: Any, node: ast.ListComp | ast.GeneratorExp, start: AbstractValue | None, tools: Tools
 ) -> AbstractValue:
     """``sum``, ``min``, ``max``, ``any`` or ``all`` of a comprehension."""
-    label = f"{node.lineno}:{node.col_offset}"
+    label, named = f"{node.lineno}:{node.col_offset}", assigned_in([node])
     result, found = f"<{callee.__name__} {label}>", f"<found {label}>"
     emit: Callable[[], None]
     if callee is builtins.sum:
@@ -241,7 +252,7 @@ def reduced(
                 if now is not stop:
                     decide()
                 return
-            branch(frame, now, *((lambda: None, decide) if stop else (decide, lambda: None)), frozenset({result}))
+            branch(frame, now, *((lambda: None, decide) if stop else (decide, lambda: None)), {result} | named)
 
     else:
         symbol = "<" if callee is builtins.min else ">"

@@ -221,7 +221,7 @@ def _combined(frame: Frame, stmt: ast.For, counter: str) -> dict[str, tuple[Redu
         updates = list(_updates(frame, stmt.body, name))
         kinds = {u.reduction for u in updates}
         reads = sum(_reads(s, name) for s in stmt.body)
-        only = next(iter(kinds))
+        only = next(iter(kinds), None)
         if len(kinds) == 1 and only is not None and reads == sum(u.reads for u in updates):
             found[name] = only, updates
         elif isinstance(frame.env.get(name), Array) and all(isinstance(u.statement, ast.AugAssign) for u in updates):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from types import CellType
 
 from adc.frontend.data import heap
 from adc.frontend.data.forms import Form
-from adc.frontend.data.values import AbstractValue, Ref
+from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar
 from adc.frontend.frame import Frame
 
 _FORM = Form("object", CellType, ("cell_contents",))
@@ -28,6 +29,18 @@ def assign(frame: Frame, name: str, value: AbstractValue) -> bool:
         return False
     frame.env[name] = heap.new(frame, _FORM, [value])
     return True
+
+
+def bind(frame: Frame, target: ast.Name, value: AbstractValue) -> None:
+    """Assign a variable, in a cell or not."""
+    frame.assigned_at[target.id] = frame.loc(target)
+    if assign(frame, target.id, value):
+        return
+    frame.env[target.id] = value
+    if isinstance(value, Scalar | Array):
+        ir = value.value if isinstance(value, Scalar) else value.memref
+        if not ir.hint and ir.op is not None:
+            ir.hint = target.id
 
 
 def enter(frame: Frame) -> None:

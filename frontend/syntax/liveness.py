@@ -213,8 +213,51 @@ def _holders(value: ast.expr) -> Iterator[ast.Lambda | ast.Name]:
         yield from _holders(value.orelse)
 
 
+def assigned_in(nodes: Sequence[ast.AST]) -> Names:
+    """The variables that expressions assign by ``:=``."""
+    return frozenset(n.target.id for n in _own_nodes(nodes) if isinstance(n, ast.NamedExpr))
+
+
 def _stores(nodes: Iterable[ast.AST]) -> Names:
     return frozenset(n.id for n in _own_nodes(list(nodes)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+
+
+def _surely_named(node: ast.AST) -> Names:
+    """The variables that an expression assigns by ``:=`` whatever its conditions are."""
+    if isinstance(node, ast.NamedExpr):
+        return _surely_named(node.value) | {node.target.id}
+    parts: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    if isinstance(node, ast.BoolOp):
+        parts = node.values[:1]
+    elif isinstance(node, ast.IfExp):
+        parts = [node.test]
+    elif isinstance(node, ast.Compare):
+        parts = [node.left, node.comparators[0]]
+    elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.DictComp | ast.SetComp):
+        parts = [node.generators[0].iter]
+    elif isinstance(node, ast.Lambda):
+        parts = []
+    return frozenset().union(*map(_surely_named, parts))
+
+
+def _named_first(node: ast.AST) -> Names:
+    """The variable that the first ``:=`` of an expression assigns, if nothing reads it before."""
+    while True:
+        if isinstance(node, ast.NamedExpr):
+            own = {n.id for n in ast.walk(node.value) if isinstance(n, ast.Name)}
+            return frozenset({node.target.id} - own)
+        if isinstance(node, ast.BoolOp):
+            node = node.values[0]
+        elif isinstance(node, ast.Compare | ast.BinOp):
+            node = node.left
+        elif isinstance(node, ast.UnaryOp):
+            node = node.operand
+        elif isinstance(node, ast.IfExp):
+            node = node.test
+        elif isinstance(node, ast.Assign | ast.Return | ast.Expr) and node.value is not None:
+            node = node.value
+        else:
+            return EMPTY
 
 
 class _Analysis:
@@ -282,7 +325,13 @@ class _Analysis:
 
     def _expressions(self, nodes: Sequence[ast.AST]) -> Effect:
         stores = _stores(nodes)
-        return Effect(self._loads(nodes), stores, stores)
+        named = assigned_in(nodes)
+        if not named:
+            return Effect(self._loads(nodes), stores, stores)
+        sure = frozenset().union(*map(_surely_named, nodes))
+        # Where the value of := stands first of all, its name is not read before.
+        first = frozenset().union(*(_named_first(n) for n in nodes)) if len(nodes) == 1 else EMPTY
+        return Effect(self._loads(nodes) - first, (stores - named) | sure, stores)
 
     def _loads(self, nodes: Iterable[ast.AST]) -> Names:
         """Variables read, those that called functions capture included."""

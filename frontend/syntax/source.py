@@ -14,6 +14,7 @@ from adc.frontend.syntax.liveness import Liveness, analyse
 from adc.frontend.syntax.matching import without_match
 from adc.frontend.syntax.private import with_private_names
 from adc.frontend.syntax.texts import NoSource, lines_of
+from adc.frontend.syntax.walrus import without_assigning_tests
 from adc.ir.core import Loc
 
 Node = ast.FunctionDef | ast.Lambda
@@ -145,7 +146,7 @@ def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
             functions.setdefault((first, node.name), []).append(node)  # type: ignore[arg-type]
-    without_match(with_private_names(tree))
+    without_assigning_tests(without_match(with_private_names(tree)))
     file = SourceFile(filename, lines, functions)
     with _lock:
         if len(_files) >= _KEPT:

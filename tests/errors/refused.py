@@ -119,7 +119,12 @@ def yielding_from(x):
 
 
 def walrus(x):
-    return (y := x) + y  # error: unsupported-expression | y := x
+    for _ in range(3):
+        while (y := x) > 1.0:  # error: unsupported-expression | y := x
+            x = 0.5 * y
+        else:
+            break
+    return x
 
 
 def a_set(x):

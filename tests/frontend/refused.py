@@ -284,7 +284,12 @@ def complex_number(x):
 
 
 def walrus(x):
-    return (y := x) + y  # error: := is not supported | y := x
+    for _ in range(3):
+        while (y := x) > 1.0:  # error: := is not supported here | y := x
+            x = 0.5 * y
+        else:
+            break
+    return x
 
 
 def kept_new_axis(u):

@@ -533,12 +533,16 @@ def star_of_array(x: float, a: np.ndarray) -> float:
     return variadic(*a)
 
 
+def test_functions_chosen_by_a_condition() -> None:
+    for fn in (chooses, chooses_local):
+        for x in (0.3, 0.7):
+            assert jit_grad(fn)(x) == fn(x)
+
+
 def test_refused() -> None:
     assert jit_grad(reads_global)(3.0) == 3.0 * OUTSIDE
     for fn, message in (
         (writes_global, "'OUTSIDE' cannot be assigned"),
-        (chooses, "on one path"),
-        (chooses_local, "different functions"),
         (returns_function, "cannot return function"),
         (too_many, "takes 3 positional arguments but 4 were given"),
         (wrong_name, "no parameter 'x'"),
