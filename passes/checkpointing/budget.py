@@ -204,20 +204,30 @@ class _Search:
         def peak(snapshots: Value, length: Value) -> Value:
             return self._peak(k, chosen, snapshots, length)
 
-        def attempt(length: Value, best: Sequence[Value]) -> Sequence[Value]:
+        def fitting(length: Value) -> tuple[Value, Value, Value, Value]:
             # Pieces that are equally long: of as many steps as the longest has.
             pieces = ops.ceildivsi(steps, length)
             length = ops.ceildivsi(steps, pieces)
             snapshots = _most(pieces, lambda n: ops.cmpi(peak(n, length), allowed, predicate="sle"))
             attrs = {"callee": self._repeated, "types": (index,)}
             again = ops.muli(build(ops.call, [pieces, snapshots], attrs).result, length)
+            return pieces, length, snapshots, again
+
+        # As few steps again as with snapshots alone, in the same room.
+        *_, most = fitting(one)
+
+        def attempt(length: Value, best: Sequence[Value]) -> Sequence[Value]:
+            pieces, length, snapshots, again = fitting(length)
             # What a piece begins with is brought back from a snapshot, which was copied there: about a step's work
             # where steps are bound by memory.
             cost = ops.addi(again, pieces)
             taken = peak(snapshots, length)
             fewer = ops.cmpi(cost, best[2], predicate="slt")
             smaller = ops.andi(ops.cmpi(cost, best[2], predicate="eq"), ops.cmpi(taken, best[3], predicate="slt"))
-            better = ops.andi(ops.cmpi(taken, allowed, predicate="sle"), ops.ori(fewer, smaller))
+            fits = ops.andi(
+                ops.cmpi(taken, allowed, predicate="sle"), ops.cmpi(again, most, predicate="sle")
+            )
+            better = ops.andi(fits, ops.ori(fewer, smaller))
             found = (snapshots, length, cost, taken)
             return [ops.select(better, new, old) for new, old in zip(found, best, strict=True)]
 

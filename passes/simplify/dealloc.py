@@ -24,7 +24,6 @@ from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType, RecordType, i1
-from adc.passes.checkpointing.conventions import ASKED, SPANS
 from adc.passes.simplify.ownership import Classes
 
 _SOURCES = frozenset({ops.alloc, ops.grow, ops.call})
@@ -189,11 +188,6 @@ class _Ownership:
         for record in [v for v in given if isinstance(v.type, RecordType)]:
             self._hand_over(scope, record, op)
         owned = self._results.of(op.attrs["callee"]) or (False,) * len(op.results)
-        callee = self._module.funcs.get(op.attrs["callee"])
-        if callee is not None and ASKED in callee.attrs and SPANS not in self._func.attrs:
-            # What was freed so early the arena would keep, beside what the reverse sweep takes: nothing is gained, and
-            # the prediction for a budget would be too low.
-            owned = tuple(own and not isinstance(r.type, RecordType) for r, own in zip(op.results, owned, strict=True))
         apart = [r for r, own in zip(op.results, owned, strict=True) if own and isinstance(r.type, RecordType)]
         others = [r for r in op.results if r not in apart]
         holds = any(isinstance(v.type, RecordType) or _holds_memrefs(v) for v in (*given, *others))
