@@ -117,18 +117,7 @@ def _there(place: Place) -> Any:
 def _fingerprint(obj: Any) -> str:
     """What tells the code of one function from that of another."""
     code = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__code__", None)
-    return "" if code is None else hashlib.sha256(repr(_facts(code)).encode()).hexdigest()
-
-
-def _facts(code: types.CodeType) -> tuple[Any, ...]:
-    constants = [_constant(c) for c in code.co_consts]
-    return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, list(code.co_positions())
-
-
-def _constant(c: Any) -> Any:
-    if isinstance(c, types.CodeType):
-        return _facts(c)
-    return sorted(map(repr, c)) if isinstance(c, frozenset) else c
+    return "" if code is None else hashlib.sha256(repr(texts.facts(code)).encode()).hexdigest()
 
 
 def by_name(obj: Any) -> tuple[Any, ...] | None:

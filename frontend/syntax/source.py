@@ -13,7 +13,7 @@ from functools import cached_property
 from adc.frontend.syntax.liveness import Liveness, analyse
 from adc.frontend.syntax.matching import without_match
 from adc.frontend.syntax.private import with_private_names
-from adc.frontend.syntax.texts import NoSource, lines_of
+from adc.frontend.syntax.texts import NoSource, text_of
 from adc.frontend.syntax.walrus import without_assigning_tests
 from adc.ir.core import Loc
 
@@ -157,8 +157,8 @@ def _load(filename: str, lines: tuple[str, ...]) -> SourceFile:
 
 def function_source(fn: types.FunctionType) -> FunctionSource:
     """The syntax tree of ``fn``. Raises ``NoSource`` where there is none, or where the file has changed since."""
-    code = fn.__code__
-    file = _load(code.co_filename, lines_of(code, fn.__globals__))
+    lines, code = text_of(fn.__code__, fn.__globals__)
+    file = _load(fn.__code__.co_filename, lines)
     name = code.co_name
     candidates = file.functions.get((code.co_firstlineno, name), [])
     matching = [node for node in candidates if _arguments(node) == code.co_varnames[: len(_arguments(node))]]

@@ -29,27 +29,30 @@ class NoSource(Exception):
         self.help = help
 
 
-def lines_of(code: types.CodeType, module_globals: dict[str, object]) -> tuple[str, ...]:
-    """The lines of the file that ``code`` was compiled from. Raises ``NoSource``."""
+def text_of(code: types.CodeType, module_globals: dict[str, object]) -> tuple[tuple[str, ...], types.CodeType]:
+    """The lines of the file that ``code`` was compiled from, and the code as it is at its place there. Raises
+    ``NoSource``."""
     name = code.co_filename
     # A function that another package sent has no name of a file any more.
-    for came in [lines for known in _came.values() for lines in known] if name in _NAMELESS else _came.get(name, ()):
-        if _made_from("".join(came), code):
-            return came
+    every = (lines for known in _came.values() for lines in known)
+    for came in every if name in _NAMELESS else _came.get(name, ()):
+        if (found := _made_from("".join(came), code)) is not None:
+            return came, found
     linecache.checkcache(name)
     lines = tuple(linecache.getlines(name, module_globals))
     if lines and name not in _NAMELESS:
-        if _may_have_changed(name) and not _made_from("".join(lines), code):
-            raise NoSource(
-                f"its file {name} was changed after import",
-                "import the module again (importlib.reload, or a new process)",
-            )
-        return lines
+        if not _may_have_changed(name):
+            return lines, code
+        if (found := _made_from("".join(lines), code)) is not None:
+            return lines, found
+        raise NoSource(
+            f"its file {name} was changed after import", "import the module again (importlib.reload, or a new process)"
+        )
     for text in ("".join(lines), *_program(), *_files_of(module_globals)):
-        if text and _made_from(text, code):
-            return tuple(text.splitlines(keepends=True))
+        if text and (found := _made_from(text, code)) is not None:
+            return tuple(text.splitlines(keepends=True)), found
     if name in _came:
-        return _came[name][-1]
+        return _came[name][-1], code
     raise NoSource(*_reason(name))
 
 
@@ -107,19 +110,35 @@ def _program() -> tuple[str, ...]:
     return tuple(found)
 
 
-def _made_from(text: str, code: types.CodeType) -> bool:
-    """Whether compiling ``text`` gives ``code``."""
-    return any(made == code for made in _compiled(text, code.co_flags & _FUTURE))
+def _made_from(text: str, code: types.CodeType) -> types.CodeType | None:
+    """What of a text is ``code``: by its place too, or else by what it does. IPython's autoreload compiles functions
+    without what stands before them."""
+    every = _compiled(text, code.co_flags & _FUTURE)
+    if code in every:
+        return code
+    wanted = facts(code)
+    return next((made for made in every if made.co_name == code.co_name and facts(made) == wanted), None)
+
+
+def facts(code: types.CodeType) -> tuple[object, ...]:
+    """What tells the code of one function from that of another, wherever it stands."""
+    constants = [facts(c) if isinstance(c, types.CodeType) else _constant(c) for c in code.co_consts]
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    return code.co_code, constants, names, code.co_argcount, code.co_kwonlyargcount, code.co_flags
+
+
+def _constant(value: object) -> str:
+    return str(sorted(map(repr, value))) if isinstance(value, frozenset) else repr(value)
 
 
 @lru_cache(maxsize=16)
-def _compiled(text: str, flags: int) -> frozenset[types.CodeType]:
+def _compiled(text: str, flags: int) -> tuple[types.CodeType, ...]:
     """All code objects of a text; none if it has an error."""
     try:
         whole = compile(text, "<text>", "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
-        return frozenset()
-    return frozenset(_within(whole))
+        return ()
+    return tuple(_within(whole))
 
 
 def _within(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -140,7 +159,7 @@ def texts_of(objects: Iterable[object]) -> dict[str, tuple[str, ...]]:
         if not isinstance(function, types.FunctionType) or function.__code__.co_filename in found:
             continue
         try:
-            found[function.__code__.co_filename] = lines_of(function.__code__, function.__globals__)
+            found[function.__code__.co_filename], _ = text_of(function.__code__, function.__globals__)
         except NoSource:
             continue
     return found

@@ -202,3 +202,35 @@ def test_a_file_that_was_compiled_before_it_changed(tmp_path):
     assert f(1.0) == 2.0
     with pytest.raises(adc.AdcError, match="was changed after import"):
         f.grad(1.0)
+
+
+def test_a_function_that_was_moved_in_its_file(tmp_path):
+    path = tmp_path / "moving.py"
+    module = imported(path, "def f(x):\n    return 2 * x\n\ng = [lambda x: 3 * x, lambda x: 4 * x]\n")
+    path.write_text("# new lines\n# above\n" + path.read_text().replace("lambda x: 3", "lambda  x:  3"))
+    os.utime(path, (time.time() + 5, time.time() + 5))
+    assert [adc.grad(f)(1.0) for f in (module.f, *module.g)] == [2.0, 3.0, 4.0]
+
+
+def test_code_that_was_compiled_without_what_is_before_it(tmp_path):
+    """As IPython's autoreload does: the lines of the code are not those of the file."""
+    path = tmp_path / "reloaded.py"
+    module = imported(path, "def f(x):\n    return 2 * x\n\ndef g(x):\n    return f(x)\n")
+    g = jit_grad(module.g)
+    assert g(1.0) == 2.0
+    changed = "def f(x):\n    y = 5 * x\n    return y + x\n"
+    path.write_text("# more\n" * 7 + changed + "\ndef g(x):\n    return f(x)\n")
+    os.utime(path, (time.time() + 5, time.time() + 5))
+    made = {}
+    exec(compile(changed, str(path), "exec"), made)
+    module.f.__code__ = made["f"].__code__
+    assert g(1.0) == 6.0 and g.grad(1.0) == 6.0
+
+
+def test_equal_constants_of_other_types_are_other_code(tmp_path):
+    path = tmp_path / "constants.py"
+    module = imported(path, "def f(x):\n    return x * 0.0\n")
+    path.write_text("def f(x):\n    return x * -0.0\n")
+    os.utime(path, (time.time() + 5, time.time() + 5))
+    with pytest.raises(adc.AdcError, match="was changed after import"):
+        jit_grad(module.f)(1.0)
