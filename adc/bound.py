@@ -143,6 +143,18 @@ class Bound(functools.partial[Any]):
         return str(self.func.dump_ir(stage, signature, locs=locs))
 
 
+_CACHED = type(functools.lru_cache(lambda: None))
+
+
+def unwrapped(fn: Any) -> Any:
+    """A function without what only keeps its results, or says how it is differentiated when others call it."""
+    while True:
+        inner = fn.__wrapped__ if isinstance(fn, _CACHED) else not_checkpointed(fn)
+        if inner is fn:
+            return fn
+        fn = inner
+
+
 def taken_apart(fn: Any) -> functools.partial[Any] | None:
     """A function of which arguments are given, as the function and these; None for other functions.
 
@@ -151,11 +163,11 @@ def taken_apart(fn: Any) -> functools.partial[Any] | None:
     args: tuple[Any, ...] = ()
     keywords: dict[str, Any] = {}
     found = False
-    while (part := _part(not_checkpointed(fn))) is not None:
+    while (part := _part(unwrapped(fn))) is not None:
         found = True
         fn, first, named = part
         args, keywords = (*first, *args), {**named, **keywords}
-    return functools.partial(not_checkpointed(fn), *args, **keywords) if found else None
+    return functools.partial(unwrapped(fn), *args, **keywords) if found else None
 
 
 def _part(fn: Any) -> tuple[Any, tuple[Any, ...], Mapping[str, Any]] | None:

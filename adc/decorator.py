@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from adc.alignment import Borrowed
-from adc.bound import Bound, of_bound, taken_apart
+from adc.bound import Bound, of_bound, taken_apart, unwrapped
 from adc.boundary import internal, public
 from adc.budgeted import Budgeted
 from adc.checkpoints import Checkpoint, combined
@@ -18,7 +18,6 @@ from adc.containers import lower
 from adc.dispatch import Checkpointing, Dispatcher, Made, writable
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract
-from adc.frontend.checkpoints import not_checkpointed
 from adc.frontend.rules import gradients
 from adc.ir import kinds
 from adc.jvps import JvpFunction
@@ -196,7 +195,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
     value_and_grad: GradientFunction
 
     def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options, binding: str = "") -> None:
-        fn = not_checkpointed(fn)
+        fn = unwrapped(fn)
         self.__adc_binding__ = binding
         if not isinstance(fn, types.FunctionType):
             raise kinds.NOT_A_FUNCTION(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
@@ -369,7 +368,7 @@ def jit_grad(
 
 def function_of(fn: Callable[..., Any]) -> JitFunction[..., Any]:
     """``fn`` as adc calls it. A plain function remembers what was compiled for it, as long as it lives."""
-    fn = not_checkpointed(fn)
+    fn = unwrapped(fn)
     if isinstance(fn, JitFunction):
         return fn
     if isinstance(fn, staticmethod):

@@ -177,6 +177,9 @@ def method(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue | Non
         return None
     if isinstance(found, types.FunctionType) and found.__code__.co_filename == "<string>":
         return None  # made by dataclass or namedtuple
+    shared = _shared(frame, class_of(owner), name, found, where)
+    if shared is not None:
+        return shared
     return bound(owner, _function(frame, where, name, found, found))
 
 
@@ -312,9 +315,19 @@ def generated(frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Ma
 
 
 def _default(frame: Frame, cls: type, f: dataclasses.Field[Any]) -> AbstractValue:
-    if f.default is None or isinstance(f.default, bool | int | float | str):
-        return Static(f.default)
-    return external(frame, f.default, ("default", id(cls), f.name), f.name, lambda: f.default)
+    # What counts is the default of the parameter, which can have been exchanged.
+    value = defaults_of(frame, vars(cls)["__init__"]).get(f.name, f.default) if f.init else f.default
+    if value is None or isinstance(value, bool | int | float | str):
+        return Static(value)
+    return external(frame, value, ("default", id(cls), f.name), f.name, lambda: value)
+
+
+def defaults_of(frame: Frame, function: Any) -> dict[str, Any]:
+    """The defaults of a function's parameters."""
+    frame.tracer.looks.function(function)
+    code, given = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    return dict(zip(names[len(names) - len(given) :], given, strict=True)) | (function.__kwdefaults__ or {})
 
 
 def _given(
@@ -351,14 +364,16 @@ def _named_tuple(
 ) -> AbstractValue:
     fields: tuple[str, ...] = cls._fields
     given = _given(cls, fields, fields, args, kwargs)
+    made, _ = frame.tracer.looks.member(cls, "__new__")
+    defaults = defaults_of(frame, made.__func__) if isinstance(made, staticmethod) else cls._field_defaults
     items = []
     for name in fields:
-        if name not in given and name not in cls._field_defaults:
+        if name not in given and name not in defaults:
             raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{name}'", kind=kinds.WRONG_CALL)
         if name in given:
             items.append(given[name])
         else:
-            default = cls._field_defaults[name]
+            default = defaults[name]
             items.append(external(frame, default, ("default", id(cls), name), name, _constant(default)))
     return Tuple(tuple(items), Form("namedtuple", cls, fields))
 

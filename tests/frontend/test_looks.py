@@ -7,6 +7,7 @@ import importlib
 import math
 import types
 from abc import ABC
+from collections import namedtuple
 from dataclasses import dataclass
 from typing import Any
 
@@ -610,6 +611,43 @@ def method_of_an_enum():
     return lambda x: Mode.A.sign() * x, lambda: setattr(Mode, "sign", lambda self: -1.0)
 
 
+@case
+def default_of_a_dataclass():
+    @dataclass
+    class D:
+        a: float
+        b: float = 2.0
+
+    def change():
+        D.__init__.__defaults__ = (7.0,)
+
+    return lambda x: D(x).b * x, change
+
+
+@case
+def default_of_a_namedtuple():
+    made = namedtuple("P", "x y")
+    made.__new__.__defaults__ = (2.0,)
+
+    def change():
+        made.__new__.__defaults__ = (7.0,)
+
+    return lambda x: made(x).y * x, change
+
+
+@case
+def property_of_a_metaclass():
+    class Meta(type):
+        @property
+        def k(cls):
+            return 3.0
+
+    class M(metaclass=Meta):
+        pass
+
+    return lambda x: M.k * x, lambda: setattr(Meta, "k", property(lambda cls: 4.0))
+
+
 # Containers -----------------------------------------------------------------------------------------------------------
 
 
@@ -741,3 +779,28 @@ def _asked(name):
 
 def _copied(fn):
     return fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__
+
+
+def test_equal_numbers_and_texts_are_no_change():
+    global n_terms
+    mode = "periodic"
+    f = jit_grad(lambda x: sum((x, x, x, x, x, x, x)[:n_terms]) if mode == "periodic" else -x)
+    n_terms = 1000
+    f(1.0)
+    n_terms, mode = int("1000"), "".join(["peri", "odic"])
+    f(1.0)
+    mode = "open"
+    f(1.0)
+    mode = "".join(["per", "iodic"])
+    f(1.0)
+    n_terms = 3
+    assert len(f._known()) == 2
+
+
+def test_what_comes_back_is_not_compiled_again():
+    k = math.sin
+    f = jit_grad(lambda x: k(x))
+    for n in range(6):
+        k = math.sin if n % 2 else math.cos
+        assert f(0.5) == k(0.5) and f.grad(0.5) == pytest.approx(-math.sin(0.5) if n % 2 == 0 else math.cos(0.5))
+    assert len(f._known()) == len(f.grad._known()) == 2

@@ -183,6 +183,10 @@ BOUND = {
     "object": lambda: Callable(),
     "object with a compiled call": lambda: CompiledCallable(),
     "checkpointed": lambda: adc.checkpoint(Model().plain),
+    "cached": lambda: functools.lru_cache(lambda x, y=1.0: 2 * x * y),
+    "static call": lambda: StaticCallable(),
+    "function of an object": lambda: StaticCallable().inner,
+    "partial method": lambda: PartialMethod().scaled,
 }
 
 
@@ -191,6 +195,20 @@ class Callable:
 
     def __call__(self, x, y=1.0):
         return self.w * x * y
+
+
+class StaticCallable:
+    def __init__(self):
+        self.inner = lambda x, y=1.0: 2 * x * y
+
+    __call__ = staticmethod(lambda x, y=1.0: 2 * x * y)
+
+
+class PartialMethod:
+    def by(self, x, y=1.0, w=1.0):
+        return w * x * y
+
+    scaled = functools.partialmethod(by, w=2.0)
 
 
 class CompiledCallable:
