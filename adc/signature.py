@@ -171,8 +171,6 @@ def plain(
                 f"argument {where}: a {kind.__name__} is not supported", help="pass a plain ndarray"
             )
         return _orderly(value.view(np.ndarray), where, borrowed)
-    if isinstance(value, np.int32):
-        return np.int64(value)
     if isinstance(value, np.generic):
         return value
     if isinstance(value, memoryview | array.array | deque):

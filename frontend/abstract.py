@@ -210,8 +210,6 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
     if isinstance(value, bool):
         return Scalar(i1)
     if isinstance(value, np.generic):
-        if value.dtype == np.int32:
-            return Scalar(i64, weak=False)
         if value.dtype not in DTYPES:
             raise TypeError(f"a NumPy scalar of type {value.dtype} is not supported; {_SUPPORTED}")
         return Scalar(DTYPES[value.dtype], weak=False)

@@ -52,7 +52,7 @@ from adc.ir.core import UNKNOWN, Func, Module, Op
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
 from adc.ir.schedules import REMATERIALISED
-from adc.ir.types import Type, i64, index
+from adc.ir.types import Type
 
 
 @dataclass(frozen=True)
@@ -575,7 +575,7 @@ def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
         if isinstance(v, Array):
             values.append(v.memref)
         else:
-            values.append(to_element(v.value, i64) if v.value.type == index else v.value)
+            values.append(to_element(v.value, v.dtype))
         return ResultLeaf(len(values) - 1, describe(v))
 
     return of(result), values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,13 @@ from adc.frontend.libraries.attributes import extent, size
 from adc.frontend.libraries.creation import array_of, dtype_argument, need_array, shape_argument
 from adc.frontend.libraries.methods import astype, copy, cumulative_axes
 from adc.frontend.numeric import arrays, nests, subscripts
-from adc.frontend.numeric.convert import as_scalar, convert, store_scalar, to_element
-from adc.frontend.numeric.rules import Rule, no_keywords, positional, take
+from adc.frontend.numeric.convert import as_scalar, convert, kind, nonzero, to_element, trap_unless
+from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, take
 from adc.ir import kinds, ops
-from adc.ir.arith import const_index
+from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
-from adc.ir.types import f64, i64
+from adc.ir.types import Type, f64, i64, index
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -140,18 +140,71 @@ def _ndim(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 
 def _arange(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    no_keywords("np.arange", kwargs)
-    r = make_range(args)
-    trip = counted(r)
-    count = trip.trips()
-    result = nests.allocate(frame, [count], i64)
+    given = dict(kwargs)
+    dtype = given.pop("dtype", None)
+    no_keywords("np.arange", given)
+    need_numbers("np.arange", args)
+    if len(args) == 3:
+        step = as_scalar(args[2])
+        trap_unless(nonzero(step), "ZeroDivisionError", "the step of np.arange() is zero")
+    whole = all(kind(as_scalar(v).dtype) < 2 for v in args)
+    to = dtype_argument(dtype, i64 if whole else f64)
+    if whole:
+        trip = counted(make_range(args))
+        count = trip.trips()
+    elif kind(to) < 2:
+        help = "make floats, and convert them: np.arange(...).astype(int)"
+        message = "np.arange() of floats with an integer dtype is not supported"
+        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_OPTION)
+    else:
+        count = _float_count(*_bounds(args, f64))
+    result = nests.allocate(frame, [count], to)
+    if kind(to) == 2:
+        element = _progression(*_bounds(args, f64)[::2], to)
+    else:
+
+        def element(i: Value) -> Value:
+            return convert(Scalar(trip.value(trip.lower + i * trip.step), i64), to)
 
     def assign(i: list[Value]) -> None:
-        value = trip.value(trip.lower + i[0] * trip.step)
-        store_scalar(Scalar(value, i64), result.memref, i, i64)
+        build(ops.store, [to_element(element(i[0]), to), result.memref, *i])
 
     nests.nest([count], assign)
     return result
+
+
+def _bounds(args: Args, dtype: Type) -> tuple[Value, Value, Value]:
+    """Start, stop and step of a range of floats."""
+    start, stop, step = (Static(0), *args, Static(1))[-3:] if len(args) == 1 else (*args, Static(1))[:3]
+    return tuple(convert(as_scalar(v), dtype) for v in (start, stop, step))  # type: ignore[return-value]
+
+
+def _float_count(start: Value, stop: Value, step: Value) -> Value:
+    """How many elements NumPy gives a range of floats."""
+    zero, one = const(0.0, f64), const(1.0, f64)
+    distance = ops.subf(stop, start)
+    steps = ops.divf(distance, step)
+    trap_unless(ops.cmpf(steps, steps, predicate="oeq"), "ValueError", "the length of np.arange() is not a number")
+    # A distance so small, or a step so large, that the quotient is no longer a number above zero.
+    vanished = ops.andi(ops.cmpf(steps, zero, predicate="oeq"), ops.cmpf(distance, zero, predicate="une"))
+    upwards = ops.cmpf(ops.copysign(one, steps), zero, predicate="ogt")
+    steps = ops.select(vanished, ops.select(upwards, one, zero), steps)
+    steps = ops.maximumf(ops.ceil(steps), zero)
+    trap_unless(ops.cmpf(steps, const(2.0**60, f64), predicate="olt"), "ValueError", "np.arange() is too long")
+    return ops.fptosi(steps, type=index)
+
+
+def _progression(lower: Value, step: Value, dtype: Type) -> Callable[[Value], Value]:
+    """The elements as NumPy computes them: from the first two and the difference between these."""
+    start, second = (convert(Scalar(v, f64), dtype) for v in (lower, ops.addf(lower, step)))
+    between = ops.subf(second, start)
+
+    def element(i: Value) -> Value:
+        first, next = (ops.cmpi(i, const_index(k), predicate="eq") for k in (0, 1))
+        later = ops.addf(start, ops.mulf(ops.sitofp(i, type=start.type), between))
+        return ops.select(first, start, ops.select(next, second, later))
+
+    return element
 
 
 def _linspace(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.abstract import value_type
 from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
 from adc.frontend.control.loops import make_range
 from adc.frontend.data import growing, heap, records, sequences
@@ -19,6 +20,7 @@ from adc.frontend.data.values import (
     Array,
     Closure,
     Compound,
+    Dim,
     Lazy,
     Method,
     Range,
@@ -27,22 +29,24 @@ from adc.frontend.data.values import (
     Static,
     Tuple,
     describe_type,
+    dim_value,
     is_array,
     is_static_number,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import rematerialised
-from adc.frontend.libraries import reductions
 from adc.frontend.libraries.attributes import extent
 from adc.frontend.marker import prange, stop_gradient
-from adc.frontend.numeric import arrays, scalars, subscripts
-from adc.frontend.numeric.convert import as_scalar, convert, kind
-from adc.frontend.numeric.rules import Rule, apply, fold, need_numbers, no_keywords, positional, static_of
+from adc.frontend.numeric import arrays, nests, scalars, subscripts
+from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
+from adc.frontend.numeric.rules import Rule, apply, fold, need_numbers, no_keywords, positional, rounded, static_of
 from adc.ir import kinds, ops
-from adc.ir.builder import current_loc
+from adc.ir.arith import const_index
+from adc.ir.builder import build, current_loc, insert_at
+from adc.ir.core import Block, Value
 from adc.ir.schedules import Schedule
-from adc.ir.types import Type, f32, f64, i1, i64
+from adc.ir.types import Type, f32, f64, i1, i64, index
 
 
 def _abs(frame: Frame, x: AbstractValue) -> AbstractValue:
@@ -133,8 +137,10 @@ def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) 
     if is_static_number(x):
         return Static(round(x.value, places))  # type: ignore[attr-defined]
     s = as_scalar(x)
+    if places is not None and not s.weak and s.dtype != i1:
+        return rounded(places, s)
     if kind(s.dtype) < 2:
-        return Scalar(convert(s, i64), i64)
+        return scalars.rounded_integer(Scalar(convert(s, i64), i64), 0 if places is None else places)
     if places is not None:
         raise refuse(
             current_loc(),
@@ -234,10 +240,32 @@ def _divmod(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
     return Tuple((scalars.binary("//", x, y), scalars.binary("%", x, y)))
 
 
+def _sum_in_order(total: AbstractValue, x: Array | Lazy) -> AbstractValue:
+    """The elements of an array added one after the other to ``total``, as Python does, unlike ``np.sum``."""
+    lazy = nests.lazy_of(x)
+    first = as_scalar(total)
+    dtype, _ = promote(first, Scalar(first.value, lazy.dtype, weak=False))
+    if dtype == i1:
+        dtype = i64
+
+    def in_order(length: Dim, general: bool) -> Value:
+        block = Block([index, value_type(dtype)], ["i", "total"])
+        with insert_at(block):
+            so_far = Scalar(block.args[1], dtype, weak=False)
+            added = as_scalar(scalars.binary("+", so_far, lazy.element([block.args[0]], general)))
+            build(ops.yield_, [added.value])
+        bounds = [const_index(0), dim_value(length), const_index(1), convert(first, dtype)]
+        return build(ops.for_, bounds, result_types=[value_type(dtype)], regions=[block]).result
+
+    found = nests.versioned(lazy, lambda: in_order(lazy.plain[0], False), lambda: in_order(lazy.dims[0], True))
+    assert found is not None
+    return Scalar(found, dtype, weak=False)
+
+
 def _sum(frame: Frame, x: AbstractValue, start: AbstractValue | None = None) -> AbstractValue:
     total: AbstractValue = Static(0) if start is None else start
     if isinstance(x, Array | Lazy) and x.rank == 1:
-        return arrays.operate(frame, "+", total, reductions.reduce(frame, reductions.SUM, x))
+        return _sum_in_order(total, x)
     if not isinstance(x, Tuple):
         raise refuse(
             current_loc(),

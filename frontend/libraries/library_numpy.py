@@ -19,11 +19,15 @@ from adc.frontend.numeric.arrays import elementwise
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
 from adc.frontend.numeric.rules import (
     Rule,
+    apply,
     float_dtype,
     float_function,
+    fold,
     number_function,
     positional,
     predicate,
+    rounded,
+    static_of,
     strong,
     ufunc,
 )
@@ -92,16 +96,34 @@ def _sign_int(x: Value) -> Value:
     return ops.maxsi(ops.minsi(x, const(1, index)), const(-1, index))
 
 
-def _operator(symbol: str) -> Callable[..., AbstractValue]:
-    return lambda x, y: strong(scalars.binary(symbol, x, y))
+def _operator(name: str, symbol: str) -> Rule:
+    """A ufunc that an operator stands for. To it two of Python's numbers are NumPy's."""
+    function = getattr(np, name)
+    on_elements = scalars.power_of_elements if symbol == "**" else partial(scalars.binary, symbol)
+
+    def rule(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+        if is_array(x) or is_array(y):
+            return apply(name, on_elements, x, y)
+        return fold(function, [x, y]) or apply(name, partial(scalars.binary, symbol), *_numpy_numbers(x, y))
+
+    return positional(f"np.{name}", 2, rule)
+
+
+def _numpy_numbers(*numbers: AbstractValue) -> list[AbstractValue]:
+    """Numbers as NumPy's, if all are Python's."""
+    found = [as_scalar(v) if is_numeric(v) else v for v in numbers]
+    if all(isinstance(v, Scalar) and v.weak for v in found):
+        return [strong(v) for v in found]
+    return list(numbers)
 
 
 def _minus(x: AbstractValue) -> AbstractValue:
-    return strong(scalars.unary("-", x))
+    return fold(np.negative, [x]) or scalars.unary("-", strong(as_scalar(x)))
 
 
 def _square(x: AbstractValue) -> AbstractValue:
-    return strong(scalars.binary("*", x, x))
+    x = strong(as_scalar(x))
+    return scalars.binary("*", x, x)
 
 
 def _reciprocal(x: AbstractValue) -> AbstractValue:
@@ -196,14 +218,8 @@ def _clip(
 
 
 def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) -> AbstractValue:
-    if digits is not None and not (isinstance(digits, Static) and digits.value == 0):
-        raise refuse(
-            current_loc(),
-            "np.round() to digits is not supported",
-            "scale, round and scale back",
-            kind=kinds.UNSUPPORTED_OPTION,
-        )
-    return TABLE[np.rint](frame, [x], {})
+    places = static_of(digits, "the number of digits") or 0
+    return fold(lambda x: np.round(x, places), [x]) or apply("np.round", partial(rounded, places), x)
 
 
 def _rounding(name: str, emit: Callable[[Value], Value]) -> Rule:
@@ -231,23 +247,23 @@ TABLE: dict[Any, Rule] = {
     np.floor: _rounding("floor", ops.floor),
     np.ceil: _rounding("ceil", ops.ceil),
     np.trunc: _rounding("trunc", ops.trunc),
-    np.add: ufunc("add", _operator("+"), 2),
-    np.subtract: ufunc("subtract", _operator("-"), 2),
-    np.multiply: ufunc("multiply", _operator("*"), 2),
-    np.divide: ufunc("divide", _operator("/"), 2),
-    np.floor_divide: ufunc("floor_divide", _operator("//"), 2),
-    np.mod: ufunc("mod", _operator("%"), 2),
-    np.power: ufunc("power", _operator("**"), 2),
+    np.add: _operator("add", "+"),
+    np.subtract: _operator("subtract", "-"),
+    np.multiply: _operator("multiply", "*"),
+    np.divide: _operator("divide", "/"),
+    np.floor_divide: _operator("floor_divide", "//"),
+    np.mod: _operator("mod", "%"),
+    np.power: _operator("power", "**"),
     np.negative: ufunc("negative", _minus),
     np.square: ufunc("square", _square),
     np.reciprocal: ufunc("reciprocal", _reciprocal),
     np.fmod: ufunc("fmod", _fmod, 2),
-    np.less: ufunc("less", _operator("<"), 2),
-    np.less_equal: ufunc("less_equal", _operator("<="), 2),
-    np.greater: ufunc("greater", _operator(">"), 2),
-    np.greater_equal: ufunc("greater_equal", _operator(">="), 2),
-    np.equal: ufunc("equal", _operator("=="), 2),
-    np.not_equal: ufunc("not_equal", _operator("!="), 2),
+    np.less: _operator("less", "<"),
+    np.less_equal: _operator("less_equal", "<="),
+    np.greater: _operator("greater", ">"),
+    np.greater_equal: _operator("greater_equal", ">="),
+    np.equal: _operator("equal", "=="),
+    np.not_equal: _operator("not_equal", "!="),
     np.logical_and: ufunc("logical_and", _logical("&"), 2),
     np.logical_or: ufunc("logical_or", _logical("|"), 2),
     np.logical_xor: ufunc("logical_xor", _logical("^"), 2),

@@ -33,7 +33,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.matmul import matmul
 from adc.frontend.numeric import nests, scalars, subscripts
-from adc.frontend.numeric.convert import as_scalar, from_element, kind, trap_unless
+from adc.frontend.numeric.convert import as_scalar, assigned, from_element, kind, trap_unless
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -55,6 +55,8 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
         return matmul(frame, a, b)
     if is_array(a) or is_array(b):
         _need_operands(symbol, a, b)
+        if symbol == "**":
+            return elementwise(scalars.power_of_elements, a, b)
         return elementwise(lambda x, y: scalars.binary(symbol, x, y), a, b)
     if isinstance(a, Static) and isinstance(b, Static) and isinstance(a.value, str | tuple):
         try:
@@ -277,7 +279,7 @@ def store(frame: Frame, target: Array, value: AbstractValue) -> None:
     if isinstance(value, Array | Lazy):
         nests.store(frame, target, _fitted(target, lazy_of(value)))
     elif is_numeric(value):
-        nests.store(frame, target, _fitted(target, nests.constant_array(value)))
+        nests.store(frame, target, _fitted(target, nests.constant_array(assigned(value))))
     else:
         raise refuse(current_loc(), f"cannot store {describe_type(value)} into an array", kind=kinds.WRONG_TYPE)
 

@@ -184,6 +184,12 @@ def to_element(value: Value, element: Type) -> Value:
 
 
 def store_scalar(v: AbstractValue, memref: Value, subscripts: list[Value], element: Type) -> None:
-    """Store a number into an array, converted as NumPy does on assignment."""
+    """Store a number into an array, converted as NumPy does when arrays are assigned: integers wrap around."""
     value = to_element(convert(as_scalar(v), element), element)
     build(ops.store, [value, memref, *subscripts])
+
+
+def assigned(v: AbstractValue) -> Scalar:
+    """A number that is assigned to elements: an integer has to fit there, whether it is Python's or NumPy's."""
+    s = as_scalar(v)
+    return Scalar(s.value, s.dtype, weak=True)

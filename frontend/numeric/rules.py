@@ -22,7 +22,8 @@ from adc.frontend.frame import Frame
 from adc.frontend.numeric import arrays
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote, wrap
 from adc.frontend.suggestions import for_option
-from adc.ir import kinds
+from adc.ir import kinds, ops
+from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
 from adc.ir.types import Type, f64, i1
@@ -203,6 +204,22 @@ def number_function(
         return Scalar(wrap(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype), dtype, weak=False)
 
     return ufunc(name, scalar, count)
+
+
+def rounded(places: int, x: AbstractValue) -> AbstractValue:
+    """``np.round`` of a number to so many digits after the point, or before it if there are less than none."""
+    s = as_scalar(x)
+    dtype = float_dtype("np.round", [x])
+    if kind(s.dtype) < 2 and places >= 0:
+        return strong(s)
+    value, power = convert(s, dtype), const(10.0 ** abs(places), dtype)
+    if places:
+        value = ops.roundeven(ops.mulf(value, power) if places > 0 else ops.divf(value, power))
+        value = ops.divf(value, power) if places > 0 else ops.mulf(value, power)
+    else:
+        value = ops.roundeven(value)
+    result = Scalar(value, dtype, weak=False)
+    return result if kind(s.dtype) == 2 else Scalar(convert(result, s.dtype), s.dtype, weak=False)
 
 
 def predicate(name: str, function: Callable[..., Any], emit: Callable[..., Value], weak: bool = False) -> Rule:

@@ -19,6 +19,7 @@ from adc.frontend.numeric.convert import (
     INT64,
     TOO_LARGE,
     as_scalar,
+    beyond,
     check_fits,
     convert,
     kind,
@@ -31,7 +32,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f64, i1, i64, index
+from adc.ir.types import Type, f64, i1, i32, i64, index
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -64,12 +65,34 @@ def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         known = _fold(symbol, a.value, b.value)  # type: ignore[attr-defined]
         if known is not None:
             return known
+    if beyond(a) or beyond(b):
+        met = _meet_large(symbol, a, b)
+        if met is not None:
+            return met
     x, y = as_scalar(a), as_scalar(b)
     if symbol in COMPARISONS:
         return _compare(symbol, x, y)
     if symbol == "**":
         return _power(x, y, b.value if is_static_number(b) else None)  # type: ignore[attr-defined]
     return _ARITHMETIC[symbol](x, y)
+
+
+def _meet_large(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+    """An operation where one of two operands is known and needs more than 64 bits: a float like it meets floats, and
+    every integer is above it or below; else there is none."""
+    large, other = (a, b) if beyond(a) else (b, a)
+    assert isinstance(large, Static)
+    s = as_scalar(other)
+    if kind(s.dtype) == 2:
+        try:
+            instead = Static(float(large.value))
+        except OverflowError:
+            return None
+        return binary(symbol, instead, other) if large is a else binary(symbol, other, instead)
+    if symbol not in COMPARISONS:
+        return None
+    sign = 1 if large.value > 0 else -1
+    return Static(PYTHON[symbol](sign, 0) if large is a else PYTHON[symbol](0, sign))
 
 
 def _fold(symbol: str, a: Any, b: Any) -> Static | None:
@@ -93,6 +116,8 @@ def _unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
 
 def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
     dtype, weak = promote(x, y)
+    if dtype == i32:
+        dtype = i64  # a Python integer that does not fit into 32 bits compares all the same
     p, q = convert(x, dtype), convert(y, dtype)
     if kind(dtype) == 2:
         return Scalar(ops.cmpf(p, q, predicate=_FLOAT_PREDICATES[symbol]), i1, weak)
@@ -105,6 +130,13 @@ def _meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type
     """Both operands in their common dtype; Python's bools count as integers."""
     dtype, weak = promote(x, y)
     if dtype == i1 and (weak or at_least != i1):
+        if not weak:
+            raise refuse(
+                current_loc(),
+                "this of two of NumPy's bools is an 8-bit integer in NumPy",
+                "convert one to int first",
+                kind=kinds.UNSUPPORTED_OPERAND,
+            )
         dtype = i64
     if kind(dtype) < kind(at_least):
         dtype = at_least
@@ -228,6 +260,15 @@ def _sign_of_zero(p: Value, quotient: Value) -> Value:
     zero = const(0.0, p.type)
     negative = ops.andi(ops.cmpf(half, zero, predicate="olt"), ops.cmpf(p, zero, predicate="une"))
     return ops.select(negative, half, quotient)
+
+
+def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    """``x ** y`` of an array's elements: NumPy takes the root where the exponent is a half, here if that is known."""
+    if isinstance(y, Static) and is_number(y.value) and y.value == 0.5:
+        s = as_scalar(x)
+        dtype, _ = promote(s, as_scalar(y))
+        return Scalar(ops.sqrt(convert(s, dtype)), dtype, weak=False)
+    return binary("**", x, y)
 
 
 _EXACT_POWERS = 16  # beyond this, pow() is more accurate than repeated multiplication
@@ -361,6 +402,31 @@ def absolute(s: Scalar) -> Scalar:
     """``abs(s)`` of an integer."""
     _check_opposite(s, "abs({})")
     return Scalar(wrap(ops.absi(s.value), s.dtype), s.dtype, s.weak)
+
+
+def rounded_integer(s: Scalar, places: int) -> Scalar:
+    """``round(s, places)`` of a Python integer: to the nearest multiple of a power of ten, to the even one of two."""
+    if places >= 0:
+        return s
+    power, n = 10**-places, s.value
+    if power > INT64.max:  # zero, or a number that needs more than 64 bits
+        half = power // 2
+        if half <= INT64.max:
+            ends = (ops.cmpi(n, const(v, index), predicate=p) for v, p in ((-half, "sge"), (half, "sle")))
+            trap_unless(ops.andi(*ends), "OverflowError", TOO_LARGE.format(f"round({{}}, {places})"), n)
+        return Scalar(const(0, index), i64)
+    step, zero = const(power, index), const(0, index)
+    quotient = ops.divsi(n, step)
+    below = ops.muli(quotient, step)
+    rest = ops.subi(n, below)
+    beside, half_step = ops.absi(rest), const(power // 2, index)
+    odd = ops.cmpi(ops.andi(quotient, const(1, index)), zero, predicate="ne")
+    tie = ops.andi(ops.cmpi(beside, half_step, predicate="eq"), odd)
+    away = ops.ori(ops.cmpi(beside, half_step, predicate="sgt"), tie)
+    signed = ops.select(ops.cmpi(rest, zero, predicate="slt"), ops.subi(zero, step), step)
+    added = ops.select(away, signed, zero)
+    trap_unless(ops.fits(below, added, kind="add"), "OverflowError", TOO_LARGE.format(f"round({{}}, {places})"), n)
+    return Scalar(ops.addi(below, added), i64)
 
 
 def _check_opposite(s: Scalar, shown: str) -> None:

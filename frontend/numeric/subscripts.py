@@ -26,7 +26,15 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import external, known_int, needed_int
-from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar, store_scalar, trap_unless
+from adc.frontend.numeric.convert import (
+    as_scalar,
+    assigned,
+    convert,
+    kind,
+    load_scalar,
+    store_scalar,
+    trap_unless,
+)
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -147,7 +155,7 @@ class Element:
             raise refuse(
                 current_loc(), f"cannot store {describe_type(value)} into an array element", kind=kinds.WRONG_TYPE
             )
-        store_scalar(value, self.array.memref, list(self.subscripts), self.array.dtype)
+        store_scalar(assigned(value), self.array.memref, list(self.subscripts), self.array.dtype)
 
 
 def locate(owner: Array, items: list[Item]) -> Element | Array:
