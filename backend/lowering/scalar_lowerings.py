@@ -77,6 +77,20 @@ def _intrinsic(name: str, suffix: str = "") -> Lowering:
     return lower
 
 
+def _other_than_nan(name: str) -> Lowering:
+    """Of two floats the extreme one, or the one that is not NaN. (``llvm.maximumnum`` of LLVM 22 gives NaN where it is
+    known that one operand is none, 2026-11.)"""
+
+    def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+        kind, extreme = _kind(op), _intrinsic(name)(e, op, x, y)
+        for nan, other in ((y, x), (x, y)):
+            unordered = e.let(f"fcmp uno {kind} {nan}, {nan}")
+            extreme = e.let(f"select i1 {unordered}, {kind} {other}, {kind} {extreme}")
+        return extreme
+
+    return lower
+
+
 def _library(name: str) -> Lowering:
     """A function of C's mathematics library, by its name for doubles."""
     return lambda e, op, *xs: vectormath.call(e, name, op.result.type, xs)
@@ -295,8 +309,8 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.remf: _library("fmod"),
     ops.maximumf: _intrinsic("llvm.maximum"),
     ops.minimumf: _intrinsic("llvm.minimum"),
-    ops.maxnumf: _intrinsic("llvm.maximumnum"),
-    ops.minnumf: _intrinsic("llvm.minimumnum"),
+    ops.maxnumf: _other_than_nan("llvm.maximum"),
+    ops.minnumf: _other_than_nan("llvm.minimum"),
     ops.cmpf: _compare("fcmp"),
     ops.select: _select,
     # arith: integers

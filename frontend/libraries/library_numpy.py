@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import AbstractValue, Scalar, Static, describe_type, is_array, is_numeric
+from adc.frontend.data.values import (
+    AbstractValue,
+    Scalar,
+    Static,
+    describe_type,
+    is_array,
+    is_numeric,
+    number_dtype,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_builtins import cast_rule
@@ -104,17 +112,15 @@ def _operator(name: str, symbol: str) -> Rule:
     def rule(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
         if is_array(x) or is_array(y):
             return apply(name, on_elements, x, y)
-        return fold(function, [x, y]) or apply(name, partial(scalars.binary, symbol), *_numpy_numbers(x, y))
+        return fold(function, [x, y]) or apply(name, on_elements, *_numpy_numbers(x, y))
 
     return positional(f"np.{name}", 2, rule)
 
 
 def _numpy_numbers(*numbers: AbstractValue) -> list[AbstractValue]:
-    """Numbers as NumPy's, if all are Python's."""
-    found = [as_scalar(v) if is_numeric(v) else v for v in numbers]
-    if all(isinstance(v, Scalar) and v.weak for v in found):
-        return [strong(v) for v in found]
-    return list(numbers)
+    """Numbers as NumPy's, if all are Python's; those that are known stay so."""
+    weak = all(number_dtype(v.value)[1] if isinstance(v, Static) else isinstance(v, Scalar) and v.weak for v in numbers)
+    return [strong(v) for v in numbers] if weak else list(numbers)
 
 
 def _minus(x: AbstractValue) -> AbstractValue:
@@ -122,12 +128,17 @@ def _minus(x: AbstractValue) -> AbstractValue:
 
 
 def _square(x: AbstractValue) -> AbstractValue:
+    if as_scalar(x).dtype == i1:
+        raise scalars.small_integers()
     x = strong(as_scalar(x))
     return scalars.binary("*", x, x)
 
 
 def _reciprocal(x: AbstractValue) -> AbstractValue:
     dtype = float_dtype("np.reciprocal", [x])
+    if kind(as_scalar(x).dtype) < 2:
+        message = "np.reciprocal() of integers is zero nearly everywhere"
+        raise refuse(current_loc(), message, "convert to float first", kind=kinds.UNSUPPORTED_OPTION)
     return Scalar(ops.divf(const(1.0, dtype), convert(as_scalar(x), dtype)), dtype, weak=False)
 
 

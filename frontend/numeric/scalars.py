@@ -6,7 +6,6 @@ NumPy); integers have 64 bits (32 for NumPy's int32) and raise ZeroDivisionError
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -131,16 +130,17 @@ def _meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type
     dtype, weak = promote(x, y)
     if dtype == i1 and (weak or at_least != i1):
         if not weak:
-            raise refuse(
-                current_loc(),
-                "this of two of NumPy's bools is an 8-bit integer in NumPy",
-                "convert one to int first",
-                kind=kinds.UNSUPPORTED_OPERAND,
-            )
+            raise small_integers()
         dtype = i64
     if kind(dtype) < kind(at_least):
         dtype = at_least
     return convert(x, dtype), convert(y, dtype), dtype, weak
+
+
+def small_integers() -> Exception:
+    """Of an operation on NumPy's bools."""
+    message = "this of NumPy's bools is an 8-bit integer in NumPy"
+    return refuse(current_loc(), message, "convert to int first", kind=kinds.UNSUPPORTED_OPERAND)
 
 
 def _arithmetic(
@@ -235,37 +235,29 @@ def float_modulo(p: Value, q: Value) -> Value:
 
 
 def _float_floor_divide(p: Value, q: Value) -> Value:
-    zero = const(0.0, p.type)
-    quotient = ops.divf(p, q)
-    whole = ops.divf(ops.subf(p, float_modulo(p, q)), q)  # an integer up to rounding
+    """As Python and NumPy find it, from the remainder."""
+    zero, one = const(0.0, p.type), const(1.0, p.type)
+    rest = ops.remf(p, q)
+    whole = ops.divf(ops.subf(p, rest), q)  # an integer up to rounding
+    signs = ops.xori(*(ops.cmpf(v, zero, predicate="olt") for v in (q, rest)))
+    differs = ops.andi(signs, ops.cmpf(rest, zero, predicate="une"))
+    whole = ops.select(differs, ops.subf(whole, one), whole)
     floor = ops.floor(whole)
     up = ops.cmpf(ops.subf(whole, floor), const(0.5, p.type), predicate="ogt")
-    floor = ops.select(up, ops.addf(floor, const(1.0, p.type)), floor)
-    signed_zero = ops.copysign(zero, quotient)
-    result = ops.select(ops.cmpf(whole, zero, predicate="oeq"), signed_zero, floor)
-    known = constant_of(q)
-    if known is not None and known != 0 and math.isfinite(known):
+    floor = ops.select(up, ops.addf(floor, one), floor)
+    quotient = ops.divf(p, q)
+    result = ops.select(ops.cmpf(whole, zero, predicate="oeq"), ops.copysign(zero, quotient), floor)
+    if constant_of(q):
         return result
-    # A finite number goes into an infinite one not at all: 0 if the signs are equal, else -1.
-    endless = ops.cmpf(ops.absf(q), const(math.inf, p.type), predicate="oeq")
-    finite = ops.cmpf(ops.absf(p), const(math.inf, p.type), predicate="olt")
-    below = ops.select(ops.cmpf(quotient, zero, predicate="oeq"), ops.floor(_sign_of_zero(p, quotient)), quotient)
-    result = ops.select(ops.andi(endless, finite), below, result)
     return ops.select(ops.cmpf(q, zero, predicate="oeq"), quotient, result)
-
-
-def _sign_of_zero(p: Value, quotient: Value) -> Value:
-    """-1/2 where ``p`` is not zero and the zero ``quotient`` is negative, else the zero itself."""
-    half = ops.copysign(const(0.5, p.type), quotient)
-    zero = const(0.0, p.type)
-    negative = ops.andi(ops.cmpf(half, zero, predicate="olt"), ops.cmpf(p, zero, predicate="une"))
-    return ops.select(negative, half, quotient)
 
 
 def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
     """``x ** y`` of an array's elements: NumPy takes the root where the exponent is a half, here if that is known."""
+    s = as_scalar(x)
+    if s.dtype == i1 and kind(as_scalar(y).dtype) < 2:
+        raise small_integers()
     if isinstance(y, Static) and is_number(y.value) and y.value == 0.5:
-        s = as_scalar(x)
         dtype, _ = promote(s, as_scalar(y))
         return Scalar(ops.sqrt(convert(s, dtype)), dtype, weak=False)
     return binary("**", x, y)

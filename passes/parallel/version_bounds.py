@@ -13,6 +13,7 @@ with what was stored before it. Subscripts that are not linear (loaded ones, rem
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -253,6 +254,14 @@ def _strip(block: Block, removed: dict[Op, str]) -> None:
     block.set_ops(kept.ops)
 
 
+def _parent(op: Op) -> Op | Func | None:
+    return op.parent.parent if op.parent is not None else None
+
+
+def _blocks(owner: Op | Func | None) -> Sequence[Block]:
+    return owner.regions if isinstance(owner, Op) else [owner.body] if owner is not None else []
+
+
 @dataclass
 class _Test:
     """A condition to test before a nest; for it to mean what it says, symbols must be smaller than a limit."""
@@ -328,10 +337,25 @@ class _Question:
     def _fits(self, op: Op) -> _Test | None:
         """That a result does not leave 64 bits: it does not as long as what it is made of is small."""
         for limit in (*LIMITS, LEAST_LIMIT):
-            integers = SmallIntegers(limit, self._available)
+            integers = SmallIntegers(limit, self._in_scope)
             if integers.fits(op.attrs["kind"], *op.operands):
                 return _Test(TRUE, frozenset(map(self.forms.symbol, integers.small)), limit)
         return None
+
+    def _in_scope(self, value: Value) -> bool:
+        """Whether ``value`` can be used before the loop."""
+        around = [self.loop, *enclosing(self.loop.parent)]
+        op = value.op
+        if op is None:
+            return value.block in [a.parent for a in around]
+        for outer in around:
+            if op.parent is outer.parent:
+                order = op.parent.ops if op.parent is not None else []
+                return order.index(op) < order.index(outer)
+            # A block that is walked is in two pieces: what has been visited has moved to the first one.
+            if _parent(op) is _parent(outer):
+                return op.parent is not None and op.parent not in _blocks(_parent(op))
+        return False
 
     def _test(self, conditions: list[Condition | None], ranges: Ranges) -> _Test | None:
         if any(c is None for c in conditions):

@@ -276,7 +276,22 @@ def count_in_nest(u, n, m):  # type: ignore[no-untyped-def]
     return c
 
 
-@pytest.mark.parametrize("f", [flat, count_in_nest])
+def sum_of_counts(u, n, m):  # type: ignore[no-untyped-def]
+    """What bounds the second loop's sum is inside the first one, out of its scope."""
+    c = 0
+    for i in range(n):
+        k, p = 0, i
+        for j in range(m):
+            k += j * p
+        while p > 0:
+            p -= 1
+            for j in range(m):
+                if u[j] > 0.5:
+                    c += k
+    return c
+
+
+@pytest.mark.parametrize("f", [flat, count_in_nest, sum_of_counts])
 def test_small_integers_are_tested_before_the_loops(f: Callable[..., Any]) -> None:
     u = np.random.default_rng(0).random(12)
     compiled = jit_grad(f)
