@@ -38,6 +38,7 @@ class JacobianFunction(Dispatcher):
     """The Jacobian of a function, or of its gradient: takes the function's arguments."""
 
     _kind = "jvp"
+    __adc_traced__: Callable[..., Any] | None = None  # what compiled code calls in its place
 
     def __init__(self, subject: Subject, chosen: Selection, of: Derivative, mode: Mode) -> None:
         super().__init__(subject, chosen)

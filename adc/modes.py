@@ -10,6 +10,7 @@ from adc.bound import Bound, of_bound, taken_apart
 from adc.boundary import public
 from adc.decorator import GradientFunction, differentiable, grad
 from adc.ir import kinds
+from adc.jacobian_inside import inside
 from adc.jacobians import JacobianFunction, Mode
 from adc.options import NONE, ArgNames, ArgNums, selection
 from adc.sparse.matrices import SparseFunction
@@ -75,7 +76,10 @@ def jacobian(
     function = differentiable(fn)
     chosen = selection(argnums, argnames)
     of = function._forward_of if isinstance(function, GradientFunction) else NONE
-    return JacobianFunction(function._subject, chosen, of, mode)
+    made = JacobianFunction(function._subject, chosen, of, mode)
+    if not chosen.names:
+        made.__adc_traced__ = inside(jvp, fn, chosen.numbers, chosen.single)
+    return made
 
 
 @public

@@ -6,17 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.compiler import Staged, Subject, alias_groups
+from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract, Array
 from adc.frontend.tracer import Leaf, Traced
+from adc.ir import kinds
 from adc.options import Derivative
 from adc.passes.checkpointing.steps import StepsPlan
 from adc.passes.differentiation.differentiate import Adjoint
 from adc.passes.parallel.parallel_plan import ParallelPlan
+from adc.selecting import everything
 
 
 @dataclass(frozen=True)
 class Report:
-    """The plans of one gradient.
+    """The plans of one gradient; of the pullback, for a function that does not return one float.
 
     ``adjoint`` holds what is active and what is stored, of callees too; ``steps`` which loops are checkpointed;
     ``parallel`` which loops of the function and of its gradient run on threads, and how the terms that several
@@ -31,11 +34,12 @@ class Report:
     steps: tuple[StepsPlan, ...]
     seconds: dict[str, float]
     overlap: str = ""
+    what: str = "gradient"
 
     def __str__(self) -> str:
         lines = [
             f"{self.function}({', '.join(self.arguments)})",
-            f"gradient with respect to {', '.join(self.with_respect_to)}",
+            f"{self.what} with respect to {', '.join(self.with_respect_to)}",
             *([self.overlap] if self.overlap else []),
             "",
             str(self.adjoint),
@@ -57,16 +61,27 @@ class Report:
 
 
 def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative) -> Report:
-    """Compile the gradient as far as the IR goes, and report on it."""
-    staged = Staged(subject, tuple(abstracts))
-    traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
-    module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
-    parallel = staged.planned(module, [traced.entry, adjoint.name])
+    """Compile the gradient as far as the IR goes, and report on it. Of a function that does not return one float: the
+    pullback."""
+    staged, what = Staged(subject, tuple(abstracts)), "gradient"
+    try:
+        traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
+        module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)
+        roots = [adjoint.name]
+    except DifferentiationError as error:
+        if error.kind != kinds.NOT_SCALAR.name:
+            raise
+        staged, what = Staged(subject, tuple(abstracts)), "pullback"
+        traced = staged.traced(reverse=True)
+        wanted = everything(subject.parameters.names, staged.abstracts, traced)
+        module, adjoint, plan = staged.split(traced, wanted)
+        roots = [plan.augmented, plan.reverse]
+    parallel = staged.planned(module, [traced.entry, *roots])
     leaves = traced.leaves
     wrt = tuple(_name(leaves[k]) for k in wanted.wrt)
     arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
     steps, overlap = tuple(staged.steps), _overlap(traced)
-    return Report(subject.name, arguments, wrt, adjoint, parallel, steps, staged.seconds, overlap)
+    return Report(subject.name, arguments, wrt, adjoint, parallel, steps, staged.seconds, overlap, what)
 
 
 def _name(leaf: Leaf) -> str:

@@ -301,7 +301,8 @@ def full_name(obj: Any) -> str:
     owner = None if isinstance(obj, type) else getattr(obj, "__self__", None)
     if type(owner).__name__ == "ufunc":
         return f"numpy.{owner.__name__}.{name}"  # type: ignore[union-attr]
-    if type(owner).__name__ == "Generator" or type(owner).__name__ == "RandomState":
+    cls = type(owner).__name__ if owner is not None else str(getattr(obj, "__qualname__", "")).split(".")[0]
+    if cls in ("Generator", "RandomState"):
         return f"numpy.random.{name}"
     if owner is not None and type(owner).__module__ == "random":
         return f"random.{name}"

@@ -106,6 +106,8 @@ def _kind_of_class(cls: Any) -> Sort | None:
 def _builtin(cls: type) -> bool:
     """Whether a class is not the user's: then its instances are taken as they are."""
     root = (cls.__module__ or "").split(".")[0]
+    if root.startswith("_cython_"):  # functions that Cython compiled
+        return True
     return (root in sys.stdlib_module_names and root not in ("__main__", "types")) or root in ("numpy", "adc", "scipy")
 
 

@@ -93,6 +93,9 @@ def call_value(
         return call_value(frame, own, args, kwargs, call_function)
     if isinstance(callee, Static) and gradients.is_gradient(callee.value):
         return gradients.call_gradient(frame, callee.value, args, kwargs)
+    inside = getattr(callee.value, "__adc_traced__", None) if isinstance(callee, Static) else None
+    if inside is not None:
+        return call_value(frame, Static(inside), args, kwargs, call_function)
     made = gradients.as_gradient(callee.value) if isinstance(callee, Static) else None
     if made is not None:
         return gradients.call_gradient(frame, made[0], [made[1], *args], kwargs)

@@ -43,7 +43,7 @@ Call = Callable[[Sequence[AbstractValue]], AbstractValue]
 
 def is_jvp(function: object) -> bool:
     """Whether this is ``adc.jvp``."""
-    own = vars(sys.modules["adc"]).get("jvp") if "adc" in sys.modules else None
+    own = getattr(sys.modules.get("adc.modes"), "jvp", None)
     return own is not None and function is own
 
 
