@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from adc.backend import runtime
 from adc.backend.calls import python_abi
-from adc.backend.calls.unchanged import CALL, MEMORY, VARIABLE, WORDS
+from adc.backend.calls.unchanged import CALL, MEMORY, VARIABLE, VERSION, WORDS
 
 _PARTS: dict[type, tuple[str, ...]] = {
     types.FunctionType: ("__code__", "__defaults__", "__kwdefaults__"),
@@ -33,19 +34,29 @@ class Table:
     """The looks of compiled code in memory. ``absent`` is what is seen where there is nothing."""
 
     def __init__(self, looks: Iterable[Look], absent: object) -> None:
-        self._looks = tuple(looks)
         self._absent = absent
-        self._words = (ctypes.c_int64 * (1 + WORDS * len(self._looks)))(len(self._looks))
-        self._kept: list[object] = [None] * len(self._looks)
+        placed = [(self._place(look), look) for look in looks]
+        # Variables by their dictionaries, then what is read, then what only Python can read.
+        placed.sort(key=lambda entry: (entry[0][0] != VARIABLE, entry[0][0] == CALL, entry[0][1]))
+        self._entries: list[tuple[int, int, int, Look | None]] = []
+        for (kind, first), group in itertools.groupby(placed, key=lambda entry: entry[0][:2]):
+            same = list(group)
+            if kind == VARIABLE and (offset := python_abi.version_offset()) is not None:
+                self._entries.append((VERSION, first + offset, len(same), None))
+            self._entries += [(*place, look) for place, look in same]
+        self._words = (ctypes.c_int64 * (1 + WORDS * len(self._entries)))(len(self._entries))
+        self._kept: list[object] = [None] * len(self._entries)
         self.address = ctypes.addressof(self._words)
-        for k, look in enumerate(self._looks):
-            self._words[1 + WORDS * k : 4 + WORDS * k] = list(self._place(look))
+        for k, (kind, first, second, _) in enumerate(self._entries):
+            self._words[1 + WORDS * k : 4 + WORDS * k] = [kind, first, second]
         self.refresh()
 
     def refresh(self) -> None:
         """Expect from now on what the looks have seen since."""
-        for k, look in enumerate(self._looks):
-            kind = self._words[1 + WORDS * k]
+        for k, (kind, _, _, look) in enumerate(self._entries):
+            if look is None:
+                self._words[4 + WORDS * k] = 0  # no version: they are gone through once more
+                continue
             part = kind == MEMORY and not hasattr(look.fetch, "cell")  # of a function: None is a null pointer
             none = (kind == VARIABLE and look.seen is self._absent) or (part and look.seen is None)
             self._words[4 + WORDS * k] = 0 if none else id(look.seen)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import sys
 import sysconfig
 import types
+from collections.abc import Callable
 from typing import Any
 
 TYPE_OFFSET = 8  # of ob_type in PyObject
@@ -105,6 +107,42 @@ def offset_in(kind: type, attribute: str) -> int | None:
             return None
         (found,) = places
     return found
+
+
+@functools.cache
+def version_offset() -> int | None:
+    """Where dictionaries have a number that is another after each change; None if that is not known."""
+    offset, space = object.__basicsize__ + 8, {"a": 1}
+    if sys.version_info[:2] not in ((3, 11), (3, 12), (3, 13)):
+        return None
+
+    def version(of: dict[str, Any]) -> int:
+        return ctypes.c_uint64.from_address(id(of) + offset).value
+
+    module = types.ModuleType("probe")
+    cls = type("Probe", (), {})
+    (of_class,) = (d for d in gc.get_referents(vars(cls)) if isinstance(d, dict))
+    changes: list[tuple[dict[str, Any], Callable[[int], object]]] = [
+        (space, lambda k: space.__setitem__("a", k)),
+        (space, lambda k: space.update(b=k)),
+        (space, lambda k: space.pop("b")),
+        (space, lambda k: space.setdefault("b", k)),
+        (space, lambda k: space.__delitem__("b")),
+        (space, lambda k: space.clear()),
+        (vars(module), lambda k: setattr(module, "a", k)),
+        (vars(module), lambda k: exec("a = 1; del a", vars(module))),
+        (of_class, lambda k: setattr(cls, "a", k)),
+    ]
+    for of, change in changes:
+        for k in range(1 if of is space else 40):  # also where the interpreter has specialised itself
+            before = version(of)
+            of.get("a")
+            if version(of) != before:
+                return None
+            change(k)
+            if version(of) in (before, 0):
+                return None
+    return offset
 
 
 def _probe(x: Any, y: Any = (1, 2), *, k: Any = 1) -> Any:

@@ -3,13 +3,18 @@
 ``i32 adc_unchanged(ptr table)``, with the interpreter lock: 1 if each entry of the table still finds the object that it
 expects. The table is the number of entries, then four words of each: what to do, two operands, and the object (null:
 none). ``adc.backend.calls.looks`` makes tables.
+
+The entries of one dictionary stand together. Before them may be one with the address of the dictionary's version, which
+is another after each change; how many entries there are; and, for the object, the version at which they were seen to
+hold. While it is that they are passed over.
 """
 
 EXPORTS = ("adc_unchanged",)
 
 DECLARATIONS = {"adc_unchanged": "declare i32 @adc_unchanged(ptr)"}
 
-MEMORY, VARIABLE, CALL = range(3)  # what to do: read a pointer, look up in a dictionary, call an object
+# What to do: read a pointer, look up in a dictionary, call an object, read the version of a dictionary.
+MEMORY, VARIABLE, CALL, VERSION = range(4)
 WORDS = 4
 
 UNCHANGED_IR = f"""
@@ -18,7 +23,8 @@ entry:
   %count = load i64, ptr %table
   br label %next
 next:
-  %k = phi i64 [ 0, %entry ], [ %k1, %seen ]
+  %k = phi i64 [ 0, %entry ], [ %k1, %seen ], [ %behind, %skip ], [ %k1, %again ]
+  %open = phi ptr [ null, %entry ], [ %open, %seen ], [ %open, %skip ], [ %expected.p, %again ]
   %more = icmp ult i64 %k, %count
   br i1 %more, label %look, label %same
 look:
@@ -32,7 +38,23 @@ look:
   %kind = load i64, ptr %kind.p
   %first = load ptr, ptr %first.p
   %expected = load ptr, ptr %expected.p
-  switch i64 %kind, label %call [ i64 {MEMORY}, label %memory i64 {VARIABLE}, label %variable ]
+  switch i64 %kind, label %call [
+    i64 {MEMORY}, label %memory
+    i64 {VARIABLE}, label %variable
+    i64 {VERSION}, label %version
+  ]
+version:
+  %now = load i64, ptr %first
+  %then = load i64, ptr %expected.p
+  %old = icmp eq i64 %now, %then
+  br i1 %old, label %skip, label %again
+skip:
+  %entries = load i64, ptr %second.p
+  %behind = add i64 %k1, %entries
+  br label %next
+again:
+  store i64 %now, ptr %expected.p
+  br label %next
 memory:
   %there = load ptr, ptr %first
   br label %seen.check
@@ -59,6 +81,12 @@ seen:
 same:
   ret i32 1
 changed:
+  %none = icmp eq ptr %open, null
+  br i1 %none, label %out, label %forget
+forget:
+  store i64 0, ptr %open
+  br label %out
+out:
   ret i32 0
 }}
 """

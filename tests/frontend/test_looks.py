@@ -804,3 +804,35 @@ def test_what_comes_back_is_not_compiled_again():
         k = math.sin if n % 2 else math.cos
         assert f(0.5) == k(0.5) and f.grad(0.5) == pytest.approx(-math.sin(0.5) if n % 2 == 0 else math.cos(0.5))
     assert len(f._known()) == len(f.grad._known()) == 2
+
+
+def test_a_module_whose_other_variables_change_all_the_time():
+    space = {"k": 2.0, "scale": math.sin, "other": 0}
+    f = jit_grad(types.FunctionType((lambda x: scale(x) * 2).__code__, space))  # noqa: F821
+    assert f(0.5) == 2 * math.sin(0.5)
+    for n in range(5):
+        space["other"] = n
+        assert f(0.5) == 2 * math.sin(0.5)
+    space["scale"], space["other"] = math.cos, 7
+    assert f(0.5) == f(0.5) == 2 * math.cos(0.5)
+    space["other"], space["scale"] = 8, math.sin
+    assert f(0.5) == f(0.5) == 2 * math.sin(0.5)
+    del space["scale"]
+    for _ in range(2):
+        with pytest.raises(adc.AdcError, match="'scale' is not defined"):
+            f(0.5)
+    space["scale"] = math.sin
+    assert f(0.5) == 2 * math.sin(0.5) and len(f._known()) == 2
+
+
+def test_a_change_is_noticed_at_each_call_until_it_is_undone():
+    """Where an entry of a table fails the version of its dictionary is not taken as seen."""
+    a, b = module(k="a", j="a"), module(k="a", j="a")
+    f = jit_grad(lambda x: x if (a.k, a.j, b.k, b.j) == ("a", "a", "a", "a") else -x)
+    for _ in range(2):
+        for where in (a, b):
+            for name in ("k", "j"):
+                assert f(1.0) == f(1.0) == 1.0
+                setattr(where, name, "b")
+                assert f(1.0) == f(1.0) == f(1.0) == -1.0
+                setattr(where, name, "a")
