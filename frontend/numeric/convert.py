@@ -105,6 +105,8 @@ def _to_float(s: Scalar, dtype: Type) -> Value:
     if s.dtype == i1:
         return ops.uitofp(s.value, type=dtype)
     if kind(s.dtype) == 1:
+        if dtype == f32 and s.weak:  # NumPy takes Python's integers for doubles first
+            return ops.truncf(ops.sitofp(s.value, type=f64), type=f32)
         return ops.sitofp(s.value, type=dtype)
     return (ops.extf if dtype == f64 else ops.truncf)(s.value, type=dtype)
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from adc.frontend.data.values import AbstractValue, Scalar, Static, describe_type, is_number, is_static_number
 from adc.frontend.errors import refuse
+from adc.frontend.numeric import large_integers
 from adc.frontend.numeric.convert import (
     INT64,
     TOO_LARGE,
@@ -56,6 +57,7 @@ PYTHON: dict[str, Callable[[Any, Any], Any]] = {
 _FLOAT_PREDICATES = {"==": "oeq", "!=": "une", "<": "olt", "<=": "ole", ">": "ogt", ">=": "oge"}
 _INT_PREDICATES = {"==": "eq", "!=": "ne", "<": "slt", "<=": "sle", ">": "sgt", ">=": "sge"}
 COMPARISONS = frozenset(_FLOAT_PREDICATES)
+_SWAPPED = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
@@ -119,7 +121,13 @@ def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
         dtype = i64  # a Python integer that does not fit into 32 bits compares all the same
     p, q = convert(x, dtype), convert(y, dtype)
     if kind(dtype) == 2:
-        return Scalar(ops.cmpf(p, q, predicate=_FLOAT_PREDICATES[symbol]), i1, weak)
+        found = ops.cmpf(p, q, predicate=_FLOAT_PREDICATES[symbol])
+        if weak:  # Python compares an int with a float as they are, NumPy converts it first
+            if kind(x.dtype) == 1:
+                found = large_integers.compared(found, _INT_PREDICATES[symbol], x.value, p, q)
+            elif kind(y.dtype) == 1:
+                found = large_integers.compared(found, _INT_PREDICATES[_SWAPPED[symbol]], y.value, q, p)
+        return Scalar(found, i1, weak)
     if dtype == i1:  # i1 has no sign to compare with
         p, q = ops.index_castui(p, type=index), ops.index_castui(q, type=index)
     return Scalar(ops.cmpi(p, q, predicate=_INT_PREDICATES[symbol]), i1, weak)
@@ -166,6 +174,7 @@ def _divide(x: Scalar, y: Scalar) -> Scalar:
     if kind(dtype) < 2:
         if weak:
             _check_divisor(convert(y, i64), "division by zero")
+            return Scalar(large_integers.quotient(convert(x, i64), convert(y, i64)), f64, weak)
         dtype = f64
     return Scalar(ops.divf(convert(x, dtype), convert(y, dtype)), dtype, weak)
 
@@ -229,24 +238,27 @@ def float_modulo(p: Value, q: Value) -> Value:
     negative = ops.cmpf(q, zero, predicate="olt")
     # Adding zero gives a zero remainder the divisor's sign, and leaves its derivative alone.
     signed = ops.select(negative, ops.negf(ops.addf(ops.negf(r), zero)), ops.addf(r, zero))
-    differs = ops.xori(ops.cmpf(r, zero, predicate="olt"), negative)
-    differs = ops.andi(differs, ops.cmpf(r, zero, predicate="one"))
-    return ops.select(differs, ops.addf(r, q), signed)
+    return ops.select(_of_other_sign(r, q), ops.addf(r, q), signed)
+
+
+def _of_other_sign(r: Value, q: Value) -> Value:
+    """Whether a remainder is not zero, and of another sign than the divisor."""
+    zero = const(0.0, r.type)
+    negative = [ops.cmpf(v, zero, predicate="olt") for v in (r, q)]
+    return ops.andi(ops.xori(*negative), ops.cmpf(r, zero, predicate="one"))
 
 
 def _float_floor_divide(p: Value, q: Value) -> Value:
-    """As Python and NumPy find it, from the remainder."""
+    """Python's ``//`` on floats, as CPython and NumPy compute it, rounding by rounding."""
     zero, one = const(0.0, p.type), const(1.0, p.type)
-    rest = ops.remf(p, q)
-    whole = ops.divf(ops.subf(p, rest), q)  # an integer up to rounding
-    signs = ops.xori(*(ops.cmpf(v, zero, predicate="olt") for v in (q, rest)))
-    differs = ops.andi(signs, ops.cmpf(rest, zero, predicate="une"))
-    whole = ops.select(differs, ops.subf(whole, one), whole)
+    quotient, r = ops.divf(p, q), ops.remf(p, q)
+    whole = ops.divf(ops.subf(p, r), q)  # an integer up to rounding
+    whole = ops.select(_of_other_sign(r, q), ops.subf(whole, one), whole)
     floor = ops.floor(whole)
     up = ops.cmpf(ops.subf(whole, floor), const(0.5, p.type), predicate="ogt")
     floor = ops.select(up, ops.addf(floor, one), floor)
-    quotient = ops.divf(p, q)
-    result = ops.select(ops.cmpf(whole, zero, predicate="oeq"), ops.copysign(zero, quotient), floor)
+    signed_zero = ops.copysign(zero, quotient)
+    result = ops.select(ops.cmpf(whole, zero, predicate="oeq"), signed_zero, floor)
     if constant_of(q):
         return result
     return ops.select(ops.cmpf(q, zero, predicate="oeq"), quotient, result)

@@ -9,9 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.check import check
+from tests.fuzz.exact import check as check_bits
 from tests.fuzz.passes import check_passes
 
-NATIVE, INTERPRETED, PASSES = 180, 80, 40
+NATIVE, INTERPRETED, PASSES, BITS = 180, 80, 40, 40
 BATCH = 10
 
 
@@ -19,6 +20,12 @@ BATCH = 10
 def test_compiled(first: int) -> None:
     for seed in range(first, first + BATCH):
         check(seed)
+
+
+@pytest.mark.parametrize("first", range(0, BITS, BATCH))
+def test_values_to_the_bit(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        check_bits(seed, level=0)
 
 
 @pytest.mark.parametrize("first", range(100_000, 100_000 + PASSES, BATCH))

@@ -158,3 +158,61 @@ def test_which_programs_are_compared_to_the_bit() -> None:
     assert not is_exact("def f(x):\n    x **= 3")
     assert same_bits(math.nan, np.float64("nan"))
     assert not same_bits(0.0, -0.0)
+
+
+EDGES = [0.0, -0.0, 0.1, -0.1, 3.0, -2.5, 1e16, -(2.0**53) - 2, 5e-324, -1e308, math.inf, -math.inf, math.nan]
+
+
+def _quotients(x: Any, y: Any) -> Any:
+    whole, rest = np.zeros((len(x), len(y)), x.dtype), np.zeros((len(x), len(y)), x.dtype)
+    for i in range(len(x)):
+        for j in range(len(y)):
+            whole[i, j] = x[i] // y[j]
+            rest[i, j] = x[i] % y[j]
+    return whole, rest, x[:, None] // -3, x // 0.1
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_floor_division_and_remainder_round_as_python(dtype: str) -> None:
+    rng = np.random.default_rng(3)
+    drawn = rng.standard_normal(40) * 10.0 ** rng.integers(-20, 20, 40)
+    with np.errstate(all="ignore"):
+        x = np.concatenate([EDGES, drawn, np.round(drawn) * 3]).astype(dtype)
+        expected = _quotients(x, x)
+    assert same_bits(jit_grad(_quotients)(x, x.copy()), expected)
+
+
+def _order(n: int, x: float) -> Any:
+    return n < x, n <= x, n == x, n != x, x < n, x <= n, x == n
+
+
+LARGE = [0, -3, 2**53 - 1, 2**53 + 1, -(2**53) - 1, 2**60 + 2**36 + 1, 2**63 - 513, 2**63 - 1, -(2**63), 10**17 + 3]
+
+
+def test_large_integers_and_floats_are_compared_as_they_are() -> None:
+    compiled = jit_grad(_order)
+    for n in LARGE:
+        for x in [*map(float, LARGE), math.inf, -math.inf, math.nan, 0.5, -2.5]:
+            assert compiled(n, x) == _order(n, x), (n, x)
+
+
+def test_quotients_of_large_integers() -> None:
+    compiled = jit_grad(lambda n, m: n / m)
+    rng = np.random.default_rng(0)
+    drawn = [int(n) >> int(s) for n, s in zip(rng.integers(-(2**63), 2**63, 60), rng.integers(0, 20, 60), strict=True)]
+    for n in [*LARGE, *drawn]:
+        for m in [1, 3, 2**53 + 1, *drawn]:
+            assert compiled(n, m) == n / m, (n, m)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_integers_as_numpy_converts_them(dtype: Any) -> None:
+    def f(n: int, x: Any) -> Any:
+        return n + x, n * x, x - n, n < x, n == x
+
+    compiled = jit_grad(f)
+    for n in LARGE:
+        for x in map(dtype, LARGE):
+            with np.errstate(all="ignore"):
+                expected = f(n, x)
+            assert same_bits(compiled(n, x), expected), (n, x)
