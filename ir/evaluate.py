@@ -207,6 +207,17 @@ def constant(attrs: Attrs, t: Type) -> Any:
     return normal(attrs["value"], t)
 
 
+def _strong(compute: Evaluate) -> Evaluate:
+    def evaluate(attrs: Attrs, t: Type, x: float, y: float, *marks: bool) -> Any:
+        return 0.0 if any(marks) else compute(attrs, t, x, y)
+
+    return evaluate
+
+
+strong_mulf = _strong(mulf)
+strong_divf = _strong(divf)
+
+
 def select(attrs: Attrs, t: Type, condition: bool, x: Any, y: Any) -> Any:
     return x if condition else y
 

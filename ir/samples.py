@@ -33,6 +33,10 @@ GAMMA = _each(-2.4, -0.6, 0.3, 1.4, 2.6, 4.5, 12.25)  # between poles
 PAIRS: Samples = ((1.3, -0.7), (-2.1, 0.4), (0.6, 3.3), (5.2, 5.9), (-0.8, -1.9))
 QUOTIENTS: Samples = ((5.3, 2.0), (-7.1, 3.0), (0.4, 1.5), (9.7, -4.0), (-1.3, -0.7))  # away from halves
 POWERS: Samples = ((1.3, 2.1), (0.4, -1.7), (7.2, 0.3), (2.0, 3.0), (0.9, 12.5))
+STRONG_PRODUCTS: Samples = tuple(
+    (*pair, *marks) for pair in PAIRS for marks in itertools.product((False, True), repeat=2)
+)
+STRONG_QUOTIENTS: Samples = tuple((*pair, mark) for pair in PAIRS for mark in (False, True))
 TRIPLES: Samples = ((1.3, -0.7, 0.2), (-2.1, 0.4, 3.0), (0.6, 3.3, -1.9))
 COMPARED: Samples = (*PAIRS, (0.5, 0.5))
 FLOAT_INT: Samples = ((1.3, 3), (-0.7, 2), (2.1, -4), (0.6, 0), (-1.9, 5), (0.8, 1))

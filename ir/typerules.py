@@ -84,6 +84,17 @@ def select(types: Types, attrs: Attrs) -> Types:
     return [_same(types[1:], 2)]
 
 
+def strong(numbers: int, marks: int):  # type: ignore[no-untyped-def]
+    """``numbers`` equal floats, then ``marks`` of i1, to one of the floats' type."""
+
+    def rule(types: Types, attrs: Attrs) -> Types:
+        require(len(types) == numbers + marks, f"takes {numbers} floats and {marks} marks (i1)")
+        require(all(t == i1 for t in types[numbers:]), "the marks are of type i1")
+        return list(floats(numbers)(types[:numbers], attrs))
+
+    return rule
+
+
 def float_power(types: Types, attrs: Attrs) -> Types:
     """A float and an integer exponent to the float."""
     require(len(types) == 2 and types[0].is_float and types[1].is_integer, "takes a float and an integer")

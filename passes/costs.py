@@ -21,13 +21,14 @@ BLOCK_BYTES = 1 << 20
 """What stays close to a core, where a loop can choose how much it goes through again."""
 _FREE = {ops.constant, ops.undef, ops.threads, ops.dim, ops.cast, ops.subview, ops.transpose, ops.index_cast, ops.bound}
 _CHEAP_MATH = {ops.absf, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.roundeven, ops.round_, ops.fits}
+_CHEAP_MATH |= {ops.strong_mulf}
 _INTEGER_DIVISIONS = {ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi}
 
 # Of vector code, an element, as the processor's own division and glibc's vector functions do it (measured, over arrays
 # in the first cache). What is not listed costs MATH.
 MATH = 8.0
 _MEASURED = {
-    **dict.fromkeys((ops.divf, ops.hypot), 7.0),
+    **dict.fromkeys((ops.divf, ops.strong_divf, ops.hypot), 7.0),
     **dict.fromkeys((ops.sqrt, ops.rsqrt, ops.log, ops.log2, ops.log10, ops.log1p, ops.tan), 10.0),
     **dict.fromkeys((ops.asin, ops.acos, ops.atan, ops.sinh, ops.cosh, ops.erf, ops.erfc, ops.cbrt), 13.0),
     **dict.fromkeys((ops.tanh, ops.atan2, ops.asinh, ops.acosh, ops.atanh), 18.0),

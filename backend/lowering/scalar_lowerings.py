@@ -115,6 +115,14 @@ def _select(e: FunctionEmitter, op: Op, condition: str, x: str, y: str) -> str:
     return e.let(f"select i1 {condition}, {kind} {x}, {kind} {y}")
 
 
+def _strong(compute: Lowering) -> Lowering:
+    def lower(e: FunctionEmitter, op: Op, x: str, y: str, *marks: str) -> str:
+        mark = marks[0] if len(marks) == 1 else e.let(f"or i1 {marks[0]}, {marks[1]}")
+        return _select(e, op, mark, "0.0", compute(e, op, x, y))
+
+    return lower
+
+
 # Integer division. LLVM leaves division by zero and of the least number by -1 undefined, also where it was moved out of
 # a branch that guards it. So -1 and 0 never reach the divider.
 
@@ -381,6 +389,8 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.roundeven: _intrinsic("llvm.roundeven"),
     ops.stop_gradient: lambda e, op, x: x,
     ops.twin: lambda e, op, value, derivative: value,
+    ops.strong_mulf: _strong(_float("fmul")),
+    ops.strong_divf: _strong(_float("fdiv")),
     ops.hypot: _library("hypot"),
     ops.lgamma: _library("lgamma"),
     ops.tgamma: _library("tgamma"),

@@ -65,22 +65,23 @@ def _logit(p: Value) -> Value:
 
 def _product_or_zero(log: Callable[[Value], Value], end: float) -> Callable[[Value, Value], Value]:
     """``x * log(y)``, and zero where ``x`` is zero and the logarithm is infinite or no number, unless ``y`` is none;
-    its derivative by ``x`` is the logarithm, where that is finite."""
+    its derivative by ``x`` is the logarithm, wherever that is."""
 
     def emit(x: Value, y: Value) -> Value:
         none = ops.cmpf(x, const(0.0, x.type), predicate="oeq")
         outside = ops.ori(
             ops.cmpf(y, const(end, y.type), predicate="ole"), ops.cmpf(y, const(np.inf, y.type), predicate="oeq")
         )
-        return ops.select(ops.andi(none, outside), const(0.0, x.type), ops.mulf(x, log(y)))
+        return ops.strong_mulf(x, log(y), ops.andi(none, outside), const(False, none.type))
 
     return emit
 
 
 def _entr(x: Value) -> Value:
     zero = const(0.0, x.type)
-    below = ops.select(ops.cmpf(x, zero, predicate="olt"), const(-np.inf, x.type), ops.negf(ops.mulf(x, ops.log(x))))
-    return ops.select(ops.cmpf(x, zero, predicate="oeq"), zero, below)
+    none = ops.cmpf(x, zero, predicate="oeq")
+    product = ops.strong_mulf(ops.negf(x), ops.log(x), none, const(False, none.type))
+    return ops.select(ops.cmpf(x, zero, predicate="olt"), const(-np.inf, x.type), product)
 
 
 def _ndtr(x: Value) -> Value:

@@ -25,7 +25,7 @@ from adc.passes.differentiation.need import emit_rule
 from adc.passes.differentiation.rule_tangents import Places, rule_places, rule_tangent
 from adc.passes.differentiation.rules import differentiable
 from adc.passes.differentiation.shadows import cast_to, like
-from adc.passes.differentiation.strong_zeros import strong
+from adc.passes.differentiation.strong_zeros import StrongTangents
 
 
 class Derivatives:
@@ -42,17 +42,22 @@ class Derivatives:
         serialise_reductions(func)
 
     def combined(
-        self, op: Op, active: Callable[[Value], bool], carried: Callable[[Value], Value], guarded: bool
+        self, op: Op, active: Callable[[Value], bool], carried: Callable[[Value], Value], strong: StrongTangents
     ) -> Value | None:
         """What belongs to the result of an operation with a rule, by what its operands carry."""
         terms: list[Value] = []
         for k, v in enumerate(op.operands):
             if active(v):
                 g = carried(v)
-                (term,) = emit_rule(op, [k], g, op.result, op.operands, current_block())
+                (term,) = emit_rule(op, [k], g, op.result, op.operands, current_block(), strong.mark(op, k, g))
                 if term is not None:
-                    terms.append(strong([g], term) if guarded else term)
-        return sum_of(terms) if terms else None
+                    terms.append(term)
+                    strong.sources.multiple(op, k, term, g)
+        if not terms:
+            return None
+        whole = sum_of(terms)
+        strong.sources.note(whole, *terms)
+        return whole
 
     def chosen(self, condition: Value, a: Value, b: Value) -> Value:
         """What belongs to the number that ``arith.select`` chooses."""
@@ -85,7 +90,7 @@ class Dependences(Derivatives):
         serialise(func, lambda loop: True)
 
     def combined(
-        self, op: Op, active: Callable[[Value], bool], carried: Callable[[Value], Value], guarded: bool
+        self, op: Op, active: Callable[[Value], bool], carried: Callable[[Value], Value], strong: StrongTangents
     ) -> Value | None:
         return _union([carried(v) for v in differentiable(op) if active(v)])
 

@@ -121,7 +121,7 @@ class _Differentiator:
         tangents = dict(zip(forward, returned[len(returned) - len(forward) :], strict=True))
         root = Frame(func.body, func.body, func.loc)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
-        sweep = RegionSweep(augmented, reader, recipes, left=[*originals, *returned], once=True)
+        sweep = RegionSweep(augmented, reader, recipes, read=returned[:1], left=[*originals, *returned], once=True)
         cotangents: Cotangents = {}
         with insert_at(func.body, func.loc):
             sweep.add(cotangents, returned[0], const(1.0, returned[0].type))
@@ -225,7 +225,7 @@ class _Differentiator:
             root.shadows[returned[k]] = next(inputs)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
         left = (*originals, *returned)
-        sweep = RegionSweep(augmented, reader, recipes, returned, left, residuals, once=once)
+        sweep = RegionSweep(augmented, reader, recipes, left=left, residuals=residuals, once=once)
         cotangents: Cotangents = {}
         with insert_at(rev.body, func.loc):
             for k in cotangents_in:
@@ -337,7 +337,7 @@ class _Differentiator:
         results = ResultShadows(augmented, returned, originals, positions)
         root = Frame(func.body, func.body, func.loc)
         reader = Reader(augmented, plan, tape.slots, root, recipes)
-        sweep = RegionSweep(augmented, reader, recipes, returned, originals, once=True)
+        sweep = RegionSweep(augmented, reader, recipes, left=originals, once=True)
         cotangents: Cotangents = {}
 
         def argument(t: Type, hint: str) -> Value:

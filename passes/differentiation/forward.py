@@ -33,7 +33,7 @@ from adc.passes.differentiation.held import held, may_have_tangent, unpack_besid
 from adc.passes.differentiation.rule_tangents import ruled_interface
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.shadows import zeroed
-from adc.passes.differentiation.strong_zeros import may_blow_up
+from adc.passes.differentiation.strong_zeros import StrongTangents
 from adc.passes.differentiation.tangents import Tangible
 
 Key = tuple[str, Interface]  # a function, and what of it is differentiated
@@ -116,9 +116,7 @@ class _Differentiator:
                 calls[op] = self.of((op.attrs["callee"], tangible.interface_of(op)))
             elif op.opdef is ops.ruled and any(map(tangible.activity.active, op.results)):
                 varied = tangible.activity.varied
-                calls[op] = self.of(
-                    (op.attrs["callee"], ruled_interface(op, parts(op, self.module).arguments, varied))
-                )
+                calls[op] = self.of((op.attrs["callee"], ruled_interface(op, parts(op, self.module).arguments, varied)))
         made.callees = list(calls.values())
         _Forward(self.module, func, tangible, calls, self.algebra).function(arguments, results)
         return made
@@ -170,8 +168,7 @@ class _Forward:
         self.calls = calls
         self.active = tangible.activity.active
         self.tangents: dict[Value, Value] = {}
-        # Terms that may be zero times infinity.
-        self.guarded = {op for op in func.walk() if op.opdef in RULES and self.active(op.result) and may_blow_up(op)}
+        self.strong = StrongTangents(func)
 
     def function(self, arguments: Sequence[int], results: Sequence[int]) -> None:
         func = self.func
@@ -255,7 +252,7 @@ class _Forward:
         if op.opdef is ops.select:
             self._choice(op)
             return
-        carried = self.algebra.combined(op, self.active, self.tangent, op in self.guarded)
+        carried = self.algebra.combined(op, self.active, self.tangent, self.strong)
         if carried is not None:
             self._set(op.result, carried)
 

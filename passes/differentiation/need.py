@@ -12,10 +12,12 @@ import inspect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from adc.ir import ops
+from adc.ir.arith import const
 from adc.ir.builder import insert_at
 from adc.ir.core import Attr, Block, Loc, Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.types import Type
+from adc.ir.types import Type, i1
 from adc.passes.differentiation.rules import RULES, Terms
 
 
@@ -71,12 +73,35 @@ def _needs(
     return Needs(y in reached, tuple(k for k, v in enumerate(operands) if v in reached))
 
 
+def contributes(op: Op, k: int) -> bool:
+    """Whether a scalar operation has a term for its operand ``k``."""
+    attrs = tuple((name, op.attrs[name]) for name in _keywords(op.opdef))
+    return k in _contributing(op.opdef, tuple(v.type for v in op.operands), op.result.type, attrs)
+
+
+@functools.cache
+def _contributing(
+    opdef: OpDef, types: tuple[Type, ...], result: Type, attrs: tuple[tuple[str, Attr], ...]
+) -> frozenset[int]:
+    g, y, *operands = Block((result, result, *types)).args
+    with insert_at(Block(), Loc("<rule>", 0)):
+        terms = apply_rule(opdef, dict(attrs), g, y, operands)
+    return frozenset(k for k, term in enumerate(terms) if term is not None)
+
+
 def emit_rule(
-    op: Op, active: Sequence[int], g: Value, y: Value | None, operands: Sequence[Value | None], target: Block
+    op: Op,
+    active: Sequence[int],
+    g: Value,
+    y: Value | None,
+    operands: Sequence[Value | None],
+    target: Block,
+    mark: Value | None = None,
 ) -> list[Value | None]:
     """Append to ``target`` the terms of the ``active`` operands, without what only other terms need.
 
-    Values that are not needed may be None. Returns one term per entry of ``active``.
+    Values that are not needed may be None. Returns one term per entry of ``active``. Where ``mark`` holds, ``g`` is
+    nothing, and so is what it is multiplied with (see ``adc.passes.differentiation.strong_zeros``).
     """
     dummies = Block((op.result.type, *(v.type for v in op.operands)))
     filled = [dummies.args[k + 1] if v is None else v for k, v in enumerate(operands)]
@@ -85,9 +110,42 @@ def emit_rule(
     wanted = [terms[k] for k in active]
     live = live_ops(scratch, (v for v in wanted if v is not None))
     kept = set(live)
+    multiples = {g}
     for made in scratch.ops:
-        if made in kept:
-            target.append(made)
-        else:
+        if made not in kept:
             made.drop()
+            continue
+        if mark is not None and not multiples.isdisjoint(made.operands):
+            with insert_at(target, op.loc):
+                _strengthen(made, multiples, mark)
+            multiples.add(made.result)
+        target.append(made)
     return wanted
+
+
+def _strengthen(op: Op, multiples: set[Value], mark: Value) -> None:
+    """Let a product or a quotient of one of ``multiples`` be nothing where ``mark`` holds."""
+    if op.opdef in (ops.strong_mulf, ops.strong_divf):
+        op.set_operand(2, ops.ori(mark, op.operands[2]))
+    elif op.opdef in (ops.mulf, ops.divf):
+        g, by = op.operands if op.operands[0] in multiples else op.operands[::-1]
+        if not _is_finite(by):
+            op.set_operand(0, g)
+            op.set_operand(1, by)
+            op.add_operand(mark)
+            if op.opdef is ops.mulf:
+                op.add_operand(const(False, i1))
+            op.opdef = ops.strong_mulf if op.opdef is ops.mulf else ops.strong_divf
+            op.attrs = {}
+
+
+def _is_finite(value: Value) -> bool:
+    """Whether a number is finite, whatever the arguments are."""
+    op = value.op
+    if op is None:
+        return False
+    if op.opdef in (ops.negf, ops.mulf):
+        return all(map(_is_finite, op.operands))
+    if op.opdef is ops.copysign:
+        return _is_finite(op.operands[0])
+    return op.opdef in (ops.constant, ops.sitofp, ops.uitofp)

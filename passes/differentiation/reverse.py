@@ -21,11 +21,12 @@ from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.need import emit_rule, needs
+from adc.passes.differentiation.reading import Reading
 from adc.passes.differentiation.residuals import reached
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.shadows import like, zeroed
 from adc.passes.differentiation.storage import Recipes
-from adc.passes.differentiation.strong_zeros import StrongZeros, strong
+from adc.passes.differentiation.strong_zeros import Sources, strong
 from adc.passes.differentiation.tape import loops_above
 
 Cotangents = dict[Value, Value]
@@ -34,7 +35,7 @@ Cotangents = dict[Value, Value]
 class ReverseSweep:
     """Builds the reverse sweep of one augmented function.
 
-    ``returned``: what the caller gives cotangents of. ``left``: arrays that are there when the function has returned.
+    ``read``: results that the caller certainly reads. ``left``: arrays that are there when the function has returned.
     ``residuals``: what a record hands over. ``once``: it is not run again for the same forward sweep.
     """
 
@@ -43,7 +44,7 @@ class ReverseSweep:
         augmented: Augmented,
         reader: Reader,
         recipes: Recipes,
-        returned: Sequence[Value] = (),
+        read: Sequence[Value] = (),
         left: Sequence[Value] = (),
         residuals: Sequence[Value] = (),
         *,
@@ -53,8 +54,8 @@ class ReverseSweep:
         self.activity = augmented.activity
         self.reader = reader
         self.recipes = recipes
-        tapes = (slot.buffer for slot in reader.slots.values())
-        self.strong_zeros = StrongZeros(augmented.func, augmented.activity.aliasing, returned, tapes)
+        self.reading = Reading(augmented.func, augmented.activity.aliasing, read)
+        self.sources = Sources()
         self.left = reached(augmented.activity.aliasing, left)
         self.once = once
         self._kept = {*residuals, *reader.slots}
@@ -68,7 +69,11 @@ class ReverseSweep:
         """Add a term to the cotangent of a value, at the insertion point; nothing if the value is passive."""
         if term is not None and self.activity.active(value):
             old = cotangents.get(value)
-            cotangents[value] = term if old is None else ops.addf(old, term)
+            if old is not None:
+                whole = ops.addf(old, term)
+                self.sources.note(whole, old, term)
+                term = whole
+            cotangents[value] = term
 
     def total(self, cotangents: Cotangents, value: Value) -> Value:
         """The cotangent of a value so far, which is forgotten; zero if nothing has contributed."""
@@ -165,17 +170,12 @@ class ReverseSweep:
         need = needs(op, active)
         y = self.reader.value(op.result) if need.result else None
         operands = [self.reader.value(v) if k in need.operands else None for k, v in enumerate(op.operands)]
-        terms = emit_rule(op, active, g, y, operands, self.reader.frame.target)
+        mark = None if op.result in self.reading else self.sources.mark(g)
+        terms = emit_rule(op, active, g, y, operands, self.reader.frame.target, mark)
         for k, term in zip(active, terms, strict=True):
-            if term is not None and self._guarded(op, k):
-                term = strong([g], term)
+            if term is not None:
+                self.sources.multiple(op, k, term, g)
             self.add(cotangents, op.operands[k], term)
-
-    def _guarded(self, op: Op, k: int) -> bool:
-        """Whether the term of a scalar operation's operand ``k`` may be zero times infinity."""
-        need = needs(op, (k,))
-        used = [op.operands[n] for n in need.operands] + ([op.result] if need.result else [])
-        return self.strong_zeros.guarded(op, used)
 
     def _ruled(self, op: Op, cotangents: Cotangents) -> None:
         """What a function with a derivative rule gave: its pullback."""
@@ -193,9 +193,9 @@ class ReverseSweep:
         passed += [given.get(r, const(0.0, r.type)) for r in op.results if r.type.is_float]
         pullback = module.funcs[rules.pullback]
         terms = inline_block(pullback.body, passed)
-        guarded = self.strong_zeros.guarded_rule(op, pullback, [residuals[k] for k in needed])
+        read = any(r in self.reading for r in given)
         for n in wanted:
-            term = strong(list(given.values()), terms[n]) if guarded else terms[n]
+            term = terms[n] if read else strong(list(given.values()), terms[n])
             self.add(cotangents, arguments[rules.cotangents[n]], term)
 
     # Memory ----------------------------------------------------------------------------------------------------------

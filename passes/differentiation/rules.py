@@ -8,7 +8,8 @@ derivative. What a rule does not use of ``y`` and the operands need not be kept 
 
 Kinks. ``absf`` has derivative 0 at 0; minima and maxima share the cotangent equally among equal operands; ``hypot``
 has gradient 0 at the origin; rounding has derivative 0 everywhere; ``sqrt``, ``cbrt``, ``log`` have IEEE's infinity
-at 0. ``pow(x, p)`` has ``d/dx = 0`` where ``p = 0``, and ``d/dp = 0`` where ``x = 0``.
+at 0; ``atan2`` has gradient 0 at the origin, too. ``pow(x, p)`` has ``d/dx = 0`` where ``p = 0``; where ``x = 0`` the
+exponent counts as a constant.
 
 Partials: Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 4 (elementary), 6 (gamma), 7 (erf).
 """
@@ -58,8 +59,24 @@ def _extremum(g: Value, y: Value, a: Value, b: Value) -> Terms:
 
 
 def _power(g: Value, y: Value, x: Value, p: Value) -> Terms:
-    base = ops.select(_is("oeq", x, 0.0), const(1.0, x.type), x)
-    return _unless(_is("oeq", p, 0.0), g * (p * ops.powf(x, p - 1.0))), g * (y * ops.log(base))
+    # Of zero the exponent counts as a constant, in derivatives of any order.
+    none = _is("oeq", x, 0.0)
+    base = ops.select(none, const(1.0, x.type), x)
+    e = p if constant_of(p) is not None else ops.select(none, ops.stop_gradient(p), p)
+    partial = e * ops.powf(x, e - 1.0)
+    lost = ops.andi(_is("oeq", p, 0.0), _is("uno", partial, partial))  # zero times infinity
+    return g * _unless(lost, partial), _unless(none, g * (y * ops.log(base)))
+
+
+def _strong_product(g: Value, y: Value, a: Value, b: Value, za: Value, zb: Value) -> Terms:
+    # What one factor says to be zero the other one's derivative does not revive.
+    no = const(False, za.type)
+    return ops.strong_mulf(g, b, no, zb), ops.strong_mulf(g, a, no, za), None, None
+
+
+def _strong_quotient(g: Value, y: Value, a: Value, b: Value, za: Value) -> Terms:
+    share = g / b
+    return share, -ops.strong_mulf(share, y, const(False, za.type), za), None
 
 
 def _quotient(g: Value, y: Value, a: Value, b: Value) -> Terms:
@@ -83,9 +100,16 @@ def _hypot(g: Value, y: Value, a: Value, b: Value) -> Terms:
 
 
 def _atan2(g: Value, y: Value, a: Value, b: Value) -> Terms:
-    # Two divisions by the hypotenuse, since a * a + b * b may overflow.
+    # Twice by the hypotenuse, since a * a + b * b may overflow.
     r = ops.hypot(a, b)
-    return (g / r) * (b / r), -((g / r) * (a / r))
+    inverse = _unless(_is("oeq", r, 0.0), 1.0 / r)
+    return (g * inverse) * (b * inverse), -((g * inverse) * (a * inverse))
+
+
+def _one_less_square(x: Value) -> Value:
+    """Rounded once, as accurate near 1 as the product of 1 - x and 1 + x; of that a factor would be zero, whose
+    derivative is not."""
+    return ops.fma(-x, x, const(1.0, x.type))
 
 
 def _external(g: Value, y: Value, *operands: Value, library: str, symbol: str) -> Terms:
@@ -114,16 +138,16 @@ RULES: dict[OpDef, Rule] = {
     ops.sin: lambda g, y, x: (g * ops.cos(x),),
     ops.cos: lambda g, y, x: (-(g * ops.sin(x)),),
     ops.tan: lambda g, y, x: (g * (1.0 + y * y),),
-    ops.asin: lambda g, y, x: (g / ops.sqrt((1.0 - x) * (1.0 + x)),),
-    ops.acos: lambda g, y, x: (-(g / ops.sqrt((1.0 - x) * (1.0 + x))),),
+    ops.asin: lambda g, y, x: (g / ops.sqrt(_one_less_square(x)),),
+    ops.acos: lambda g, y, x: (-(g / ops.sqrt(_one_less_square(x))),),
     ops.atan: lambda g, y, x: (g / (1.0 + x * x),),
     ops.atan2: _atan2,
     ops.sinh: lambda g, y, x: (g * ops.cosh(x),),
     ops.cosh: lambda g, y, x: (g * ops.sinh(x),),
     ops.tanh: lambda g, y, x: (g * ((1.0 - y) * (1.0 + y)),),
     ops.asinh: lambda g, y, x: (g / ops.hypot(const(1.0, x.type), x),),
-    ops.acosh: lambda g, y, x: (g / (ops.sqrt(x - 1.0) * ops.sqrt(x + 1.0)),),
-    ops.atanh: lambda g, y, x: (g / ((1.0 - x) * (1.0 + x)),),
+    ops.acosh: lambda g, y, x: (g / ops.sqrt(x - 1.0) / ops.sqrt(x + 1.0),),
+    ops.atanh: lambda g, y, x: (g / _one_less_square(x),),
     # math: exponentials, logarithms, powers, roots
     ops.exp: lambda g, y, x: (g * y,),
     ops.exp2: lambda g, y, x: (g * (y * LN2),),
@@ -137,6 +161,8 @@ RULES: dict[OpDef, Rule] = {
     ops.cbrt: lambda g, y, x: (g / (3.0 * (y * y)),),
     ops.powf: _power,
     ops.fpowi: _integer_power,
+    ops.strong_mulf: _strong_product,
+    ops.strong_divf: _strong_quotient,
     ops.hypot: _hypot,
     # math: special functions
     ops.erf: lambda g, y, x: (g * (TWO_OVER_SQRT_PI * ops.exp(-(x * x))),),

@@ -164,3 +164,17 @@ def _cmpf(rw: Rewriter, op: Op) -> Result:
     if constant_of(a) is not None and constant_of(b) is None:
         return (rw.emit(ops.cmpf, b, a, predicate=MIRRORED[op.attrs["predicate"]]),)
     return None
+
+
+def _strong(plain: OpDef) -> Rule:
+    def rule(rw: Rewriter, op: Op) -> Result:
+        marks = [constant_of(mark) for mark in op.operands[2:]]
+        if True in marks:
+            return (rw.constant(0.0, op.result.type),)
+        return (rw.emit(plain, *op.operands[:2]),) if not any(mark is None for mark in marks) else None
+
+    return rule
+
+
+FLOATS[ops.strong_mulf] = _strong(ops.mulf)
+FLOATS[ops.strong_divf] = _strong(ops.divf)

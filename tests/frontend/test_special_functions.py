@@ -285,13 +285,16 @@ def test_where_a_factor_is_zero():
     assert f(0.0, 0.0) == 0.0 == f(0.0, -1.0)
     assert f(0.0, np.inf) == 0.0 == jit_grad(lambda x, y: special.xlog1py(x, y))(0.0, np.inf)
     assert np.isnan(f(0.0, np.nan))
-    assert by_both(0.0, 0.0) == (0.0, 0.0)
+    assert by_both(0.0, 0.0) == (-np.inf, 0.0)  # the logarithm, and nothing times infinity
+    assert by_both(0.0, np.inf) == (np.inf, 0.0)
     assert by_both(0.0, 2.0) == (np.log(2.0), 0.0)
     g = jit_grad(lambda x, y: special.xlog1py(x, y))
     assert g(0.0, -1.0) == 0.0
     assert adc.grad(g, argnums=(0, 1))(0.0, 1.0) == (np.log(2.0), 0.0)
     h = jit_grad(lambda x: special.entr(x))
     assert (h(0.0), h(-1.0)) == (0.0, -np.inf)
+    assert (h.grad(0.0), h.grad(-1.0)) == (np.inf, 0.0)
+    assert adc.hessian(f, argnums=(0, 1))(0.0, 0.0) == ((0.0, np.inf), (np.inf, 0.0))
 
 
 def test_single_precision_stays_single():

@@ -59,6 +59,8 @@ OTHERS: dict[OpDef, Callable[..., Type | None]] = {
     ops.cmpi: to_i1(equal_integers),
     ops.fits: lambda x, y: i1 if x == y and x in (i64, index) else None,
     ops.select: lambda c, x, y: x if c == i1 and x == y else None,
+    ops.strong_mulf: lambda x, y, *marks: x if x == y and x in FLOATS and marks == (i1, i1) else None,
+    ops.strong_divf: lambda x, y, mark: x if x == y and x in FLOATS and mark == i1 else None,
     ops.fpowi: lambda x, n: x if x in FLOATS and n in INTEGERS else None,
     ops.absi: equal_integers,
     ops.ipowi: equal_integers,

@@ -117,6 +117,8 @@ MPMATH: dict[OpDef, Callable[..., Any]] = {
     ops.roundeven: mpmath.nint,
     ops.stop_gradient: lambda x: x,
     ops.twin: lambda value, derivative: value,
+    ops.strong_mulf: lambda x, y, *marks: 0 if any(marks) else x * y,
+    ops.strong_divf: lambda x, y, mark: 0 if mark else x / y,
     ops.hypot: mpmath.hypot,
     ops.lgamma: lambda x: mpmath.log(abs(mpmath.gamma(x))),
     ops.tgamma: mpmath.gamma,

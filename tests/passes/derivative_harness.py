@@ -12,9 +12,11 @@ from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.interpreter import run, shuffled
-from adc.ir.types import Type, index
+from adc.ir.opdef import OpDef
+from adc.ir.types import Type, f64, index
 from adc.ir.verifier import verify
 from adc.passes.differentiation.differentiate import Adjoint, gradient
+from adc.passes.differentiation.forward import Tangent, jvp
 
 Body = Callable[..., Iterable[Value] | None]
 
@@ -77,6 +79,40 @@ def define(module: Module, name: str, types: Sequence[Type], body: Body, hints: 
         build(ops.return_, results)
     func.result_types = tuple(v.type for v in results)
     return module.add(func)
+
+
+class Modes:
+    """The first and second derivatives of an operation on f64, each in two modes."""
+
+    def __init__(self, opdef: OpDef) -> None:
+        self.count = len(opdef.samples[0])
+        self.wrt = tuple(range(self.count))
+        self.module = Module()
+        define(self.module, "f", [f64] * self.count, lambda *args: [opdef(*args)])
+        self._reverse = gradient(self.module, "f", self.wrt).name
+        self._forward = jvp(self.module, "f", self.wrt)
+        self._forward_over_reverse = jvp(self.module, self._reverse, self.wrt)
+        inner = [gradient(self.module, "f", (k,)).name for k in self.wrt]
+        self._reverse_over_reverse = [gradient(self.module, name, self.wrt).name for name in inner]
+
+    def reverse(self, point: Sequence[float]) -> list[float]:
+        return run(self.module, self._reverse, list(point))
+
+    def forward(self, point: Sequence[float]) -> list[float]:
+        return [self._along(self._forward, point, k, 1)[0] for k in self.wrt]
+
+    def forward_over_reverse(self, point: Sequence[float]) -> list[list[float]]:
+        return [self._along(self._forward_over_reverse, point, k, self.count) for k in self.wrt]
+
+    def reverse_over_reverse(self, point: Sequence[float]) -> list[list[float]]:
+        return [run(self.module, name, list(point)) for name in self._reverse_over_reverse]
+
+    def _along(self, made: Tangent, point: Sequence[float], k: int, results: int) -> list[float]:
+        """What a forward derivative along axis ``k`` gives for each result; zero if it does not vary."""
+        given = [float(j == k) for j in made.arguments]
+        found = run(self.module, made.name, [*point, *given])
+        known = dict(zip(made.results, found[results:], strict=True))
+        return [float(known.get(n, 0.0)) for n in range(results)]
 
 
 def copied(arguments: Sequence[Any]) -> list[Any]:

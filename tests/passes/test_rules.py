@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 
 from adc.ir import ops
 from adc.ir.core import Module
 from adc.ir.interpreter import run
 from adc.ir.opdef import OpDef
-from adc.ir.types import f32, f64, index
+from adc.ir.types import f32, f64, i1, index
 from adc.passes.differentiation.differentiate import gradient
 from adc.passes.differentiation.need import needs
 from adc.passes.differentiation.rules import CONSTANT, RULES
@@ -64,7 +65,10 @@ TRUTH: dict[OpDef, Any] = {
     ops.absf: abs,
     ops.copysign: lambda x, s: abs(x) if s > 0 else -abs(x),
 }
-EXACT_BY_HAND = {ops.twin, ops.stop_gradient, ops.select, ops.extf, ops.truncf, ops.fpowi, ops.polygamma}
+EXACT_BY_HAND = {
+    *(ops.twin, ops.stop_gradient, ops.select, ops.extf, ops.truncf, ops.fpowi, ops.polygamma),
+    *(ops.strong_mulf, ops.strong_divf),
+}
 BY_FUNCTION = {ops.external}  # of SciPy's, in tests/frontend/test_special_functions.py
 
 
@@ -165,6 +169,23 @@ def test_a_twin_has_the_derivative_of_the_second() -> None:
     define(module, "f", [f64, f64], lambda x, y: [ops.twin(x * x, x * y)])
     name = gradient(module, "f", (0, 1), with_value=True).name
     assert run(module, name, [3.0, 3.0]) == [9.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("marks", [(False, False), (False, True), (True, False), (True, True)])
+def test_strong_products_and_quotients(marks: tuple[bool, bool]) -> None:
+    """What is marked is zero, but may vary; its partner, infinite or not, then does not matter."""
+    module = Module()
+    define(module, "f", [f64, f64, i1, i1], lambda a, b, za, zb: [ops.strong_mulf(a, b, za, zb)])
+    define(module, "q", [f64, f64, i1], lambda a, b, za: [ops.strong_divf(a, b, za)])
+    product = gradient(module, "f", (0, 1), with_value=True).name
+    quotient = gradient(module, "q", (0, 1), with_value=True).name
+    za, zb = marks
+    a, b = 0.0 if za else 3.0, 0.0 if zb else math.inf if za else 5.0
+    assert run(module, product, [a, b, za, zb]) == [0.0 if za or zb else 15.0, b, a]
+    b = 0.0 if za else 4.0
+    with np.errstate(all="ignore"):
+        by_a = math.inf if za else 0.25
+        assert run(module, quotient, [a, b, za]) == [0.0 if za else 0.75, by_a, 0.0 if za else -3.0 / 16.0]
 
 
 def test_stop_gradient_is_a_constant() -> None:

@@ -11,13 +11,8 @@ import numpy as np
 import pytest
 
 from adc.ir import ops
-from adc.ir.core import Module
-from adc.ir.interpreter import run
 from adc.ir.opdef import OpDef
-from adc.ir.types import f64
-from adc.passes.differentiation.differentiate import gradient
-from adc.passes.differentiation.forward import jvp
-from tests.passes.derivative_harness import define
+from tests.passes.derivative_harness import Modes
 from tests.passes.test_rules import TRUTH
 
 POINTS = 50
@@ -54,30 +49,15 @@ RANGES: dict[OpDef, tuple[tuple[float, float], ...]] = {
 
 @pytest.mark.parametrize("opdef", TRUTH, ids=lambda opdef: opdef.name)
 def test_first_and_second_derivatives(opdef: OpDef) -> None:
-    count = len(opdef.samples[0])
-    wrt = tuple(range(count))
-    module = Module()
-    define(module, "f", [f64] * count, lambda *args: [opdef(*args)])
-    reverse = gradient(module, "f", wrt).name
-    forward = jvp(module, "f", wrt)
-    forward_over_reverse = jvp(module, reverse, wrt)
-    reverse_over_reverse = [gradient(module, gradient(module, "f", (k,)).name, wrt).name for k in wrt]
+    modes = Modes(opdef)
     rng = random.Random(opdef.name)
-
-    def tangents(made: Any, point: list[float], k: int, results: int) -> list[float]:
-        """What a forward derivative along an axis gives for each result; zero if it does not vary."""
-        along = [float(j == k) for j in wrt]
-        found = run(module, made.name, [*point, *(along[j] for j in made.arguments)])
-        known = dict(zip(made.results, found[results:], strict=True))
-        return [float(known.get(n, 0.0)) for n in range(results)]
-
     for _ in range(POINTS):
-        point = [rng.uniform(*r) for r in RANGES.get(opdef, ((-2.0, 2.0),) * count)]
+        point = [rng.uniform(*r) for r in RANGES.get(opdef, ((-2.0, 2.0),) * modes.count)]
         first, second = _truth(opdef, point)
-        agree(run(module, reverse, point), first)
-        agree([tangents(forward, point, k, 1)[0] for k in wrt], first)
-        agree([tangents(forward_over_reverse, point, k, count) for k in wrt], second)
-        agree([run(module, name, point) for name in reverse_over_reverse], second)
+        agree(modes.reverse(point), first)
+        agree(modes.forward(point), first)
+        agree(modes.forward_over_reverse(point), second)
+        agree(modes.reverse_over_reverse(point), second)
 
 
 def _truth(opdef: OpDef, point: list[float]) -> tuple[Any, Any]:

@@ -1,0 +1,189 @@
+"""Is what a store puts into memory certainly loaded again, before something else is stored there?
+
+The search goes forward from the store: to the end of its block, then on behind the operation around it, and at the
+end of a sequential loop both to the beginning of the next iteration and behind the loop, where a carried memref has
+another name. A store in loops is of a box of elements, one range of a counter for each of the loops that the subscripts
+come from. It is loaded again by a nest over the same ranges, or over all of the array, whose body loads the element.
+
+What is found is a list of sets of loads: of each set one has to be read by somebody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Op, Value
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType
+from adc.passes.kinds import COUNTED
+from adc.passes.parallel.cold import COLD
+
+
+@dataclass(frozen=True)
+class _Range:
+    """The values of a counter."""
+
+    bounds: tuple[Value, ...]
+
+
+Loads = list[set[Value]]
+_Place = tuple[Value | _Range, ...]  # of an element, or of a box of them
+
+
+class Rereading:
+    def __init__(self, aliasing: Aliasing) -> None:
+        self._aliasing = aliasing
+        self._known: dict[Op, Loads] = {}
+
+    def loads(self, store: Op) -> Loads:
+        """Sets of numbers that are loaded where ``store`` has put its own, one of each of which must be read."""
+        if store not in self._known:
+            _, memref, *subscripts = store.operands
+            assert store.parent is not None
+            self._known[store] = self._after(store, store, memref, tuple(map(_plain, subscripts)))
+        return self._known[store]
+
+    def _after(self, store: Op, op: Op, memref: Value, place: _Place) -> Loads:
+        """The loads behind ``op``, which contains the store."""
+        block = op.parent
+        assert block is not None
+        found = self._scan(block.ops[block.ops.index(op) + 1 :], memref, place)
+        around = block.parent_op
+        if found is None or found or around is None:
+            return [found or set()]
+        if around.opdef is ops.if_ and _is_outside(block, None, place):
+            behind = memref if _is_outside(block, memref, ()) else _handed_on(block, memref, around.results)
+            return [set()] if behind is None else self._after(store, around, behind, place)
+        if around.opdef in COUNTED and block.args[0] in place:
+            widened = tuple(_Range(around.operands[:3]) if v is block.args[0] else v for v in place)
+            others = (inner for inner in block.walk() if inner is not store and not inner.regions)
+            if _is_outside(block, memref, widened) and not any(self._writes(inner, memref) for inner in others):
+                return self._after(store, around, memref, widened)
+        elif around.opdef is ops.for_:
+            return self._next(store, around, memref, place)
+        return [set()]
+
+    def _next(self, store: Op, loop: Op, memref: Value, place: _Place) -> Loads:
+        """The loads in the next iteration, and those behind the loop."""
+        (body,) = loop.regions
+        if not _is_outside(body, None, place):
+            return [set()]
+        again: Value | None = memref
+        behind: Value | None = memref
+        if not _is_outside(body, memref, ()):
+            again, behind = _handed_on(body, memref, body.args[1:]), _handed_on(body, memref, loop.results)
+        if again is None or behind is None:
+            return [set()]
+        return [self._scan(body.ops, again, place) or set(), *self._after(store, loop, behind, place)]
+
+    def _scan(self, following: Sequence[Op], memref: Value, place: _Place) -> set[Value] | None:
+        """What is loaded there until something else is stored; None if something is, and nothing was loaded."""
+        found: set[Value] = set()
+        for op in following:
+            if self._writes(op, memref):
+                return found or None
+            found.update(self._loaded(op, memref, place, ()))
+        return found
+
+    def _loaded(self, op: Op, memref: Value, place: _Place, loops: tuple[Op, ...]) -> Iterator[Value]:
+        """The results of loads of all of ``place`` in ``op``, which is in ``loops`` over the place."""
+        if op.opdef is ops.load:
+            if op.operands[0] is memref and self._covers(op, place, loops):
+                yield op.result
+            return
+        if op.opdef in COUNTED:
+            loops = (*loops, op)
+        elif op.opdef is not ops.if_ or not (op.attrs.get(ops.LIKELY) or op.attrs.get(COLD) == "else"):
+            return
+        for inner in op.regions[0].ops:  # of a branch between versions that do the same, one of them
+            yield from self._loaded(inner, memref, place, loops)
+
+    def _covers(self, load: Op, place: _Place, loops: tuple[Op, ...]) -> bool:
+        """Whether the load, in just these loops, is of all of the place."""
+        left = {loop.regions[0].args[0]: loop for loop in loops}
+        for axis, (subscript, wanted) in enumerate(zip(map(_plain, load.operands[1:]), place, strict=True)):
+            loop = left.pop(subscript, None)
+            if not isinstance(wanted, _Range):
+                if loop is not None or not _same(subscript, wanted):
+                    return False
+            elif loop is None:
+                return False
+            elif not all(map(_same, loop.operands[:3], wanted.bounds)):
+                lower, upper, step = loop.operands[:3]
+                if constant_of(step) != 1 or not _at_most(lower, wanted.bounds[0]):
+                    return False
+                if not (_at_most(wanted.bounds[1], upper) or self._is_extent(upper, load, axis)):
+                    return False
+        return not left
+
+    def _is_extent(self, value: Value, load: Op, axis: int) -> bool:
+        memref = load.operands[0]
+        if value.op is not None and value.op.opdef is ops.dim and value.op.operands[0] is memref:
+            return bool(value.op.attrs["dim"] == axis)
+        return all(_extent(root, axis) is value for root in self._aliasing.roots(memref))
+
+    def _writes(self, op: Op, memref: Value) -> bool:
+        """Whether an operation may change what is in ``memref``."""
+        if op.regions:
+            return any(self._writes(inner, memref) for region in op.regions for inner in region.ops)
+        if Trait.WRITES not in op.opdef.traits:
+            return False
+        changed = op.operands[1:2] if op.opdef in _TARGET_SECOND else op.operands
+        return any(isinstance(v.type, MemRefType) and self._aliasing.may_overlap(v, memref) for v in changed)
+
+
+_TARGET_SECOND = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
+
+
+def _plain(subscript: Value) -> Value:
+    """A subscript without the check that it is in range."""
+    while subscript.op is not None and subscript.op.opdef is ops.bound:
+        subscript = subscript.op.operands[0]
+    return subscript
+
+
+def _same(a: Value, b: Value) -> bool:
+    known = constant_of(a)
+    return a is b or (known is not None and known == constant_of(b))
+
+
+def _at_most(a: Value, b: Value) -> bool:
+    """Whether it is known that ``a <= b``: two constants, or one and the other less a constant."""
+    x, y = constant_of(a), constant_of(b)
+    if x is not None and y is not None:
+        return x <= y
+    if a is b:
+        return True
+    op = a.op
+    if op is None or op.opdef not in (ops.addi, ops.subi) or op.operands[0] is not b:
+        return False
+    step = constant_of(op.operands[1])
+    return step is not None and (step <= 0 if op.opdef is ops.addi else step >= 0)
+
+
+def _handed_on(block: Block, memref: Value, names: Sequence[Value]) -> Value | None:
+    """What ``memref``, which the block's terminator hands on, is called as one of ``names``."""
+    return next((name for v, name in zip(block.terminator.operands, names, strict=True) if v is memref), None)
+
+
+def _extent(root: Value, axis: int) -> Value | None:
+    """The value that says how long an allocation is along an axis."""
+    op = root.op
+    if op is None or op.opdef is not ops.alloc:
+        return None
+    shape = root.type.shape  # type: ignore[attr-defined]
+    return op.operands[sum(n is None for n in shape[:axis])] if shape[axis] is None else None
+
+
+def _is_outside(block: Block, memref: Value | None, place: _Place) -> bool:
+    """Whether all that is named was there before the block."""
+    values = [v for v in place if not isinstance(v, _Range)]
+    values += [v for part in place if isinstance(part, _Range) for v in part.bounds]
+    inside: set[Block] = {block}
+    for op in block.walk():
+        inside.update(op.regions)
+    return all(v.block not in inside or constant_of(v) is not None for v in [*values, *([memref] if memref else [])])
