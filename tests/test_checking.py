@@ -90,8 +90,9 @@ def test_a_wrong_second_derivative_is_found(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(rules.RULES, ops.sinh, lambda g, y, x: (g * y,))  # which is the derivative of cosh
     f = adc.jit_grad(wave)
     adc.check_grads(f, (0.4,))
-    with pytest.raises(DifferentiationError, match="wave: second derivatives gives"):
+    with pytest.raises(DifferentiationError, match="wave: second derivatives gives") as caught:
         adc.check_grads(f, (0.4,), order=2)
+    assert "kink" not in str(caught.value)
 
 
 def test_a_step_is_no_derivative() -> None:
@@ -104,3 +105,24 @@ def test_options() -> None:
         adc.check_grads(wave, (1.0,), modes="fwd")
     with pytest.raises(ArgumentValueError, match="order is 1 or 2, not 3"):
         adc.check_grads(wave, (1.0,), order=3)
+
+
+@pytest.mark.parametrize(
+    "function, point",
+    [
+        (lambda x: abs(x) ** 2, 0.0),
+        (lambda x: np.hypot(x, 0.0) ** 2, 0.0),
+        (lambda x: np.linalg.norm(x) ** 2, np.zeros(2)),
+        (lambda x: abs(x), 0.0),
+        (lambda x: x * max(x, 0.0), 0.0),
+    ],
+)
+def test_second_derivatives_at_kinks_are_said_to_be(function, point):
+    with pytest.raises(DifferentiationError, match="looks like a kink"):
+        adc.check_grads(function, (point,), order=2)
+    adc.check_grads(function, (point + 0.5,), order=2)
+
+
+def test_first_derivatives_at_kinks_are_said_to_be():
+    with pytest.raises(DifferentiationError, match="looks like a kink"):
+        adc.check_grads(lambda x: max(x, 3.0 * x), (0.0,))

@@ -46,7 +46,8 @@ def check_grads(
 ) -> None:
     """Check the derivatives of ``fn`` at ``args`` against differences, up to ``order`` (1 or 2), in some ``modes``.
 
-    Second derivatives, of functions that return one float, are formed forward over reverse. See ``test_rule``.
+    Second derivatives, of functions that return one float, are formed forward over reverse. What is raised says so where
+    the point looks like a kink. See ``test_rule``.
     """
     chosen = (modes,) if isinstance(modes, str) else tuple(modes)
     if not chosen or not set(chosen) <= set(MODES):
@@ -68,6 +69,11 @@ def _raising() -> Iterator[None]:
     try:
         yield
     except Disagreement as wrong:
+        if wrong.kink:
+            raise kinds.WRONG_DERIVATIVE(
+                f"{wrong.message}; the point looks like a kink",
+                help="at kinks there are the derivatives that docs/derivatives.md says; check at a point beside it",
+            ) from None
         raise kinds.WRONG_DERIVATIVE(
             wrong.message, help="adc.find_culprit(f, *args) looks for the operation that is wrong"
         ) from None

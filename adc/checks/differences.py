@@ -85,6 +85,18 @@ def kinked(f: Along, found: float, *, single: bool = False) -> bool:
     return stays and high - low > 2.0 * near and low - near <= found <= high + near
 
 
+def isolated(derivative: Along, expected: float, *, single: bool = False) -> bool:
+    """Whether a derivative is what differences say on both sides of zero, whatever it is at zero itself."""
+    h, near = (1e-2, 5e-2) if single else (1e-5, 1e-3)
+    return all(abs(derivative(step) - expected) <= near * max(1.0, abs(expected)) for step in (-h, h))
+
+
+def jumps(f: Along) -> bool:
+    """Whether ``f`` has another value on the left of zero than on the right: slopes grow as the step falls."""
+    wide, narrow = ((f(h) - f(-h)) / (2.0 * h) for h in (1e-4, 1e-6))
+    return abs(narrow) > 50.0 * abs(wide)
+
+
 def taylor_slope(f: Along, found: float, size: float) -> float | None:
     """By what power of the step ``h`` the remainder ``f(h) - f(0) - h * found`` falls: 2 or more for a derivative.
 

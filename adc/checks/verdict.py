@@ -163,8 +163,15 @@ class Check:
         def weighted(h: float) -> float:
             return inner(weights, first(*self.rebuild(moved(self.free, self.direction, h))))
 
-        truth = differences.derivative(weighted, single=self.single)
-        self._close(inner(weights, found), truth.value, "second derivatives", 1.0)
+        def beside(h: float) -> float:
+            return inner(weights, first.jvp(self.rebuild(moved(self.leaves, self.direction, h)), self._tangents())[1])
+
+        truth, mine = differences.derivative(weighted, single=self.single), inner(weights, found)
+        try:
+            self._close(mine, truth.value, "second derivatives", 1.0)
+        except Disagreement as wrong:
+            wrong.kink = differences.isolated(beside, truth.value, single=self.single) or differences.jumps(weighted)
+            raise
 
     # Directions and differences --------------------------------------------------------------------------------------
 
