@@ -46,8 +46,8 @@ def check_grads(
 ) -> None:
     """Check the derivatives of ``fn`` at ``args`` against differences, up to ``order`` (1 or 2), in some ``modes``.
 
-    Second derivatives, of functions that return one float, are formed forward over reverse. What is raised says so where
-    the point looks like a kink. See ``test_rule``.
+    Second derivatives, of functions that return one float, are formed forward over reverse. What is raised says it
+    if the point looks like a kink. See ``test_rule``.
     """
     chosen = (modes,) if isinstance(modes, str) else tuple(modes)
     if not chosen or not set(chosen) <= set(MODES):

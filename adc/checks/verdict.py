@@ -170,7 +170,8 @@ class Check:
         try:
             self._close(mine, truth.value, "second derivatives", 1.0)
         except Disagreement as wrong:
-            wrong.kink = differences.isolated(beside, truth.value, single=self.single) or differences.jumps(weighted)
+            wrong.kink = differences.jumps(weighted) or differences.kinked(weighted, mine, single=self.single)
+            wrong.kink = wrong.kink or differences.isolated(beside, truth.value, single=self.single)
             raise
 
     # Directions and differences --------------------------------------------------------------------------------------
