@@ -102,7 +102,9 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     module = staged.prepared(module)
     chosen_schedules = staged.keep_to_memory(module, adjoint.name)
     function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1, traced.stored)
-    sized = staged.workspace(module, adjoint.name, chosen_schedules) if allocates(module, adjoint.name) else None
+    sized = None
+    if allocates(module, adjoint.name):
+        sized = staged.workspace(module, adjoint.name, chosen_schedules, fails=True)
     if sized is None:
         return aot.Part(part_of(module, [adjoint.name]), (function,))
     size = cabi.workspace(module, sized.name, function, arguments)

@@ -271,12 +271,15 @@ class Staged:
         module.funcs.update(self._run(made, pipelines.TIDY, "prepare").funcs)
         return chosen
 
-    def workspace(self, module: Module, entry: str, chosen: Chosen | None) -> Func | None:
-        """Add the function that says what ``entry`` of a prepared module takes; None if that is not known before."""
+    def workspace(
+        self, module: Module, entry: str, chosen: Chosen | None, *, fails: bool = False
+    ) -> Func | None:
+        """Add the function that says what ``entry`` of a prepared module takes; None if that is not known before.
+        ``fails``: it raises where no machine has so much."""
         options = self.subject.options
         memory = options.checkpoint.memory if options.checkpoint is not None else 0
         try:
-            made = workspace(module, entry, chosen, memory, options.threads)
+            made = workspace(module, entry, chosen, memory, options.threads, fails=fails)
         except Unsized:
             return None
         module.funcs.update(self._run(part_of(module, [made.name]), pipelines.TIDY, "prepare").funcs)

@@ -10,6 +10,9 @@ SCHEDULE = "adc.schedule"
 FILE = "adc.file"
 """Attribute of allocations that are to lie in a file: the directory, or nothing for that of temporary files."""
 
+TAPE = "adc.tape"
+"""Attribute of allocations of what the reverse sweep needs of the forward sweep: a schedule takes less."""
+
 MEMORY = "adc.memory"
 """Attribute of functions: how many bytes the arena is to hold while it runs, what is free for another use included."""
 

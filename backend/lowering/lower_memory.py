@@ -28,11 +28,12 @@ from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.schedules import FILE
+from adc.ir.schedules import FILE, TAPE
 from adc.ir.types import MemRefType, Type, i1, index, scalar_bytes
 
 _MOST_BYTES = (1 << 63) - 1
 _MEMORY = "cannot allocate an array of {} bytes"
+_SCHEDULES = " for what the reverse sweep needs; with memory= or checkpoint= a gradient keeps less"
 
 
 def _element(memref: Value) -> Type:
@@ -185,8 +186,12 @@ def allocate_bytes(e: FunctionEmitter, op: Op, total: str) -> str:
     e.module.declare("adc_alloc", f"declare noalias align 64 ptr @adc_alloc(ptr, i64) {attributes}")
     ptr = e.let(f"call ptr @adc_alloc(ptr %ctx, i64 {total})")
     have = e.let(f"icmp ne ptr {ptr}, null")
-    e.trap_unless(have, Site("MemoryError", _MEMORY, op.loc, (index,)), [total])
+    e.trap_unless(have, _no_memory(op), [total])
     return ptr
+
+
+def _no_memory(op: Op) -> Site:
+    return Site("MemoryError", _MEMORY + _SCHEDULES if TAPE in op.attrs else _MEMORY, op.loc, (index,))
 
 
 def dealloc(e: FunctionEmitter, op: Op) -> None:
@@ -222,7 +227,7 @@ def grow(e: FunctionEmitter, op: Op) -> None:
     total = e.multiply(extent, str(size))
     ptr = e.let(f"call ptr @adc_grow(ptr %ctx, ptr {old.ptr}, i64 {total})")
     have = e.let(f"icmp ne ptr {ptr}, null")
-    e.trap_unless(have, Site("MemoryError", _MEMORY, op.loc, (index,)), [total])
+    e.trap_unless(have, _no_memory(op), [total])
     after = e.label
     e.branch(done)
     e.begin(done)

@@ -8,16 +8,30 @@ from functools import reduce
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Static, Tuple, describe_type, is_numeric
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Dim,
+    Lazy,
+    Static,
+    Tuple,
+    describe_type,
+    dim_value,
+    is_numeric,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote_types, store_scalar, trap_unless
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.numeric.rules import static_of
 from adc.ir import kinds, ops
-from adc.ir.arith import const_index
+from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import current_loc
-from adc.ir.types import Type, f64, i64
+from adc.ir.types import Type, f64, i64, scalar_bytes
+
+MOST_BYTES = 1 << 45
+"""Of one array: more than any machine has."""
+_LARGEST = (1 << 63) - 1
 
 
 def dtype_argument(v: AbstractValue | None, default: Type) -> Type:
@@ -60,6 +74,35 @@ def shape_argument(v: AbstractValue) -> list[Dim]:
             trap_unless(good, "ValueError", "negative dimensions are not allowed")
         result.append(value)
     return result
+
+
+def new_array(frame: Frame, dims: Sequence[Dim], dtype: Type) -> Array:
+    """Uninitialised memory for as many elements as somebody asked for."""
+    _check_size(dims, dtype)
+    return allocate(frame, dims, dtype)
+
+
+def _check_size(dims: Sequence[Dim], dtype: Type) -> None:
+    """An array that no machine can have is a MemoryError, also where it is never made, or has no elements: as with
+    NumPy then the other extents count. Extents of arrays that are there are not looked at."""
+    sizes = [dim_value(d) for d in dims]
+    if all(n.op is not None and n.op.opdef in (ops.dim, ops.constant) for n in sizes) and any(
+        constant_of(n) is None for n in sizes
+    ):
+        return
+    item, one = scalar_bytes(dtype), const_index(1)
+    total = reduce(ops.muli, sizes, const_index(item))
+    if len(sizes) == 1:
+        fits = ops.cmpi(sizes[0], const_index(MOST_BYTES // item), predicate="sle")
+        exact = ops.cmpi(sizes[0], const_index(_LARGEST // item), predicate="sle")
+    else:  # a float does not wrap around
+        floats = [ops.sitofp(ops.maxsi(n, one), type=f64) for n in sizes]
+        count = reduce(ops.mulf, floats, const(float(item), f64))
+        exact = ops.cmpf(count, const(float(_LARGEST), f64), predicate="olt")
+        empty = ops.andi(exact, ops.cmpi(total, const_index(0), predicate="eq"))
+        fits = ops.ori(empty, ops.cmpf(count, const(float(MOST_BYTES), f64), predicate="ole"))
+    shown = ops.select(exact, total, const_index(_LARGEST))
+    trap_unless(fits, "MemoryError", "cannot allocate an array of {} bytes", shown)
 
 
 def array_of(frame: Frame, value: Tuple, dtype: AbstractValue | None) -> Array:

@@ -22,7 +22,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
-from adc.frontend.libraries.creation import array_of, dtype_argument, need_array, shape_argument
+from adc.frontend.libraries.creation import array_of, dtype_argument, need_array, new_array, shape_argument
 from adc.frontend.libraries.methods import astype, copy, cumulative_axes
 from adc.frontend.numeric import arrays, nests, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert, kind, nonzero, to_element, trap_unless
@@ -41,7 +41,7 @@ def _filled(name: str, number: float | None) -> Rule:
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         shape, dtype = take(f"np.{name}", ["shape", "dtype"], args, kwargs)
         assert shape is not None
-        result = nests.allocate(frame, shape_argument(shape), dtype_argument(dtype, f64))
+        result = new_array(frame, shape_argument(shape), dtype_argument(dtype, f64))
         return result if number is None else fill(result, Static(number))
 
     return rule
@@ -58,10 +58,10 @@ def _full(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     shape, value, dtype = take("np.full", ["shape", "fill_value", "dtype"], args, kwargs, 2)
     assert shape is not None and value is not None
     if is_array(value):
-        result = nests.allocate(frame, shape_argument(shape), dtype_argument(dtype, value.dtype))  # type: ignore[attr-defined]
+        result = new_array(frame, shape_argument(shape), dtype_argument(dtype, value.dtype))  # type: ignore[attr-defined]
         arrays.store(frame, result, value)
         return result
-    result = nests.allocate(frame, shape_argument(shape), dtype_argument(dtype, as_scalar(value).dtype))
+    result = new_array(frame, shape_argument(shape), dtype_argument(dtype, as_scalar(value).dtype))
     return fill(result, value)
 
 
@@ -91,7 +91,7 @@ def _allocate_like(
         shown = "nothing" if model is None else describe_type(model)
         raise refuse(current_loc(), f"np.{name}() takes an array, not {shown}", kind=kinds.WRONG_TYPE)
     dims = model.dims if shape is None else shape_argument(shape)
-    return nests.allocate(frame, dims, dtype_argument(dtype, model.dtype))
+    return new_array(frame, dims, dtype_argument(dtype, model.dtype))
 
 
 def _copy(frame: Frame, x: AbstractValue) -> AbstractValue:
@@ -158,7 +158,7 @@ def _arange(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_OPTION)
     else:
         count = _float_count(*_bounds(args, f64))
-    result = nests.allocate(frame, [count], to)
+    result = new_array(frame, [count], to)
     if kind(to) == 2:
         element = _progression(*_bounds(args, f64)[::2], to)
     else:
@@ -211,7 +211,7 @@ def _linspace(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     start, stop, number = take("np.linspace", ["start", "stop", "num"], args, kwargs, 2)
     count = shape_argument(Static(50) if number is None else number)[0]
     low, high = (convert(as_scalar(v), f64) for v in (start, stop) if v is not None)
-    result = nests.allocate(frame, [count], f64)
+    result = new_array(frame, [count], f64)
     last = ops.subi(dim_value(count), const_index(1))
     gaps = ops.sitofp(ops.maxsi(last, const_index(1)), type=f64)
     step = ops.divf(ops.subf(high, low), gaps)

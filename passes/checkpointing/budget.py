@@ -25,7 +25,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.types import MemRefType, RecordType, Type, index
-from adc.passes.checkpointing.footprint import Footprint
+from adc.passes.checkpointing.footprint import MOST, Footprint
 from adc.passes.checkpointing.schedule import OPEN, UNDECIDED, repeated_function
 
 MOST_SNAPSHOTS = 1 << 16
@@ -70,11 +70,14 @@ def allocates(module: Module, entry: str) -> bool:
     return any(op.opdef in (ops.alloc, ops.grow, ops.pack) for func in funcs for op in func.walk())
 
 
-def workspace(module: Module, entry: str, chosen: Chosen | None, memory: int, threads: int | None = None) -> Func:
+def workspace(
+    module: Module, entry: str, chosen: Chosen | None, memory: int, threads: int | None = None, *, fails: bool = False
+) -> Func:
     """Add the function that says what ``entry``, which is final, takes: the bytes, given the numbers among its
     arguments and the extents of the arrays, those of shadows excepted, which are the same.
 
-    ``chosen`` is what ``choose_schedules`` made of it with ``memory``. Raises ``Unsized``.
+    ``chosen`` is what ``choose_schedules`` made of it with ``memory``. Where no machine has so much it says ``MOST``,
+    or with ``fails`` is a MemoryError. Raises ``Unsized``.
     """
     func = module.funcs[entry]
     footprint = module.funcs[chosen.footprint] if chosen else _footprint(module, func, (), threads)
@@ -95,7 +98,11 @@ def workspace(module: Module, entry: str, chosen: Chosen | None, memory: int, th
             operands = [*sizes, const_index(memory)]
             schedules = build(ops.call, operands, {"callee": search.name, "types": search.result_types}).results
         attrs = {"callee": footprint.name, "types": footprint.result_types}
-        build(ops.return_, [build(ops.call, [*sizes, *schedules], attrs).results[0]])
+        peak = build(ops.call, [*sizes, *schedules], attrs).results[0]
+        if fails:
+            attrs = {"error": "MemoryError", "message": "no machine has the memory that it takes"}
+            build(ops.assert_, [ops.cmpi(peak, const_index(MOST), predicate="slt")], attrs)
+        build(ops.return_, [peak])
     return module.add(made)
 
 

@@ -25,11 +25,14 @@ from adc.ir.core import UNKNOWN, Block, Func, Loc, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.schedules import FILE
-from adc.ir.types import MemRefType, RecordType, index, scalar_bytes
+from adc.ir.types import MemRefType, RecordType, f64, index, scalar_bytes
 from adc.passes.checkpointing.conventions import ASKED, BOUNDS, SPANS
 from adc.passes.extents import Extents
 
 LINE = 64
+MOST = 1 << 56
+"""Products of sizes that are larger are this one: nobody has so many bytes, and sums of some do not wrap around."""
+
 SMALL = 2048
 """Arrays of a fixed size up to this many bytes are not counted."""
 
@@ -161,7 +164,7 @@ class Footprint:
             return self._branch(frame, op)
         peak, left = self._iteration(frame, op)
         if op.opdef is ops.parallel and op.attrs.get("threads") and self._threads != 1 and peak is not None:
-            peak = ops.muli(peak, self._thread_count())
+            peak = self._times(peak, self._thread_count())
         if not left:
             return peak, left
         # Each iteration leaves something.
@@ -169,9 +172,9 @@ class Footprint:
         if trips is None or peak is None:
             raise Unsized(op.loc, "a loop of unknown length allocates memory that it keeps")
         each = self._sum(left)
-        before = ops.muli(each, ops.maxsi(ops.subi(trips, self._constant(1)), self._constant(0)))
+        before = self._times(each, ops.maxsi(ops.subi(trips, self._constant(1)), self._constant(0)))
         before = ops.maxsi(before, self._constant(0))  # or frees something
-        return ops.addi(before, peak), Counter({ops.muli(each, trips): 1})
+        return ops.addi(before, peak), Counter({self._times(each, trips): 1})
 
     def _branch(self, frame: _Frame, op: Op) -> tuple[Value | None, Live]:
         (first, left), (second, other) = (self._block(frame, region) for region in op.regions)
@@ -283,11 +286,21 @@ class Footprint:
         def found() -> Value:
             total = self._constant(scalar_bytes(t.element))
             for extent in extents:
-                total = ops.muli(total, extent)
+                total = self._times(total, extent)
             lines = ops.floordivsi(ops.addi(total, self._constant(2 * LINE - 1)), self._constant(LINE))
             return ops.muli(lines, self._constant(LINE))
 
         return self._once(("bytes", scalar_bytes(t.element), *extents), found)
+
+    def _times(self, a: Value, b: Value) -> Value:
+        """A product, of ``MOST`` at the most."""
+        if constant_of(a) is not None:
+            a, b = b, a
+        most = self._constant(MOST)
+        if (known := constant_of(b)) is not None and known > 0:
+            return ops.muli(ops.minsi(a, self._constant(MOST // int(known))), b)
+        count = ops.mulf(ops.sitofp(a, type=f64), ops.sitofp(b, type=f64))
+        return ops.select(ops.cmpf(count, const(float(MOST), f64), predicate="olt"), ops.muli(a, b), most)
 
     def _sum(self, live: Live) -> Value:
         total = self._constant(0)

@@ -18,6 +18,7 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.building import parallel_loop
 from adc.passes.costs import STORE_BYTE, cost_of, executions, trips
@@ -198,6 +199,8 @@ def _allocate(
         extents = [ops.maxsi(end - start, const_index(0)) for start, end in zip(starts, ends, strict=True)]
         t = MemRefType((None,) * (len(loops) + len(sides)), memref.type.element)
         memory = ops.alloc(*trips_of, *extents, type=t)
+        assert memory.op is not None
+        memory.op.attrs[TAPE] = True
         memory.hint = f"{memref.hint or 'array'}_before"
     put_before(before, scratch.ops)
     return memory, starts, scratch.ops

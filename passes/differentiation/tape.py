@@ -18,6 +18,7 @@ from adc.ir import ops
 from adc.ir.arith import const, iteration_number, trip_count
 from adc.ir.builder import build
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.kinds import LOOPS
@@ -116,6 +117,8 @@ class Tape:
         t = MemRefType((None,) * len(group), value.type)
         with self.insertions.before(first):
             buffer = ops.alloc(*(self._extent(loop, first) for loop in group), type=t)
+            assert buffer.op is not None
+            buffer.op.attrs[TAPE] = True
             buffer.hint = f"tape_{value.hint}" if value.hint else "tape"
         subscripts = [self._number(loop) for loop in group]
         self._store(value, buffer, subscripts, anchor)
@@ -147,6 +150,8 @@ class Tape:
         number = after.args[self.counters[loop].index]
         with self.insertions.at_start(after, loop.loc):
             buffer = ops.grow(passed, number)
+            assert buffer.op is not None
+            buffer.op.attrs[TAPE] = True
         after.terminator.add_operand(buffer)
         self._store(value, buffer, [number], anchor)
         full = loop.add_result(t, f"tape_{value.hint}" if value.hint else "tape")

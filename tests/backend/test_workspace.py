@@ -79,6 +79,9 @@ int main(void) {
   static double u[30 * 20], du[3][30 * 20], value[3];
   for (int i = 0; i < 600; i++) u[i] = (i % 17) * 0.1;
   int64_t bytes;
+  int64_t huge[] = {(int64_t)1 << 32, (int64_t)1 << 40, (int64_t)1 << 61, INT64_MAX};
+  for (int i = 0; i < 4; i++)  // a product that wraps around is no size
+    if (NAME_grad_workspace_bytes(huge[i], huge[i], 0.1, 12, &bytes) != 4) return 9;
   if (NAME_grad_workspace_bytes(30, 20, 0.1, 12, &bytes)) return 1;
   bytes += bytes / 4 + 4096;
   char *memory = __libc_malloc(bytes + 1);
