@@ -52,7 +52,8 @@ def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
             form = form_of(value)
         except Unsuitable as reason:
             raise kinds.UNSUPPORTED_ARGUMENT(
-                f"argument {where()}: {reason}", help="pass arrays and numbers in tuples, lists, dicts or dataclasses"
+                f"argument {where()}: {reason}",
+                help=reason.help or "pass arrays and numbers in tuples, lists, dicts or dataclasses",
             ) from None
         if form is None:
             return value, None

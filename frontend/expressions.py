@@ -27,6 +27,7 @@ from adc.frontend.data.values import (
     Static,
     Tuple,
     describe_type,
+    for_array,
     is_array,
     is_numeric,
 )
@@ -292,6 +293,7 @@ def _compare_static(
     raise refuse(
         current_loc(),
         f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}",
+        for_array(left, right),
         kind=kinds.UNSUPPORTED_OPERAND,
     )
 

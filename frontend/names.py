@@ -104,7 +104,8 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
     try:
         form = None if isinstance(value, Schedule) else forms.form_of(value)
     except forms.Unsuitable as error:
-        raise refuse(current_loc(), f"'{name}' cannot be used here: {error}", kind=kinds.UNSUPPORTED_VALUE) from None
+        message = f"'{name}' cannot be used here: {error}"
+        raise refuse(current_loc(), message, error.help, kind=kinds.UNSUPPORTED_VALUE) from None
     if form is not None:
         return _external_container(frame, value, key, name, fetch, form)
     frame.tracer.looks.at(name, fetch, value, key)

@@ -52,6 +52,7 @@ WAYS_OUT = {
     "invalid-option": "docs/ and help() say what values the option takes",
     "unknown-size": "use checkpoint= with a schedule",
     "missing-package": "install it",
+    "not-sendable": "send the function and its arguments, and make it there",
     "unknown-types": 'annotate the parameters, or give the types as in "f64[:, :], f64, i64"',
     "wrong-argnums": "argnums are positions from 0, argnames the names of parameters",
     "not-checkpointed": "take the schedule away, or put it on another loop",

@@ -17,6 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from adc.frontend.data.foreign import instead_of
+
 Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice"]
 MUTABLE = frozenset({"object", "list", "dict"})
 
@@ -68,7 +70,11 @@ BOUND = Form("record", types.MethodType, ("__self__", "__func__"))
 
 
 class Unsuitable(TypeError):
-    """An object that cannot be taken apart, and why."""
+    """An object that cannot be taken apart, and why; ``help``: what to pass in its place, where that is known."""
+
+    def __init__(self, reason: str, help: str = "") -> None:
+        super().__init__(reason)
+        self.help = help
 
 
 def kind_of_class(cls: type) -> Sort | None:
@@ -94,6 +100,9 @@ def _kind_of_class(cls: Any) -> Sort | None:
         return None
     if cls is types.SimpleNamespace:
         return "object"
+    foreign = instead_of(cls)
+    if foreign is not None:
+        raise Unsuitable(f"{foreign[0]} is not supported", f"pass {foreign[1]}")
     if not (dataclasses.is_dataclass(cls) or "__dict__" in _members(cls) or _slots(cls)):
         return None
     for special in ("__getattr__", "__getattribute__", "__setattr__"):

@@ -237,7 +237,8 @@ def is_class(value: object) -> bool:
     try:
         return isinstance(value, type) and forms.kind_of_class(value) in ("namedtuple", "record", "object")
     except forms.Unsuitable as reason:
-        raise refuse(current_loc(), str(reason), "use a dataclass, a list or a dict", kind=kinds.WRONG_TYPE) from None
+        help = "make it outside, as an array of NumPy's" if reason.help else "use a dataclass, a list or a dict"
+        raise refuse(current_loc(), str(reason), help, kind=kinds.WRONG_TYPE) from None
 
 
 def construct(

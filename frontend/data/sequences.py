@@ -187,6 +187,7 @@ def subscript(index: AbstractValue) -> Value:
         raise refuse(
             current_loc(),
             f"a subscript must be an integer, not {describe_type(index)}",
+            "write x[i][j]; or make an array of it first, np.asarray(x)" if isinstance(index, Tuple) else "",
             kind=kinds.INVALID_SUBSCRIPT,
         )
     return convert(as_scalar(index), i64)

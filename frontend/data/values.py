@@ -460,6 +460,15 @@ def leaves(v: AbstractValue) -> Iterator[Scalar | Array]:
         yield from leaves(v.owner)
 
 
+def for_array(*values: AbstractValue) -> str:
+    """The way out where a list or tuple is given and an array is meant."""
+    for v in values:
+        if isinstance(v, Tuple) or (isinstance(v, Ref) and v.kind == "list"):
+            name = v.form.cls.__name__ if isinstance(v, Tuple) else "list"
+            return f"a {name} is no array: make one of it first, np.asarray(x)"
+    return ""
+
+
 def describe_type(v: AbstractValue) -> str:
     """The type of ``v`` as a user would say it: a 2-D float64 array, float, tuple(float, int)."""
     name = _type_name(v)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from adc.frontend import abstract
 from adc.frontend.data import records
 from adc.frontend.data.values import (
@@ -18,6 +20,7 @@ from adc.frontend.data.values import (
     bound,
     describe_type,
     dim_value,
+    for_array,
     static_dim,
 )
 from adc.frontend.errors import refuse
@@ -47,7 +50,7 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
             raise refuse(
                 current_loc(),
                 f"a {describe_type(owner).split('(')[0]} has no attribute '{name}' here",
-                f"supported are {known}",
+                (hasattr(np.ndarray, name) and for_array(owner)) or f"supported are {known}",
                 kind=kinds.UNKNOWN_ATTRIBUTE,
             )
         return found

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Scalar, describe_type, dim_value, same_dim
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Dim,
+    Lazy,
+    Scalar,
+    describe_type,
+    dim_value,
+    for_array,
+    same_dim,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.reductions import SUM, nested
@@ -60,7 +70,7 @@ def _assign(value: Value, result: Array, i: list[Value], dtype: Type) -> None:
 
 def _in_memory(frame: Frame, v: AbstractValue) -> Lazy:
     if not isinstance(v, Array | Lazy):
-        raise refuse(current_loc(), f"@ takes arrays, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
+        raise refuse(current_loc(), f"@ takes arrays, not {describe_type(v)}", for_array(v), kind=kinds.WRONG_TYPE)
     return lazy_of(materialise(frame, v) if isinstance(v, Lazy) else v)
 
 

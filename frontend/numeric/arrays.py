@@ -24,6 +24,7 @@ from adc.frontend.data.values import (
     Unbound,
     describe_type,
     dim_value,
+    for_array,
     is_array,
     is_numeric,
     same_dim,
@@ -87,6 +88,7 @@ def _need_operands(symbol: str, a: AbstractValue, b: AbstractValue) -> None:
         raise refuse(
             current_loc(),
             f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
+            for_array(a, b),
             kind=kinds.UNSUPPORTED_OPERAND,
         )
 
@@ -102,7 +104,10 @@ def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
         return elementwise(lambda x: scalars.unary(symbol, x), a)
     if not is_numeric(a):
         raise refuse(
-            current_loc(), f"unary {symbol} is not defined for {describe_type(a)}", kind=kinds.UNSUPPORTED_OPERAND
+            current_loc(),
+            f"unary {symbol} is not defined for {describe_type(a)}",
+            for_array(a),
+            kind=kinds.UNSUPPORTED_OPERAND,
         )
     return scalars.unary(symbol, a)
 

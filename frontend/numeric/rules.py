@@ -12,6 +12,7 @@ from adc.frontend.data.values import (
     Scalar,
     Static,
     describe_type,
+    for_array,
     is_array,
     is_number,
     is_numeric,
@@ -129,9 +130,8 @@ def apply(name: str, scalar: OnScalars, *args: AbstractValue) -> AbstractValue:
     """``scalar`` on numbers, or elementwise if there is an array."""
     for a in args:
         if not (is_numeric(a) or is_array(a)):
-            raise refuse(
-                current_loc(), f"{name}() takes numbers and arrays, not {describe_type(a)}", kind=kinds.WRONG_TYPE
-            )
+            message = f"{name}() takes numbers and arrays, not {describe_type(a)}"
+            raise refuse(current_loc(), message, for_array(a), kind=kinds.WRONG_TYPE)
     if any(is_array(a) for a in args):
         return arrays.elementwise(scalar, *args)
     return scalar(*args)
