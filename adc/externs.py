@@ -4,50 +4,57 @@ from __future__ import annotations
 
 import ctypes
 import inspect
-import operator
 import os
-import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
+from adc import foreign
 from adc.boundary import public
-from adc.frontend.data.values import AbstractValue, Scalar
+from adc.foreign import NUMBERS, VOID, Parameter
+from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, describe_type
+from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.table import LIBRARY
+from adc.frontend.numeric.arrays import check_writable, settled
 from adc.frontend.numeric.convert import as_scalar, convert, from_element, kind, to_element
 from adc.frontend.numeric.rules import need_numbers, positional
 from adc.ir import externals, kinds, ops
-from adc.ir.builder import build, current_loc
-from adc.ir.types import Type, f32, f64, i32, i64
+from adc.ir.builder import build, current_loc, insert_at
+from adc.ir.core import Func, Value
+from adc.ir.types import MemRefType, Type, f64, i64
 from adc.pickling import reduced
-
-_TYPES: dict[str, tuple[Type, Any]] = {
-    "f64": (f64, ctypes.c_double),
-    "f32": (f32, ctypes.c_float),
-    "i64": (i64, ctypes.c_int64),
-    "i32": (i32, ctypes.c_int32),
-}
-_SIGNATURE = re.compile(r"\s*(\w+)\s*\(([\w\s,]*)\)\s*")
-_KNOWN = f"for instance 'f64(f64, i32)'; the types are {', '.join(_TYPES)}"
 
 
 class External:
-    """A C function of numbers: called by Python, by compiled code, and by name in object files."""
+    """A C function: called by Python, by compiled code, and by name in object files."""
 
-    def __init__(self, library: str, symbol: str, result: str, arguments: Sequence[str], call: Any) -> None:
+    def __init__(
+        self, library: str, symbol: str, result: str, parameters: Sequence[Parameter], call: Any, *, ordered: bool
+    ) -> None:
         self.library = library
         self.symbol = self.__name__ = self.__qualname__ = symbol
-        self.result, self.arguments = result, tuple(arguments)
+        self.result, self.parameters, self.ordered = result, tuple(parameters), ordered
         self.__signature__ = inspect.Signature(
-            [inspect.Parameter(f"x{k}", inspect.Parameter.POSITIONAL_ONLY) for k in range(len(self.arguments))]
+            [inspect.Parameter(f"x{k}", inspect.Parameter.POSITIONAL_ONLY) for k in range(len(self.parameters))]
         )
         self._call = call
         self.given: tuple[Any, ...] = ()  # to ``extern``
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is of numbers, without effects."""
+        return not self.ordered and self.result != VOID and not any(map(_is_array, self.parameters))
+
+    def call(self, *values: Any) -> Any:
+        """Call it with values of the right types."""
+        return self._call(*foreign.passed(self.parameters, values))
+
     def __call__(self, *args: Any) -> Any:
-        given = [_in_range(self, arg, name) for arg, name in zip(args, self.arguments, strict=False)]
+        if len(args) != len(self.parameters):
+            raise TypeError(f"{self}: takes {len(self.parameters)} arguments, got {len(args)}")
+        given = [p.checked(a, f"{self}: argument {k}") for k, (p, a) in enumerate(zip(self.parameters, args), 1)]
         try:
-            return self._call(*given, *args[len(given) :])
+            return self.call(*given)
         except ctypes.ArgumentError as error:
             raise TypeError(f"{self}: {error}") from None
 
@@ -61,36 +68,48 @@ class External:
         return self
 
     def __repr__(self) -> str:
-        return f"<C function {self.result} {self.symbol}({', '.join(self.arguments)})>"
+        return f"<C function {self.result} {self.symbol}({', '.join(p.text for p in self.parameters)})>"
 
 
-def _in_range(function: External, value: Any, name: str) -> Any:
-    """An integer for C, which would wrap it around."""
-    if name not in ("i32", "i64") or not hasattr(value, "__index__"):
-        return value
-    number, bits = operator.index(value), int(name[1:])
-    if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
-        raise OverflowError(f"{function}: {number} does not fit into {bits} bits")
-    return number
+def _is_array(parameter: Parameter) -> bool:
+    return isinstance(parameter.type, MemRefType)
 
 
 @public
-def extern(library: str | os.PathLike[str] | None, symbol: str, signature: str) -> External:
+def extern(
+    library: str | os.PathLike[str] | None,
+    symbol: str,
+    signature: str,
+    *,
+    effects: Literal["none", "ordered"] = "none",
+) -> External:
     """The C function ``symbol`` of a shared library, to be called in compiled code and outside.
 
     ``library`` is the name or the path of the library, None for what this process has loaded anyway, C's own functions
-    among it. ``signature`` is as in ``"f64(f64, i32)"``: numbers in, one number out. The function must have no effects
-    and depend on its arguments alone: it is called when and as often as suits the code around it, by several threads at
-    once, or not at all. It is differentiated by a rule that it is given, see ``adc.scalar_rule`` and ``adc.rrule``.
-    Object files refer to it by name.
+    among it. ``signature`` is as in ``"f64(f64, i32)"`` or ``"void(const f64[:, ::1], f64[:])"``: numbers and arrays
+    in, one number out, or nothing (``void``). An array is passed as a pointer, its extents, and, unless it is declared
+    C-contiguous, its strides in elements (``int64_t``); the function may write to it unless it is ``const``.
+
+    ``effects="none"``: the function has no effects but on the arrays that it may write to, and depends on its arguments
+    alone: it is called when and as often as suits the code around it, by several threads at once, or not at all.
+    ``effects="ordered"``: it is called exactly as often as plain Python would call it, in the same order, by one thread
+    at a time. The forward sweep of a derivative calls it as the function does, the reverse sweep never; loops that call
+    it run in order, and are not checkpointed.
+
+    It is differentiated by a rule that it is given, see ``adc.scalar_rule`` and ``adc.rrule``. Object files refer to it
+    by name.
 
     Raises ``ArgumentError`` for a library that cannot be loaded and a symbol that it does not have,
     ``ArgumentValueError`` for a signature that says nothing.
     """
-    found = _SIGNATURE.fullmatch(signature) if isinstance(signature, str) else None
-    names = [name.strip() for name in found[2].split(",")] if found and found[2].strip() else []
-    if found is None or any(name not in _TYPES for name in (found[1], *names)):
-        raise kinds.INVALID_OPTION(f"the signature of a C function cannot be {signature!r}", help=_KNOWN)
+    result, parameters = foreign.signature_of(signature)
+    if effects not in ("none", "ordered"):
+        raise kinds.INVALID_OPTION(f"effects cannot be {effects!r}", help="the effects are 'none' or 'ordered'")
+    if result == VOID and effects == "none" and not any(p.written for p in parameters):
+        raise kinds.INVALID_OPTION(
+            f"{symbol} returns nothing and writes to no array: without effects there is nothing that it does",
+            help='declare effects="ordered", or the array that it writes to without const',
+        )
     path = "" if library is None else os.fsdecode(library)
     try:
         function = getattr(ctypes.CDLL(path or None), symbol)
@@ -99,25 +118,28 @@ def extern(library: str | os.PathLike[str] | None, symbol: str, signature: str) 
     except AttributeError:
         where = f"the library {path!r}" if path else "this process"
         raise kinds.NO_SUCH_FUNCTION(f"{where} has no symbol {symbol!r}") from None
-    function.restype = _TYPES[found[1]][1]
-    function.argtypes = [_TYPES[name][1] for name in names]
+    function.restype = None if result == VOID else NUMBERS[result][1]
+    function.argtypes = [t for p in parameters for t in p.c_types()]
     address = ctypes.cast(function, ctypes.c_void_p).value
     assert address is not None
-    made = External(path, symbol, found[1], names, function)
-    made.given = (library, symbol, signature)
-    types = tuple(_TYPES[name][0] for name in names)
-    named = externals.Named(path, symbol, types, _TYPES[found[1]][0])
-    externals.provide(named, externals.Provided(address, function))
-    LIBRARY[made] = positional(symbol, len(names), _Call(made))
+    made = External(path, symbol, result, parameters, function, ordered=effects == "ordered")
+    made.given = (library, symbol, signature, effects)
+    named = externals.Named(path, symbol, tuple(p.type for p in parameters), _type(result))
+    externals.provide(named, externals.Provided(address, made.call))
+    LIBRARY[made] = positional(symbol, len(parameters), _Call(made))
     return made
 
 
-def _complete(blank: External, *given: Any) -> External:
+def _complete(blank: External, library: Any, symbol: str, signature: str, effects: Any) -> External:
     """A C function that was sent; its rules may refer to it already."""
-    made = extern(*given)
+    made = extern(library, symbol, signature, effects=effects)
     vars(blank).update(vars(made))
     LIBRARY[blank] = LIBRARY[made]
     return blank
+
+
+def _type(result: str) -> Type | None:
+    return None if result == VOID else NUMBERS[result][0]
 
 
 class _Call:
@@ -128,17 +150,75 @@ class _Call:
 
     def __call__(self, frame: Frame, *args: AbstractValue) -> AbstractValue:
         function = self._function
-        need_numbers(function.symbol, args, "call it in a loop over the elements")
-        values = []
-        for name, arg in zip(function.arguments, args, strict=True):
-            t, given = _TYPES[name][0], as_scalar(arg)
-            if t.is_integer and kind(given.dtype) == 2:
-                raise kinds.WRONG_TYPE(
-                    f"{function.symbol}() takes an integer here, not a float",
-                    current_loc(),
-                    help="convert with int(...) first",
-                )
-            values.append(to_element(convert(given, t), t))
-        t = _TYPES[function.result][0]
-        attrs = {"library": function.library, "symbol": function.symbol, "type": t}
-        return Scalar(from_element(build(ops.external, values, attrs).result), t, weak=t in (f64, i64))
+        if not any(map(_is_array, function.parameters)):
+            need_numbers(function.symbol, args, "call it in a loop over the elements")
+        given = [
+            self._array(frame, settled(frame, arg), p) if _is_array(p) else self._number(settled(frame, arg), p.type)
+            for p, arg in zip(function.parameters, args, strict=True)
+        ]
+        found = self._plain(given) if function.is_plain else self._foreign(frame, given)
+        if found is None:
+            return NONE
+        return Scalar(from_element(found), found.type, weak=found.type in (f64, i64))
+
+    def _number(self, arg: AbstractValue, t: Type) -> Value:
+        if isinstance(arg, Array):
+            need_numbers(self._function.symbol, [arg])
+        number = as_scalar(arg)
+        if t.is_integer and kind(number.dtype) == 2:
+            raise kinds.WRONG_TYPE(
+                f"{self._function.symbol}() takes an integer here, not a float",
+                current_loc(),
+                help="convert with int(...) first",
+            )
+        return to_element(convert(number, t), t)
+
+    def _array(self, frame: Frame, arg: AbstractValue, parameter: Parameter) -> Value:
+        t = parameter.type
+        assert isinstance(t, MemRefType)
+        if not isinstance(arg, Array) or (arg.type.element, arg.rank) != (t.element, t.rank):
+            raise refuse(
+                current_loc(),
+                f"{self._function.symbol}() takes {parameter.text} here, not {describe_type(arg)}",
+                "pass an array of this dtype and of as many dimensions",
+                kind=kinds.WRONG_TYPE,
+            )
+        if t.strides is None and arg.type.strides is not None:
+            raise refuse(
+                current_loc(),
+                f"{self._function.symbol}() takes {parameter.text} here, and this array may not be C-contiguous",
+                "pass a copy, or declare it with strides, as in f64[:]",
+                kind=kinds.WRONG_TYPE,
+            )
+        if parameter.written:
+            check_writable(frame, arg)
+        return arg.memref if arg.type == t else ops.cast(arg.memref, type=t)
+
+    def _plain(self, given: list[Value]) -> Value:
+        function = self._function
+        attrs = {"library": function.library, "symbol": function.symbol, "type": _type(function.result)}
+        return build(ops.external, given, attrs).result
+
+    def _foreign(self, frame: Frame, given: list[Value]) -> Value | None:
+        """A function of the IR that does nothing else, and its call: so it has the effects of a call."""
+        function, module = self._function, frame.tracer.module
+        result = _type(function.result)
+        results = () if result is None else (result,)
+        types = [p.type for p in function.parameters]
+        hints = [f"x{k}" for k in range(len(types))]
+        func = module.add(Func(module.unique_name(function.symbol), types, results, hints, current_loc()))
+        func.attrs["adc.noinline"] = True
+        for p, attrs in zip(function.parameters, func.arg_attrs, strict=True):
+            if _is_array(p) and not p.written:
+                attrs["adc.readonly"] = True
+        written = tuple(k for k, p in enumerate(function.parameters) if p.written)
+        with insert_at(func.body):
+            named = {"library": function.library, "symbol": function.symbol}
+            done = build(
+                ops.foreign,
+                func.args,
+                {**named, "types": results, "written": written, "ordered": function.ordered},
+            )
+            build(ops.return_, done.results)
+        call = build(ops.call, given, {"callee": func.name, "types": results})
+        return call.results[0] if results else None

@@ -1,7 +1,7 @@
 """C functions that programs call, by library, symbol and types: where they are in this process, and how Python calls
 them.
 
-IR names them (``adc.external``); it runs where they have been provided.
+IR names them (``adc.external``, ``adc.foreign``); it runs where they have been provided.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Partial = Callable[..., Value]
 
 @dataclass(frozen=True)
 class Provided:
-    """``call`` takes and returns Python numbers.
+    """``call`` takes and returns Python numbers; it also takes arrays.
 
     ``partials`` append the derivative by each operand, given the result and the operands; None where there is none.
     ``linked`` functions are found by linkers, too; the others have no name outside this process.
@@ -32,17 +32,17 @@ class Provided:
 
 @dataclass(frozen=True)
 class Named:
-    """Which C function, of what types: the one called by an ``adc.external``."""
+    """Which C function, of what types: the one called by an ``adc.external`` or an ``adc.foreign``."""
 
     library: str
     symbol: str
     operands: tuple[Type, ...]
-    result: Type
+    result: Type | None
 
     @staticmethod
     def by(op: Op) -> Named:
         types = tuple(v.type for v in op.operands)
-        return Named(op.attrs["library"], op.attrs["symbol"], types, op.attrs["type"])
+        return Named(op.attrs["library"], op.attrs["symbol"], types, op.results[0].type if op.results else None)
 
 
 _PROVIDED: dict[Named, Provided] = {}

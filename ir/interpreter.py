@@ -319,7 +319,8 @@ class _Interpreter:
         function = provided(Named.by(op))
         if function is None:
             raise InterpreterError(f"the C function {op.attrs['symbol']} was not provided")
-        return [normal(function.call(*map(_number, operands)), op.result.type)]
+        found = function.call(*map(_number, operands))
+        return [normal(found, r.type) for r in op.results]
 
     def _pack(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         return [self.memory.pack(operands)]
@@ -347,6 +348,7 @@ _RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequenc
     ops.alloc: _Interpreter._alloc,
     ops.dealloc: _Interpreter._dealloc,
     ops.external: _Interpreter._external,
+    ops.foreign: _Interpreter._external,
     ops.page_out: _Interpreter._page_out,
     ops.dim: _Interpreter._dim,
     ops.load: _Interpreter._load,

@@ -155,6 +155,11 @@ polygamma = _math("adc.polygamma", evaluate=e.polygamma, samples=s.GAMMA, **ORDE
 remainder = _math("adc.remainder", 2, evaluate=e.remainder, samples=s.QUOTIENTS)  # IEEE: x - y * roundeven(x / y)
 EXTERNAL: dict[str, Any] = {"library": ..., "symbol": ..., **TO}
 external = op("adc.external", t.external, PURE, attrs=EXTERNAL)  # a C function of numbers
+# A C function that takes arrays, or that has effects of its own. It may read all arrays, and write to those at the
+# positions ``written``. If ``ordered`` it is called as often as the program says, and in its order. It is all that the
+# function does which calls it, and is not inlined: so what holds of calls holds of it (``adc.passes.effects``).
+FOREIGN: dict[str, Any] = {"library": ..., "symbol": ..., "types": ..., "written": (), "ordered": False}
+foreign = op("adc.foreign", t.foreign, frozenset({Trait.READS, Trait.WRITES, Trait.TRAPS}), attrs=FOREIGN)
 
 # memref ---------------------------------------------------------------------------------------------------------------
 alloc = op("memref.alloc", t.alloc, frozenset({Trait.ALLOCATES}), attrs=TO)  # operands: the dynamic extents

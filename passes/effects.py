@@ -16,18 +16,23 @@ from adc.passes.kinds import READS, SILENT, TRAPS, WRITES
 
 @dataclass
 class Effects:
-    """``everything``: any memory that is visible outside of one local allocation may be read and written."""
+    """``everything``: any memory that is visible outside of one local allocation may be read and written. ``ordered``:
+    it has effects outside of the program's memory, and must be done exactly as often as it is reached, in its order;
+    it counts as what ``traps``, with which nothing that can be seen changes places, and which is not done beforehand.
+    """
 
     reads: set[Value] = field(default_factory=set)
     writes: set[Value] = field(default_factory=set)
     everything: bool = False
     traps: bool = False
+    ordered: bool = False
 
     def include(self, other: Effects) -> None:
         self.reads |= other.reads
         self.writes |= other.writes
         self.everything |= other.everything
         self.traps |= other.traps
+        self.ordered |= other.ordered
 
 
 NOTHING = Effects()
@@ -125,6 +130,11 @@ class Memory:
             return Effects(reads=both, writes=both)
         if op.opdef is ops.copy:
             return Effects(reads=set(roots(op.operands[0])), writes=set(roots(op.operands[1])))
+        if op.opdef is ops.foreign:
+            arrays = [v for v in op.operands if isinstance(v.type, MemRefType)]
+            written = {root for k in op.attrs["written"] for root in roots(op.operands[k])}
+            ordered = op.attrs["ordered"]
+            return Effects({root for v in arrays for root in roots(v)}, written, traps=ordered, ordered=ordered)
         touched = {root for v in op.operands if isinstance(v.type, MemRefType) for root in roots(v)}
         reads = set(touched) if op.opdef in READS else set()
         writes = set(touched) if op.opdef in WRITES else set()
@@ -132,7 +142,7 @@ class Memory:
 
     def _call(self, op: Op) -> Effects:
         summary = self._summaries.of(op.attrs["callee"])
-        total = Effects(traps=summary.traps if summary else True)
+        total = Effects(traps=summary is None or summary.traps, ordered=summary is None or summary.ordered)
         for position, operand in enumerate(op.operands):
             if isinstance(operand.type, RecordType):
                 total.everything = True
@@ -151,11 +161,13 @@ def _is_allocated(root: Value) -> bool:
 
 @dataclass(frozen=True)
 class Summary:
-    """Which arguments a function may read from or write to, memrefs held by them included, and whether it may trap."""
+    """Which arguments a function may read from or write to, memrefs held by them included, whether it may trap, and
+    whether it has effects that are in order."""
 
     reads: frozenset[int]
     writes: frozenset[int]
     traps: bool
+    ordered: bool = False
 
 
 class Summaries:
@@ -184,4 +196,4 @@ class Summaries:
         reach = {k: memory.reach(func.args[k]) for k in positions}
         reads = {k for k in positions if total.everything or not reach[k].isdisjoint(total.reads)}
         writes = {k for k in positions if total.everything or not reach[k].isdisjoint(total.writes)}
-        return Summary(frozenset(reads), frozenset(writes), total.traps)
+        return Summary(frozenset(reads), frozenset(writes), total.traps, total.ordered)

@@ -144,6 +144,19 @@ def call(e: FunctionEmitter, op: Op) -> None:
     e.env.update(zip(op.results, results, strict=True))
 
 
+def foreign(e: FunctionEmitter, op: Op) -> None:
+    """Call a C function. An array goes as a pointer, all extents, and, unless it is C-contiguous, all strides."""
+    kind = register_type(op.results[0].type) if op.results else "void"
+    types = [t for v in op.operands for t in abi_types(v.type)]
+    values = [x for v in op.operands for x in abi_values(e[v], v.type)]
+    name = e.module.external(op, f"{kind} ", f"({', '.join(types)})")
+    call = f"call {kind} @{name}({', '.join(map(' '.join, zip(types, values, strict=True)))}) nobuiltin"
+    if op.results:
+        e.env[op.results[0]] = e.let(call)
+    else:
+        e.do(call)
+
+
 def return_values(e: FunctionEmitter, op: Op) -> None:
     """End a function that cannot fail."""
     types = tuple(v.type for v in op.operands)

@@ -123,7 +123,7 @@ class ModuleEmitter:
     def external(self, op: Op, result: str, parameters: str) -> str:
         """The name of a C function of the user's, declared."""
         name = self.linking.name_of(op)
-        attributes = self.attributes("nounwind willreturn memory(none)")
+        attributes = self.attributes("nounwind" if op.opdef is ops.foreign else "nounwind willreturn memory(none)")
         self.externals.setdefault(name, f"declare {result}@{name}{parameters} {attributes}")
         return name
 

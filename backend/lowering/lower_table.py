@@ -60,6 +60,7 @@ LOWERINGS |= {
     ops.parallel: parallel.parallel,
     # func
     ops.call: control.call,
+    ops.foreign: control.foreign,
     ops.ruled: _ruled,
     # adc
     ops.bound: control.bound,

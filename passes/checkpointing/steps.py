@@ -20,6 +20,7 @@ from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import LOOPS
 
 OPEN = "its length is not known before, so that it takes adc.revolve(snapshots) or 'recompute-all' only"
+ORDERED = "it calls a C function whose effects are in order, and which is called as often as the program says"
 OPEN_ON_DISK = "its length is not known before, so that its snapshots cannot be on disk"
 
 
@@ -96,6 +97,8 @@ class OutlineSteps:
         """Why it is not possible, or nothing."""
         summaries = Summaries(module)
         memory = Memory(func, summaries)
+        if memory.effects(loop).ordered:
+            return ORDERED
         is_open = loop.opdef is ops.while_
         if is_open and schedule.steps != 1 and not schedule.memory:
             return OPEN

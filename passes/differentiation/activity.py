@@ -289,6 +289,10 @@ class _Analysis:
             if any(self._marked(v) for v in user_rules.varying(self.callees.module, op)):
                 for result in op.results:
                     self._mark(result)
+        elif kind is ops.foreign:
+            if any(self._marked(v) for v in op.operands):
+                for v in foreign_outputs(op):
+                    self._mark(v)
         elif kind is ops.pack:
             if any(self._marked(v) for v in op.operands):
                 self._mark(op.result)
@@ -325,6 +329,10 @@ class _Analysis:
             if results or args:
                 for k in self.callees.backward((op.attrs["callee"], results, args)):
                     self._mark(op.operands[k])
+        elif kind is ops.foreign:
+            if any(self._marked(v) for v in foreign_outputs(op)):
+                for operand in filter(_has_floats, op.operands):
+                    self._mark(operand)
         elif kind is ops.pack:
             if op.result in self.marks:
                 for operand in op.operands:
@@ -338,6 +346,15 @@ class _Analysis:
         else:
             for sources, targets in edges(op):
                 self._flow(targets, sources)
+
+
+def foreign_outputs(op: Op) -> list[Value]:
+    """The floats, and arrays of them, that an ``adc.foreign`` gives."""
+    return list(filter(_has_floats, (*op.results, *(op.operands[k] for k in op.attrs["written"]))))
+
+
+def _has_floats(value: Value) -> bool:
+    return value.type.is_float or _holds_floats(value)
 
 
 def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
@@ -365,6 +382,7 @@ def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
 
 
 def _holds_floats(memref: Value) -> bool:
+    """Whether it is an array of them."""
     t = memref.type
     return isinstance(t, MemRefType) and _is_active_type(t.element)
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.diagnostics import AdcError
 from adc.ir.externals import Named, provided
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.differentiation import user_rules
-from adc.passes.differentiation.activity import Activity, Interface, analyse
+from adc.passes.differentiation.activity import Activity, Interface, analyse, foreign_outputs
 from adc.passes.differentiation.choices import link_choices
 from adc.passes.differentiation.demand import Augmented, CallPlan
 from adc.passes.differentiation.insertion import Insertions
@@ -142,9 +143,11 @@ def check_rules(module: Module, func: Func, activity: Activity) -> None:
     for op in func.walk():
         if op.opdef is ops.external and activity.active(op.result):
             _check_partials(op, activity)
+        if op.opdef is ops.foreign and any(_has_derivative(activity, v) for v in foreign_outputs(op)):
+            raise _without_rule(op)
         if op.opdef not in (ops.call, ops.ruled) or user_rules.rules_of(module, op) is None:
             continue
-        if any(activity.has_shadow(r) if isinstance(r.type, MemRefType) else activity.active(r) for r in op.results):
+        if any(_has_derivative(activity, r) for r in op.results):
             user_rules.refuse_constants(module, op, lambda v: _varies(activity, v))
 
 
@@ -152,12 +155,24 @@ def _check_partials(op: Op, activity: Activity) -> None:
     library, name = op.attrs["library"], op.attrs["symbol"]
     function = provided(Named.by(op))
     if function is None or function.partials is None:
-        help = f"give it one: adc.scalar_rule({name}, ...)"
-        raise kinds.NO_DERIVATIVE(f"the C function {name} has no derivative rule", op.loc, help=help)
+        raise _without_rule(op)
     for k, (partial, operand) in enumerate(zip(function.partials, op.operands, strict=True)):
         if partial is None and activity.active(operand):
             help = "keep that argument constant, with adc.stop_gradient, or give a rule that has it"
             raise kinds.NO_DERIVATIVE(f"{library}.{name} has no derivative by argument {k + 1}", op.loc, help=help)
+
+
+def _without_rule(op: Op) -> AdcError:
+    name = op.attrs["symbol"]
+    rule = "scalar_rule" if op.opdef is ops.external else "rrule"
+    help = f"give it one: adc.{rule}({name}, ...)"
+    if op.opdef is ops.foreign and op.attrs["written"]:
+        help = "let a function call it that returns a new array, and give that one a rule with adc.rrule"
+    return kinds.NO_DERIVATIVE(f"the C function {name} has no derivative rule", op.loc, help=help)
+
+
+def _has_derivative(activity: Activity, value: Value) -> bool:
+    return activity.has_shadow(value) if isinstance(value.type, MemRefType) else activity.active(value)
 
 
 def _varies(activity: Activity, value: Value) -> bool:

@@ -30,6 +30,7 @@ from adc.passes.differentiation.legality import Legality
 from adc.passes.differentiation.mincut import INFINITE, FlowNetwork
 from adc.passes.differentiation.snapshots import Snapshot, make_snapshots, take_out
 from adc.passes.differentiation.tape import loops_above
+from adc.passes.effects import Summaries
 from adc.passes.parallel.cold import is_cold
 
 RECORD_ENTRY = 40.0  # keeping a value in a call's record: an allocation shared by few values
@@ -287,6 +288,10 @@ class Recipes:
     def _recursive(self) -> frozenset[str]:
         return recursive(self.augmented.module)
 
+    @cached_property
+    def _summaries(self) -> Summaries:
+        return Summaries(self.augmented.module)
+
     def _pure_call(self, op: Op) -> Recipe | None:
         values = (*op.operands, *op.results)
         if any(isinstance(v.type, MemRefType) for v in values):
@@ -295,6 +300,9 @@ class Recipes:
         callee = self.augmented.module.funcs[name]
         if name in self._recursive or any(isinstance(t, RecordType) for t in callee.result_types):
             return None  # each level of a recursion would repeat all those below
+        summary = self._summaries.of(name)
+        if summary is None or summary.ordered:
+            return None
         return list(op.operands), cost_of_func(callee)
 
     def _repeatable(self, op: Op) -> bool:

@@ -143,6 +143,8 @@ class Analysis:
                 result.obstacles.append((op, "may raise IndexError"))
         elif kind is ops.assert_:
             result.obstacles.append((op, f"may raise {op.attrs['error']}"))
+        elif kind is ops.foreign:
+            self._foreign(op, loop, result)
         elif kind is ops.dealloc:
             if not self.is_private(operands[0], loop):
                 result.obstacles.append((op, "frees memory"))
@@ -151,7 +153,9 @@ class Analysis:
 
     def _call(self, op: Op, loop: Op, result: Accesses) -> None:
         summary = self.summaries.of(op.attrs["callee"])
-        if summary is None or summary.traps:
+        if summary is not None and summary.ordered:
+            result.obstacles.append((op, f"@{op.attrs['callee']} has effects that are in order"))
+        elif summary is None or summary.traps:
             result.obstacles.append((op, f"@{op.attrs['callee']} may raise an error"))
         if any(isinstance(r.type, MemRefType) and not self.is_private(r, loop) for r in op.results):
             result.obstacles.append((op, f"@{op.attrs['callee']} returns an array"))
@@ -161,6 +165,14 @@ class Analysis:
                     self._whole(op, operand, "write", loop, result.found)
                 if summary is None or position in summary.reads:
                     self._whole(op, operand, "read", loop, result.found)
+
+    def _foreign(self, op: Op, loop: Op, result: Accesses) -> None:
+        if op.attrs["ordered"]:
+            result.obstacles.append((op, f"{op.attrs['symbol']} has effects that are in order"))
+        for position, operand in enumerate(op.operands):
+            if isinstance(operand.type, MemRefType):
+                for kind in ("read", "write") if position in op.attrs["written"] else ("read",):
+                    self._whole(op, operand, kind, loop, result.found)
 
     def _point(
         self, op: Op, memref: Value, subscripts: Sequence[Value], kind: str, loop: Op, found: list[Access]

@@ -118,6 +118,7 @@ MEMORY: list[tuple[OpDef, tuple[Any, ...], dict[str, Attr]]] = [
     (ops.assert_, (i1, f64, index), {"error": "IndexError", "message": "{} and {}"}),
     (ops.grow, (memref(f64, 1), index), {}),
     (ops.external, (f64, i32), {"library": "libm.so.6", "symbol": "ldexp", "type": f64}),
+    (ops.foreign, (A, i32), {"library": "a.so", "symbol": "f", "types": (f64,), "written": (0,), "ordered": True}),
     (ops.page_out, (memref(f64, 2), index), {}),
     (ops.pack, (f64, A, record), {}),
     (ops.pack, (), {}),
