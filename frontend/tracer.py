@@ -14,7 +14,7 @@ from adc.frontend.data import growing, heap
 from adc.frontend.data.forms import TUPLE, Form
 from adc.frontend.data.merge import Clash, arrays, coerce, describe, flatten, rebuild
 from adc.frontend.data.merge import types as ir_types
-from adc.frontend.data.roots import Phase, Root, Roots, grounded
+from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.values import (
     NONE,
     AbstractValue,
@@ -369,8 +369,8 @@ class Tracer:
 
         def roots(k: int) -> Roots:
             result: Roots = frozenset()
-            for root in s.result_roots[k]:
-                for ground in grounded(frozenset({root})):
+            for root in in_order(s.result_roots[k]):
+                for ground in in_order(grounded(frozenset({root}))):
                     known = passed.get(ground)
                     result |= known if known is not None else {_fresh(frame, fresh, ground)}
                 if isinstance(root, Phase):  # memory that an iteration made

@@ -8,7 +8,7 @@ loop-carried memrefs have the roots that they may have in any iteration. ``may_o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
@@ -47,7 +47,7 @@ class Aliasing:
         self._module = module
         self._returned = returned
         self._roots: dict[Value, Roots] = {}
-        self._seen: frozenset[Value] = frozenset()
+        self._seen: dict[Value, int] = {}  # with its place in the function
         self._contents: dict[Value, Roots] = {}
         self._declared: set[Value] = set()  # roots of which it is said what they held when they were unpacked
         self._said_apart: set[tuple[Value, Value]] = set()
@@ -59,7 +59,7 @@ class Aliasing:
                 number = attrs.get("adc.alias")
                 self._roots[arg] = frozenset({arg if number is None else leaders.setdefault(number, arg)})
         self._solve()
-        self._seen = frozenset(_values(func))
+        self._seen = {value: n for n, value in enumerate(_values(func))}
         self._moments = Moments(func, lambda a, b: not self.roots(a).isdisjoint(self.roots(b)))
         for a, b in self._said_apart:
             self._moments.declare_apart(a, b)
@@ -69,6 +69,11 @@ class Aliasing:
         memref = strip_views(memref)
         found = self._roots.get(memref)
         return found if found is not None else self._made_since(memref)
+
+    def in_order(self, roots: Iterable[Value]) -> list[Value]:
+        """Roots as they come in the function: whoever gives them names or numbers is not to follow the order of a set,
+        which is another one in each process."""
+        return sorted(roots, key=lambda root: self._seen.get(root, len(self._seen)))
 
     def knows(self, memref: Value) -> bool:
         """Whether ``memref``, or what it is a view of, was there when the function was looked at."""
@@ -168,10 +173,12 @@ class Aliasing:
     # The fixed point -------------------------------------------------------------------------------------------------
 
     def _solve(self) -> None:
+        concerned = [(rule, op) for op in self.func.walk() if (rule := _RULES.get(op.opdef)) and _has_memrefs(op)]
         self._changed = True
         while self._changed:
             self._changed = False
-            self._visit_block(self.func.body)
+            for rule, op in concerned:
+                rule(self, op)
 
     def _add(self, value: Value, roots: Roots) -> None:
         if isinstance(value.type, MemRefType):
@@ -184,14 +191,6 @@ class Aliasing:
         for source, target in zip(sources, targets, strict=True):
             if isinstance(target.type, MemRefType):
                 self._add(target, self.roots(source))
-
-    def _visit_block(self, block: Block) -> None:
-        for op in block.ops:
-            rule = _RULES.get(op.opdef)
-            if rule is not None:
-                rule(self, op)
-            for region in op.regions:
-                self._visit_block(region)
 
     def _fresh(self, op: Op) -> None:
         self._add(op.result, frozenset({op.result}))
@@ -317,6 +316,13 @@ class Aliasing:
             if position < 0 or strip_views(body.terminator.operands[position]) is not body.args[position + 1]:
                 return memref
             memref = loop.operands[3 + position]
+
+
+def _has_memrefs(op: Op) -> bool:
+    """Whether an operation may hand on a memref: most loads, stores and choices are of numbers."""
+    if op.opdef is ops.store or op.opdef is ops.fill:
+        return isinstance(op.operands[0].type, MemRefType)
+    return op.opdef is ops.copy or any(isinstance(r.type, MemRefType) for r in op.results) or op.opdef is ops.while_
 
 
 def _values(func: Func) -> Iterator[Value]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from adc.ir.types import FunctionType, Type
@@ -204,10 +205,16 @@ class Block:
 
     def walk(self) -> Iterator[Op]:
         """Every operation, outer before inner, in order."""
-        for op in self.ops:
-            yield op
-            for region in op.regions:
-                yield from region.walk()
+        # Without a generator in each region: what is deep inside would be handed on by all those around it.
+        stack: list[Iterator[Op]] = [iter(self.ops)]
+        while stack:
+            for op in stack[-1]:
+                yield op
+                if op.regions:
+                    stack.append(chain.from_iterable(region.ops for region in op.regions))
+                    break
+            else:
+                stack.pop()
 
     @property
     def parent_op(self) -> Op | None:

@@ -113,12 +113,13 @@ class Moments:
             if isinstance(arg.type, MemRefType):
                 mine.append((arg, self._next(), False, block if arg in sources else None, sources.get(arg, ())))
         for op in block.ops:
-            self._regions(op)
-            owner, made = _made_by(op)
-            for result in op.results:
-                if isinstance(result.type, MemRefType):
-                    new = op.opdef is ops.alloc or op.opdef is ops.undef
-                    mine.append((result, self._next(), new, owner, made.get(result, ())))
+            if op.regions:
+                self._regions(op)
+            memrefs = [r for r in op.results if isinstance(r.type, MemRefType)]
+            if memrefs:
+                owner, made = _made_by(op)
+                new = op.opdef is ops.alloc or op.opdef is ops.undef
+                mine += [(result, self._next(), new, owner, made.get(result, ())) for result in memrefs]
         for value, number, new, owner, given in mine:
             self._births[value] = _Birth(number, self._count, new, owner, given)
 

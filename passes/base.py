@@ -35,24 +35,30 @@ def run_pipeline(module: Module, passes: Sequence[Pass], *, verify: bool = False
     With ``verify`` the module is verified at the start and after each pass; ``PassError`` names the pass that broke it.
     ``after(pass, module, seconds)`` is called after each pass: to dump, to measure.
     """
-    if verify:
-        _verify(module, "the input of the pipeline")
+    verifies = _verifier() if verify else None
+    if verifies is not None:
+        verifies(module, "the input of the pipeline")
     for step in passes:
         start = time.perf_counter()
         module = step.run(module)
         seconds = time.perf_counter() - start
-        if verify:
-            _verify(module, f"pass {step.name}")
+        if verifies is not None:
+            verifies(module, f"pass {step.name}")
         if after is not None:
             after(step, module, seconds)
     return module
 
 
-def _verify(module: Module, where: str) -> None:
+def _verifier() -> Callable[[Module, str], None]:
     # Imported here because a compiler that does not verify need not load the verifier.
-    from adc.ir.verifier import VerificationError, verify
+    from adc.ir.verifier import Changes, VerificationError
 
-    try:
-        verify(module)
-    except VerificationError as error:
-        raise PassError(f"{where}: {error}") from error
+    changes = Changes()
+
+    def verify(module: Module, where: str) -> None:
+        try:
+            changes.verify(module)
+        except VerificationError as error:
+            raise PassError(f"{where}: {error}") from error
+
+    return verify

@@ -44,7 +44,7 @@ class Scopes:
         for op in func.walk():
             for value in op.operands:
                 if isinstance(value.type, MemRefType) and op.opdef in _ACCESSES:
-                    for root in self.aliasing.roots(value):
+                    for root in self.aliasing.in_order(self.aliasing.roots(value)):
                         roots[root] = None
         self._roots = list(roots)[:MAX_SCOPES]
         if len(self._roots) > 1:

@@ -365,7 +365,7 @@ class Carry:
             if not isinstance(spec, Maybe) and isinstance(ran, Value) and not constant_of(ran):
                 value = Unbound(ran, value)
             env[name] = value
-        for name in (*self.late, *self.unknown):
+        for name in (*self.late, *sorted(self.unknown)):
             if isinstance(ends.get(name), Poison):
                 env[name] = ends[name]
         self.frame.env = env

@@ -93,7 +93,7 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None
     bounds = [loop.lower, loop.upper, loop.step, *inits]
     op = build(ops.parallel, bounds, {"prange": True}, [v.type for v in inits], [body])
     frame.env = before
-    for n in frame.liveness.assigns[stmt]:
+    for n in sorted(frame.liveness.assigns[stmt]):
         if n not in combined:
             frame.env[n] = Poison(
                 f"'{n}' is assigned in a parallel loop, where each iteration has its own",

@@ -60,9 +60,14 @@ def _same(x: Root, y: Root) -> bool:
     return False
 
 
+def in_order(roots: Roots) -> list[Root]:
+    """Oldest first: what is named or told after them is not to follow the order of a set."""
+    return sorted(roots, key=lambda root: (root.order, root.name))
+
+
 def protection(roots: Roots) -> str:
     """Why memory of ``roots`` must not be written; empty if it may be."""
-    for root in roots:
+    for root in in_order(roots):
         reason = protection(root.over) if isinstance(root, Phase) else root.protected
         if reason:
             return reason

@@ -275,7 +275,7 @@ def _most(upper: Value, fits: Callable[[Value], Value]) -> Value:
 def _hand_down(module: Module, entry: str, search: Func, memory: int, loops: Sequence[str]) -> None:
     """Let ``entry`` ask the search, and all functions in between take what it finds as arguments."""
     asking = {
-        name
+        name: func
         for name, func in module.funcs.items()
         if name not in (search.name, *loops) and not reachable(module, [name]).isdisjoint(loops)
     }
@@ -290,8 +290,7 @@ def _hand_down(module: Module, entry: str, search: Func, memory: int, loops: Seq
                 given.append(arg)
         given.append(const_index(memory))
         found = build(ops.call, given, {"callee": search.name, "types": search.result_types}).results
-    for name in asking:
-        inner = module.funcs[name]
+    for name, inner in asking.items():
         if name == entry:
             chosen: Sequence[Value] = found
         else:

@@ -10,6 +10,7 @@ Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -80,7 +81,7 @@ def mixed(module: Module, name: str, wrt: tuple[int, ...], plans_of: PlansOf) ->
 
 def _cost(module: Module, func: Func) -> float:
     called = reachable(module, callees(func))
-    return cost_of_func(func) + sum(cost_of_func(module.funcs[name]) for name in called)
+    return cost_of_func(func) + math.fsum(cost_of_func(module.funcs[name]) for name in called)
 
 
 def _is_stepped(op: Op) -> bool:

@@ -42,7 +42,7 @@ def residual_memory(
             place.setdefault(root, new)
 
     def numbers(roots: Iterable[Value]) -> tuple[int, ...]:
-        return tuple(sorted(place.setdefault(root, -1 - len(place)) for root in roots))
+        return tuple(sorted(place.setdefault(root, -1 - len(place)) for root in aliasing.in_order(roots)))
 
     memrefs = [v if isinstance(v.type, MemRefType) else None for v in residuals]
     held = [aliasing.reach(v) - aliasing.roots(v) if v is not None else () for v in memrefs]

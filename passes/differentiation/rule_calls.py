@@ -156,7 +156,7 @@ def _memory_of(
                 place.setdefault(root, new)
     numbers: list[tuple[int, ...]] = []
     for v in packed:
-        roots = () if not _is_memref(v) else (v,) if v in copies else tuple(aliasing.roots(v))
+        roots = () if not _is_memref(v) else (v,) if v in copies else aliasing.in_order(aliasing.roots(v))
         numbers.append(tuple(sorted(place.setdefault(root, -1 - len(place)) for root in roots)))
     return {"roots": tuple(numbers)}
 

@@ -7,7 +7,7 @@ comparisons need (``adc.passes.parallel.ranges``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, KeysView, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -85,8 +85,8 @@ class Form:
     def degree(self) -> int:
         return max(map(len, self.terms), default=0)
 
-    def symbols(self) -> set[Symbol]:
-        return {s for monomial in self.terms for s in monomial}
+    def symbols(self) -> KeysView[Symbol]:
+        return dict.fromkeys(s for monomial in self.terms for s in monomial).keys()
 
     def split(self, symbol: Symbol) -> tuple[Form, Form]:
         """``(a, b)`` with ``self == a * symbol + b``; ``b`` is free of ``symbol``, ``a`` too if self is linear."""

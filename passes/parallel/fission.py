@@ -81,7 +81,7 @@ class Fission:
     def obstacle(self, needed: set[Op], accumulations: Accumulations) -> str | None:
         """Why ``needed``, which computes the terms of ``accumulations``, cannot run beforehand; None if it can."""
         moved = set(accumulations)
-        for op in needed - moved:
+        for op in (op for op in self.position if op in needed and op not in moved):
             made = not op.opdef.pure and any(isinstance(r.type, MemRefType) for r in op.results)
             if made or not _repeatable(op):
                 return f"{op.opdef.name} in line {op.loc.line} cannot be repeated"

@@ -7,7 +7,7 @@ minimum by both. What is left is a combination by "and" and "or" of forms that m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass, field
 
 from adc.ir import ops
@@ -133,7 +133,7 @@ class Ranges:
             return None
         return self._eliminate(form, max(candidates, key=_innermost))
 
-    def _follows(self, form: Form, symbols: set[Symbol]) -> bool:
+    def _follows(self, form: Form, symbols: Set[Symbol]) -> bool:
         return any(
             not symbols.isdisjoint(fact.symbols()) and self.forms.interval(form - fact)[0] >= 0 for fact in self.facts
         )

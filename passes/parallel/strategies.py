@@ -7,6 +7,7 @@ each iteration once, but add each row's terms to memory in several steps, and th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -82,7 +83,7 @@ class Costs:
         alone = [op for op in before.regions[0].walk() if not op.regions]
         again, kept = _shared(before, self.fission.loop)
         weighed = self.weigh(stencils)
-        tape = sum(storage_cost(store.operands[0]) for store in kept)
+        tape = math.fsum(storage_cost(store.operands[0]) for store in kept)
         left = _cost(op for op in alone if op not in again and op not in kept)
         return Weighed(weighed.separate + _cost(alone) + tape, weighed.together + left)
 
@@ -131,4 +132,4 @@ def _nest(loop: Op) -> Iterator[Op]:
 
 
 def _cost(found: Iterable[Op]) -> float:
-    return sum(cost_of(op.opdef) for op in found)
+    return math.fsum(cost_of(op.opdef) for op in found)  # whatever the order of a set

@@ -30,7 +30,8 @@ def parts(op: Op, accesses: Sequence[Access], rows: dict[Access, Form]) -> list[
     found: list[tuple[Form, list[Op], set[Op]]] = []
     for store in stores:
         needed = _needed(store, op)
-        forms = [rows[a] for o in (store, *needed) for a in by_op.get(o, ()) if a in rows]
+        touching = [store, *(o for o in position if o in needed)]
+        forms = [rows[a] for o in touching for a in by_op.get(o, ()) if a in rows]
         if not forms or any(not (form - forms[0]).is_constant for form in forms):
             return None
         for base, members, reads in found:

@@ -144,7 +144,7 @@ class _Recognition:
         touched = {a.base for a in changed}
         whole = {fields[b] for b in touched if b in fields}
         touched |= {b for b, f in fields.items() if f in whole}
-        for base in touched:
+        for base in (b for b in bases if b in touched):
             fields.setdefault(base, Field(base))
             for other in bases:
                 if other is not base and not self.analysis.apart_now(base, other):

@@ -13,7 +13,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.parser import parse_module
 from adc.ir.types import f32, f64, i1, i64, index, memref
-from adc.ir.verifier import VerificationError, verify, verify_func
+from adc.ir.verifier import Changes, VerificationError, verify, verify_func
 
 TEXT = """\
 func.func @callee(%x: f64) -> f64 {
@@ -487,10 +487,14 @@ def replace_last(block: Block, op: Op) -> None:
 @pytest.mark.parametrize(("number", "message", "change"), BREAKS, ids=[f"{n}-{f.__name__}" for n, _, f in BREAKS])
 def test_broken(number: int, message: str, change: Break) -> None:
     fixture = Fixture()
+    changes = Changes()
+    changes.verify(fixture.module)
+    changes.verify(fixture.module)
     change(fixture)
-    with pytest.raises(VerificationError) as caught:
-        verify(fixture.module)
-    assert message in str(caught.value)
+    for check in (verify, changes.verify, changes.verify):
+        with pytest.raises(VerificationError) as caught:
+            check(fixture.module)
+        assert message in str(caught.value)
 
 
 def test_every_invariant_is_broken_once() -> None:
