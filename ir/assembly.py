@@ -29,7 +29,7 @@ FORMATS: dict[OpDef, str] = {
     ops.cmpf: "{predicate}, {*}{attrs} : {t0}",
     ops.cmpi: "{predicate}, {*}{attrs} : {t0}",
     ops.select: "{*}{attrs} : {t1}",
-    ops.strong_mulf: "{*}{attrs} : {t0}",
+    ops.strong_mulf: "{*}{fastmath}{attrs} : {t0}",
     ops.strong_divf: "{*}{attrs} : {t0}",
     ops.extf: _CAST,
     ops.truncf: _CAST,

@@ -145,7 +145,8 @@ roundeven = _math("math.roundeven", evaluate=e.roundeven, samples=s.REAL)  # hal
 twin = _math("adc.twin", 2, evaluate=e.twin, samples=s.PAIRS)  # one number found twice: %a its value, %b its derivative
 stop_gradient = _math("adc.stop_gradient", evaluate=e.stop_gradient, samples=s.REAL)  # the number, as a constant
 # %a * %b and %a / %b, or zero where it is marked (i1) that %a, or %b, is nothing at all: even times infinity.
-strong_mulf = op("adc.strong_mulf", t.strong(2, 2), PURE, evaluate=e.strong_mulf, samples=s.STRONG_PRODUCTS)
+STRONG: dict[str, Any] = {"attrs": FAST, "verify": FAST_CHECK}
+strong_mulf = op("adc.strong_mulf", t.strong(2, 2), PURE, evaluate=e.strong_mulf, samples=s.STRONG_PRODUCTS, **STRONG)
 strong_divf = op("adc.strong_divf", t.strong(2, 1), PURE, evaluate=e.strong_divf, samples=s.STRONG_QUOTIENTS)
 hypot = _math("adc.hypot", 2, evaluate=e.hypot, samples=s.PAIRS)
 lgamma = _math("adc.lgamma", evaluate=e.lgamma, samples=s.GAMMA)

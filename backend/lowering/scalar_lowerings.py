@@ -389,7 +389,7 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.roundeven: _intrinsic("llvm.roundeven"),
     ops.stop_gradient: lambda e, op, x: x,
     ops.twin: lambda e, op, value, derivative: value,
-    ops.strong_mulf: _strong(_float("fmul")),
+    ops.strong_mulf: _strong(_product),
     ops.strong_divf: _strong(_float("fdiv")),
     ops.hypot: _library("hypot"),
     ops.lgamma: _library("lgamma"),

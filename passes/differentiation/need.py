@@ -136,7 +136,6 @@ def _strengthen(op: Op, multiples: set[Value], mark: Value) -> None:
             if op.opdef is ops.mulf:
                 op.add_operand(const(False, i1))
             op.opdef = ops.strong_mulf if op.opdef is ops.mulf else ops.strong_divf
-            op.attrs = {}
 
 
 def _is_finite(value: Value) -> bool:

@@ -88,7 +88,7 @@ def _plain(op: Op) -> Value:
         b = ops.select(marks[0], zero if op.opdef is ops.strong_mulf else one, b)
     if len(marks) == 2 and constant_of(marks[1]) is not False:
         a = ops.select(marks[1], zero, a)
-    return _STRONG[op.opdef](a, b)
+    return _STRONG[op.opdef](a, b, **op.attrs)
 
 
 def _drop(block: Block) -> None:

@@ -171,7 +171,7 @@ def _strong(plain: OpDef) -> Rule:
         marks = [constant_of(mark) for mark in op.operands[2:]]
         if True in marks:
             return (rw.constant(0.0, op.result.type),)
-        return (rw.emit(plain, *op.operands[:2]),) if not any(mark is None for mark in marks) else None
+        return (rw.emit(plain, *op.operands[:2], **op.attrs),) if not any(mark is None for mark in marks) else None
 
     return rule
 
