@@ -165,6 +165,8 @@ subf = on_floats(operator.sub)
 mulf = on_floats(operator.mul)
 divf = on_floats(_divide)
 negf = on_floats(operator.neg)
+strong_mulf = on_floats(lambda x, y, *marks: 0.0 if any(marks) else x * y)
+strong_divf = on_floats(lambda x, y, mark: 0.0 if mark else _divide(x, y))
 remf = on_floats(_fmod)
 remainder = on_floats(_remainder)
 maximumf = on_floats(_maximum)
@@ -205,17 +207,6 @@ def cmpi(attrs: Attrs, t: Type, x: int, y: int) -> bool:
 
 def constant(attrs: Attrs, t: Type) -> Any:
     return normal(attrs["value"], t)
-
-
-def _strong(compute: Evaluate) -> Evaluate:
-    def evaluate(attrs: Attrs, t: Type, x: float, y: float, *marks: bool) -> Any:
-        return 0.0 if any(marks) else compute(attrs, t, x, y)
-
-    return evaluate
-
-
-strong_mulf = _strong(mulf)
-strong_divf = _strong(divf)
 
 
 def select(attrs: Attrs, t: Type, condition: bool, x: Any, y: Any) -> Any:

@@ -62,7 +62,7 @@ def _variants(definition: OpDef) -> list[tuple[tuple[Type, ...], dict[str, Any],
     attributes = ATTRIBUTES.get(definition)
     if attributes is None:
         attributes = [{"type": t} for t in TYPES] if "type" in definition.attrs else [{}]
-    for count in (1, 2, 3):
+    for count in (1, 2, 3, 4):
         for types in itertools.product(TYPES, repeat=count):
             for attrs in attributes:
                 try:
