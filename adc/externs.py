@@ -14,13 +14,14 @@ from adc.foreign import NUMBERS, VOID, Parameter
 from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, describe_type
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.functions.foreign import call_foreign
 from adc.frontend.libraries.table import LIBRARY
 from adc.frontend.numeric.arrays import check_writable, settled
 from adc.frontend.numeric.convert import as_scalar, convert, from_element, kind, to_element
 from adc.frontend.numeric.rules import need_numbers, positional
 from adc.ir import externals, kinds, ops
-from adc.ir.builder import build, current_loc, insert_at
-from adc.ir.core import Func, Value
+from adc.ir.builder import build, current_loc
+from adc.ir.core import Value
 from adc.ir.types import MemRefType, Type, f64, i64
 from adc.pickling import reduced
 
@@ -44,6 +45,12 @@ class External:
     def is_plain(self) -> bool:
         """Whether it is of numbers, without effects."""
         return not self.ordered and self.result != VOID and not any(map(_is_array, self.parameters))
+
+    @property
+    def named(self) -> externals.Named:
+        """How IR names it."""
+        types = tuple(p.type for p in self.parameters)
+        return externals.Named(self.library, self.symbol, types, _type(self.result))
 
     def call(self, *values: Any) -> Any:
         """Call it with values of the right types."""
@@ -124,8 +131,7 @@ def extern(
     assert address is not None
     made = External(path, symbol, result, parameters, function, ordered=effects == "ordered")
     made.given = (library, symbol, signature, effects)
-    named = externals.Named(path, symbol, tuple(p.type for p in parameters), _type(result))
-    externals.provide(named, externals.Provided(address, made.call))
+    externals.provide(made.named, externals.Provided(address, made.call))
     LIBRARY[made] = positional(symbol, len(parameters), _Call(made))
     return made
 
@@ -200,25 +206,8 @@ class _Call:
         return build(ops.external, given, attrs).result
 
     def _foreign(self, frame: Frame, given: list[Value]) -> Value | None:
-        """A function of the IR that does nothing else, and its call: so it has the effects of a call."""
-        function, module = self._function, frame.tracer.module
-        result = _type(function.result)
-        results = () if result is None else (result,)
-        types = [p.type for p in function.parameters]
-        hints = [f"x{k}" for k in range(len(types))]
-        func = module.add(Func(module.unique_name(function.symbol), types, results, hints, current_loc()))
-        func.attrs["adc.noinline"] = True
-        for p, attrs in zip(function.parameters, func.arg_attrs, strict=True):
-            if _is_array(p) and not p.written:
-                attrs["adc.readonly"] = True
+        function = self._function
         written = tuple(k for k, p in enumerate(function.parameters) if p.written)
-        with insert_at(func.body):
-            named = {"library": function.library, "symbol": function.symbol}
-            done = build(
-                ops.foreign,
-                func.args,
-                {**named, "types": results, "written": written, "ordered": function.ordered},
-            )
-            build(ops.return_, done.results)
-        call = build(ops.call, given, {"callee": func.name, "types": results})
-        return call.results[0] if results else None
+        return call_foreign(
+            frame, function.named, given, hint=function.symbol, written=written, ordered=function.ordered
+        )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
+import sys
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -200,8 +202,17 @@ def _pin(frame: Frame, name: str, fetch: Callable[[], Any]) -> Any:
     return value
 
 
+@dataclass(frozen=True)
+class StandardStream:
+    """``sys.stdout`` or ``sys.stderr`` in compiled code: what that is when something is printed."""
+
+    name: str
+
+
 def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
     """An attribute of a static object: of a module, mostly."""
+    if owner is sys and name in ("stdout", "stderr"):
+        return Static(StandardStream(name))
     try:
         value = getattr(owner, name)
     except AttributeError:

@@ -24,7 +24,6 @@ _WHERE_IS = "keep the best element and its position in two variables of a loop"
 
 # By module and name: what does the same. A name that ends with a dot stands for all of a module.
 FUNCTIONS = {
-    "print": "return the value, or store it in an array, and print that outside the compiled function",
     "input": _INPUT,
     "open": _INPUT,
     "io.open": _INPUT,

@@ -27,6 +27,7 @@ from adc.frontend.data.values import (
     Ref,
     Scalar,
     Static,
+    Text,
     describe_type,
 )
 from adc.frontend.errors import refuse
@@ -566,7 +567,7 @@ def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
     values: list[Any] = []
 
     def of(v: AbstractValue) -> Result:
-        if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial):
+        if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial | Text):
             return ResultTuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Static):
             return ResultStatic(v.value)

@@ -21,13 +21,15 @@ class Provided:
     """``call`` takes and returns Python numbers; it also takes arrays.
 
     ``partials`` append the derivative by each operand, given the result and the operands; None where there is none.
-    ``linked`` functions are found by linkers, too; the others have no name outside this process.
+    ``linked`` functions are found by linkers, too; the others have no name outside this process. ``shown`` is how
+    messages call it, if not by library and symbol.
     """
 
     address: int
     call: Callable[..., Any]
     partials: tuple[Partial | None, ...] | None = None
     linked: bool = True
+    shown: str = ""
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,11 @@ def _argument(template: str, values: Iterator[object]) -> object:
     return _text(template, values)
 
 
+def filled(template: str, values: Sequence[object]) -> str:
+    """A template with its values."""
+    return _text(template, iter(values))
+
+
 def _text(template: str, values: Iterator[object]) -> str:
     shown = []
     for literal, field, spec, conversion in pieces(template):

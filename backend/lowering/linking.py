@@ -39,7 +39,7 @@ class Linking:
         known = provided(function)
         if known is not None and not known.linked:
             help = "give adc.extern a C function of a library that you link"
-            raise _refused(f"call {function.library}.{function.symbol}", loc, help)
+            raise _refused(f"call {known.shown or f'{function.library}.{function.symbol}'}", loc, help)
         assert self.defined is not None
         if function.symbol in self.defined:
             raise _refused(f"call a C function {function.symbol}, since it has one of that name itself", loc, _RENAMED)

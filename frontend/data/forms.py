@@ -19,7 +19,7 @@ import numpy as np
 
 from adc.frontend.data.foreign import instead_of
 
-Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice"]
+Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text"]
 MUTABLE = frozenset({"object", "list", "dict"})
 
 
@@ -32,6 +32,7 @@ class Form:
     together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items.
     ``protected`` says why it must not be mutated, if so. A ``function`` was defined in a traced function,
     or is a partial. A ``choice`` is one of several constants: ``names`` are their types, the item is a position there.
+    A ``text`` has a template for a name, and numbers for items.
     """
 
     kind: Sort

@@ -150,6 +150,8 @@ def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
         return "they have no common type"
     if a.form.cls is not b.form.cls:
         return f"they are of the classes {a.form} and {b.form}"
+    if a.form.kind == "text":
+        return "they are made of different texts"
     if a.form.kind == "function":
         return "they are different functions, and which one is called must be known when the function is compiled"
     if a.form.names != b.form.names and a.form.kind != "list":

@@ -24,6 +24,7 @@ from adc.frontend.data.values import (
     Scalar,
     Static,
     Stream,
+    Text,
     Tuple,
     View,
     describe_type,
@@ -457,6 +458,9 @@ def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValu
         return split_all(frame, (x, y), lambda one: item_equal(frame, *one))
     if is_numeric(x) and is_numeric(y):
         return scalars.binary("==", x, y)
+    if isinstance(x, Text) or isinstance(y, Text):
+        message = "a text with run-time numbers in it cannot be compared"
+        raise refuse(current_loc(), message, "compare the numbers", kind=kinds.UNSUPPORTED_OPERAND)
     found = records.operate(frame, "==", x, y)
     if found is None:
         found = equal(frame, x, y)

@@ -12,6 +12,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from adc.frontend.data.forms import Form
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Text, Tuple, describe_type
 from adc.frontend.errors import refuse
 from adc.ir import kinds
@@ -37,7 +38,7 @@ def _type(v: Scalar) -> str:
 def text(template: str, values: Sequence[Scalar]) -> AbstractValue:
     """A template with its numbers; without any, the string."""
     if values:
-        return Text(template, tuple(values))
+        return Text(tuple(values), Form("text", str, (template,)))
     return Static("".join(literal for literal, *_ in string.Formatter().parse(template)))
 
 

@@ -225,6 +225,8 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
         return Tuple(items, form)
     if form.kind == "choice":
         return OneOf(items, form)
+    if form.kind == "text":
+        return Text(items, form)
     if form == BOUND:
         return Bound(items, form)
     if form.kind == "function":
@@ -337,12 +339,16 @@ class Stream(AbstractValue):
     items: Any
 
 
-@dataclass(frozen=True, eq=False)
-class Text(AbstractValue):
-    """A string with run-time numbers in it: a template of ``adc.ir.raising``, and the numbers."""
+class Text(Compound):
+    """A string with run-time numbers in it: a template of ``adc.ir.raising``, which the form has, and the numbers."""
 
-    template: str
-    values: tuple[Scalar, ...]
+    @property
+    def template(self) -> str:
+        return str(self.form.names[0])
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        return self.items  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -496,6 +502,8 @@ def _type_name(v: AbstractValue) -> str:
         return f"list({', '.join(map(_type_name, v.items))})"
     if isinstance(v, Contents) and v.form.kind == "dict":
         return f"dict with the keys {', '.join(map(repr, v.form.names)) or 'none'}"
+    if isinstance(v, Text):
+        return "str"
     if isinstance(v, OneOf):
         return f"one of {', '.join(map(str, v.form.names))}"
     if isinstance(v, Bound):
@@ -510,8 +518,6 @@ def _type_name(v: AbstractValue) -> str:
         return "range"
     if isinstance(v, Stream):
         return v.name
-    if isinstance(v, Text):
-        return "str"
     if isinstance(v, Error):
         return v.cls.__name__
     return type(v).__name__.lower()

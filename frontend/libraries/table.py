@@ -12,6 +12,7 @@ from adc.frontend.libraries import (
     library_numpy,
     library_reductions,
     library_scipy,
+    printing,
 )
 from adc.frontend.numeric.rules import Rule
 from adc.frontend.suggestions import SUPPORTED, full_name
@@ -23,10 +24,11 @@ LIBRARY: dict[Any, Rule] = {
     **library_arrays.TABLE,
     **library_reductions.TABLE,
     **library_containers.TABLE,
+    print: printing.print_,
 }
 
 
-BY_IDENTITY = library_containers.BY_IDENTITY  # those that take objects themselves, not only what they hold
+BY_IDENTITY = library_containers.BY_IDENTITY | {print}  # those that take objects themselves, not only what they hold
 SUPPORTED.update(map(full_name, LIBRARY))
 
 

@@ -20,7 +20,7 @@ from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import LOOPS
 
 OPEN = "its length is not known before, so that it takes adc.revolve(snapshots) or 'recompute-all' only"
-ORDERED = "it calls a C function whose effects are in order, and which is called as often as the program says"
+ORDERED = "it prints, or calls a C function whose effects are in order, as often as the program says"
 OPEN_ON_DISK = "its length is not known before, so that its snapshots cannot be on disk"
 
 

@@ -46,7 +46,7 @@ def keeps_tape(module: Module, func: Func) -> str:
     summary = Summaries(module).of(func.name)
     assert summary is not None
     if summary.ordered:
-        return "it calls a C function whose effects are in order"
+        return "it prints, or calls a C function whose effects are in order"
     groups = [attrs.get("adc.alias") for attrs in func.arg_attrs]
     if any(groups[k] is not None and groups.count(groups[k]) > 1 for k in summary.writes):
         return "it writes to an array that may overlap another one"

@@ -208,7 +208,7 @@ def attribute_of_int(n):
 
 def printing(x):
     y = 2.0 * x
-    print(y)  # error: unknown-function | print(y)
+    input(y)  # error: unknown-function | input(y)
     return y
 
 

@@ -164,7 +164,7 @@ SUGGESTIONS = {
     "unknown_function_of_numpy": "did you mean 'sin'?",
     "unknown_method": "did you mean 'sum'?",
     "wrong_keyword": "did you mean 'factor'?",
-    "printing": "print that outside",
+    "printing": "read outside the compiled function",
     "random_numbers": "draw the numbers outside",
     "random_number": "draw the numbers outside",
     "sorting": "sort outside",
