@@ -197,12 +197,13 @@ class _Forecasting:
     def _others(self, least: int, whole: int | None) -> tuple[Outlook, ...]:
         """What amounts of memory buy that grow by the root of two, up to what makes no difference any more."""
         found: list[Outlook] = []
+        fewest = self._repeated(self._schedule(ALL))
         while self._lines and len(found) < 12:
             budget = int(least * 2 ** (len(found) / 2)) + (len(found) > 0)
             if whole is not None and whole <= budget:
                 break
             found.append(Outlook(budget, self._peak(budget), self._repeated(self._schedule(budget))))
-            if found[-1].peak >= self._peak(ALL):
+            if found[-1].peak >= self._peak(ALL) or (fewest and found[-1].repeated == fewest):
                 break
         if whole is not None:
             found.append(Outlook(whole, whole, 0))

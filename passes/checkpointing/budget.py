@@ -5,9 +5,9 @@ one step" as long as nothing else is known. ``choose_schedules`` puts three func
 
 - ``@f.footprint`` gives the peak of a run of ``f`` in bytes, and the number of steps of each loop, for the extents and
   numbers among the arguments and a schedule of each loop (see ``adc.passes.checkpointing.footprint``);
-- ``@f.schedules`` searches: of the schedules that fit, the one with the fewest repeated steps, a piece counted as one
-  more, and of these the one that takes the least memory. Where nothing fits it raises a MemoryError that says what
-  would;
+- ``@f.schedules`` searches: of the schedules that fit, and run no more steps again than pieces of one step would in the
+  same room, the one with the fewest repeated steps, a piece counted as one more, and of these the one that takes the
+  least memory. Where nothing fits it raises a MemoryError that says what would;
 - ``f`` itself asks it, and hands the schedules down to the functions of steps.
 
 Several loops get equal parts of what is left when each has the least that it needs; what one does not use is left to
@@ -226,8 +226,8 @@ class _Search:
         def attempt(length: Value, best: Sequence[Value]) -> Sequence[Value]:
             pieces, length, snapshots, again = fitting(length)
             # What a piece begins with is brought back from a snapshot, which was copied there: about a step's work
-            # where steps are bound by memory.
-            cost = ops.addi(again, pieces)
+            # where steps are bound by memory. A few copies less are not worth a longer tape.
+            cost = ops.addi(again, ops.maxsi(pieces, ops.divsi(steps, const_index(32))))
             taken = peak(snapshots, length)
             fewer = ops.cmpi(cost, best[2], predicate="slt")
             smaller = ops.andi(ops.cmpi(cost, best[2], predicate="eq"), ops.cmpi(taken, best[3], predicate="slt"))
@@ -238,14 +238,14 @@ class _Search:
             found = (snapshots, length, cost, taken)
             return [ops.select(better, new, old) for new, old in zip(found, best, strict=True)]
 
-        # Lengths grow by half; the last one is all steps.
+        # Lengths grow by an eighth; the last one is all steps.
         head, body = Block([index] * 5), Block([index] * 5)
         with insert_at(head):
             build(ops.condition, [ops.cmpi(head.args[0], steps, predicate="sle"), *head.args])
         with insert_at(body):
             length, *best = body.args
             found = attempt(length, best)
-            longer = ops.addi(length, ops.divsi(ops.addi(length, one), const_index(2)))
+            longer = ops.addi(length, ops.ceildivsi(length, const_index(8)))
             last = ops.andi(
                 ops.cmpi(length, steps, predicate="slt"), ops.cmpi(steps, longer, predicate="slt")
             )

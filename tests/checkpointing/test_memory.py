@@ -457,3 +457,14 @@ def test_what_is_taken_is_at_most_what_was_given(number: int) -> None:
         runtime.peak_bytes(reset=True)
         compiled.grad(*copied(args), n)
         assert 0 < runtime.peak_bytes() <= predicted <= budget
+
+
+@pytest.mark.parametrize("program", [walk, new_arrays.renewed, mixed_lengths], ids=lambda f: f.__name__)
+def test_never_more_steps_than_revolve_in_the_same_bytes(program: Any) -> None:
+    x, n = 0.3 + 0.1 * np.random.default_rng(0).random(300), 200
+    plain = jit_grad(program)
+    for snapshots in (2, 5, 20):
+        given = plain.grad.forecast(x, n, checkpoint=adc.revolve(snapshots))
+        chosen = plain.grad.forecast(x, n, memory=given.peak)
+        assert chosen.peak <= given.peak
+        assert chosen.loops[0].repeated <= given.loops[0].repeated
