@@ -5,27 +5,23 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-from adc.alignment import Borrowed
 from adc.bound import Bound, of_bound, taken_apart, unwrapped
-from adc.boundary import internal, public
-from adc.budgeted import Budgeted
+from adc.boundary import public
 from adc.checkpoints import Checkpoint, combined
 from adc.compiler import Staged, Subject
 from adc.containers import lower
-from adc.dispatch import Checkpointing, Dispatcher, Made, writable
-from adc.errors import AdcError
+from adc.dispatch import Checkpointing, Dispatcher
 from adc.frontend.abstract import Abstract
 from adc.frontend.rules import gradients
+from adc.gradient_function import GradientFunction, Kind
 from adc.ir import kinds
 from adc.jvps import JvpFunction
 from adc.options import (
     NONE,
     ArgNames,
     ArgNums,
-    Derivative,
     Engine,
     Options,
     Selection,
@@ -38,136 +34,16 @@ from adc.overlap import with_overlap
 from adc.pickling import Memo, Recipe, reduced
 from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import abstracts_of, normalise
-from adc.specialise import Gradient, Primal, Specialisation
+from adc.specialise import Primal, Specialisation
 
 if TYPE_CHECKING:
     from adc.checks.culprit import Culprit
-    from adc.forecast import Forecast
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 _OWN = "__adc__"  # attribute of a Python function: what was made of it
-_Kind = tuple[Selection, bool, bool]  # by what, with the value or without, and whether more is handed on
-
-
-class GradientFunction(Checkpointing):
-    """The gradient of a function, or its value and gradient: takes the function's arguments.
-
-    A call may also give ``checkpoint=`` or ``memory=``, which then take the place of those of ``jit_grad``.
-    """
-
-    _kind = "gradient"
-
-    def __init__(
-        self, subject: Subject, chain: tuple[Selection, ...], *, with_value: bool, has_aux: bool = False
-    ) -> None:
-        super().__init__(subject, chain[-1])
-        self._chain = chain
-        self._with_value = with_value
-        self._has_aux = has_aux
-        self._gradients: dict[_Kind, GradientFunction] = {}
-        self._jvps = JvpFunction(subject, chain[-1], self._forward_of)
-        by = " by ".join(["", *(chosen.by(subject.parameters.names) for chosen in reversed(chain))])
-        what = f"{'value and ' if with_value else ''}{'gradient of the ' * (len(chain) - 1)}gradient"
-        self._describe("value_and_grad" if with_value else "grad", what, by)
-
-    def _compile(self, staged: Staged) -> Specialisation:
-        asked = staged.subject.options.checkpoint
-        if asked is not None and asked.memory:
-            return Budgeted(staged, self._made_of, asked.memory)
-        return self._made_of(staged)
-
-    def _made_of(self, staged: Staged, sized: bool = False) -> Gradient:
-        options: dict[str, bool] = {"with_value": self._with_value, "has_aux": self._has_aux, "sized": sized}
-        return Gradient(staged, self._chain, self._miss, **options)
-
-    def _made_with(self) -> Made:
-        return (self._chain,), {"with_value": self._with_value, "has_aux": self._has_aux}
-
-    @classmethod
-    def _made_again(cls, owner: Any, given: Made) -> Any:
-        ((first, *others),), flags = given
-        last = {"with_value": flags["with_value"], "has_aux": flags["has_aux"]}
-        made = owner._gradient(first, **({"with_value": False} if others else last))
-        for n, chosen in enumerate(others, 1):
-            made = made._gradient(chosen, **(last if n == len(others) else {"with_value": False}))
-        return made
-
-    def _variant(self, subject: Subject) -> Dispatcher:
-        return GradientFunction(subject, self._chain, with_value=self._with_value, has_aux=self._has_aux)
-
-    @property
-    def _derivative(self) -> Derivative:
-        return Derivative(self._chain, self._has_aux)
-
-    @property
-    def _forward_of(self) -> Derivative:
-        return replace(self._derivative, with_value=self._with_value)
-
-    def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
-        return writable(abstracts)
-
-    def _gradient(self, chosen: Selection, *, with_value: bool, has_aux: bool = False) -> GradientFunction:
-        """The gradient of this gradient."""
-        if self._with_value:
-            raise kinds.NOT_SCALAR(f"value_and_grad of {self._subject.name} returns a tuple: differentiate its grad")
-        if self._has_aux or has_aux:
-            raise kinds.NOT_SCALAR(
-                f"has_aux is for first derivatives, not for a gradient of a gradient of {self._subject.name}",
-                help="differentiate a function that returns the float alone",
-            )
-        key = chosen, with_value, False
-        if key not in self._gradients:
-            made = GradientFunction(self._subject, (*self._chain, chosen), with_value=with_value)
-            self._gradients.setdefault(key, made)
-        return self._gradients[key]
-
-    @public
-    def forecast(self, *args: Any, **kwargs: Any) -> Forecast:
-        """What a call with these arguments will take: peak memory, snapshots, steps that are run again; and what more
-        or less memory would buy. Nothing is run. It prints as a table."""
-        from adc.forecast import forecast
-
-        if (variant := self._asked_otherwise(kwargs)) is not None:
-            assert isinstance(variant, GradientFunction)
-            return variant.forecast(*args, **kwargs)
-        subject, borrowed = self._subject, Borrowed()
-        lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
-        values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
-        try:
-            found, _ = self._made(lowered, borrowed, lambda key: forecast(subject, key, values, self._derivative))
-        except (AdcError, MemoryError):
-            raise
-        except Exception as error:
-            raise internal(error, subject.name) from error
-        return found
-
-    @public
-    def jvp(self, args: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-        """The gradient and its derivative along tangents of the arguments: forward over reverse; see ``adc.jvp``."""
-        value, tangent = self._jvps.evaluate(args, tangents)
-        return value, tangent
-
-    def _along(self, args: Sequence[Any], tangents: Sequence[Any]) -> Any:
-        """The derivative along tangents alone, which may take less."""
-        return self._jvps.evaluate(args, tangents, value=False)[1]
-
-    @property
-    def __adc_gradient__(self) -> tuple[str, Any, int | tuple[int, ...], bool] | None:
-        """What a call in compiled code means: the function, by which arguments, with the value or not."""
-        chosen = self._chain[-1]
-        if chosen.names or self._has_aux:
-            return None
-        inner = self._chain[:-1]
-        function = GradientFunction(self._subject, inner, with_value=False) if inner else self._subject.fn
-        argnums = chosen.numbers[0] if chosen.single else chosen.numbers
-        return "value_and_grad" if self._with_value else "grad", function, argnums, self._with_value
-
-    def __repr__(self) -> str:
-        what = "value and gradient of " if self._with_value else "gradient of "
-        return f"<{what}{'gradient of ' * (len(self._chain) - 1)}{self._subject.name}>"
 
 
 class _PullbackFunction(Checkpointing):
@@ -202,7 +78,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
         super().__init__(Subject(fn, options, owner=self), chosen)
         functools.update_wrapper(self, fn)
         self.__dict__.pop(_OWN, None)
-        self._gradients: dict[_Kind, GradientFunction] = {}
+        self._gradients: dict[Kind, GradientFunction] = {}
         for made, (given, flags) in self.__dict__.pop("_incomplete", ()):
             made.__init__(self._subject, *given, **flags)
             if isinstance(made, GradientFunction) and len(made._chain) == 1:

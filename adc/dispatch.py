@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import pickle
@@ -29,7 +30,7 @@ from adc.options import NONE, Derivative, Selection
 from adc.overlap import with_overlap
 from adc.pickling import by_name
 from adc.signature import abstracts_of, leaf_type, normalise, pinned
-from adc.specialise import Specialisation
+from adc.specialise import Misfit, Specialisation
 
 if TYPE_CHECKING:
     from adc.report import Report
@@ -56,6 +57,8 @@ class Dispatcher(NativeCallable):
         self._chosen = chosen
         self._table: dict[tuple[Abstract, ...], list[Specialisation]] = {}
         self._here = threading.local()
+        # The last call with containers: their forms, and what ran.
+        self._last: tuple[Any, Specialisation | None] = None, None
         with _dispatchers_lock:
             _DISPATCHERS.add(self)
 
@@ -113,18 +116,28 @@ class Dispatcher(NativeCallable):
         try:
             if kwargs and (variant := self._asked_otherwise(kwargs)) is not None:
                 return variant._dispatch(*args, **kwargs)
-            values = self._subject.parameters.bind(args, kwargs)
-            lowered = lower(self._subject.parameters.names, values)
+            parameters = self._subject.parameters
+            lowered = lower(parameters.names, parameters.bind(args, kwargs))
+            if lowered.shapes is not None and lowered.shapes == self._last[0]:
+                last = self._last[1]
+                if last is not None and last.fits():
+                    with contextlib.suppress(Misfit):
+                        return last.run_wrapped(lowered.values, lowered.objects)
             spec, values = self._find(lowered, borrowed)
             if spec.wrapped:
+                looks_itself = spec.repeatable and self._subject.options.engine == "native"
+                self._last = lowered.shapes, spec if looks_itself else None
                 return spec.run_wrapped(spec.canonical(values), lowered.objects)
-            count = None if kwargs else self._subject.parameters.by_position(len(args))
+            count = None if kwargs else parameters.by_position(len(args))
             direct = None if count is None else spec.direct.get(count)
             if direct is not None and direct is not self._target and self._subject.options.engine == "native":
                 self._set_target(direct)
                 if RULES.version != version:  # a rule was given meanwhile
                     self._set_target(None)
             return spec.run(spec.canonical(values))
+        except Misfit:
+            message = f"{self._subject.name}: compiled code does not take these arguments"
+            left = leaving(kinds.WRONG_ARGUMENTS(message), self._subject.name)
         except Exception as error:
             left = leaving(error, self._subject.name)
         finally:

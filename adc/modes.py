@@ -8,7 +8,8 @@ from typing import Any
 
 from adc.bound import Bound, of_bound, taken_apart
 from adc.boundary import public
-from adc.decorator import GradientFunction, differentiable, grad
+from adc.decorator import differentiable, grad
+from adc.gradient_function import GradientFunction
 from adc.ir import kinds
 from adc.jacobian_inside import inside
 from adc.jacobians import JacobianFunction, Mode

@@ -35,7 +35,7 @@ from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
 from adc.seeding import both_halves, seeded
 from adc.selecting import GradLeaf, GradTree, everything
-from adc.specialise import Specialisation, arrange
+from adc.specialise import Specialisation, arrange, misfit
 
 NDArray = np.ndarray[Any, Any]
 
@@ -95,6 +95,8 @@ class PullbackCode(Specialisation):
             if k in self.fresh and isinstance(t, MemRefType)
         }
         signatures = [self.forward_signature, self.reverse_signature]
+        miss = misfit if self.wrapped else miss
+        self.repeatable = self.wrapped and not self.aliased
         self.forward, self.reverse = compile_functions(staged, module, signatures, miss)
 
     def _clear(self, module: Module, reverse: str) -> frozenset[int]:

@@ -28,6 +28,15 @@ def fetched(leaf: Leaf) -> Any:
     return leaf.fetch()
 
 
+class Misfit(Exception):
+    """Compiled code was given arguments, taken apart, that it was not made for."""
+
+
+def misfit(*args: Any) -> Any:
+    """What compiled code calls then: what it has are not the arguments of the call."""
+    raise Misfit
+
+
 class Specialisation:
     """What all kinds have in common: whether it still fits, and the values of the leaves of a call."""
 
@@ -46,6 +55,12 @@ class Specialisation:
             or containers.needs_assembly(traced.result)
             or bool(traced.changed)
         )
+        # Where the IR arguments are among those of a call; None for what is captured.
+        self._paths = [
+            None if leaf.kind == "capture" else binding.leaf_path(self.names, leaf) for leaf in traced.leaves
+        ]
+        # Whether a call of the same containers may be tried without a look at what is in them: the code looks itself.
+        self.repeatable = False
         # By the number of arguments: what takes them by position, without Python in between.
         self.direct: dict[int, Builtin] = {}
 
@@ -110,8 +125,8 @@ class Specialisation:
     def leaf_values(self, values: tuple[Any, ...]) -> list[Any]:
         """The values of the IR arguments, captured ones included."""
         return [
-            fetched(leaf) if leaf.kind == "capture" else at(values, binding.leaf_path(self.names, leaf))
-            for leaf in self.traced.leaves
+            fetched(leaf) if path is None else at(values, path)
+            for leaf, path in zip(self.traced.leaves, self._paths, strict=True)
         ]
 
     def leaf_name(self, position: int) -> str:
@@ -167,7 +182,8 @@ class Primal(Specialisation):
             disjoint=binding.disjoint_pairs(traced, len(guards)),
             threads=self.subject.options.threads or 0,
         )
-        self.direct = self.compile_for_calls(module, signature, miss)
+        self.direct = self.compile_for_calls(module, signature, misfit if self.wrapped else miss)
+        self.repeatable = self.wrapped and not self.aliased
 
     def run(self, values: tuple[Any, ...]) -> Any:
         self.check_captures(self.leaf_values(values))
@@ -232,6 +248,8 @@ class Gradient(Specialisation):
             extra_arguments=len(self.shadows) if self.aliased else 0,
             threads=self.subject.options.threads or 0,
         )
+        miss = misfit if self.wrapped else miss
+        self.repeatable = self.wrapped and not self.aliased
         if self.aliased or self.wanted.named:
             (self.kernel,) = compile_functions(staged, module, [signature], miss)
         else:

@@ -54,7 +54,7 @@ class Form:
         return f"[{name!r}]" if self.kind == "dict" else f".{name}"
 
     def numbered(self, number: int, protected: str = "") -> Form:
-        return replace(self, number=number, protected=protected)
+        return Form(self.kind, self.cls, self.names, number, self.again, protected)
 
     def plain(self) -> Form:
         """The form of what the object holds, without its identity."""

@@ -1,12 +1,11 @@
-"""Instances of classes: attributes, methods, properties, operators, and how they are made."""
+"""Instances of classes: attributes, methods, properties, operators."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +16,6 @@ from adc.frontend.data.values import (
     AbstractValue,
     Compound,
     Method,
-    Record,
     Ref,
     Static,
     Tuple,
@@ -113,17 +111,17 @@ def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: 
             raise refuse(
                 current_loc(), f"the property '{name}' of {cls.__name__} cannot be read", kind=kinds.UNKNOWN_ATTRIBUTE
             )
-        return frame.tracer.call(frame, _function(frame, where, name, found, found.fget), [owner], {})
+        return frame.tracer.call(frame, class_function(frame, where, name, found, found.fget), [owner], {})
     if isinstance(found, functools.cached_property):
-        return _cached(frame, owner, name, _function(frame, where, name, found, found.func))
+        return _cached(frame, owner, name, class_function(frame, where, name, found, found.func))
     shared = _shared(frame, cls, name, found, where)
     if shared is not None:
         return shared
     if name == "__init__" and generated_init(where):
-        return bound(owner, _function(frame, where, name, found, GeneratedInit(where)))
+        return bound(owner, class_function(frame, where, name, found, GeneratedInit(where)))
     routine = isinstance(found, types.FunctionType) or hasattr(found, "__wrapped__") or inspect.isroutine(found)
     if routine and not isinstance(found, functools.partial):
-        return bound(owner, _function(frame, where, name, found, found))
+        return bound(owner, class_function(frame, where, name, found, found))
     variable = Variable(namespace_of(where), name)
     return external(frame, found, ("class", id(where), name), f"{where.__name__}.{name}", variable)
 
@@ -158,11 +156,11 @@ def _shared(frame: Frame, cls: type, name: str, found: Any, where: type) -> Abst
         function, binding = found.__func__, type(found).__name__
     if not binding:
         return None
-    made = _function(frame, where, name, found, function)
+    made = class_function(frame, where, name, found, function)
     return made if binding == "staticmethod" else bound(Static(cls), made)
 
 
-def _function(frame: Frame, where: type, name: str, found: Any, function: Any) -> Static:
+def class_function(frame: Frame, where: type, name: str, found: Any, function: Any) -> Static:
     if where.__module__ != "builtins":
         frame.tracer.looks.at(f"{where.__name__}.{name}", Variable(namespace_of(where), name), found)
     return Static(function)
@@ -180,7 +178,7 @@ def method(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue | Non
     shared = _shared(frame, class_of(owner), name, found, where)
     if shared is not None:
         return shared
-    return bound(owner, _function(frame, where, name, found, found))
+    return bound(owner, class_function(frame, where, name, found, found))
 
 
 def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: AbstractValue) -> AbstractValue:
@@ -199,7 +197,7 @@ def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstract
             raise refuse(
                 current_loc(), f"the property '{name}' of {cls.__name__} has no setter", kind=kinds.UNKNOWN_ATTRIBUTE
             )
-        frame.tracer.call(frame, _function(frame, where, name, found, found.fset), [owner, value], {})
+        frame.tracer.call(frame, class_function(frame, where, name, found, found.fset), [owner, value], {})
         return NONE
     if not isinstance(owner, Ref) or forms.is_frozen(cls):
         what = "a frozen dataclass" if forms.is_frozen(cls) else "a namedtuple"
@@ -229,49 +227,6 @@ def store_field(frame: Frame, owner: Ref, name: str, value: AbstractValue) -> No
     heap.assign(frame, owner, (*held.items, value), Form("object", owner.cls, (*names, name)))
 
 
-# Making instances -----------------------------------------------------------------------------------------------------
-
-
-def is_class(value: object) -> bool:
-    """Whether calling ``value`` makes an instance that the tracer can follow."""
-    try:
-        return isinstance(value, type) and forms.kind_of_class(value) in ("namedtuple", "record", "object")
-    except forms.Unsuitable as reason:
-        help = "make it outside, as an array of NumPy's" if reason.help else "use a dataclass, a list or a dict"
-        raise refuse(current_loc(), str(reason), help, kind=kinds.WRONG_TYPE) from None
-
-
-def construct(
-    frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
-) -> AbstractValue:
-    """``cls(*args, **kwargs)``."""
-    made, where = frame.tracer.looks.member(cls, "__new__")
-    if issubclass(cls, tuple):
-        return _named_tuple(frame, cls, args, kwargs)
-    if cls is types.SimpleNamespace and not args:
-        return heap.new(frame, Form("object", cls, tuple(kwargs)), tuple(kwargs.values()))
-    if where is not object and made is not ABSENT and where.__module__ not in ("typing", "abc"):
-        raise refuse(
-            current_loc(), f"{cls.__name__} has a __new__ of its own, which is not supported", kind=kinds.WRONG_TYPE
-        )
-    if inspect.isabstract(cls):
-        raise refuse(current_loc(), f"{cls.__name__} is abstract and cannot be instantiated", kind=kinds.INVALID_VALUE)
-    ref = heap.new(frame, Form("object", cls, ()), ())
-    found, where = frame.tracer.looks.member(cls, "__init__")
-    if where is object:
-        if args or kwargs:
-            raise refuse(current_loc(), f"{cls.__name__}() takes no arguments", kind=kinds.WRONG_CALL)
-    elif generated_init(where):
-        _function(frame, where, "__init__", found, found)
-        generated(frame, where, [ref, *args], kwargs)
-    else:
-        frame.tracer.call(frame, _function(frame, where, "__init__", found, found), [ref, *args], kwargs)
-    if forms.kind_of_class(cls) == "record":
-        held = heap.contents(frame, ref)
-        return Record(held.items, Form("record", cls, held.form.names))
-    return ref
-
-
 def generated_init(cls: type) -> bool:
     """Whether the ``__init__`` in a class was made by ``dataclass``."""
     init = vars(cls).get("__init__")
@@ -282,125 +237,6 @@ def generated_init(cls: type) -> bool:
             init.__code__.co_filename == "<string>"  # type: ignore[union-attr]
         )
     )
-
-
-def generated(frame: Frame, cls: type, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> Static:
-    """What the generated ``__init__`` of a dataclass does."""
-    ref = args[0]
-    assert isinstance(ref, Ref)
-    every = [f for f in vars(cls)["__dataclass_fields__"].values() if f._field_type is not dataclasses._FIELD_CLASSVAR]  # type: ignore[attr-defined]
-    taken = [f for f in every if f.init]
-    positional = [f.name for f in taken if not f.kw_only]
-    given = _given(cls, positional, [f.name for f in taken], args[1:], kwargs)
-    only_init: list[AbstractValue] = []
-    for f in every:
-        initial_only = f._field_type is dataclasses._FIELD_INITVAR  # type: ignore[attr-defined]
-        if f.name in given:
-            value = given[f.name]
-        elif f.default is not dataclasses.MISSING:
-            value = _default(frame, cls, f)
-        elif f.default_factory is not dataclasses.MISSING:
-            value = frame.tracer.call(frame, Static(f.default_factory), [], {})
-        elif f.init:
-            raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{f.name}'", kind=kinds.WRONG_CALL)
-        else:
-            continue
-        if initial_only:
-            only_init.append(value)
-        else:
-            store_field(frame, ref, f.name, value)
-    found, where = frame.tracer.looks.member(ref.cls, "__post_init__")
-    if found is not ABSENT:
-        frame.tracer.call(frame, _function(frame, where, "__post_init__", found, found), [ref, *only_init], {})
-    return NONE
-
-
-def _default(frame: Frame, cls: type, f: dataclasses.Field[Any]) -> AbstractValue:
-    # What counts is the default of the parameter, which can have been exchanged.
-    value = defaults_of(frame, vars(cls)["__init__"]).get(f.name, f.default) if f.init else f.default
-    if value is None or isinstance(value, bool | int | float | str):
-        return Static(value)
-    return external(frame, value, ("default", id(cls), f.name), f.name, lambda: value)
-
-
-def defaults_of(frame: Frame, function: Any) -> dict[str, Any]:
-    """The defaults of a function's parameters."""
-    frame.tracer.looks.function(function)
-    code, given = function.__code__, function.__defaults__ or ()
-    names = code.co_varnames[: code.co_argcount]
-    return dict(zip(names[len(names) - len(given) :], given, strict=True)) | (function.__kwdefaults__ or {})
-
-
-def _given(
-    cls: type,
-    positional: Sequence[str],
-    known: Sequence[str],
-    args: Sequence[AbstractValue],
-    kwargs: Mapping[str, AbstractValue],
-) -> dict[str, AbstractValue]:
-    name = cls.__name__
-    if len(args) > len(positional):
-        raise refuse(
-            current_loc(),
-            f"{name}() takes {len(positional)} arguments but {len(args)} were given",
-            kind=kinds.WRONG_CALL,
-        )
-    given = dict(zip(positional, args, strict=False))
-    for key, value in kwargs.items():
-        if key not in known:
-            raise refuse(
-                current_loc(),
-                f"{name}() has no parameter '{key}'",
-                f"it takes {', '.join(known)}",
-                kind=kinds.WRONG_CALL,
-            )
-        if key in given:
-            raise refuse(current_loc(), f"{name}() got two values for '{key}'", kind=kinds.WRONG_CALL)
-        given[key] = value
-    return given
-
-
-def _named_tuple(
-    frame: Frame, cls: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
-) -> AbstractValue:
-    fields: tuple[str, ...] = cls._fields
-    given = _given(cls, fields, fields, args, kwargs)
-    made, _ = frame.tracer.looks.member(cls, "__new__")
-    defaults = defaults_of(frame, made.__func__) if isinstance(made, staticmethod) else cls._field_defaults
-    items = []
-    for name in fields:
-        if name not in given and name not in defaults:
-            raise refuse(current_loc(), f"{cls.__name__}() is missing the argument '{name}'", kind=kinds.WRONG_CALL)
-        if name in given:
-            items.append(given[name])
-        else:
-            default = defaults[name]
-            items.append(external(frame, default, ("default", id(cls), name), name, _constant(default)))
-    return Tuple(tuple(items), Form("namedtuple", cls, fields))
-
-
-def _constant(value: Any) -> Callable[[], Any]:
-    return lambda: value
-
-
-def replaced(frame: Frame, owner: AbstractValue, changes: Mapping[str, AbstractValue]) -> AbstractValue:
-    """``dataclasses.replace(owner, **changes)`` or ``owner._replace(**changes)``."""
-    held, cls = held_by(frame, owner), class_of(owner)
-    own = dict(zip(map(str, held.form.names), held.items, strict=True))
-    if issubclass(cls, tuple):
-        fields = list(own)
-    else:
-        every: tuple[dataclasses.Field[Any], ...] = cls.__dataclass_fields__.values()  # type: ignore[attr-defined]
-        fields = [f.name for f in every if f.init]
-    for name in changes:
-        if name not in fields:
-            raise refuse(
-                current_loc(),
-                f"{cls.__name__} has no field '{name}'",
-                f"it has {', '.join(fields)}",
-                kind=kinds.WRONG_TYPE,
-            )
-    return construct(frame, cls, [], {n: own[n] for n in fields if n in own} | dict(changes))
 
 
 def super_of(frame: Frame, args: Sequence[AbstractValue]) -> Super:

@@ -11,7 +11,7 @@ from typing import Any
 
 from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.control.exceptions import is_exception, make_error
-from adc.frontend.data import records, sequences
+from adc.frontend.data import making, records, sequences
 from adc.frontend.data.texts import format_, is_format
 from adc.frontend.data.values import (
     AbstractValue,
@@ -138,9 +138,9 @@ def call_plain(
             kwargs = {name: sequences.snapshot(frame, a) for name, a in kwargs.items()}
         return LIBRARY[callee.value](frame, args, kwargs)
     if isinstance(callee.value, records.GeneratedInit):
-        return records.generated(frame, callee.value.cls, args, kwargs)
-    if records.is_class(callee.value):
-        return records.construct(frame, callee.value, args, kwargs)
+        return making.generated(frame, callee.value.cls, args, kwargs)
+    if making.is_class(callee.value):
+        return making.construct(frame, callee.value, args, kwargs)
     folded = constant_call(callee.value, args, kwargs)
     if folded is not None:
         return folded
@@ -173,7 +173,7 @@ def _keeps(callee: AbstractValue) -> bool:
         return False
     if isinstance(callee.value, records.GeneratedInit):
         return True
-    return (is_library(callee.value) and callee.value in BY_IDENTITY) or records.is_class(callee.value)
+    return (is_library(callee.value) and callee.value in BY_IDENTITY) or making.is_class(callee.value)
 
 
 def _goes_through(callee: AbstractValue) -> bool:

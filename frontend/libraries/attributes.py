@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data import records
+from adc.frontend.data import making, records
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -54,7 +54,7 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
                 kind=kinds.UNKNOWN_ATTRIBUTE,
             )
         return found
-    if isinstance(owner, Static) and records.is_class(owner.value):
+    if isinstance(owner, Static) and making.is_class(owner.value):
         return records.class_attribute(frame, owner.value, name)
     if isinstance(owner, Static):
         return attribute_of(frame, owner.value, name)

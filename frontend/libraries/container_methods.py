@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend.control import iteration
-from adc.frontend.data import growing, heap, records, sequences
+from adc.frontend.data import growing, heap, making, sequences
 from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View, describe_type, dim_value
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -227,7 +227,7 @@ _DICT: dict[str, Callable[..., AbstractValue]] = {
 
 
 def _replace(frame: Frame, owner: Tuple, **changes: AbstractValue) -> AbstractValue:
-    return records.replaced(frame, owner, changes)
+    return making.replaced(frame, owner, changes)
 
 
 def _asdict(frame: Frame, owner: Tuple) -> AbstractValue:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend.control import iteration
-from adc.frontend.data import growing, heap, records, sequences
+from adc.frontend.data import growing, heap, making, records, sequences
 from adc.frontend.data.values import (
     NONE,
     AbstractValue,
@@ -101,7 +101,7 @@ def _object_setattr(frame: Frame, x: AbstractValue, name: AbstractValue, value: 
 def _replace(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
     if len(args) != 1 or not records.is_instance(args[0]) or not dataclasses.is_dataclass(records.class_of(args[0])):
         raise refuse(current_loc(), "dataclasses.replace() takes a dataclass and keywords", kind=kinds.WRONG_TYPE)
-    return records.replaced(frame, args[0], {n: arrays.settled(frame, v) for n, v in kwargs.items()})
+    return making.replaced(frame, args[0], {n: arrays.settled(frame, v) for n, v in kwargs.items()})
 
 
 def _astuple(frame: Frame, x: AbstractValue) -> AbstractValue:
