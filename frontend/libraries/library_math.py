@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from adc.frontend.data.values import AbstractValue, Scalar
+from adc.frontend.data.values import AbstractValue, Scalar, Static
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, convert, kind
@@ -95,7 +95,10 @@ def _log(frame: Frame, x: AbstractValue, base: AbstractValue | None = None) -> A
 def _pow(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
     need_numbers("math.pow", [x, y], "use ** on arrays")
     known = fold(math.pow, [x, y])
-    return known or scalars.binary("**", Scalar(convert(as_scalar(x), f64), f64), y)
+    if known is not None:
+        return known
+    power = y if isinstance(y, Static) else Scalar(convert(as_scalar(y), f64), f64)
+    return scalars.binary("**", Scalar(convert(as_scalar(x), f64), f64), power)
 
 
 def _fma(x: Value, y: Value, z: Value) -> Value:

@@ -6,6 +6,7 @@ NumPy); integers have 64 bits (32 for NumPy's int32) and raise ZeroDivisionError
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -70,12 +71,31 @@ def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         met = _meet_large(symbol, a, b)
         if met is not None:
             return met
+    if symbol in COMPARISONS and (whole := _whole_bound(symbol, a, b)) is not None:
+        return binary(symbol, *whole) if isinstance(whole, tuple) else whole
     x, y = as_scalar(a), as_scalar(b)
     if symbol in COMPARISONS:
         return _compare(symbol, x, y)
     if symbol == "**":
         return _power(x, y, b.value if is_static_number(b) else None)  # type: ignore[attr-defined]
     return _ARITHMETIC[symbol](x, y)
+
+
+def _whole_bound(symbol: str, a: AbstractValue, b: AbstractValue) -> tuple[Any, Any] | Static | None:
+    """A comparison of a Python int with a float that is known, as one with an integer: Python's is exact."""
+    if isinstance(a, Static):
+        a, b, symbol = b, a, _SWAPPED[symbol]
+        swapped = True
+    else:
+        swapped = False
+    if not (isinstance(a, Scalar) and a.weak and a.dtype == i64 and isinstance(b, Static) and type(b.value) is float):
+        return None
+    if not math.isfinite(b.value):
+        return Static(PYTHON[symbol](0, b.value))
+    if symbol in ("==", "!=") and not b.value.is_integer():
+        return Static(symbol == "!=")
+    bound = Static(math.ceil(b.value) if symbol in ("<", ">=") else math.floor(b.value))
+    return (bound, a) if swapped else (a, bound)
 
 
 def _meet_large(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
@@ -93,7 +113,8 @@ def _meet_large(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValu
     if symbol not in COMPARISONS:
         return None
     sign = 1 if large.value > 0 else -1
-    return Static(PYTHON[symbol](sign, 0) if large is a else PYTHON[symbol](0, sign))
+    answer = PYTHON[symbol](sign, 0) if large is a else PYTHON[symbol](0, sign)
+    return Static(answer if s.weak else np.bool_(answer))
 
 
 def _fold(symbol: str, a: Any, b: Any) -> Static | None:

@@ -13,7 +13,7 @@ with what was stored before it. Subscripts that are not linear (loaded ones, rem
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -295,7 +295,8 @@ class _Question:
         elif op.opdef is ops.assert_:
             made = op.operands[0].op
             if made is not None and made.opdef is ops.fits:
-                test = self._fits(made)
+                kind, pair = made.attrs["kind"], made.operands
+                test = self._small(lambda known: known.fits(kind, *pair))
             else:
                 ranges = self._ranges()
                 test = self._test([self._holds(op.operands[0], ranges)], ranges)
@@ -334,11 +335,11 @@ class _Question:
             conditions.append(ranges.nonnegative(forms[greater] - forms[less] + margin))
         return both(c for c in conditions if c is not None) if None not in conditions else None
 
-    def _fits(self, op: Op) -> _Test | None:
-        """That a result does not leave 64 bits: it does not as long as what it is made of is small."""
+    def _small(self, holds: Callable[[SmallIntegers], bool]) -> _Test | None:
+        """What ``holds`` of integers if those that they are made of are small."""
         for limit in (*LIMITS, LEAST_LIMIT):
             integers = SmallIntegers(limit, self._in_scope)
-            if integers.fits(op.attrs["kind"], *op.operands):
+            if holds(integers):
                 return _Test(TRUE, frozenset(map(self.forms.symbol, integers.small)), limit)
         return None
 
