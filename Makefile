@@ -3,7 +3,8 @@
 # make demo   the plate problem, from a decorated function to an object file
 # make valgrind   malformed calls under valgrind, if it is installed
 # make stencils   500 random stencil programs, each on 1, 2, 3, 4 and 8 threads
-# make fuzz   20,000 random programs       make bench   the benchmark suite, beside its peers
+# make fuzz   20,000 random programs on long arrays and 20,000 of all kinds of statements
+# make bench   the benchmark suite, beside its peers
 
 PYTHON ?= python3
 VENV := .venv
@@ -62,6 +63,7 @@ demo: $(VENV)/examples
 	$(BIN)/adc demo --output demo-output
 
 fuzz: $(VENV)/test
+	$(BIN)/python -m tests.arrays.run --programs $(FUZZ_PROGRAMS) --first $(FUZZ_FIRST)
 	$(BIN)/python -m tests.fuzz.run --programs $(FUZZ_PROGRAMS) --first $(FUZZ_FIRST)
 
 stencils: $(VENV)/test
