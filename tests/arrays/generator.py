@@ -132,7 +132,7 @@ class Generator(Lines):
             if kind == 6:
                 name = self.rng.choice(("min", "max"))
                 name = {"min": "np.minimum", "max": "np.maximum"}[name] if place.whole else name
-                return f"{name}({self.typed(place, a)}, {self.typed(place, b)})", max(size, other)
+                return f"{name}({a}, {b})", max(size, other)
             return f"({a} / (1.5 + {self.absolute(place)}({b})))", size
         if kind == 8:
             return f"{self.absolute(place)}({a})", size
@@ -145,16 +145,15 @@ class Generator(Lines):
             left, right = self.expr(place, depth - 1), self.leaf(place)
             if place.whole:
                 return f"np.where({test}, {left[0]}, {right[0]})", max(left[1], right[1])
-            chosen = self.typed(place, left[0]), self.typed(place, right[0])
-            return f"({chosen[0]} if {test} else {chosen[1]})", max(left[1], right[1])
+            return f"({left[0]} if {test} else {right[0]})", max(left[1], right[1])
         if kind == 11:
             return f"(-{a})", size
         module = "np" if place.whole or self.single or self.chance(0.5) else "math"
         return f"{module}.{self.rng.choice(('sin', 'cos', 'tanh', 'exp'))}(-{self.absolute(place)}({a}))", 1.0
 
-    def typed(self, place: Place, text: str) -> str:
-        """Where a number may be of Python's type or of float32, of float32."""
-        return f"np.float32({text})" if self.single and not place.whole else text
+    def typed(self, text: str) -> str:
+        """A number that may be of Python's type or of float32, as one of float32."""
+        return f"np.float32({text})" if self.single else text
 
     def absolute(self, place: Place) -> str:
         return "np.abs" if place.whole else "abs"
@@ -162,9 +161,9 @@ class Generator(Lines):
     def leaf(self, place: Place) -> tuple[str, float]:
         kind = self.rng.randint(0, 5)
         if kind == 0:
-            return self.number(), 2.0
+            return self.typed(self.number()), 2.0
         if kind == 1 and place.scalars:
-            return self.rng.choice(place.scalars), 1.0
+            return self.typed(self.rng.choice(place.scalars)), 1.0
         return place.read(self.rng.choice(place.arrays)), 1.0
 
     def tame(self, place: Place, depth: int = 3) -> str:
@@ -262,7 +261,7 @@ class Generator(Lines):
         place = self.at(counters, reach)
         self.body(inner, counters, place)
         if sums:
-            self.add_to(inner, total, self.typed(place, self.tame(place)))
+            self.add_to(inner, total, self.tame(place))
             self.sums.append(total)
 
     def start(self, indent: int, total: str) -> None:
@@ -276,7 +275,7 @@ class Generator(Lines):
         own = ", ".join(counters)
         if self.chance(0.5):
             temporary = self.fresh("t")
-            self.emit(indent, f"{temporary} = {self.typed(place, self.tame(place))}")
+            self.emit(indent, f"{temporary} = {self.tame(place)}")
             place.scalars.append(temporary)
         for _ in range(self.rng.randint(1, 2)):
             element = f"{self.target()}[{own}]"
@@ -389,8 +388,8 @@ class Generator(Lines):
         inner, counters = self.loops(indent, 0)
         own = ", ".join(counters)
         read = f"{self.rng.choice(self.arrays)}[{own}]"
-        scaled = f"{read} * {array}[{own}]" if not self.single else f"{read} * np.float32({array}[{own}])"
-        self.emit(inner, f"{total} += 0.01 * ({scaled})")
+        scale = self.typed(f"{array}[{own}]")
+        self.emit(inner, f"{total} += 0.01 * ({read} * {scale})")
         self.sums += [total] if self.single else [total, f"0.001 * {number}"]
 
     def callee(self, indent: int) -> None:
