@@ -69,6 +69,7 @@ class Subject:
         self.mutate = mutate
         self.params = program.params
         self.single = any(p.dtype == "float32" for p in self.params)
+        self.relative = 2e-5 if self.single else 1e-12
         self.wrt = [p for p in self.params if p.differentiable]
         self.numbers = (*(k for k, p in enumerate(self.params) if p.differentiable), len(self.params))
 
@@ -85,7 +86,9 @@ class Subject:
             self._values(value, expected, mine, here)
             with on_threads(2):
                 again, found = self.gradients(function, self.given)
-            assert _same(again, value), f"the value beside the gradient: {again!r}, not {value!r}"
+            # A function of vectors and one of numbers may differ in the last bit, and each program chooses.
+            close = abs(again - value) <= (0.0 if self.program.exact else self.relative * max(1.0, abs(value)))
+            assert close, f"the value beside the gradient: {again!r}, not {value!r}"
             self._other_runs(function, found, rng)
             self._forward(function, found, rng)
             self._differences(main, found, rng)
@@ -138,7 +141,6 @@ class Subject:
     def _forward(self, function: Any, found: Gradients, rng: random.Random) -> None:
         """Forward mode along single elements, and along random directions in all elements."""
         numbers = np.random.default_rng(rng.getrandbits(32))
-        relative = 2e-5 if self.single else 1e-12
         largest = max(float(np.max(np.abs(g), initial=0.0)) for g in found.values())
         for _ in range(SINGLE_ELEMENTS):
             p = self.wrt[int(numbers.integers(len(self.wrt)))]
@@ -146,7 +148,7 @@ class Subject:
             direction = np.zeros(p.shape, p.dtype)
             direction[at] = 1.0
             along, g = self._along(function, {p.name: direction}), float(found[p.name][at])
-            close = abs(along - g) <= relative * (abs(g) + 0.1 * largest)
+            close = abs(along - g) <= self.relative * (abs(g) + 0.1 * largest)
             assert close, f"the gradient of {p.name}{list(at)}: {g!r}, forward mode has {along!r}"
         for _ in range(DIRECTIONS):
             sizes = {p: numbers.uniform(0.5, 1.5, p.shape) * numbers.choice((-1, 1), p.shape) for p in self.wrt}
@@ -155,7 +157,7 @@ class Subject:
             terms = [np.asarray(found[name], float) * step for name, step in direction.items()]
             total = sum(float(t.sum()) for t in terms) + float(found["c"])
             size = float(np.sqrt(sum(float(np.sum(t * t)) for t in terms) + found["c"] ** 2)) + abs(total)
-            assert abs(along - total) <= 3 * relative * size, f"along a direction: {total!r}, forward {along!r}"
+            assert abs(along - total) <= 3 * self.relative * size, f"along a direction: {total!r}, forward {along!r}"
 
     def _along(self, function: Any, direction: dict[str, Array], c: float | None = None) -> float:
         given = copies(self.given)
