@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-Place = tuple[str, int]  # file and line of a loop in the source
+Place = int  # the number of a loop's place in the source, in ``Lowered.places``
 
 _NODE = re.compile(r"^(!\d+) = (?:distinct )?!\{(.*)\}$", re.MULTILINE)
-_PLACE = re.compile(r'!"adc\.loop", !"((?:[^"\\]|\\[0-9A-F]{2})*)", i32 (\d+)')
+_PLACE = re.compile(r'!"adc\.loop", i32 (\d+)')
 _SERIAL = '!"llvm.loop.vectorize.enable", i1 false'
 
 
@@ -18,7 +18,7 @@ class LoopNodes:
     def __init__(self, text: str) -> None:
         found = _NODE.findall(text)
         self.nodes: dict[str, list[str]] = {n: t.split(", ") for n, t in found}
-        self._places = {n: _place(match) for n, t in found if (match := _PLACE.fullmatch(t))}
+        self._places = {n: int(match[1]) for n, t in found if (match := _PLACE.fullmatch(t))}
 
     def is_loop(self, node: str) -> bool:
         parts = self.nodes[node]
@@ -45,9 +45,3 @@ def serial(text: str, places: Iterable[Place] | None) -> str:
         return f"{match[0][:-1]}, {mark}}}"
 
     return f"{_NODE.sub(marked, text)}\n{mark} = !{{{_SERIAL}}}\n"
-
-
-def _place(match: re.Match[str]) -> Place:
-    pieces = re.split(r"\\([0-9A-F]{2})", match[1])
-    name = b"".join(bytes.fromhex(p) if k % 2 else p.encode() for k, p in enumerate(pieces)).decode()
-    return name, int(match[2])

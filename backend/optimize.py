@@ -51,7 +51,7 @@ class Optimized:
             module.close()
 
     def vectorized(self) -> frozenset[Place]:
-        """File and line of the loops of the source that became SIMD loops."""
+        """The places of loops that became SIMD loops."""
         return LoopNodes(self.llvm_ir()).vectorized()
 
     @cached_property

@@ -40,7 +40,7 @@ class Lowered:
     ``functions`` are the definitions, ``declarations`` what they call from outside (symbol to text), ``trailer`` the
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
-    ``linking`` has the C functions of the user's that it calls.
+    ``linking`` has the C functions of the user's that it calls. ``places``: file and line of loops, by their numbers.
     """
 
     target: Target
@@ -51,6 +51,7 @@ class Lowered:
     sites: tuple[Site, ...]
     counted: tuple[Counted, ...] = ()
     linking: Linking = field(default_factory=Linking)
+    places: tuple[tuple[str, int], ...] = ()
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with further ``definitions`` that provide the symbols ``defined``.
@@ -103,6 +104,7 @@ def lower_module(
         sites=tuple(emitter.sites),
         counted=tuple(emitter.counted),
         linking=emitter.linking,
+        places=tuple(emitter.places),
     )
 
 

@@ -69,6 +69,7 @@ class ModuleEmitter:
     declarations: dict[str, str] = field(default_factory=dict)
     bodies: list[str] = field(default_factory=list)
     used: dict[str, None] = field(default_factory=dict)  # kept alive in @llvm.compiler.used
+    places: dict[tuple[str, int], int] = field(default_factory=dict)  # file and line of loops, numbered
     helpers: dict[object, str] = field(default_factory=dict)
     linking: Linking = field(default_factory=Linking)
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions

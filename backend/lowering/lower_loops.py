@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from adc.backend.lowering.along import goes_along_arrays
 from adc.backend.lowering.lower_effects import is_ragged
 from adc.backend.lowering.lower_emitter import Calls, FunctionEmitter, Operand
-from adc.backend.lowering.lower_types import quoted
 from adc.backend.partial_sums import CHAINS
 from adc.ir.core import Op
 from adc.ir.loop_attrs import BY_LANES, PEELED, TRIPS
@@ -24,13 +23,15 @@ def loop_metadata(e: FunctionEmitter, group: str = "", *, calls: Calls | None = 
 
     Loops in code that is rarely run are left alone, which saves a quarter of the time that LLVM takes for versioned
     loops. If there are ``calls`` of elementary functions in it, how many vectors are computed at once is not left to
-    LLVM. Of the loop that ``op`` is, ``loop_nodes`` is to find the place in the source. One over lanes is to become
-    SIMD as it is, not to be unrolled before; but afterwards, so that the small buffers that it goes through become
-    registers. If it sums, it gets several chains of additions. One over rows of various lengths stays in one piece.
+    LLVM. The loop that ``op`` is has a number in ``places``, which ``loop_nodes`` finds again: the text names no file
+    and no line, so that a program that was moved finds its machine code. One over lanes is to become SIMD as it is, not
+    to be unrolled before; but afterwards, so that the small buffers that it goes through become registers. If it sums,
+    it gets several chains of additions. One over rows of various lengths stays in one piece.
     """
     nodes = [e.module.metadata('!{!"llvm.loop.mustprogress"}')]
     if op is not None and op.loc.line > 0:
-        nodes.append(e.module.metadata(f'!{{!"adc.loop", !{quoted(op.loc.file)}, i32 {op.loc.line}}}'))
+        place = e.module.places.setdefault((op.loc.file, op.loc.line), len(e.module.places))
+        nodes.append(e.module.metadata(f'!{{!"adc.loop", i32 {place}}}'))
     if e.rare or (op is not None and op.attrs.get(PEELED)):
         nodes.append(e.module.metadata('!{!"llvm.loop.vectorize.enable", i1 false}'))
         nodes.append(e.module.metadata('!{!"llvm.loop.unroll.disable"}'))
