@@ -6,7 +6,9 @@ another text, and what nobody asks for any more goes when there is no room.
 
 ``ADC_CACHE_DIR`` says where files are, ``ADC_CACHE_BYTES`` how much they may take (a number; default 1e9, for a while a
 quarter more), ``ADC_CACHE=0`` that there are none. Where files cannot be written or read, code is made again, and
-nothing is said.
+nothing is said. Nor is code used that somebody else may have put there, as it would run with all that this user may do:
+files and directories must be this user's own and writable by nobody else, which is said once where they are not, and
+what is not a regular file is not opened for long. A file is bound to its name: another one's code is not taken for it.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ import functools
 import hashlib
 import math
 import os
+import secrets
+import stat
 import sys
-import tempfile
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,20 +74,18 @@ def _makers() -> str:
 
 
 def find(name: str) -> bytes | None:
-    """The code that was kept; None if there is none, or if the file is damaged."""
-    folder = directory()
-    if folder is None:
-        return None
-    path = _path(folder, name)
-    try:
-        data = path.read_bytes()
-        digest, code = data[:_DIGEST], data[_DIGEST:]
-        if hashlib.sha256(code).digest() != digest:
-            return None
-        os.utime(path)  # what was used last is the last to go
-    except OSError:
-        return None
-    return code
+    """The code that was kept; None if there is none, or if the file is damaged or of another name."""
+    with contextlib.suppress(OSError), _place(name) as place:
+        number = os.open(_file(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+        with open(number, "rb") as file:
+            _check(number, stat.S_ISREG, "a file")
+            data = file.read()
+            digest, code = data[:_DIGEST], data[_DIGEST:]
+            if _seal(name, code) != digest:
+                return None
+            os.utime(number)  # what was used last is the last to go
+            return code
+    return None
 
 
 def keep(name: str, code: bytes) -> None:
@@ -92,22 +94,72 @@ def keep(name: str, code: bytes) -> None:
     folder = directory()
     if folder is None or len(code) > limit() / 4:
         return
-    path = _path(folder, name)
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        number, unfinished = tempfile.mkstemp(dir=path.parent, suffix=SUFFIX)
-        try:
-            with os.fdopen(number, "wb") as file:
-                file.write(hashlib.sha256(code).digest() + code)
-            os.replace(unfinished, path)
-        except BaseException:
-            os.unlink(unfinished)
-            raise
+        folder.joinpath(name[:2]).mkdir(mode=0o700, exist_ok=True)
+        with _place(name) as place:
+            unfinished = f"{secrets.token_hex(8)}{SUFFIX}"
+            number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=place)
+            try:
+                with open(number, "wb") as file:
+                    file.write(_seal(name, code) + code)
+                os.replace(unfinished, _file(name), src_dir_fd=place, dst_dir_fd=place)
+            except BaseException:
+                os.unlink(unfinished, dir_fd=place)
+                raise
         _written += len(code)
         if _written > limit() / 4:
             _written = 0
             make_room(folder)
+
+
+class _Unsafe(OSError):
+    """Somebody else may have written what is there."""
+
+
+@contextlib.contextmanager
+def _place(name: str) -> Iterator[int]:
+    """The directory of a file, open: it and the one around it are this user's, and nobody else's to write to. What is
+    looked at is what is then used, whatever happens to its name meanwhile."""
+    folder = directory()
+    if folder is None:
+        raise FileNotFoundError
+    try:
+        outer = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            _check(outer, stat.S_ISDIR, "a directory")
+            inner = os.open(name[:2], os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=outer)
+        finally:
+            os.close(outer)
+        try:
+            _check(inner, stat.S_ISDIR, "a directory")
+            yield inner
+        finally:
+            os.close(inner)
+    except _Unsafe as error:
+        _say(folder, str(error))
+        raise
+
+
+def _check(number: int, is_kind: Callable[[int], bool], kind: str) -> None:
+    """Raises ``_Unsafe`` unless what is open is of a kind, this user's, and writable by nobody else."""
+    found = os.fstat(number)
+    if not is_kind(found.st_mode):
+        raise _Unsafe(f"something in it is not {kind}")
+    if found.st_uid != os.geteuid():
+        raise _Unsafe(f"{kind} of it belongs to another user")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise _Unsafe(f"others may write to {kind} of it")
+
+
+@functools.cache
+def _say(folder: Path, why: str) -> None:
+    """Once: that files are not used, and what to do."""
+    warnings.warn(
+        f"machine code that is kept in {folder} is not used: {why}. Take away what others may write "
+        "(`chmod -R go-w`), or let ADC_CACHE_DIR name a directory of your own",
+        stacklevel=2,
+    )
 
 
 def make_room(folder: Path) -> None:
@@ -151,9 +203,15 @@ def _files(folder: Path) -> Iterator[_File]:
     """What is there, and nothing else that lies in the directory."""
     for path in folder.glob(f"??/*{SUFFIX}"):
         with contextlib.suppress(OSError):  # deleted by another process
-            found = path.stat()
-            yield _File(path, found.st_size, found.st_mtime)
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode):
+                yield _File(path, found.st_size, found.st_mtime)
 
 
-def _path(folder: Path, name: str) -> Path:
-    return folder / name[:2] / (name[2:] + SUFFIX)
+def _file(name: str) -> str:
+    return name[2:] + SUFFIX
+
+
+def _seal(name: str, code: bytes) -> bytes:
+    """What binds code to the name it was kept under: neither another file nor a damaged one has it."""
+    return hashlib.sha256(name.encode() + code).digest()

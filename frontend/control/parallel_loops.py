@@ -104,7 +104,7 @@ def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None
     for (n, _), result in zip(reductions.items(), op.results, strict=True):
         result.hint = n
         frame.env[n] = Scalar(result, types[n].type, types[n].weak)
-    for n in summed:
+    for n in sorted(summed):
         if outset[n] is not frame.env[n]:
             _unless_empty(frame, loop, n, outset[n])
 

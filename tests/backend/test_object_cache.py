@@ -142,6 +142,73 @@ def test_a_damaged_file_is_not_used(damage, folder: Path, runs: list[str]) -> No
     assert len(runs) == 2
 
 
+def test_code_of_another_name_is_not_used(folder: Path, runs: list[str]) -> None:
+    target = host()
+    made = optimize.optimize_or_find(TEXT, target).object_code
+    other = TEXT.replace("ret double %x", "ret double 4.0")
+    name = object_cache.key(other, target, 3)
+    planted = folder / name[:2] / object_cache._file(name)
+    planted.parent.mkdir(mode=0o700, exist_ok=True)
+    only(folder).rename(planted)
+    assert optimize.optimize_or_find(other, target).object_code != made
+    assert len(runs) == 2
+
+
+def replaced_by_a_link(path: Path, folder: Path) -> None:
+    path.rename(folder / "elsewhere")
+    path.symlink_to(folder / "elsewhere")
+
+
+def replaced_by_a_pipe(path: Path, folder: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+def replaced_by_a_directory(path: Path, folder: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def in_a_linked_directory(path: Path, folder: Path) -> None:
+    path.parent.rename(folder / "elsewhere")
+    path.parent.symlink_to(folder / "elsewhere")
+
+
+PLANTED = {
+    "others may write to the file": lambda path, folder: path.chmod(0o602),
+    "a group may": lambda path, folder: path.chmod(0o620),
+    "others may write to the directory": lambda path, folder: folder.chmod(0o703),
+    "a group may write to the one inside": lambda path, folder: path.parent.chmod(0o720),
+    "a link": replaced_by_a_link,
+    "a pipe": replaced_by_a_pipe,
+    "a directory": replaced_by_a_directory,
+    "a link to a directory": in_a_linked_directory,
+}
+
+
+@pytest.mark.parametrize("plant", PLANTED.values(), ids=PLANTED)
+@pytest.mark.filterwarnings("ignore:machine code that is kept")
+def test_what_somebody_else_may_have_planted_does_not_run(plant, folder: Path, runs: list[str]) -> None:
+    """Code that is whole, under its name, in the place of what would be found: it is another function's."""
+    assert jit_grad(square)(np.ones(3), 2.0) == 6.0
+    (text,) = runs
+    path = only(folder)
+    code = optimize.optimize(text.replace("fmul", "fadd"), host(), 0).object_code
+    path.write_bytes(object_cache._seal(path.parent.name + path.name[: -len(object_cache.SUFFIX)], code) + code)
+    assert jit_grad(square)(np.ones(3), 2.0) != 6.0  # such code would run
+    plant(path, folder)
+    assert jit_grad(square)(np.ones(3), 2.0) == 6.0
+
+
+def test_what_is_not_used_is_said_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    optimize.optimize_or_find(TEXT, host())
+    monkeypatch.setattr(os, "geteuid", lambda user=os.geteuid(): user + 1)
+    with pytest.warns(UserWarning, match="kept in .* is not used: a directory of it belongs to another user") as said:
+        for _ in range(3):
+            optimize.optimize_or_find(TEXT, host())
+    assert len(said) == 1
+
+
 def test_where_nothing_can_be_written(folder: Path, runs: list[str]) -> None:
     folder.write_text("a file where the directory should be")
     assert jit_grad(square)(np.ones(3), 2.0) == 6.0
@@ -169,7 +236,7 @@ def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pyt
     names = [object_cache.key(str(k), host(), 3) for k in range(10)]
     for k, name in enumerate(names):
         object_cache.keep(name, bytes(968))  # 1000 with the checksum
-        os.utime(object_cache._path(folder, name), (1e9 + k, 1e9 + k))
+        os.utime(folder / name[:2] / object_cache._file(name), (1e9 + k, 1e9 + k))
     foreign = folder / names[0][:2] / "notes.txt"
     foreign.write_text("not adc's")
     assert object_cache.usage() == (10, 10_000)
@@ -210,7 +277,7 @@ def test_several_at_once(folder: Path) -> None:
 
 
 def test_an_interrupted_write_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", interrupted)
