@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from adc.compiler import Staged
 from adc.errors import OutOfMemoryError
+from adc.ir import forks
 from adc.passes.checkpointing.budget import TOO_SMALL
 from adc.specialise import Gradient, Specialisation
 
@@ -28,7 +28,7 @@ class Budgeted(Specialisation):
         self._memory = memory
         self._make = make
         self._scheduled: Gradient | None = None
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
 
     def run(self, values: tuple[Any, ...]) -> Any:
         return self._within(values, lambda gradient: gradient.run(values))

@@ -8,11 +8,12 @@ and more than in proportion to the length of the function.
 from __future__ import annotations
 
 import gc
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_lock = threading.Lock()
+from adc.ir import forks
+
+_lock = forks.Lock()
 _pauses = 0
 _was_on = False
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ from adc.frontend.abstract import Abstract, Array, Scalar
 from adc.frontend.frame import NeedsConstant
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, constant_path, trace
 from adc.intermediate import shifted
-from adc.ir import kinds, ops
+from adc.ir import forks, kinds, ops
 from adc.ir.arith import const, contract
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
@@ -70,7 +69,7 @@ class Subject:
 
     fn: types.FunctionType
     options: Options
-    lock: threading.RLock = field(default_factory=threading.RLock)
+    lock: forks.Lock = field(default_factory=forks.Lock)
     last: tuple[Abstract, ...] | None = None  # what was specialised for last
     # Integer arguments whose values the code depends on, by the types of all arguments.
     constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
@@ -106,7 +105,7 @@ class Staged:
         """What is done inside is (part of) that stage."""
         start = time.perf_counter()
         try:
-            with collector.paused():
+            with forks.held_off(), collector.paused():
                 yield
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start

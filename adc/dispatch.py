@@ -24,7 +24,7 @@ from adc.containers import Lowered, lower
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract, walk_abstract
 from adc.frontend.rules.registry import RULES
-from adc.ir import kinds
+from adc.ir import forks, kinds
 from adc.ir.schedules import Schedule
 from adc.options import NONE, Derivative, Selection
 from adc.overlap import with_overlap
@@ -303,7 +303,7 @@ class Checkpointing(Dispatcher):
 
 
 _DISPATCHERS: weakref.WeakSet[Dispatcher] = weakref.WeakSet()
-_dispatchers_lock = threading.Lock()
+_dispatchers_lock = forks.Lock()
 
 
 def _look_again() -> None:

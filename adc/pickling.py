@@ -22,11 +22,11 @@ from typing import Any, NamedTuple
 
 from adc.frontend.rules.registry import RULES, Rule
 from adc.frontend.syntax import texts
-from adc.ir import kinds
+from adc.ir import forks, kinds
 
 _KEPT = 128  # objects that were sent or have come, most recently
 _known: OrderedDict[bytes, Any] = OrderedDict()
-_lock = threading.RLock()
+_lock = forks.Lock()
 Recipe = tuple[Callable[..., Any], tuple[Any, ...]]  # a function of a module, and what to call it with
 
 

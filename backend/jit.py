@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ import llvmlite.binding as llvm
 
 from adc.backend import perf_map
 from adc.backend.target import host, initialise, libmvec, openmp
+from adc.ir import forks
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Engine:
         initialise()
         libmvec()
         self._symbols = {**(openmp() or {}), **(symbols or {})}
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._numbers = itertools.count()
         # JITLink: the other linker puts code and constants wherever there is room, and ends the process if 32 bits do
         # not reach from one to the other.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import cached_property
 
 import llvmlite.binding as llvm
@@ -12,6 +11,7 @@ from adc.backend.loop_nodes import LoopNodes, Place, serial
 from adc.backend.moved_loads import moved_loads
 from adc.backend.partial_sums import has_chains, keep_chains
 from adc.backend.target import Target
+from adc.ir import forks
 
 
 class Optimized:
@@ -25,7 +25,7 @@ class Optimized:
         self.target = target
         self.level = level
         self._text = text
-        self._lock = threading.Lock()
+        self._lock = forks.Lock()
         self._module: llvm.ModuleRef | None = _run_pipeline(text, target, level) if kept is None else None
         if kept is not None:
             self.object_code = kept
@@ -43,6 +43,7 @@ class Optimized:
             self._module = module
         return text
 
+    @forks.held_off()
     def assembly(self) -> str:
         module = self._take()
         try:
@@ -55,6 +56,7 @@ class Optimized:
         return LoopNodes(self.llvm_ir()).vectorized()
 
     @cached_property
+    @forks.held_off()
     def object_code(self) -> bytes:
         """A relocatable object file, position-independent."""
         # Closed here, and not when it is collected: an interrupt that comes while a finaliser runs is lost.
@@ -80,6 +82,7 @@ def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
     return made
 
 
+@forks.held_off()
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The optimised module, as the code generator is to get it."""
     module = _without_wrong_simd(text, target, level)

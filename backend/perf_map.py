@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import struct
-import threading
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from adc.ir import forks
+
 _FUNCTION = 2  # STT_FUNC
 _SYMBOL_TABLE = 2  # SHT_SYMTAB
-_lock = threading.Lock()
+_lock = forks.Lock()
 
 
 class Symbol(NamedTuple):

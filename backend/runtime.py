@@ -21,6 +21,7 @@ import numpy as np
 from adc.backend import support, target
 from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi, running, unchanged
 from adc.backend.optimize import optimize_or_find
+from adc.ir import forks
 
 _CAPSULE_IR = r"""
 @adc_rt_capsule = constant [12 x i8] c"adc.context\00"
@@ -44,7 +45,7 @@ EXPORTS = (
     "adc_rt_capsule",
 )
 _HANDLER_NAME = b"mem_handler"  # what NumPy asks for
-_building = threading.Lock()
+_building = forks.Lock()
 
 
 @functools.cache

@@ -8,12 +8,13 @@ import functools
 import os
 import platform
 import re
-import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
+
+from adc.ir import forks
 
 _LIBMVEC = "libmvec.so.1"
 _OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
@@ -49,7 +50,7 @@ _OPTIONS = (
 )
 _HAVE_OPTIONS = (22,)  # LLVM ends the process if it does not know an option
 
-_initialised = threading.Lock()
+_initialised = forks.Lock()
 
 
 @functools.cache

@@ -7,11 +7,12 @@ A rule is a Python function in the traced language; so it also runs in plain Pyt
 from __future__ import annotations
 
 import inspect
-import threading
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from adc.ir import forks
 
 Kind = Literal["scalar", "rrule", "frule", "none"]
 Hook = Callable[["Rule"], object]
@@ -155,7 +156,7 @@ class Registry:
     """All rules. ``version`` grows with every change; ``changed`` says which functions changed since one."""
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = forks.Lock()
         self.version = 0
         self._rules: dict[int, tuple[Any, list[Rule]]] = {}  # by the id of the function, which is kept alive
         self._changes: dict[int, int] = {}  # by the id of the function: the version of its last change

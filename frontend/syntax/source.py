@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import sys
-import threading
 import tokenize
 import types
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from adc.frontend.syntax.matching import without_match
 from adc.frontend.syntax.private import with_private_names
 from adc.frontend.syntax.texts import NoSource, text_of
 from adc.frontend.syntax.walrus import without_assigning_tests
+from adc.ir import forks
 from adc.ir.core import Loc
 
 Node = ast.FunctionDef | ast.Lambda
@@ -128,7 +128,7 @@ class FunctionSource:
         return self.loc(self.node)
 
 
-_lock = threading.Lock()
+_lock = forks.Lock()
 _files: dict[str, tuple[tuple[str, ...], SourceFile]] = {}
 _KEPT = 64
 

@@ -1,0 +1,101 @@
+"""Locks that no other thread holds when the process forks.
+
+A child has the thread that forked and no other: what one of those held, it would wait for for ever, and LLVM would be
+left in the middle of something. So a fork waits until other threads have released all of these locks, as Python's own
+waits for their imports; meanwhile, none that holds nothing takes one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from weakref import WeakSet
+
+_MOST_SECONDS = 60.0  # for what waits itself for the thread that forks
+
+_condition = threading.Condition()  # reentrant: the handler of a signal may compile, too
+_holders: dict[int, int] = {}  # how many locks each thread holds or waits for
+_forking: set[int] = set()  # threads
+
+
+class Lock:
+    """A lock for ``with``; a thread may take it again."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        _enter()
+        try:
+            self._lock.acquire()
+        except BaseException:
+            _leave()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+        _leave()
+
+
+_locks: WeakSet[Lock] = WeakSet()
+
+
+@contextmanager
+def held_off() -> Iterator[None]:
+    """No other thread's fork comes meanwhile."""
+    _enter()
+    try:
+        yield
+    finally:
+        _leave()
+
+
+def _enter() -> None:
+    me = threading.get_ident()
+    with _condition:
+        while _forking - {me} and me not in _holders:
+            _condition.wait()
+        _holders[me] = _holders.get(me, 0) + 1
+
+
+def _leave() -> None:
+    me = threading.get_ident()
+    with _condition:
+        _holders[me] -= 1
+        if not _holders[me]:
+            del _holders[me]
+            _condition.notify_all()
+
+
+def _before() -> None:
+    end = time.monotonic() + _MOST_SECONDS
+    with _condition:
+        _forking.add(threading.get_ident())
+        _condition.notify_all()  # two that fork do not wait for each other
+        while (left := end - time.monotonic()) > 0 and not _holders.keys() <= _forking:
+            _condition.wait(left)
+
+
+def _in_parent() -> None:
+    with _condition:
+        _forking.discard(threading.get_ident())
+        _condition.notify_all()
+
+
+def _in_child() -> None:
+    global _condition
+    me = threading.get_ident()
+    _condition = threading.Condition()
+    _forking.clear()
+    for other in _holders.keys() - {me}:
+        del _holders[other]
+    for lock in _locks:
+        if not lock._lock._is_owned():  # type: ignore[attr-defined]
+            lock._lock = threading.RLock()
+
+
+os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -1,0 +1,117 @@
+"""A child of a process whose other threads compile: it compiles, too."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad
+from adc.backend import optimize
+from adc.ir import forks
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+
+
+def status_of(child: Callable[[], bool], seconds: float = 60.0) -> int | None:
+    """What a forked child ends with: 0 if it finds what it should; None if it does not end."""
+    pid = os.fork()
+    if pid == 0:
+        good = False
+        try:
+            good = child()
+        finally:
+            os._exit(0 if good else 1)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status
+        time.sleep(0.01)
+    os.kill(pid, 9)
+    os.waitpid(pid, 0)
+    return None
+
+
+@pytest.fixture
+def in_llvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Set while a thread other than the main one is about to run LLVM, which then takes a while."""
+    there, original = threading.Event(), optimize._run_pipeline
+
+    def slowly(*given: object) -> object:
+        if threading.current_thread() is not threading.main_thread():
+            there.set()
+            time.sleep(0.3)
+        return original(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(optimize, "_run_pipeline", slowly)
+    monkeypatch.setenv("ADC_CACHE", "0")
+    yield there
+
+
+def test_the_same_function_and_others(in_llvm: threading.Event) -> None:
+    f, g, x = jit_grad(lambda x: np.sum(x * x * x)), jit_grad(lambda x: np.sum(x * x)), np.array([1.0, 2.0])
+    g(x)  # what is made once for a process is there
+    thread = threading.Thread(target=f.grad, args=(x,))
+    thread.start()
+    assert in_llvm.wait(60.0)
+
+    def child() -> bool:
+        return f(x) == 9.0 and list(f.grad(x)) == [3.0, 12.0] and list(adc.grad(lambda x: np.sum(x))(x)) == [1.0, 1.0]
+
+    assert status_of(child) == 0
+    thread.join()
+    assert list(f.grad(x)) == [3.0, 12.0]
+
+
+def test_many_children_while_threads_compile() -> None:
+    stop = threading.Event()
+
+    def compiles(k: float) -> None:
+        while not stop.is_set():
+            assert adc.grad(lambda x: k * x * x)(3.0) == 6.0 * k
+
+    threads = [threading.Thread(target=compiles, args=(float(k),)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    try:
+        for k in range(6):
+            assert status_of(lambda: adc.grad(lambda x: x**3 + float(k))(2.0) == 12.0) == 0
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_a_fork_while_the_same_thread_holds_a_lock() -> None:
+    lock = forks.Lock()
+    with lock:
+        assert status_of(lambda: lock.__enter__() is None) == 0
+    with lock, forks.held_off():
+        pass
+    assert not forks._holders and not forks._forking
+
+
+def test_two_threads_that_hold_locks_and_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither waits for the other; in a child the lock of the other is free."""
+    monkeypatch.setattr(forks, "_MOST_SECONDS", 20.0)
+    locks, together, found = [forks.Lock(), forks.Lock()], threading.Barrier(2), []
+
+    def run(mine: forks.Lock, other: forks.Lock) -> None:
+        with mine:
+            together.wait()
+            found.append(status_of(lambda: other.__enter__() is None))
+
+    threads = [threading.Thread(target=run, args=pair) for pair in (locks, locks[::-1])]
+    begin = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [0, 0] and time.monotonic() - begin < 15.0
+    assert not forks._holders and not forks._forking
