@@ -67,8 +67,6 @@ class JitFunction(Dispatcher, Generic[P, R]):
     """
 
     _kind = "primal"
-    grad: GradientFunction
-    value_and_grad: GradientFunction
 
     def __init__(self, fn: Callable[P, R], chosen: Selection, options: Options, binding: str = "") -> None:
         fn = unwrapped(fn)
@@ -76,17 +74,29 @@ class JitFunction(Dispatcher, Generic[P, R]):
         if not isinstance(fn, types.FunctionType):
             raise kinds.NOT_A_FUNCTION(f"adc compiles Python functions, not {fn!r}", help="wrap it in a function")
         super().__init__(Subject(fn, options, owner=self), chosen)
-        functools.update_wrapper(self, fn)
-        self.__dict__.pop(_OWN, None)
+        functools.update_wrapper(self, fn, updated=())
+        # Not what begins so: a function that ``functools.wraps`` made has copies of what another ``JitFunction`` has.
+        self.__dict__.update({name: value for name, value in vars(fn).items() if not name.startswith("_")})
         self._gradients: dict[Kind, GradientFunction] = {}
         for made, (given, flags) in self.__dict__.pop("_incomplete", ()):
             made.__init__(self._subject, *given, **flags)
             if isinstance(made, GradientFunction) and len(made._chain) == 1:
                 self._gradients[made._chain[0], made._with_value, made._has_aux] = made
-        self.grad = self._gradient(chosen, with_value=False)
-        self.value_and_grad = self._gradient(chosen, with_value=True)
+        self._grad = self._gradient(chosen, with_value=False)
+        self._value_and_grad = self._gradient(chosen, with_value=True)
         self._pullbacks = _PullbackFunction(self._subject, chosen)
         self._jvps = JvpFunction(self._subject, chosen, NONE)
+
+    # Properties, as ``functools.wraps`` copies attributes to functions that have other gradients.
+    @property
+    def grad(self) -> GradientFunction:
+        """The gradient by what ``jit_grad`` was told: a function of the same arguments."""
+        return self._grad
+
+    @property
+    def value_and_grad(self) -> GradientFunction:
+        """As ``grad``, returning ``(value, gradient)``."""
+        return self._value_and_grad
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As an attribute of a class: a method, or what ``staticmethod`` or ``classmethod`` make of a function."""

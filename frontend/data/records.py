@@ -150,7 +150,7 @@ def class_attribute(frame: Frame, cls: type, name: str) -> AbstractValue:
 
 def _shared(frame: Frame, cls: type, name: str, found: Any, where: type) -> AbstractValue | None:
     """A static method or a class method, be it within ``jit_grad`` or around it; None for anything else."""
-    binding = getattr(found, "__adc_binding__", "")
+    binding = getattr(found, "__adc_binding__", "") if type(found).__module__.split(".")[0] == "adc" else ""
     function = found
     if isinstance(found, staticmethod | classmethod):
         function, binding = found.__func__, type(found).__name__

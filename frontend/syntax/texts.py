@@ -148,6 +148,7 @@ def _within(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _within(constant)
 
 
+_VERSIONS = 16  # of one file
 # Texts that came with functions from other processes, by the names of their files.
 _came: dict[str, list[tuple[str, ...]]] = {}
 
@@ -171,3 +172,4 @@ def enter(given: Mapping[str, tuple[str, ...]]) -> None:
         known = _came.setdefault(name, [])
         if lines not in known:
             known.append(lines)
+            del known[:-_VERSIONS]

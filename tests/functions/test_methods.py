@@ -291,6 +291,25 @@ def test_functions_decorated_by_others():
     assert value == 48.0 and back(1.0)[0] == (16.0, 12.0)
 
 
+def test_a_wrapper_has_no_gradient_of_what_it_wraps():
+    square, static = jit_grad(lambda x: x * x), Model.static_inside
+
+    @functools.wraps(square)
+    def ten(x):
+        return 10 * x
+
+    class Other:
+        w = 3.0
+
+        @functools.wraps(static)
+        def method(self, x):
+            return self.w * x
+
+    assert not hasattr(ten, "grad") and adc.grad(ten)(3.0) == 10.0 and jit_grad(ten).grad(3.0) == 10.0
+    other = Other()
+    assert jit_grad(lambda x: other.method(x))(2.0) == 6.0
+
+
 def test_checks_take_methods():
     m = Model()
     adc.check_grads(m.plain, (2.0,), 2)
