@@ -220,8 +220,8 @@ class Looks:
 
 
 def attribute_place(owner: Any, name: str) -> Variable | Part:
-    """How to read an attribute: of modules, functions and the like in their namespaces, where it is there."""
-    if isinstance(owner, types.ModuleType | types.FunctionType) or type(owner).__module__.split(".")[0] == "adc":
+    """How to read an attribute: of modules, and of what adc makes, in their namespaces, where it is there."""
+    if isinstance(owner, types.ModuleType) or type(owner).__module__.split(".")[0] == "adc":
         own = getattr(owner, "__dict__", {})
         if name in own:
             return Variable(own, name)

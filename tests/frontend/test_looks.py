@@ -227,6 +227,33 @@ def attribute_of_a_function():
 
 
 @case
+def attributes_of_a_function_exchanged():
+    def inner(x):
+        return x * 2
+
+    inner.mode = "double"
+
+    def change():
+        inner.__dict__ = {"mode": "half"}
+
+    return lambda x: inner(x) if inner.mode == "double" else x / 2, change
+
+
+@case
+def attributes_of_an_object_exchanged():
+    class A:
+        def __init__(self):
+            self.mode = "double"
+
+    a = A()
+
+    def change():
+        a.__dict__ = {"mode": "half"}
+
+    return lambda x: 2 * x if a.mode == "double" else x / 2, change
+
+
+@case
 def partial_s_keywords():
     made = functools.partial(lambda x, k="a": x if k == "a" else -x, k="a")
 
