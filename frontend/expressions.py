@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from adc.frontend.control import comprehensions
 from adc.frontend.control.branches import Traced, branch, merge, trace
+from adc.frontend.control.choosing import narrow
 from adc.frontend.data import cells, growing, heap, records, sequences
 from adc.frontend.data.texts import joined
 from adc.frontend.data.values import (
@@ -361,7 +361,12 @@ def _conditions(frame: Frame, nodes: list[ast.expr], stop: bool) -> bool | Value
     first = condition(frame, nodes[0])
     if len(nodes) == 1:
         return first
-    return _conjunction(frame, first, lambda: _conditions(frame, nodes[1:], stop), assigned_in(nodes[1:]), stop)
+
+    def rest() -> bool | Value:
+        narrow(frame, nodes[0], not stop, evaluate)
+        return _conditions(frame, nodes[1:], stop)
+
+    return _conjunction(frame, first, rest, assigned_in(nodes[1:]), stop)
 
 
 def _conjunction(
@@ -425,8 +430,12 @@ def _conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
     if isinstance(known, bool):
         return evaluate(frame, node.body if known else node.orelse)
     names = assigned_in([node.body, node.orelse])
-    then, other = (partial(evaluate_kept, frame, part) for part in (node.body, node.orelse))
-    result = branch(frame, known, then, other, names)
+
+    def side(part: ast.expr, holds: bool) -> AbstractValue:
+        narrow(frame, node.test, holds, evaluate)
+        return evaluate_kept(frame, part)
+
+    result = branch(frame, known, lambda: side(node.body, True), lambda: side(node.orelse, False), names)
     assert result is not None
     return result
 

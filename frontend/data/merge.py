@@ -108,9 +108,10 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
         return a
     if isinstance(a, Maybe) or isinstance(b, Maybe):
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
-    constants = [*_alternatives(a), *_alternatives(b)]
-    if _alternatives(a) and _alternatives(b):
-        return abstract.Tuple((abstract.Scalar(i64),), Form("choice", object, tuple(dict.fromkeys(constants))))
+    constants = _alternatives(a), _alternatives(b)
+    if all(constants) and not (_is_bool(a) and _is_bool(b)):
+        names = tuple(dict.fromkeys([*constants[0], *constants[1]]))
+        return abstract.Tuple((abstract.Scalar(i64),), Form("choice", object, names))
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         if a.form != b.form or len(a.items) != len(b.items):
             raise Clash(differing(a, b))
@@ -133,15 +134,20 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
 
 
 def _alternatives(a: abstract.Abstract) -> tuple[Hashable, ...]:
-    """The constants that a value of type ``a`` may be, if it is one; numbers are none, they have types of their own."""
+    """The constants that a value of type ``a`` may be, if it is one; numbers are none, they have types of their own,
+    but for True and False beside other constants."""
     if isinstance(a, abstract.Static):
-        return () if is_number(a.value) else (a,)
+        return () if is_number(a.value) and not _is_bool(a) else (a,)
     if not isinstance(a, abstract.Tuple):
         return ()
     if a.form.kind == "choice":
         return a.form.names
     code = a.form.names[0] if a.form.kind == "function" else None
     return (a,) if isinstance(code, Code) and not a.items else ()
+
+
+def _is_bool(a: abstract.Abstract) -> bool:
+    return isinstance(a, abstract.Static) and isinstance(a.value, bool)
 
 
 def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:

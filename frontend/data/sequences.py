@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from adc.frontend.abstract import Scalar as Number
+from adc.frontend.abstract import Tuple as Several
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
 from adc.frontend.data import growing, heap, records
@@ -164,7 +165,7 @@ def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value
     known = known_int(index)
     if known is None and isinstance(index, Scalar) and not index.dtype.is_float and not _alike(held.items):
         known = needed_int(index)
-        if known is None:
+        if known is None and not _constants(held.items):
             raise refuse(
                 current_loc(),
                 f"the subscript of a {what} with items of several types must be known when the function is compiled",
@@ -203,6 +204,15 @@ def _alike(items: Sequence[AbstractValue]) -> bool:
     except Clash:
         return all(isinstance(item, Ref) for item in items) and len({item.cls for item in items}) == 1  # type: ignore[attr-defined]
     return bool(items) and not any(isinstance(i, Static) and not is_static_number(i) for i in items)
+
+
+def _constants(items: Sequence[AbstractValue]) -> bool:
+    """Whether the items are constants of which one may be chosen at run time."""
+    try:
+        spec = reduce(join, map(describe, items))
+    except Clash:
+        return False
+    return isinstance(spec, Several) and spec.form.kind == "choice"
 
 
 _FEW_INTEGERS, _FEW_FLOATS = 32, 8

@@ -226,6 +226,28 @@ def in_a_list(x):
     return x if kinds[0] == "c" and kinds[1] == "b" else x * x
 
 
+def by_a_subscript(x):
+    names, functions = ["a", "b", "c"], (math.sin, math.cos, square)
+    k = int(x)
+    return functions[k](x) * (2.0 if names[k] == "b" else 3.0)
+
+
+def narrowed_in_expressions(x):
+    f = None
+    if x > 1.0:
+        f = math.sin
+    y = x if f is None else f(x)
+    if f is not None and f(x) > 0.1:
+        y += f(2.0 * x)
+    return y if f is None or f(x) > 0.0 else -y
+
+
+def true_or_none(x):
+    flag = True if x > 1.0 else None
+    other = "yes" if x > 1.0 else False
+    return x if flag and other else x * x
+
+
 class Holder:
     def __init__(self):
         self.kind = "a"
@@ -300,6 +322,7 @@ PROGRAMS = [
     a_nested_function, a_numpy_function, none, none_or_not, a_table, a_table_of_functions, stored_by_key, an_enum,
     constants_of_a_dataclass, a_state_machine, in_a_loop, passed_on, returned_by_a_callee, in_a_tuple, in_a_list,
     in_an_object, two_of_them, put_together, isinstance_of, matched, narrowed, raised_otherwise, in_parallel,
+    by_a_subscript, narrowed_in_expressions, true_or_none,
 ]  # fmt: skip
 
 
