@@ -602,7 +602,7 @@ MEMORY = {chain: (100, 20, 1), loop: (40, 20, 1), nest: (50, 80, 2)}
 @pytest.mark.parametrize("make", MEMORY)
 def test_memory_and_repetitions(make: Any) -> None:
     most, calls, again = MEMORY[make]
-    u = RNG.random(300)
+    u = RNG.random(80)
     peaks = []
     for fn, runs in ((plain, 1), (adc.checkpoint, 1 + again)):
         f = make(fn)
@@ -626,7 +626,7 @@ def test_steps_that_keep_no_more_than_their_state() -> None:
 
         return f
 
-    u = RNG.random(300)
+    u = RNG.random(80)
     f = make("recompute-all")
     compiled = jit_grad(f, argnums=(0, 1))
     few, many = (measured(compiled, f, [u, 0.3, n], (0,))[0] for n in (4, 12))
