@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
+from adc.alignment import Borrowed
 from adc.bound import Bound, of_bound, taken_apart, unwrapped
 from adc.boundary import public
 from adc.checkpoints import Checkpoint, combined
@@ -344,8 +345,9 @@ def find_culprit(
         fn, args, kwargs = part.func, (*part.args, *args), {**part.keywords, **kwargs}
     subject = function_of(fn)._subject
     lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
-    values = normalise(subject.parameters.names, lowered.values, shapes=lowered.shapes)
+    borrowed = Borrowed()
+    values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
     types = abstracts_of(subject.parameters.names, values, lowered.shapes)
-    staged = Staged(subject, with_overlap(subject, types, values))
+    staged = Staged(subject, with_overlap(subject, types, values, borrowed))
     traced = staged.traced()
     return culprit.find(traced, Specialisation(staged, traced).leaf_values(values), tolerance, rules_only=_rules_only)

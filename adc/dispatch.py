@@ -174,7 +174,7 @@ class Dispatcher(NativeCallable):
         while True:
             try:
                 key = pinned(types, values, subject.constants.get(types, ()))
-                return make(with_overlap(subject, key, values)), values
+                return make(with_overlap(subject, key, values, borrowed)), values
             except UnknownConstant as unknown:
                 leaf = leaf_type(types, unknown.path)
                 known = subject.constants.setdefault(types, set())

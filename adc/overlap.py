@@ -6,15 +6,16 @@ where one is written that code is compiled for arguments that may overlap, and s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from adc import aliasing, binding
+from adc import aliasing, binding, containers
+from adc.alignment import Borrowed
 from adc.compiler import Staged, Subject
 from adc.frontend.abstract import Abstract, Array, map_abstract
+from adc.ir import kinds
 from adc.ir.core import Module
 from adc.signature import leaves
 from adc.specialise import Specialisation
@@ -22,12 +23,15 @@ from adc.specialise import Specialisation
 Types = tuple[Abstract, ...]
 
 
-def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...]) -> Types:
+def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...], borrowed: Borrowed) -> Types:
     """The types of a call's arguments, with the arrays in numbered groups that overlap one which is written.
 
-    The function is traced, once, if any arguments overlap. Raises what tracing raises.
+    The function is traced, once, if any arguments overlap. Raises what tracing raises, and ``ArgumentError`` if one of
+    a group is an aligned copy: the copies would not overlap.
     """
-    arrays = [(path, leaf) for path, leaf in leaves(values) if isinstance(leaf, np.ndarray)]
+    copied = {id(made): original for original, made in borrowed.pairs}
+    found = [(path, leaf) for path, leaf in leaves(values) if isinstance(leaf, np.ndarray)]
+    arrays = [(path, copied.get(id(leaf), leaf)) for path, leaf in found]
     numbers = aliasing.groups({n: array for n, (_, array) in enumerate(arrays)})
     if not numbers:
         return types
@@ -35,6 +39,14 @@ def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...]) -> Typ
     shared = {numbers[n] for n, (path, _) in enumerate(arrays) if n in numbers and path in written}
     if not shared:
         return types
+    for n, (path, made) in enumerate(found):
+        if id(made) in copied and numbers.get(n) in shared:
+            other = next(p for m, (p, _) in enumerate(found) if m != n and numbers.get(m) == numbers[n])
+            mine, theirs = (containers.label(types, subject.parameters.names, p) for p in (path, other))
+            raise kinds.OVERLAPPING_ARGUMENTS(
+                f"argument {mine}: the array is not aligned in memory, and shares it with {theirs}",
+                help="pass a copy of one of them",
+            )
     order = {number: k for k, number in enumerate(sorted(shared))}
     places = iter(range(len(arrays)))
 
@@ -46,15 +58,13 @@ def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...]) -> Typ
 
 def _written(subject: Subject, types: Types) -> frozenset[tuple[int, ...]]:
     """The arguments, by their places, that the function writes to when it is called with arrays that do not overlap."""
-    with subject.lock:
-        known = subject.looks.get(types)
-        if known is None or not known.fits():
+    known = subject.looks.get(types)
+    if known is None or not known[0].fits():
+        with subject.lock:
             staged = Staged(subject, types)
             traced = staged.traced()
-            known = subject.looks[types] = Specialisation(staged, replace(traced, module=Module({})))
-    return written_leaves(known)
-
-
-def written_leaves(spec: Specialisation) -> frozenset[tuple[int, ...]]:
-    names: Sequence[str] = spec.names
-    return frozenset(binding.leaf_path(names, spec.traced.leaves[k]) for k in spec.traced.stored)
+            spec = Specialisation(staged, replace(traced, module=Module({})))
+            written = frozenset(binding.leaf_path(spec.names, traced.leaves[k]) for k in traced.stored)
+            known = subject.looks[types] = spec, written
+    found: frozenset[tuple[int, ...]] = known[1]
+    return found

@@ -195,30 +195,25 @@ def _orderly(value: np.ndarray[Any, Any], where: str, borrowed: Borrowed) -> np.
             f"argument {where}: elements of the array share memory", help="pass a copy, or a read-only view"
         )
     if value.dtype in DTYPES and not is_addressable(value):
-        return borrowed.copy(value, where)
+        return borrowed.copy(value)
     return value
 
 
 def normalise(
     names: tuple[str, ...],
     values: tuple[Any, ...],
-    borrowed: Borrowed | None = None,
+    borrowed: Borrowed,
     shapes: tuple[containers.Shape, ...] | None = None,
 ) -> tuple[Any, ...]:
     """All arguments with each leaf made ``plain``. What is stored to copies goes back with ``borrowed.give_back``.
 
     ``shapes`` is what nested tuples stand for.
     """
-    borrowed = Borrowed() if borrowed is None else borrowed
     changed = {
         path: new for path, leaf in leaves(values) if (new := plain(leaf, names, path, borrowed, shapes)) is not leaf
     }
     if not changed:
         return values
-    if borrowed:
-        copied = {id(original) for original, _, _ in borrowed.pairs}
-        others = [(a, describe(names, path)) for path, a in leaves(values) if isinstance(a, np.ndarray)]
-        borrowed.check([(a, where) for a, where in others if id(a) not in copied])
     result: tuple[Any, ...] = replace_leaves(values, changed)
     return result
 
