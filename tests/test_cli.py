@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
+from adc.backend.target import host
 from adc.cli import main
 from adc.ir import interpreter
 from adc.ir.parser import parse_module
@@ -246,6 +247,20 @@ def test_shared_library(folder: Path) -> None:
     library = ctypes.CDLL(str(folder / "only.so"))
     y = ctypes.c_double()
     assert library.only(ctypes.c_double(5.0), ctypes.byref(y)) == 0 and y.value == 25.0
+
+
+@pytest.mark.parametrize(("arguments", "variables"), [([], {}), (["--contract"], {}), ([], {"ADC_CONTRACT": "1"})])
+def test_what_rounds_in_a_library(folder: Path, arguments: list[str], variables: dict[str, str]) -> None:
+    import ctypes
+
+    text = "def rest(x: 'f64', y: 'f64'):\n    z = x * y\n    return x * y - z + (z - y * x)\n"
+    (folder / "rest.py").write_text(text)
+    assert adc(folder, "compile", "rest.py", "--emit", "shared", *arguments, **variables).returncode == 0
+    library = ctypes.CDLL(str(folder / "rest.so"))
+    value = ctypes.c_double()
+    assert library.rest(ctypes.c_double(0.1), ctypes.c_double(0.3), ctypes.byref(value)) == 0
+    fused = host().fused and (arguments or variables)
+    assert (value.value != 0.0) is bool(fused)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")

@@ -32,6 +32,16 @@ class Measured:
     skipped: dict[str, str] = field(default_factory=dict)
     working_set: int = 0
 
+    @property
+    def fused(self) -> str:
+        """adc as it stands beside peers that fuse products with sums."""
+        known = any(peer == peers.CONTRACTED for peer, _, _ in self.seconds)
+        return peers.CONTRACTED if known else "adc"
+
+    def cost_of_exactness(self, what: str, threads: int) -> float | None:
+        """How much longer adc takes where each operation is rounded than where products may be fused with sums."""
+        return self.ratio(("adc", what, threads), (peers.CONTRACTED, what, threads))
+
     def ratio(self, over: tuple[str, str, int], under: tuple[str, str, int]) -> float | None:
         if over not in self.seconds or under not in self.seconds:
             return None
@@ -63,7 +73,11 @@ def measure(
     ours = _on_any_threads(problem, args, measured.wrong)
     runners: dict[tuple[str, int], Runner] = {}
     if timed:
-        runners = {("adc", n): peers.by_adc(problem, args, n) for n in counts}
+        for n in counts:
+            runners["adc", n] = peers.by_adc(problem, args, n)
+            runners[peers.CONTRACTED, n] = peers.by_adc(problem, args, n, contract=True)
+            found = list(differences(problem, ours, Result.of(runners[peers.CONTRACTED, n])))
+            measured.wrong += [f"{peers.CONTRACTED}, {n} threads: {text}" for text in found]
     for name, make in problem.peers.items():
         if only and name not in only:
             continue

@@ -15,6 +15,9 @@ from adc import jit_grad
 from benchmarks.suite import native
 from benchmarks.suite.problem import Args, Problem, Runner
 
+CONTRACTED = "adc, contract"
+"""adc where products may be fused with sums, as C and Numba's fast mathematics do: what stands beside those."""
+
 MODULES = {"Numba": "numba", "JAX": "jax", "PyTorch": "torch"}
 
 
@@ -36,13 +39,15 @@ def _c_compiler() -> bool:
     return True
 
 
-def by_adc(problem: Problem, args: Args, threads: int | None) -> Runner:
-    """adc's value and gradient. ``threads``: None for ``ADC_NUM_THREADS``, or all cores."""
-    function: Any = jit_grad(argnums=problem.argnums, threads=threads)(problem.function)
+def by_adc(problem: Problem, args: Args, threads: int | None, *, contract: bool = False) -> Runner:
+    """adc's value and gradient. ``threads``: None for ``ADC_NUM_THREADS``, or all cores. ``contract``: products of the
+    problem may be fused with sums, as C does it."""
+    function: Any = jit_grad(argnums=problem.argnums, threads=threads, contract=contract)(problem.function)
     if problem.cotangent is None or problem.weighted is None:
         return Runner(lambda: function(*args), lambda: function.value_and_grad(*args))
     seed = problem.cotangent(args)
-    both = adc.value_and_grad(jit_grad(threads=threads)(problem.weighted), problem.argnums, has_aux=True)
+    weighted = jit_grad(threads=threads, contract=contract)(problem.weighted)
+    both = adc.value_and_grad(weighted, problem.argnums, has_aux=True)
 
     def pulled() -> tuple[Any, tuple[Any, ...]]:
         (_, values), cotangents = both(*args, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ def ratios(results: Sequence[Measured], counts: Sequence[int]) -> Table:
     one, most = counts[0], counts[-1]
     table = Table(title="Ratios", title_justify="left")
     table.add_column("problem", no_wrap=True)
-    heads = ["gradient / primal, 1", *(f"gradient / C's, {n}" for n in counts)]
+    heads = ["gradient / primal, 1", *(f"gradient / C's, {n}" for n in counts), "exact / C's, 1"]
     heads += [f"primal / Numba's, {n}" for n in counts]
     if most > one:
         heads += [f"primal, 1 / {most} threads", f"gradient, 1 / {most} threads"]
@@ -35,15 +36,28 @@ def ratios(results: Sequence[Measured], counts: Sequence[int]) -> Table:
     table.add_column("C's", justify="right")
     for m in results:
         row = [m.ratio(("adc", "gradient", one), ("adc", "primal", one))]
-        row += [m.ratio(("adc", "gradient", n), ("C", "gradient", n)) for n in counts]
-        row += [m.ratio(("adc", "primal", n), ("Numba", "primal", n)) for n in counts]
+        row += [m.ratio((m.fused, "gradient", n), ("C", "gradient", n)) for n in counts]
+        row += [m.ratio(("adc", "gradient", one), ("C", "gradient", one))]
+        row += [m.ratio((m.fused, "primal", n), ("Numba", "primal", n)) for n in counts]
         if most > one:
             row += [m.ratio(("adc", what, one), ("adc", what, most)) for what in ("primal", "gradient")]
         known = m.limits.get(("gradient", most))
-        shares = [m.share("gradient", most, peer) for peer in ("adc", "C")]
+        shares = [m.share("gradient", most, peer) for peer in (m.fused, "C")]
         table.add_row(
             m.problem.name, *map(_number, row), "" if known is None else known.name, *map(_number, shares)
         )
+    return table
+
+
+def exactness(results: Sequence[Measured], threads: int) -> Table:
+    """What it costs that each operation which a problem has written is rounded."""
+    title = f"Time with each operation rounded / with products fused, {threads} threads"
+    table = Table(title=title, title_justify="left")
+    for head in ("problem", "primal", "gradient"):
+        table.add_column(head, no_wrap=True)
+    for m in results:
+        row = [m.cost_of_exactness(what, threads) for what in ("primal", "gradient")]
+        table.add_row(m.problem.name, *map(_number, row))
     return table
 
 
@@ -68,6 +82,7 @@ def show(console: Console, results: Sequence[Measured], counts: Sequence[int], w
     timed = [m for m in results if m.seconds]
     if timed:
         console.print(ratios(timed, counts))
+        console.print(exactness(timed, counts[0]))
         for bar in wanted:
             console.print(str(bar), highlight=False, soft_wrap=True, style=None if bar.ok else "yellow")
         console.print(times(timed))
@@ -101,7 +116,10 @@ def as_json(
             }
             for m in results
         ],
-        "bars": [{"text": b.text, "value": b.value, "bound": b.bound, "ok": b.ok} for b in wanted],
+        "bars": [
+            {"text": b.text, "value": b.value, "bound": b.bound if math.isfinite(b.bound) else None, "ok": b.ok}
+            for b in wanted
+        ],
     }
 
 

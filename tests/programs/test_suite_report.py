@@ -82,12 +82,22 @@ def test_bars() -> None:
     check("heat2d: gradient / primal", 3.0, False)
     check("adc's gradient / hand-written C's, geometric mean", mean([1.5, 1.0]), False)
     check("adc's gradient / hand-written C's, the worst (heat2d, 1 threads)", 1.5, False)
+    check("the same with each operation rounded", mean([1.5, 1.0]), True)
     check("adc's gradient / JAX's, geometric mean", 0.1, True)
     check("adc's primal / Numba's", 0.5, True)
     check("heat2d: primal, 2 threads over one", 2.0, True)
     check("heat2d: gradient, 2 threads over one", 1.5, False)
     check("heat2d: speedup of the gradient / of the primal", 0.75, False)
     check("heat2d: gradient, share of the limit (arithmetic)", 0.7, True)
+
+
+def test_beside_c_products_are_fused() -> None:
+    m = Measured(HEAT, HEAT.quick)
+    m.seconds = {("adc", "gradient", 1): 3.0, (peers.CONTRACTED, "gradient", 1): 2.0, ("C", "gradient", 1): 2.0}
+    found = {bar.text: bar.value for bar in bars([m], (1,))}
+    assert found["adc's gradient / hand-written C's, geometric mean"] == pytest.approx(1.0)
+    assert found["the same with each operation rounded, which C's are not"] == pytest.approx(1.5)
+    assert m.cost_of_exactness("gradient", 1) == pytest.approx(1.5) and m.cost_of_exactness("primal", 1) is None
 
 
 def test_thread_counts() -> None:
@@ -100,7 +110,8 @@ def test_a_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert suite.main([*arguments, "--output", str(tmp_path)]) == 0
     written = json.loads((tmp_path / "results.json").read_text())
     timed = {(s["peer"], s["what"], s["threads"]) for s in written["problems"][0]["seconds"]}
-    wanted = {("adc", what, n) for what in ("primal", "gradient") for n in (1, 2)}
+    ours = ("adc", peers.CONTRACTED)
+    wanted = {(peer, what, n) for peer in ours for what in ("primal", "gradient") for n in (1, 2)}
     assert wanted <= timed and ("NumPy", "gradient", 1) in timed
     assert (("C", "gradient", 2) in timed) is peers.available("C")
     assert "pointwise" in capsys.readouterr().out
