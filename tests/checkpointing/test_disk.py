@@ -115,9 +115,10 @@ def test_loops_of_unknown_length_stay_in_memory() -> None:
                 u[i] = 0.1 * np.sin(u[i]) + 1.5 * u[i]
         return np.sum(u)
 
-    compiled = jit_grad(f, checkpoint="revolve:2,disk:3")
-    np.testing.assert_allclose(compiled.grad(np.ones(3)), jit_grad(f).grad(np.ones(3)), rtol=1e-13)
-    assert "cannot be on disk" in str(compiled.report())
+    with pytest.raises(errors.DifferentiationError, match=r"nothing to act on.*cannot be on disk"):
+        jit_grad(f, checkpoint="revolve:2,disk:3").grad(np.ones(3))
+    found = jit_grad(f, checkpoint="revolve:2").grad(np.ones(3))
+    np.testing.assert_allclose(found, jit_grad(f).grad(np.ones(3)), rtol=1e-13)
 
 
 @pytest.mark.parametrize(
