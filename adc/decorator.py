@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import gc
+import sys
 import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
@@ -92,12 +94,24 @@ class JitFunction(Dispatcher, Generic[P, R]):
     @property
     def grad(self) -> GradientFunction:
         """The gradient by what ``jit_grad`` was told: a function of the same arguments."""
+        self._check_class()
         return self._grad
 
     @property
     def value_and_grad(self) -> GradientFunction:
         """As ``grad``, returning ``(value, gradient)``."""
+        self._check_class()
         return self._value_and_grad
+
+    def _check_class(self) -> None:
+        """From Python 3.13 on, what is read of a class method is read of the function, and the class is lost."""
+        if sys.version_info < (3, 13) or self._subject.parameters.names[:1] != ("cls",):
+            return
+        if any(type(holder) is classmethod for holder in gc.get_referrers(self)):
+            raise kinds.WRONG_ARGUMENTS(
+                f"{self._subject.name}.grad has no class to be called with: classmethod hides what jit_grad made",
+                help="write @jit_grad above @classmethod; or adc.grad(Class.method)",
+            )
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As an attribute of a class: a method, or what ``staticmethod`` or ``classmethod`` make of a function."""

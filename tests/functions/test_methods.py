@@ -3,6 +3,7 @@
 import functools
 import inspect
 import pydoc
+import sys
 
 import numpy as np
 import pytest
@@ -136,6 +137,25 @@ def test_class_methods_and_static_methods(owner):
     assert owner.static_outside(2.0) == 20.0 and owner.static_outside.grad(2.0) == 20.0
     assert owner.class_outside(2.0) == 4 * k
     assert adc.grad(owner.class_outside)(2.0) == 4 * k
+
+
+def test_a_gradient_is_never_by_the_class():
+    """Python 3.13 gives attributes of class methods without the class."""
+
+    class Local:
+        @classmethod
+        @jit_grad
+        def power(cls, x=1.0):
+            return x * x
+
+    if sys.version_info < (3, 13):
+        assert Local.power.grad(3.0) == 6.0 and Local.power.value_and_grad(3.0) == (9.0, 6.0)
+    else:
+        with pytest.raises(adc.AdcError, match="has no class to be called with"):
+            Local.power.grad(3.0)
+        with pytest.raises(adc.AdcError, match="has no class to be called with"):
+            Local.power.value_and_grad(3.0)
+    assert adc.grad(Local.power)(3.0) == adc.grad(Local().power)(3.0) == 6.0 and Local.power(3.0) == 9.0
 
 
 def test_effects_on_the_object():
