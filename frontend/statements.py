@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from adc.frontend.control.branches import branch
 from adc.frontend.control.exceptions import assert_, raise_
 from adc.frontend.control.flow import after_loop, for_items, function_body, loop_body
 from adc.frontend.control.iteration import known, sequence
@@ -42,6 +43,7 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.syntax.liveness import assigned_in
 from adc.frontend.syntax.matching import unsupported_pattern
 from adc.frontend.syntax.walrus import assigns
 from adc.frontend.unsupported import refuse_expression, refuse_statement
@@ -324,7 +326,29 @@ def _while(frame: Frame, statement: ast.While) -> None:
 def _expression(frame: Frame, statement: ast.Expr) -> None:
     if isinstance(statement.value, ast.Constant):
         return  # a docstring, or ...
-    evaluate_kept(frame, statement.value)
+    if isinstance(statement.value, ast.BoolOp):
+        _short_circuit(frame, statement.value.values, isinstance(statement.value.op, ast.Or))
+    else:
+        evaluate_kept(frame, statement.value)
+
+
+def _short_circuit(frame: Frame, nodes: Sequence[ast.expr], stop: bool) -> None:
+    """``a and b`` whose value nobody wants, for what ``b`` does."""
+    if len(nodes) == 1:
+        evaluate_kept(frame, nodes[0])
+        return
+    known = condition(frame, nodes[0])
+
+    def rest() -> None:
+        _short_circuit(frame, nodes[1:], stop)
+
+    def skip() -> None:
+        pass
+
+    if not isinstance(known, bool):
+        branch(frame, known, skip if stop else rest, rest if stop else skip, assigned_in(nodes[1:]))
+    elif known != stop:
+        rest()
 
 
 def _pass(frame: Frame, statement: ast.Pass) -> None:

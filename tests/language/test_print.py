@@ -124,6 +124,13 @@ def unused(x, u, n):
     print(nothing is None)
 
 
+def short_circuits(x, u, n):
+    x > 1.0 and print("large")
+    x > 1.0 or print("small")
+    (u[0] > 0.0 and x > 2.0 and print("both")) or print("not both")
+    print("a") if u[1] > 0 else print("b")
+
+
 class Shown:
     def __init__(self, v):
         self.v = v
@@ -149,7 +156,7 @@ def objects(x, u, n):
 
 PROGRAMS = [
     numbers, texts, containers, arrays, ends, to_stderr, in_loops, changing, in_callees, in_recursion, in_parallel,
-    chosen, unused, texts_of_callees, objects,
+    chosen, unused, texts_of_callees, objects, short_circuits,
 ]  # fmt: skip
 U = np.array([0.5, 1.25, -2.0, 3.0, 1 / 3, 7.0])
 
