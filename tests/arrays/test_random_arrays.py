@@ -11,7 +11,7 @@ from tests.arrays.arguments import copies, values
 from tests.arrays.check import Gradients, check, digest
 from tests.arrays.generator import generate
 
-PROGRAMS, BATCH = 80, 5
+PROGRAMS, BATCH = 40, 4
 MUTATED = range(7_000_000, 7_000_020)
 
 
