@@ -315,3 +315,57 @@ def test_a_zero_weight_still_varies():
     mixed = adc.jacobian(adc.grad(f, argnums=1), argnums=0)(w, x)
     np.testing.assert_allclose(mixed, np.diag([0.0, 2 * math.log(1.5) / 1.5, math.log(2.0)]), rtol=1e-14)
     np.testing.assert_allclose(adc.jacobian(adc.grad(f), argnums=1)(w, x), mixed, rtol=1e-14)
+
+
+def test_missing_data_with_a_mask_of_its_own():
+    def misfit(u, d, missing):
+        return np.sum(np.where(missing, 0.0, (u - d) ** 2))
+
+    u, d, missing = np.array([1.0, 2.0]), np.array([math.nan, 1.0]), np.array([True, False])
+    check(adc.grad(misfit, argnums=(0, 1))(u, d, missing), ([0.0, 2.0], [0.0, -2.0]))
+
+
+def test_a_rim_of_cells_that_only_a_temporary_sees():
+    def inside(u):
+        w = u * u * u
+        v = np.zeros_like(u)
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                v[i, j] = w[i, j] * u[i, j]
+        return np.sum(v)
+
+    u = np.random.default_rng(0).random((6, 7))
+    wanted = np.zeros_like(u)
+    wanted[1:-1, 1:-1] = 4.0 * u[1:-1, 1:-1] ** 3
+    u[0], u[-1], u[:, 0], u[:, -1] = math.nan, math.inf, math.nan, 0.0
+    check(adc.grad(inside)(u), wanted)
+
+
+def test_scores_that_are_masked_by_minus_infinity():
+    def concentration(q, allowed):
+        z = np.where(allowed, q, -np.inf)
+        e = np.exp(z - np.max(z))
+        p = e / np.sum(e)
+        return np.sum(p * p)
+
+    allowed, along = np.array([True, True, False, True]), (np.ones(4), None)
+    q, harmless = np.array([1.0, 2.0, math.nan, 0.5]), np.array([1.0, 2.0, 0.0, 0.5])
+    check(adc.grad(concentration)(q, allowed), adc.grad(concentration)(harmless, allowed))
+    check(adc.jvp(concentration, (q, allowed), along)[1], adc.jvp(concentration, (harmless, allowed), along)[1])
+
+
+def test_a_number_that_only_one_branch_reads():
+    def f(x, used):
+        r = 1.0 / x
+        s = r * r - r
+        return s if used else x
+
+    assert adc.grad(f)(0.0, False) == 1.0
+    assert adc.grad(adc.grad(f))(0.0, False) == 0.0
+
+
+def test_a_factor_that_is_infinite():
+    x = np.array([math.nan, 2.0])
+    for mode in ("forward", "reverse"):
+        np.testing.assert_array_equal(adc.jacobian(lambda x: x * x, mode=mode)(x), [[math.nan, 0.0], [0.0, 4.0]])
+    assert adc.jvp(lambda a, b: a * b, (math.inf, 2.0), (1.0, 0.0))[1] == 2.0
