@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from adc.frontend.data.values import (
     AbstractValue,
@@ -22,6 +23,7 @@ from adc.frontend.libraries.creation import dtype_argument
 from adc.frontend.names import needed_int
 from adc.frontend.numeric import arrays, nests, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.rules import rounded, static_of
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.types import Type, f64
@@ -150,6 +152,13 @@ def _transpose(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) 
     return subscripts.transpose(owner, cumulative_axes(axes, owner.rank))
 
 
+def _round(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+    if len(args) > 1 or set(kwargs) - {"decimals"} or (args and kwargs):
+        raise refuse(current_loc(), "round() takes the number of digits only", kind=kinds.UNSUPPORTED_OPTION)
+    places = static_of(args[0] if args else kwargs.get("decimals"), "the number of digits") or 0
+    return arrays.elementwise(partial(rounded, places), owner)
+
+
 METHODS: dict[str, Callable[..., AbstractValue]] = {
     "copy": _copy,
     "sum": _reduction(reductions.SUM),
@@ -161,6 +170,7 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
     "fill": _fill,
     "astype": _astype,
     "item": _item,
+    "round": _round,
     "transpose": _transpose,
 }
 

@@ -126,6 +126,8 @@ def test_rounding_floats_to_digits(dtype: Any) -> None:
     values = np.array([2.25, -0.04, 1e30, np.inf, -np.inf, np.nan, 2.675, 125.0, -0.0], dtype)
     for places in (1, 2, -1, 0):
         assert_same(function([Entry(f"np.round(x, {places})")], "x"), values)
+    assert_same(lambda x: x.round(1), values)
+    assert_same(lambda x: x.round(decimals=-1) + x.round(), values)
     assert_same(lambda x: round(x, 2), dtype(2.675))
 
 
