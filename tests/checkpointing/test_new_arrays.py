@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adc
 from adc import errors, jit_grad, prange
 
 
@@ -205,6 +206,20 @@ def test_the_gradient_of_storing_all(program: Any) -> None:
             assert value == expected and np.array_equal(u, before)
             np.testing.assert_allclose(gradient, wanted, rtol=2e-6 if program is single else 1e-12, atol=1e-13)
         assert "checkpointed" in str(compiled.report())
+
+
+@pytest.mark.parametrize("program", [renewed, history, branches], ids=lambda f: f.__name__)
+def test_second_derivatives_and_pullbacks(program: Any) -> None:
+    u, along = given(program), np.random.default_rng(1).random(6)
+    compiled = jit_grad(program, checkpoint="revolve:3")
+    found = adc.hvp(compiled, (u, 9), (along, None))
+    np.testing.assert_allclose(found, adc.hvp(program, (u, 9), (along, None)), rtol=1e-11, atol=1e-13)
+    expected = jit_grad(program).grad(u, 9)
+    _, back = compiled.pullback(u, 9)
+    for _ in range(2):
+        np.testing.assert_allclose(back(1.0)[0], expected, rtol=1e-12)
+    on_disk = jit_grad(program, checkpoint=adc.revolve(2, disk=3)).grad(u, 9)
+    np.testing.assert_allclose(on_disk, expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("program", [renewed, returned, runge_kutta, lorenz, branches], ids=lambda f: f.__name__)
