@@ -2,8 +2,8 @@
 
     python -m benchmarks.latency [--repeats N] [PATTERN]
 
-CPU time of the call alone, all threads together, what it imports included; the least of several processes counts. The
-second process traces and differentiates as the first one does, and runs LLVM only for what it does not find: nothing.
+CPU time of the call alone, all threads together, imports aside; the least of several processes counts. The second
+process traces and differentiates as the first one does, and runs LLVM only for what it does not find: nothing.
 """
 
 from __future__ import annotations
@@ -236,6 +236,7 @@ rng = np.random.default_rng(0)
 argnums = 0
 """
 TAIL = """
+import adc.native
 from adc.backend import optimize
 
 made = []
