@@ -283,7 +283,7 @@ def test_a_loop_that_cannot_be_run_again() -> None:
 
 
 def test_arguments_that_overlap() -> None:
-    """They share one shadow; what is two arrays to the steps would be one in memory."""
+    """They are only read, so that each has its own shadow."""
 
     def product(a, b, n):
         u = np.zeros(a.shape[0])
@@ -294,12 +294,11 @@ def test_arguments_that_overlap() -> None:
 
     x = np.random.default_rng(0).random(7)
     compiled = jit_grad(product, argnums=(0, 1), checkpoint="sqrt")
-    expected = jit_grad(product, argnums=(0, 1)).grad(x, x.copy(), 5)
-    for found, wanted in zip(compiled.grad(x, x.copy(), 5), expected, strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-13)
-    for a, b in ((x[1:], x[:-1]), (x, x)):
-        with pytest.raises(adc.errors.DifferentiationError, match="arrays that it uses may overlap"):
-            compiled.grad(a, b, 5)
+    for a, b in ((x, x.copy()), (x[1:], x[:-1]), (x, x)):
+        expected = jit_grad(product, argnums=(0, 1)).grad(a.copy(), b.copy(), 5)
+        for found, wanted in zip(compiled.grad(a, b, 5), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-13)
+        assert "checkpointed" in str(compiled.report())
 
 
 def growth(schedule: str) -> float:
