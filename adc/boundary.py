@@ -31,7 +31,7 @@ def full_traceback() -> bool:
     return os.environ.get(SWITCH, "0") not in ("", "0")
 
 
-def leaving(error: Exception, what: str = "") -> Exception:
+def leaving(error: BaseException, what: str = "") -> BaseException:
     """``error`` as users see it; ``what`` was called. Exceptions that are not adc's are returned as they are."""
     if not is_own(error):
         return error

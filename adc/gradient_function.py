@@ -12,7 +12,7 @@ from adc.budgeted import Budgeted
 from adc.compiler import Staged, Subject
 from adc.containers import lower
 from adc.dispatch import Checkpointing, Dispatcher, Made, writable
-from adc.errors import AdcError
+from adc.errors import AdcError, DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.ir import kinds
 from adc.jvps import JvpFunction
@@ -23,6 +23,10 @@ from adc.specialise import Gradient, Specialisation
 if TYPE_CHECKING:
     from adc.forecast import Forecast
 
+_OF_PULLBACKS = (
+    "forecast the gradient of a function that returns np.sum(w * result) for a cotangent w: it takes about what the "
+    "pullback takes"
+)
 Kind = tuple[Selection, bool, bool]  # by what, with the value or without, and whether more is handed on
 
 
@@ -112,6 +116,8 @@ class GradientFunction(Checkpointing):
         values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
         try:
             found, _ = self._made(lowered, borrowed, lambda key: forecast(subject, key, values, self._derivative))
+        except DifferentiationError as error:
+            raise error.helped(_OF_PULLBACKS) if error.kind == kinds.NOT_SCALAR.name else error from None
         except (AdcError, MemoryError):
             raise
         except Exception as error:

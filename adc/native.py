@@ -65,6 +65,6 @@ def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool, lev
     return optimize(lowered.text(), lowered.target, level)
 
 
-def _error(name: str, make: stub.ErrorCallback, site: int, a: int, b: int, more: int) -> Exception:
+def _error(name: str, make: stub.ErrorCallback, site: int, a: int, b: int, more: int) -> BaseException:
     """The exception for an error record of compiled code."""
     return leaving(make(site, a, b, more), name)

@@ -104,7 +104,7 @@ def _notes(notes: Sequence[str | Note]) -> tuple[Note, ...]:
 
 
 E = TypeVar("E", bound="AdcError")
-X = TypeVar("X", bound=Exception)
+X = TypeVar("X", bound=BaseException)
 
 
 class AdcError(Exception):

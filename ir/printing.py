@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from adc.ir.externals import Named, Provided, provide
-from adc.ir.raising import filled
-from adc.ir.types import MemRefType, Type, f64
+from adc.ir.raising import filled, kept
+from adc.ir.types import MemRefType, Type, f64, i64
 
 LIBRARY = "Python"
 
@@ -36,8 +36,8 @@ class Printed:
     stream: str = "stdout"
     flush: bool = False
 
-    def __call__(self, *values: Any) -> None:
-        """Print: numbers as they come, an array for each array."""
+    def __call__(self, *values: Any) -> int:
+        """Print: numbers as they come, an array for each array. Zero, as there was no error."""
         rest, shown = iter(values), []
         for item in self.items:
             if isinstance(item, str):
@@ -46,14 +46,18 @@ class Printed:
                 template, count = item
                 shown.append(filled(template, [next(rest) for _ in range(count)]))
         builtins.print(*shown, sep=self.sep, end=self.end, file=getattr(sys, self.stream), flush=self.flush)
+        return 0
 
 
 def named(printed: Printed, types: Sequence[Type]) -> Named:
-    """The function for a ``print`` with values of these types, which can be called from now on."""
+    """The function for a ``print`` with values of these types, which can be called from now on. It returns zero, or
+    the number of what Python's ``print`` raised (``adc.ir.raising.kept``)."""
     symbol = f"print_{hashlib.sha256(repr((printed, [str(t) for t in types])).encode()).hexdigest()[:16]}"
-    name = Named(LIBRARY, symbol, tuple(types), None)
+    name = Named(LIBRARY, symbol, tuple(types), i64)
     if name not in _made:
-        function = ctypes.CFUNCTYPE(None, *(c for t in types for c in _c_types(t)))(_Call(printed, tuple(types)))
+        function = ctypes.CFUNCTYPE(ctypes.c_int64, *(c for t in types for c in _c_types(t)))(
+            _Call(printed, tuple(types))
+        )
         address = ctypes.cast(function, ctypes.c_void_p).value
         assert address is not None
         _made[name] = function
@@ -84,8 +88,15 @@ class _Call:
     printed: Printed
     types: tuple[Type, ...]
 
-    def __call__(self, *raw: Any) -> None:
-        rest, values = iter(raw), []
+    def __call__(self, *raw: Any) -> int:
+        try:
+            return self.printed(*self._values(raw))
+        except BaseException as error:  # an interrupt, too: ctypes would show it and go on
+            return kept(error)
+
+    def _values(self, raw: Sequence[Any]) -> list[Any]:
+        values: list[Any] = []
+        rest = iter(raw)
         dtypes = (np.dtype(item) for item in self.printed.items if isinstance(item, str))
         for t in self.types:
             if not isinstance(t, MemRefType):
@@ -99,4 +110,4 @@ class _Call:
             else:
                 held = {"data": (data, True), "shape": shape, "strides": strides, "typestr": dtype.str, "version": 3}
                 values.append(np.asarray(_Memory(held)))
-        self.printed(*values)
+        return values

@@ -3,12 +3,14 @@
 ``adc.assert`` has its message in one of two forms. A string is one of adc's own, with ``{}`` for each value; the place
 is added to it. A tuple of strings are the arguments of an exception that the program raises, each a template in the
 grammar of ``str.format``: ``{T}``, ``{T!r:>8}`` stand for a value of Python type T, formatted so; ``{T!%:5.2f}`` for
-``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None.
+``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. ``KEPT``
+alone stands for an exception that Python code raised which compiled code called: the value is its number.
 """
 
 from __future__ import annotations
 
 import builtins
+import itertools
 import string
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -20,6 +22,7 @@ from adc.ir.core import UNKNOWN, Loc
 from adc.ir.diagnostics import format_message, place, runtime_error
 
 Message = str | tuple[str, ...]
+KEPT = ("{int!k}",)
 MOST = 16  # values in one message
 TYPES: dict[str, Any] = {
     "int": int,
@@ -63,20 +66,38 @@ def _holes(template: str) -> int:
     )
 
 
-def exception(error: str, message: Message, values: Sequence[object], loc: Loc = UNKNOWN) -> Exception:
+def exception(error: str, message: Message, values: Sequence[object], loc: Loc = UNKNOWN) -> BaseException:
     """The exception for ``adc.assert``: of class ``error``, about ``values``, from the source range ``loc``."""
     if isinstance(message, str):
         return runtime_error(error, format_message(message, values), loc)
-    rest = iter(values)
-    made: Exception
-    try:
-        made = getattr(builtins, error)(*(_argument(template, rest) for template in message))
-    except Exception as problem:  # what Python raises in its stead, for instance for a wrong format
-        made = problem.with_traceback(None)
-        made.__context__ = None
+    made: BaseException
+    if message == KEPT:
+        made = _kept.pop(int(values[0]))  # type: ignore[call-overload]
+    else:
+        made = _raised(error, message, iter(values))
     if loc != UNKNOWN:
         made.add_note("\n".join(place(loc)))
     return diagnostics.made(made)
+
+
+def _raised(error: str, message: tuple[str, ...], values: Iterator[object]) -> Exception:
+    try:
+        made: Exception = getattr(builtins, error)(*(_argument(template, values) for template in message))
+    except Exception as problem:  # what Python raises in its stead, for instance for a wrong format
+        made = problem.with_traceback(None)
+        made.__context__ = None
+    return made
+
+
+def kept(error: BaseException) -> int:
+    """Keep an exception until compiled code has left its functions: its number, which is not zero."""
+    number = next(_numbers)
+    _kept[number] = error.with_traceback(None)
+    return number
+
+
+_numbers = itertools.count(1)
+_kept: dict[int, BaseException] = {}
 
 
 def _argument(template: str, values: Iterator[object]) -> object:

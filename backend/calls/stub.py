@@ -52,7 +52,7 @@ from adc.ir.types import Type, f64, i1
 if TYPE_CHECKING:
     from adc.backend.lowering.lower_emitter import Site
 
-ErrorCallback = Callable[[int, int, int, int], Exception]
+ErrorCallback = Callable[[int, int, int, int], BaseException]
 
 
 def stub_ir(signature: Signature, symbol: str) -> Fragment:
@@ -135,7 +135,7 @@ def _fetched_objects(source: Fetched) -> list[object]:
 def errors_of(sites: Sequence[Site]) -> ErrorCallback:
     """The callback that makes the exceptions for a lowered module's error sites."""
 
-    def make(site: int, a: int, b: int, more: int = 0) -> Exception:
+    def make(site: int, a: int, b: int, more: int = 0) -> BaseException:
         if site < 0:
             return runtime_error("MemoryError", "compiled code could not get memory")
         what = sites[site]

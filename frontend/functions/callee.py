@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -54,6 +55,7 @@ class Callee:
     @staticmethod
     def of(fn: types.FunctionType, loc: Loc) -> Callee:
         """From a function object; refused at ``loc`` if its source cannot be had."""
+        refuse_dispatching(fn, loc)
         try:
             source = function_source(fn)
         except NoSource as reason:
@@ -88,6 +90,18 @@ class Callee:
         if value is None or isinstance(value, bool | int | float | str):
             return Static(value)
         return external(frame, value, ("default", id(self.identity), name), name, lambda: self.defaults[name])
+
+
+def refuse_dispatching(obj: Any, loc: Loc) -> None:
+    """Refuse what ``functools.singledispatch`` and ``singledispatchmethod`` make: it chooses by a table that is
+    filled elsewhere."""
+    by_method = isinstance(obj, functools.singledispatchmethod)
+    if by_method or (isinstance(obj, types.FunctionType) and hasattr(obj, "registry") and hasattr(obj, "dispatch")):
+        name = getattr(obj.func if by_method else obj, "__name__", "")
+        decorator = "singledispatchmethod" if by_method else "singledispatch"
+        message = f"{name}() chooses what it calls by functools.{decorator}, which is not supported"
+        help = "call the function for this type by a name of its own, or choose with isinstance() in one function"
+        raise refuse(loc, message, help, kind=kinds.UNSUPPORTED_FUNCTION)
 
 
 def python_function(obj: Any) -> Any:

@@ -29,7 +29,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import decorators, derivatives, mapped, rematerialised
-from adc.frontend.functions.callee import Callee, python_function
+from adc.frontend.functions.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.functions.closures import SELF, capture
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries.methods import call_method
@@ -121,6 +121,7 @@ def call_plain(
 ) -> AbstractValue:
     """Call what is no method, closure or partial, without regard to the rules that there may be for it."""
     if not isinstance(callee, Static) or not callable(callee.value):
+        refuse_dispatching(callee.value if isinstance(callee, Static) else None, current_loc())
         raise refuse(current_loc(), f"{describe_type(callee)} cannot be called", kind=kinds.NOT_CALLABLE)
     if callee.value is has_length:
         items = sequences.snapshot(frame, args[0])

@@ -72,16 +72,21 @@ def _product_or_zero(log: Callable[[Value], Value], end: float) -> Callable[[Val
         outside = ops.ori(
             ops.cmpf(y, const(end, y.type), predicate="ole"), ops.cmpf(y, const(np.inf, y.type), predicate="oeq")
         )
-        return ops.strong_mulf(x, log(y), ops.andi(none, outside), const(False, none.type))
+        return _zero_if(none, ops.strong_mulf(x, log(y), ops.andi(none, outside), const(False, none.type)))
 
     return emit
+
+
+def _zero_if(none: Value, product: Value) -> Value:
+    """A product that has a factor of zero if ``none``: then 0.0, not -0.0. What is added has no derivative."""
+    return ops.addf(product, ops.select(none, const(0.0, product.type), const(-0.0, product.type)))
 
 
 def _entr(x: Value) -> Value:
     zero = const(0.0, x.type)
     none = ops.cmpf(x, zero, predicate="oeq")
     product = ops.strong_mulf(ops.negf(x), ops.log(x), none, const(False, none.type))
-    return ops.select(ops.cmpf(x, zero, predicate="olt"), const(-np.inf, x.type), product)
+    return ops.select(ops.cmpf(x, zero, predicate="olt"), const(-np.inf, x.type), _zero_if(none, product))
 
 
 def _ndtr(x: Value) -> Value:

@@ -16,9 +16,10 @@ from adc.frontend.names import StandardStream
 from adc.frontend.numeric import arrays
 from adc.frontend.numeric.convert import convert, to_element
 from adc.ir import kinds, ops, printing
-from adc.ir.builder import current_loc
+from adc.ir.arith import const
+from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
-from adc.ir.raising import escape
+from adc.ir.raising import KEPT, escape
 from adc.ir.types import f64, i64
 
 
@@ -39,7 +40,10 @@ def print_(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abs
         items.append((template, len(numbers)))
         values += [_passed(s) for s in numbers]
     named = printing.named(printing.Printed(tuple(items), **options), [v.type for v in values])
-    call_foreign(frame, named, values, hint="print", written=(), ordered=True)
+    raised = call_foreign(frame, named, values, hint="print", written=(), ordered=True)
+    assert raised is not None
+    none = ops.cmpi(raised, const(0, i64), predicate="eq")
+    build(ops.assert_, [none, raised], {"error": "Exception", "message": KEPT})
     return NONE
 
 

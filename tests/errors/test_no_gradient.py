@@ -191,3 +191,13 @@ def test_after_an_error_the_pullback_still_works() -> None:
     with pytest.raises(ShapeError):
         back(np.ones(3))
     assert np.array_equal(back(np.ones(2))[0], [2.0, 2.0])
+
+
+def test_a_forecast_of_a_function_that_returns_arrays_says_of_what_to_forecast() -> None:
+    for derivative in (double.grad, double.value_and_grad):
+        with pytest.raises(DifferentiationError, match="double returns an array") as raised:
+            derivative.forecast(np.ones(3))
+        assert raised.value.kind == "not-scalar"
+        assert "forecast the gradient of a function that returns np.sum(w * result)" in raised.value.help
+    weighed = jit_grad(lambda u, w: np.sum(w * double(u)))
+    assert weighed.grad.forecast(np.ones(3), np.ones(3)).peak is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import mpmath
 import numpy as np
 import pytest
@@ -295,6 +297,9 @@ def test_where_a_factor_is_zero():
     assert (h(0.0), h(-1.0)) == (0.0, -np.inf)
     assert (h.grad(0.0), h.grad(-1.0)) == (np.inf, 0.0)
     assert adc.hessian(f, argnums=(0, 1))(0.0, 0.0) == ((0.0, np.inf), (np.inf, 0.0))
+    for zero in (f(0.0, 0.5), f(-0.0, 2.0), g(0.0, -0.5), g(-0.0, 1.0), h(0.0), h(-0.0)):
+        assert (zero, math.copysign(1.0, zero)) == (0.0, 1.0)
+    assert math.copysign(1.0, f(-1.0, 1.0)) == -1.0  # of a product that only comes out as zero, its own
 
 
 def test_single_precision_stays_single():

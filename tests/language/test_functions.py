@@ -12,6 +12,7 @@ import pytest
 
 import adc
 from adc import jit_grad
+from adc.errors import CompileError
 from tests.programs.harness import check
 
 
@@ -653,3 +654,38 @@ def test_arrays_that_vary_after_the_call_that_made_them(function: Callable[..., 
         assert jit_grad(function)(x, n) == pytest.approx(function(x, n), rel=1e-13)
         numeric = (function(x + h, n) - function(x - h, n)) / (2 * h)
         assert jit_grad(function).grad(x, n) == pytest.approx(numeric, rel=1e-7, abs=1e-9)
+
+
+@functools.singledispatch
+def by_type(x):
+    return 2.0 * x
+
+
+@by_type.register
+def _(x: int):
+    return x
+
+
+class ByType:
+    scale = 2.0
+
+    @functools.singledispatchmethod
+    def by_method(self, x):
+        return self.scale * x
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "shown"),
+    [
+        (lambda x: by_type(x), (2.0,), "by_type.* functools.singledispatch,"),
+        (by_type, (2.0,), "by_type.* functools.singledispatch,"),
+        (lambda x: functools.partial(by_type, x)(), (2.0,), "by_type.* functools.singledispatch,"),
+        (lambda o, x: o.by_method(x), (ByType(), 2.0), "by_method.* functools.singledispatchmethod,"),
+    ],
+)
+def test_choice_by_the_type_of_an_argument_is_refused(function, args, shown):
+    with pytest.raises(CompileError, match=shown) as raised:
+        jit_grad(function)(*args)
+    assert raised.value.kind == "unsupported-function"
+    assert "choose with isinstance()" in raised.value.help
+    assert jit_grad(by_type.dispatch(float))(2.0) == 4.0

@@ -353,3 +353,49 @@ def test_a_schedule_cannot_act_on_a_loop_that_prints() -> None:
 
     with pytest.raises(AdcError, match="it prints"):
         jit_grad(f, checkpoint=adc.revolve(3)).grad(U, 10)
+
+
+class Broken(io.StringIO):
+    """A stream on which the second line is an error."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+    def write(self, text: str) -> int:
+        if self.getvalue().count("\n"):
+            raise self.error
+        return super().write(text)
+
+
+def steps(x, u, n):
+    for k in range(n):
+        u[k] = x
+        print(k)
+    return x * x
+
+
+def outcome(function: Any, error: BaseException | None, *args: Any) -> tuple[Any, str, list[float]]:
+    u = np.zeros(3)
+    stream = io.StringIO() if error is None else Broken(error)
+    if error is None:
+        stream.close()
+    with contextlib.redirect_stdout(stream), pytest.raises(BaseException) as raised:
+        function(2.0, u, 3)
+    return raised.value, "" if error is None else stream.getvalue(), u.tolist()
+
+
+@pytest.mark.parametrize("error", [None, BrokenPipeError(32, "Broken pipe"), KeyboardInterrupt(), SystemExit(3)])
+def test_errors_of_streams_are_raised(error: BaseException | None) -> None:
+    compiled = jit_grad(steps)
+    want = outcome(steps, error)
+    for engine in (compiled, compiled.grad):
+        raised, shown, held = outcome(engine, error)
+        assert (type(raised), raised.args, shown) == (type(want[0]), want[0].args, want[1])
+        assert engine is compiled.grad or held == want[2]
+        assert raised is error or isinstance(raised, ValueError)
+        if engine is compiled:
+            assert "print(k)" in "".join(raised.__notes__)
+    with contextlib.redirect_stdout(io.StringIO()) as stream:  # as if nothing had been
+        compiled(2.0, np.zeros(3), 3)
+    assert stream.getvalue() == "0\n1\n2\n"
