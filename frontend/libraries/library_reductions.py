@@ -101,9 +101,10 @@ def _truth(s: Scalar) -> Scalar:
 
 
 def _count(s: Scalar) -> Scalar:
-    return Scalar(s.value, i64, weak=True)
+    return Scalar(s.value, i64, weak=_COUNTS_ARE_PYTHON)
 
 
+_COUNTS_ARE_PYTHON = not isinstance(np.count_nonzero(np.zeros(1)), np.generic)  # not in newer versions of NumPy
 _ANY = reductions.Reduction("any", "max")
 _ALL = reductions.Reduction("all", "min")
 

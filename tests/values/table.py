@@ -106,12 +106,20 @@ CASTS_OF_FLOATS = [
     *(Entry(f"np.where(np.abs(x) < 1e9, x, 0).astype(np.{n})") for n in ("int64", "int32")),
     *(Entry(f"x.astype(np.{n})") for n in ("float64", "float32", "bool_")),
 ]
-REDUCTIONS = [
-    *(Entry(f"np.{n}(x)") for n in "min max any all count_nonzero size ndim".split()),
+SHAPED = [  # of arrays of any size; what an empty one does not have is in EXTREMES
+    *(Entry(f"np.{n}(x)") for n in "any all count_nonzero size ndim".split()),
     *(Entry(f"np.{n}(x)", 64) for n in "sum prod mean std var".split()),
-    *(Entry(t) for t in ("sum(x)", "x.sum()", "x.min()", "x.max()")),
-    *(Entry(t, 64) for t in ("np.dot(x, x)", "np.vdot(x, x)", "x @ x", "np.outer(x, x)", "np.linalg.norm(x)")),
+    *(Entry(t, 8) for t in ("x.sum()", "x.mean()")),
 ]
+VECTORS = [Entry(t, 8) for t in ("np.dot(x, x)", "np.vdot(x, x)", "x @ x", "np.outer(x, x)", "np.linalg.norm(x)")]
+EXTREMES = [Entry(t) for t in ("np.min(x)", "np.max(x)", "x.min()", "x.max()")]
+ALONG = [
+    *(Entry(f"np.{n}(x, axis={k})", 8) for n in "sum prod mean".split() for k in (0, 1)),
+    *(Entry(t, 8) for t in ("x.sum(axis=-1)", "np.sum(x, axis=(0, 1))", "np.sum(x)", "np.mean(x)")),
+]
+EXTREMES_ALONG = [[Entry(f"np.{n}(x, axis={k})") for n in ("min", "max")] for k in (0, 1)]
+
+
 SPECIAL = [
     Entry(f"special.{n}(x)", 256)
     for n in (

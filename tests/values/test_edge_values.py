@@ -36,8 +36,22 @@ class Difference(NamedTuple):
 
 
 def _is_zero(d: Difference) -> bool:
+    if d.form == "reductions":
+        want, got = np.asarray(d.want), np.asarray(d.got)
+        chosen = re.match(r"(np|x)\.(max|min)\(", d.entry) is not None and type(d.want) is type(d.got)
+        return chosen and want.dtype == got.dtype and np.array_equal(want, got, equal_nan=want.dtype.kind == "f")
     extreme = re.match(r"np\.(fmax|fmin|maximum|minimum|clip)\(", d.entry) is not None
     return extreme and d.want == d.got == 0
+
+
+def _in_another_order(d: Difference) -> bool:
+    """Whether a sum or mean of floats is as near as its terms allow, whatever cancels."""
+    if d.form != "reductions" or re.search(r"sum\(|mean\(", d.entry) is None:
+        return False
+    if type(d.want) is not type(d.got) or not np.isfinite([d.want, d.got]).all():
+        return False
+    terms = np.sum(np.abs(np.array(d.operands[0], float)))
+    return bool(abs(float(d.want) - float(d.got)) <= 8 * np.finfo(type(d.want)).eps * terms)
 
 
 def _never_raises(d: Difference) -> bool:
@@ -70,6 +84,7 @@ KNOWN: dict[str, tuple[str, Callable[[Difference], bool]]] = {
     "Python's integers beyond 64 bits": ("Python-i64-i64", _does_not_fit),
     "floats that no integer of the dtype is near": ("NumPy-f64-f64", _undefined_conversion),
     "zeros among which the larger or smaller is asked for": ("arrays-f64-f64", _is_zero),
+    "sums of floats that cancel": ("reductions-f64-f64", _in_another_order),
     "a choice between numbers of two types": ("NumPy-f64-i64", _joined),
     "`np.where` of numbers": (
         "NumPy-i32-i32",
@@ -96,7 +111,7 @@ KNOWN: dict[str, tuple[str, Callable[[Difference], bool]]] = {
 }
 """Per kind of difference a case in which it occurs, and what is one."""
 
-REFUSED_OF_BOOLS = re.compile(r"half precision|of bool is not supported|8-bit integer|not defined for")
+REFUSED_OF_BOOLS = re.compile(r"@ of bool arrays|half precision|of bool is not supported|8-bit integer|not defined for")
 REFUSED = re.compile(
     r"np.fmod\(\) of integers|np.reciprocal\(\) of integers|round\(\) to digits is not supported"
     r"|cannot be chosen between|the value is \w+ on one path"
@@ -116,11 +131,13 @@ def _same(want: Any, got: Any, ulps: float) -> bool:
     return bool(want == got)
 
 
-def _accepted(entries: Sequence[Entry], args: tuple[Any, ...], bools: bool) -> tuple[list[Entry], Any]:
+def _accepted(
+    entries: Sequence[Entry], args: tuple[Any, ...], bools: bool, parameters: str = "x, y"
+) -> tuple[list[Entry], Any]:
     """The entries that adc compiles for these types, in one function; that others are refused is known."""
     entries = list(entries)
     while True:
-        compiled = jit_grad(table.function(entries))
+        compiled = jit_grad(table.function(entries, parameters))
         try:
             compiled(*args)
             return entries, compiled
@@ -182,6 +199,54 @@ def numbers(form: str, a: str, b: str, entries: Sequence[Entry]) -> Iterator[Dif
                     yield Difference(form, str(entry), pair, want, found)
 
 
+def _vectors(dtype: str) -> list[Any]:
+    """No number, each, all pairs, and some in longer arrays, whose other numbers are small: at either end, in the
+    middle, in what is left of the last vector."""
+    values, whole = VALUES[dtype], np.arange(41) % 5 - 2
+    found = [(), *((v,) for v in values), *itertools.product(values, values)]
+    arrays = [np.array(v, DTYPES[dtype]) for v in found]
+    for v in values[:: 1 if dtype in FLOATS else 3]:
+        for n in (3, 9, 17, 41):
+            for place in (0, n // 2, n - 1):
+                longer = whole[:n].astype(DTYPES[dtype])
+                longer[place] = v
+                arrays.append(longer)
+    return arrays
+
+
+def _matrices(dtype: str) -> list[Any]:
+    """Empty ones, and the edge values in rows and columns, in both orders."""
+    values = np.array(VALUES[dtype], DTYPES[dtype])
+    tables = [np.resize(np.roll(values, k), shape) for k in range(len(values)) for shape in ((2, 3), (1, 4), (3, 1))]
+    return [*(np.zeros(shape, values.dtype) for shape in ((0, 3), (3, 0), (0, 0))), *tables]
+
+
+def reductions(dtype: str) -> Iterator[Difference]:
+    """Each group in one function for arrays of all lengths; the empty ones raise in all of a group, or in none."""
+    vectors, matrices = _vectors(dtype), _matrices(dtype)
+    for entries, operands in (
+        *((group, vectors) for group in (table.SHAPED, table.VECTORS, table.EXTREMES)),
+        *((group, matrices) for group in (table.ALONG, *table.EXTREMES_ALONG)),
+    ):
+        entries, compiled = _accepted(entries, (operands[-1],), dtype == "bool", parameters="x")
+        singles = [table.function([e], "x") for e in entries]
+        for x in operands:
+            got = _outcome(compiled, x) if entries else ()
+            for k, (entry, single) in enumerate(zip(entries, singles, strict=True)):
+                want = _outcome(single, x)
+                want = want if isinstance(want, str) else want[0]
+                found = got if isinstance(got, str) else got[k]
+                if not _all_same(want, found, entry.ulps):
+                    yield Difference("reductions", str(entry), (x.tolist(),), want, found)
+
+
+def _all_same(want: Any, got: Any, ulps: float) -> bool:
+    if not isinstance(want, np.ndarray) or not isinstance(got, np.ndarray):
+        return _same(want, got, ulps)
+    alike = want.dtype == got.dtype and want.shape == got.shape
+    return alike and all(_same(w, g, ulps) for w, g in zip(want.flat, got.flat, strict=True))
+
+
 def _entries(a: str, b: str, more: Sequence[Entry]) -> list[Entry]:
     found = [*table.operators(a, b), *more]
     if "bool" in (a, b):  # NumPy's bools are not compared with what needs more than 64 bits
@@ -197,12 +262,15 @@ CASES = [
     *(("NumPy", *types) for types in SAME + MIXED),
     *(("Python", *types) for types in PYTHON),
     *(("special", t, t) for t in FLOATS),
+    *(("reductions", t, t) for t in VALUES),
 ]
 
 
 def _differences(form: str, a: str, b: str) -> Iterator[Difference]:
     if form == "special":
         return arrays(a, b, table.SPECIAL)
+    if form == "reductions":
+        return reductions(a)
     if form == "arrays":
         casts = table.CASTS_OF_FLOATS if a in FLOATS else table.CASTS
         return arrays(a, b, _entries(a, b, [*table.NUMPY, *casts]))
