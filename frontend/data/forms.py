@@ -65,6 +65,7 @@ class Form:
 
 
 _VALUES = (np.ndarray, np.generic, enum.Enum, type, BaseException, int, float, str, bytes, complex)  # as they are
+SPECIAL = ("__getattr__", "__getattribute__", "__setattr__")  # what classes do not have whose attributes are followed
 TUPLE = Form("tuple", tuple)
 LIST = Form("list", list)
 BOUND = Form("record", types.MethodType, ("__self__", "__func__"))
@@ -80,7 +81,19 @@ class Unsuitable(TypeError):
 
 def kind_of_class(cls: type) -> Sort | None:
     """What kind of container instances of ``cls`` are; None for those that are none. Raises ``Unsuitable``."""
-    return _kind_of_class(cls)
+    kind = _kind_of_class(cls)
+    if kind == "object" or kind == "record":
+        _refuse_special(cls)  # each time: classes can be changed
+    return kind
+
+
+def _refuse_special(cls: type) -> None:
+    for c in cls.__mro__:
+        own = c.__dict__  # written out, as calls with objects come here
+        if ("__setattr__" in own or "__getattribute__" in own or "__getattr__" in own) and c is not object:
+            for special in SPECIAL:
+                if special in own and not (special == "__setattr__" and is_frozen(cls)):
+                    raise Unsuitable(f"{cls.__name__}, a class with {special}, is not supported")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -106,10 +119,6 @@ def _kind_of_class(cls: Any) -> Sort | None:
         raise Unsuitable(f"{foreign[0]} is not supported", f"pass {foreign[1]}")
     if not (dataclasses.is_dataclass(cls) or "__dict__" in _members(cls) or _slots(cls)):
         return None
-    for special in ("__getattr__", "__getattribute__", "__setattr__"):
-        found = _defined(cls, special)
-        if found is not None and not (special == "__setattr__" and is_frozen(cls)):
-            raise Unsuitable(f"{cls.__name__}, a class with {special}, is not supported")
     return "record" if is_frozen(cls) else "object"
 
 
@@ -123,10 +132,6 @@ def _builtin(cls: type) -> bool:
 
 def _members(cls: type) -> set[str]:
     return {name for c in cls.__mro__ for name in vars(c)}
-
-
-def _defined(cls: type, name: str) -> type | None:
-    return next((c for c in cls.__mro__ if name in vars(c) and c is not object), None)
 
 
 def is_frozen(cls: type) -> bool:

@@ -72,13 +72,21 @@ def class_of(v: AbstractValue) -> type:
 # Attributes -----------------------------------------------------------------------------------------------------------
 
 
+def _member(frame: Frame, cls: type, name: str) -> tuple[Any, type]:
+    """What instances of a class find under a name, if not in themselves, as long as the class has no methods that
+    decide this otherwise."""
+    for special in forms.SPECIAL:
+        frame.tracer.looks.member(cls, special)
+    return frame.tracer.looks.member(cls, name)
+
+
 def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     """``owner.name`` of an instance: a field, a property's value, a bound method or a class attribute."""
     if isinstance(owner, Super):
         return _of_class(frame, owner.owner, name, *frame.tracer.looks.member(class_of(owner.owner), name, owner.after))
     cls = class_of(owner)
     held = held_by(frame, owner)
-    found, where = frame.tracer.looks.member(cls, name)
+    found, where = _member(frame, cls, name)
     if isinstance(found, property):
         return _of_class(frame, owner, name, found, where)
     if name in held.form.names:
@@ -91,7 +99,7 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
 
 
 def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
-    found = frame.tracer.looks.member(class_of(owner), name)[0]
+    found = _member(frame, class_of(owner), name)[0]
     if name in held_by(frame, owner).form.names:
         return True
     return found is not ABSENT and not isinstance(found, types.MemberDescriptorType)
@@ -191,7 +199,7 @@ def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstract
             kind=kinds.UNSUPPORTED_TARGET,
         )
     cls = class_of(owner)
-    found, where = frame.tracer.looks.member(cls, name)
+    found, where = _member(frame, cls, name)
     if isinstance(found, property):
         if found.fset is None:
             raise refuse(

@@ -863,3 +863,43 @@ def test_a_change_is_noticed_at_each_call_until_it_is_undone():
                 setattr(where, name, "b")
                 assert f(1.0) == f(1.0) == f(1.0) == -1.0
                 setattr(where, name, "a")
+
+
+SPECIAL = {
+    "__getattr__": lambda self, name: 5.0,
+    "__getattribute__": lambda self, name: 5.0,
+    "__setattr__": lambda self, name, value: None,
+}
+
+
+@pytest.mark.parametrize("special", SPECIAL)
+@pytest.mark.parametrize("inherited", [False, True])
+def test_methods_that_decide_what_attributes_are_can_be_added_later(special, inherited):
+    class Base:
+        pass
+
+    class A(Base):
+        def __init__(self):
+            self.w = 2.0
+
+        def run(self, x):
+            self.last = x
+            return getattr(self, "b", 1.0) * self.w * x
+
+    captured, given = A(), A()
+    functions = [
+        (jit_grad(lambda x: getattr(captured, "b", 1.0) * captured.w * x), (3.0,)),
+        (jit_grad(lambda x: A().run(x)), (3.0,)),
+        (jit_grad(lambda o, x: o.run(x)), (given, 3.0)),
+        (jit_grad(lambda t, x: t[0].run(x) if hasattr(t[0], "w") else x), ([given], 3.0)),
+    ]
+    for _ in range(2):
+        for f, args in functions:
+            assert f(*args) == f(*args) == 6.0
+            where = Base if inherited else A
+            setattr(where, special, SPECIAL[special])
+            for _ in range(2):
+                with pytest.raises(adc.AdcError, match=f"A, a class with {special}, is not supported"):
+                    f(*args)
+            delattr(where, special)
+            assert f(*args) == 6.0
