@@ -38,7 +38,7 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.libraries.table import is_library
 from adc.frontend.names import lookup
-from adc.frontend.numeric import arrays, scalars, subscripts
+from adc.frontend.numeric import arrays, bits, scalars, subscripts
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.syntax.liveness import assigned_in
 from adc.frontend.syntax.walrus import assigns
@@ -190,7 +190,7 @@ def _outer(frame: Frame, name: str) -> Any:
 def _unary(frame: Frame, node: ast.UnaryOp) -> AbstractValue:
     if isinstance(node.op, ast.Not):
         known = condition(frame, node.operand)
-        return Static(not known) if isinstance(known, bool) else Scalar(scalars.logical_not(known), i1)
+        return Static(not known) if isinstance(known, bool) else Scalar(bits.logical_not(known), i1)
     return arrays.operate_unary(frame, _UNARY[type(node.op)], evaluate(frame, node.operand))
 
 
@@ -220,9 +220,7 @@ def _comparison(
     return compared, right
 
 
-def _compared(
-    frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr
-) -> AbstractValue:
+def _compared(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr) -> AbstractValue:
     if isinstance(op, ast.Is | ast.IsNot):
         if _is_flag(left, right) or _is_flag(right, left):
             return arrays.operate(frame, "==" if isinstance(op, ast.Is) else "!=", left, right)
@@ -281,7 +279,7 @@ def _compare_static(
         if symbol == "==":
             return found
         known = scalars.truth(found)
-        return Static(not known) if isinstance(known, bool) else Scalar(scalars.logical_not(known), i1)
+        return Static(not known) if isinstance(known, bool) else Scalar(bits.logical_not(known), i1)
     own = records.operate(frame, symbol, left, right)
     if own is not None:
         return own
@@ -309,7 +307,7 @@ def _membership(
             known = _contained(frame, left, right, node)
     if isinstance(known, bool):
         return Static(known == isinstance(op, ast.In))
-    return Scalar(known if isinstance(op, ast.In) else scalars.logical_not(known), i1)
+    return Scalar(known if isinstance(op, ast.In) else bits.logical_not(known), i1)
 
 
 def _contained(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool | Value:
@@ -337,7 +335,7 @@ def condition(frame: Frame, node: ast.expr) -> bool | Value:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         known = condition(frame, node.operand)
         with frame.at(node):
-            return not known if isinstance(known, bool) else scalars.logical_not(known)
+            return not known if isinstance(known, bool) else bits.logical_not(known)
     value = evaluate(frame, node)
     with frame.at(node):
         return as_condition(frame, value)

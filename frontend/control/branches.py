@@ -27,7 +27,7 @@ from adc.frontend.data.values import GONE, AbstractValue, Poison
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.recursion import Undetermined
-from adc.frontend.numeric.scalars import logical_not
+from adc.frontend.numeric.bits import logical_not
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at

@@ -38,7 +38,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.functions import rematerialised
 from adc.frontend.libraries.attributes import extent
 from adc.frontend.marker import prange, stop_gradient
-from adc.frontend.numeric import arrays, nests, scalars, subscripts
+from adc.frontend.numeric import arrays, integers, nests, scalars, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
 from adc.frontend.numeric.rules import Rule, apply, fold, need_numbers, no_keywords, positional, rounded, static_of
 from adc.ir import kinds, ops
@@ -59,7 +59,7 @@ def _abs(frame: Frame, x: AbstractValue) -> AbstractValue:
             return Scalar(ops.absf(s.value), s.dtype, s.weak)
         if s.dtype == i1:
             return Scalar(convert(s, i64), i64) if s.weak else s
-        return scalars.absolute(s)
+        return integers.absolute(s)
 
     return apply("abs", scalar, x)
 
@@ -140,7 +140,7 @@ def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) 
     if places is not None and not s.weak and s.dtype != i1:
         return rounded(places, s)
     if kind(s.dtype) < 2:
-        return scalars.rounded_integer(Scalar(convert(s, i64), i64), 0 if places is None else places)
+        return integers.rounded_integer(Scalar(convert(s, i64), i64), 0 if places is None else places)
     if places is not None:
         raise refuse(
             current_loc(),

@@ -22,7 +22,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_builtins import cast_rule
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
-from adc.frontend.numeric import scalars
+from adc.frontend.numeric import bits, operands, scalars
 from adc.frontend.numeric.arrays import elementwise
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
 from adc.frontend.numeric.rules import (
@@ -129,7 +129,7 @@ def _minus(x: AbstractValue) -> AbstractValue:
 
 def _square(x: AbstractValue) -> AbstractValue:
     if as_scalar(x).dtype == i1:
-        raise scalars.small_integers()
+        raise operands.small_integers()
     x = strong(as_scalar(x))
     return scalars.binary("*", x, x)
 
@@ -161,7 +161,7 @@ def _logical(symbol: str) -> Callable[..., AbstractValue]:
 
 
 def _logical_not(x: AbstractValue) -> AbstractValue:
-    return Scalar(scalars.logical_not(convert(as_scalar(x), i1)), i1, weak=False)
+    return Scalar(bits.logical_not(convert(as_scalar(x), i1)), i1, weak=False)
 
 
 def _heaviside(x: AbstractValue, at_zero: AbstractValue) -> AbstractValue:

@@ -1,4 +1,4 @@
-"""Operators on numbers, as Python and NumPy define them: promotion, signs of ``//`` and ``%``, errors, truth.
+"""Operators on numbers by their symbols, as Python and NumPy define them; comparisons and truth.
 
 Two numbers known at trace time are computed at once. Floats follow IEEE (division by zero gives an infinity, as in
 NumPy); integers have 64 bits (32 for NumPy's int32) and raise ZeroDivisionError.
@@ -13,27 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import AbstractValue, Scalar, Static, describe_type, is_number, is_static_number
+from adc.frontend.data.values import AbstractValue, Scalar, Static, is_number, is_static_number
 from adc.frontend.errors import refuse
-from adc.frontend.numeric import large_integers
-from adc.frontend.numeric.convert import (
-    INT64,
-    TOO_LARGE,
-    as_scalar,
-    beyond,
-    check_fits,
-    convert,
-    kind,
-    nonzero,
-    promote,
-    trap_unless,
-    wrap,
-)
+from adc.frontend.numeric import arithmetic, large_integers
+from adc.frontend.numeric.bits import bitwise, logical_not, shift
+from adc.frontend.numeric.convert import as_scalar, beyond, convert, kind, nonzero, promote
+from adc.frontend.numeric.division import divide, floor_divide, modulo
+from adc.frontend.numeric.integers import negated
+from adc.frontend.numeric.operands import small_integers, unsupported
+from adc.frontend.numeric.powers import power
 from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f64, i1, i32, i64, index
+from adc.ir.types import i1, i32, i64, index
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -77,7 +70,7 @@ def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if symbol in COMPARISONS:
         return _compare(symbol, x, y)
     if symbol == "**":
-        return _power(x, y, b.value if is_static_number(b) else None)  # type: ignore[attr-defined]
+        return power(x, y, b.value if is_static_number(b) else None)  # type: ignore[attr-defined]
     return _ARITHMETIC[symbol](x, y)
 
 
@@ -124,16 +117,8 @@ def _fold(symbol: str, a: Any, b: Any) -> Static | None:
     except (ZeroDivisionError, OverflowError, ValueError):
         return None
     except TypeError:
-        raise _unsupported(symbol, Static(a), Static(b)) from None
+        raise unsupported(symbol, Static(a), Static(b)) from None
     return Static(result) if is_number(result) else None
-
-
-def _unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
-    return refuse(
-        current_loc(),
-        f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
-        kind=kinds.UNSUPPORTED_OPERAND,
-    )
 
 
 def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
@@ -154,137 +139,6 @@ def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
     return Scalar(ops.cmpi(p, q, predicate=_INT_PREDICATES[symbol]), i1, weak)
 
 
-def _meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type, bool]:
-    """Both operands in their common dtype; Python's bools count as integers."""
-    dtype, weak = promote(x, y)
-    if dtype == i1 and (weak or at_least != i1):
-        if not weak:
-            raise small_integers()
-        dtype = i64
-    if kind(dtype) < kind(at_least):
-        dtype = at_least
-    return convert(x, dtype), convert(y, dtype), dtype, weak
-
-
-def small_integers() -> Exception:
-    """Of an operation on NumPy's bools."""
-    message = "this of NumPy's bools is an 8-bit integer in NumPy"
-    return refuse(current_loc(), message, "convert to int first", kind=kinds.UNSUPPORTED_OPERAND)
-
-
-def _arithmetic(
-    on_floats: Any, on_integers: Any, on_bools: Any, symbol: str, fits: str
-) -> Callable[[Scalar, Scalar], Scalar]:
-    def apply(x: Scalar, y: Scalar) -> Scalar:
-        p, q, dtype, weak = _meet(x, y)
-        if kind(dtype) == 2:
-            return Scalar(on_floats(p, q), dtype, weak)
-        if dtype == i1:
-            if on_bools is None:
-                raise _unsupported(symbol, x, y)
-            return Scalar(on_bools(p, q), dtype, weak)
-        if weak:
-            check_fits(fits, p, q)
-        return Scalar(wrap(on_integers(p, q), dtype), dtype, weak)
-
-    return apply
-
-
-def _divide(x: Scalar, y: Scalar) -> Scalar:
-    dtype, weak = promote(x, y)
-    if kind(dtype) < 2:
-        if weak:
-            _check_divisor(convert(y, i64), "division by zero")
-            return Scalar(large_integers.quotient(convert(x, i64), convert(y, i64)), f64, weak)
-        dtype = f64
-    return Scalar(ops.divf(convert(x, dtype), convert(y, dtype)), dtype, weak)
-
-
-def _check_divisor(divisor: Value, message: str) -> None:
-    known = constant_of(divisor)
-    if known is None or known == 0:
-        trap_unless(ops.cmpi(divisor, const(0, index), predicate="ne"), "ZeroDivisionError", message)
-
-
-def _floor_divide(x: Scalar, y: Scalar) -> Scalar:
-    p, q, dtype, weak = _meet(x, y, i64)
-    if kind(dtype) == 2:
-        return Scalar(_float_floor_divide(p, q), dtype, weak)
-    if not weak:
-        return Scalar(wrap(_unless_zero(ops.floordivsi, p, q), dtype), dtype, weak)
-    _check_divisor(q, "integer division or modulo by zero")
-    if constant_of(q) in (None, -1):  # the least integer has no opposite
-        whole = ops.ori(*(ops.cmpi(v, const(n, index), predicate="ne") for v, n in ((p, INT64.min), (q, -1))))
-        trap_unless(whole, "OverflowError", TOO_LARGE.format("{} // {}"), p, q)
-    return Scalar(ops.floordivsi(p, q), dtype, weak)
-
-
-def _unless_zero(emit: Callable[[Value, Value], Value], p: Value, q: Value) -> Value:
-    """A quotient or remainder of NumPy's integers: zero if the divisor is."""
-    known, zero = constant_of(q), const(0, index)
-    if known is not None:
-        return emit(p, q) if known else zero
-    by_zero = ops.cmpi(q, zero, predicate="eq")
-    return ops.select(by_zero, zero, emit(p, ops.select(by_zero, const(1, index), q)))
-
-
-def _modulo(x: Scalar, y: Scalar) -> Scalar:
-    p, q, dtype, weak = _meet(x, y, i64)
-    if kind(dtype) == 2:
-        return Scalar(float_modulo(p, q), dtype, weak)
-    if not weak:
-        return Scalar(_unless_zero(_int_modulo, p, q), dtype, weak)
-    _check_divisor(q, "integer division or modulo by zero")
-    return Scalar(_int_modulo(p, q), dtype, weak)
-
-
-def _int_modulo(p: Value, q: Value) -> Value:
-    r = ops.remsi(p, q)
-    zero = const(0, index)
-    known = constant_of(q)
-    if known is not None:
-        differs = ops.cmpi(r, zero, predicate="slt" if known > 0 else "sgt")
-    else:
-        differs = ops.andi(ops.cmpi(r, zero, predicate="ne"), ops.cmpi(ops.xori(r, q), zero, predicate="slt"))
-    return ops.select(differs, ops.addi(r, q), r)
-
-
-def float_modulo(p: Value, q: Value) -> Value:
-    """Python's ``%`` on floats: the sign of the divisor, on zeros too."""
-    r = ops.remf(p, q)
-    zero = const(0.0, r.type)
-    known = constant_of(q)
-    if known is not None and known > 0:
-        return ops.select(ops.cmpf(r, zero, predicate="olt"), ops.addf(r, q), ops.addf(r, zero))
-    negative = ops.cmpf(q, zero, predicate="olt")
-    # Adding zero gives a zero remainder the divisor's sign, and leaves its derivative alone.
-    signed = ops.select(negative, ops.negf(ops.addf(ops.negf(r), zero)), ops.addf(r, zero))
-    return ops.select(_of_other_sign(r, q), ops.addf(r, q), signed)
-
-
-def _of_other_sign(r: Value, q: Value) -> Value:
-    """Whether a remainder is not zero, and of another sign than the divisor."""
-    zero = const(0.0, r.type)
-    negative = [ops.cmpf(v, zero, predicate="olt") for v in (r, q)]
-    return ops.andi(ops.xori(*negative), ops.cmpf(r, zero, predicate="one"))
-
-
-def _float_floor_divide(p: Value, q: Value) -> Value:
-    """Python's ``//`` on floats, as CPython and NumPy compute it, rounding by rounding."""
-    zero, one = const(0.0, p.type), const(1.0, p.type)
-    quotient, r = ops.divf(p, q), ops.remf(p, q)
-    whole = ops.divf(ops.subf(p, r), q)  # an integer up to rounding
-    whole = ops.select(_of_other_sign(r, q), ops.subf(whole, one), whole)
-    floor = ops.floor(whole)
-    up = ops.cmpf(ops.subf(whole, floor), const(0.5, p.type), predicate="ogt")
-    floor = ops.select(up, ops.addf(floor, one), floor)
-    signed_zero = ops.copysign(zero, quotient)
-    result = ops.select(ops.cmpf(whole, zero, predicate="oeq"), signed_zero, floor)
-    if constant_of(q):
-        return result
-    return ops.select(ops.cmpf(q, zero, predicate="oeq"), quotient, result)
-
-
 def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
     """``x ** y`` of an array's elements: NumPy takes the root where the exponent is a half, here if that is known."""
     s = as_scalar(x)
@@ -296,101 +150,18 @@ def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
     return binary("**", x, y)
 
 
-_EXACT_POWERS = 16  # beyond this, pow() is more accurate than repeated multiplication
-
-
-def _power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
-    dtype, weak = promote(x, y)
-    if dtype == i1:
-        dtype = i64
-    if kind(dtype) == 1:
-        if exponent is not None and exponent < 0:
-            if not weak:
-                raise refuse(
-                    current_loc(),
-                    "integers to negative integer powers are not allowed",
-                    "use a float base",
-                    kind=kinds.INVALID_VALUE,
-                )
-            return _power(Scalar(convert(x, f64), f64, True), y, exponent)
-        return _int_power(x, y, dtype, weak, exponent)
-    whole = exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS
-    if whole and kind(x.dtype) == 2:
-        return Scalar(_small_power(convert(x, dtype), int(exponent)), dtype, weak)
-    return Scalar(ops.powf(convert(x, dtype), convert(y, dtype)), dtype, weak)
-
-
-def _small_power(x: Value, n: int) -> Value:
-    if n == 0:
-        return const(1.0, x.type)
-    if n == 1:
-        return x
-    if n == 2:
-        return ops.mulf(x, x)
-    return ops.fpowi(x, const(n, index))
-
-
-def _int_power(x: Scalar, y: Scalar, dtype: Type, weak: bool, exponent: Any) -> Scalar:
-    p, q = convert(x, dtype), convert(y, dtype)
-    if exponent is None:
-        trap_unless(
-            ops.cmpi(q, const(0, index), predicate="sge"),
-            "ValueError",
-            "an integer to the negative integer power {} would be a float; make the base a float",
-            q,
-        )
-    elif exponent == 2:
-        return _ARITHMETIC["*"](x, x) if weak else Scalar(wrap(ops.muli(p, p), dtype), dtype, weak)
-    if weak:
-        check_fits("pow", p, q)
-    return Scalar(wrap(ops.ipowi(p, q), dtype), dtype, weak)
-
-
-def _bits(on_integers: Any, symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
-    def apply(x: Scalar, y: Scalar) -> Scalar:
-        dtype, weak = promote(x, y)
-        if kind(dtype) == 2:
-            raise _unsupported(symbol, x, y)
-        return Scalar(on_integers(convert(x, dtype), convert(y, dtype)), dtype, weak)
-
-    return apply
-
-
-def _shift(left: bool) -> Callable[[Scalar, Scalar], Scalar]:
-    def apply(x: Scalar, y: Scalar) -> Scalar:
-        p, q, dtype, weak = _meet(x, y, i64)
-        if kind(dtype) == 2:
-            raise _unsupported("<<" if left else ">>", x, y)
-        zero, most = const(0, index), const(63, index)
-        if (known := constant_of(q)) is None or known < 0:
-            negative = ops.cmpi(q, zero, predicate="slt")
-            if weak:
-                trap_unless(logical_not(negative), "ValueError", "negative shift count")
-            else:  # to NumPy, a negative count is a large one
-                q = ops.select(negative, const(INT64.max, index), q)
-        if left and weak:
-            check_fits("shl", p, q)
-        amount = ops.minsi(q, most)
-        if not left:
-            return Scalar(ops.shrsi(p, amount), dtype, weak)
-        shifted = ops.select(ops.cmpi(q, most, predicate="sgt"), zero, ops.shli(p, amount))
-        return Scalar(wrap(shifted, dtype), dtype, weak)
-
-    return apply
-
-
 _ARITHMETIC: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "+": _arithmetic(ops.addf, ops.addi, ops.ori, "+", "add"),
-    "-": _arithmetic(ops.subf, ops.subi, None, "-", "sub"),
-    "*": _arithmetic(ops.mulf, ops.muli, ops.andi, "*", "mul"),
-    "/": _divide,
-    "//": _floor_divide,
-    "%": _modulo,
-    "&": _bits(ops.andi, "&"),
-    "|": _bits(ops.ori, "|"),
-    "^": _bits(ops.xori, "^"),
-    "<<": _shift(left=True),
-    ">>": _shift(left=False),
+    "+": arithmetic.add,
+    "-": arithmetic.subtract,
+    "*": arithmetic.multiply,
+    "/": divide,
+    "//": floor_divide,
+    "%": modulo,
+    "&": bitwise(ops.andi, "&"),
+    "|": bitwise(ops.ori, "|"),
+    "^": bitwise(ops.xori, "^"),
+    "<<": shift(left=True),
+    ">>": shift(left=False),
 }
 
 
@@ -415,53 +186,6 @@ def unary(symbol: str, v: AbstractValue) -> AbstractValue:
     if kind(s.dtype) == 2:
         return Scalar(ops.negf(s.value), s.dtype, s.weak)
     return negated(s)
-
-
-def negated(s: Scalar) -> Scalar:
-    """``-s`` of an integer."""
-    _check_opposite(s, "-{}")
-    return Scalar(wrap(ops.subi(const(0, index), s.value), s.dtype), s.dtype, s.weak)
-
-
-def absolute(s: Scalar) -> Scalar:
-    """``abs(s)`` of an integer."""
-    _check_opposite(s, "abs({})")
-    return Scalar(wrap(ops.absi(s.value), s.dtype), s.dtype, s.weak)
-
-
-def rounded_integer(s: Scalar, places: int) -> Scalar:
-    """``round(s, places)`` of a Python integer: to the nearest multiple of a power of ten, to the even one of two."""
-    if places >= 0:
-        return s
-    power, n = 10**-places, s.value
-    if power > INT64.max:  # zero, or a number that needs more than 64 bits
-        half = power // 2
-        if half <= INT64.max:
-            ends = (ops.cmpi(n, const(v, index), predicate=p) for v, p in ((-half, "sge"), (half, "sle")))
-            trap_unless(ops.andi(*ends), "OverflowError", TOO_LARGE.format(f"round({{}}, {places})"), n)
-        return Scalar(const(0, index), i64)
-    step, zero = const(power, index), const(0, index)
-    quotient = ops.divsi(n, step)
-    below = ops.muli(quotient, step)
-    rest = ops.subi(n, below)
-    beside, half_step = ops.absi(rest), const(power // 2, index)
-    odd = ops.cmpi(ops.andi(quotient, const(1, index)), zero, predicate="ne")
-    tie = ops.andi(ops.cmpi(beside, half_step, predicate="eq"), odd)
-    away = ops.ori(ops.cmpi(beside, half_step, predicate="sgt"), tie)
-    signed = ops.select(ops.cmpi(rest, zero, predicate="slt"), ops.subi(zero, step), step)
-    added = ops.select(away, signed, zero)
-    trap_unless(ops.fits(below, added, kind="add"), "OverflowError", TOO_LARGE.format(f"round({{}}, {places})"), n)
-    return Scalar(ops.addi(below, added), i64)
-
-
-def _check_opposite(s: Scalar, shown: str) -> None:
-    if s.weak:
-        fits = ops.fits(const(0, index), s.value, kind="sub")
-        trap_unless(fits, "OverflowError", TOO_LARGE.format(shown), s.value)
-
-
-def logical_not(condition: Value) -> Value:
-    return ops.xori(condition, const(True, i1))
 
 
 def truth(v: AbstractValue) -> bool | Value:

@@ -1,0 +1,38 @@
+"""The operands of an operator: brought to the dtype that they meet in, or refused."""
+
+from __future__ import annotations
+
+from adc.frontend.data.values import AbstractValue, Scalar, describe_type
+from adc.frontend.errors import refuse
+from adc.frontend.numeric.convert import convert, kind, promote
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import Type, i1, i64
+
+
+def unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
+    """Of an operator that is not defined for these operands."""
+    return refuse(
+        current_loc(),
+        f"{symbol} is not defined for {describe_type(a)} and {describe_type(b)}",
+        kind=kinds.UNSUPPORTED_OPERAND,
+    )
+
+
+def meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type, bool]:
+    """Both operands in their common dtype; Python's bools count as integers."""
+    dtype, weak = promote(x, y)
+    if dtype == i1 and (weak or at_least != i1):
+        if not weak:
+            raise small_integers()
+        dtype = i64
+    if kind(dtype) < kind(at_least):
+        dtype = at_least
+    return convert(x, dtype), convert(y, dtype), dtype, weak
+
+
+def small_integers() -> Exception:
+    """Of an operation on NumPy's bools."""
+    message = "this of NumPy's bools is an 8-bit integer in NumPy"
+    return refuse(current_loc(), message, "convert to int first", kind=kinds.UNSUPPORTED_OPERAND)

@@ -1,0 +1,65 @@
+"""``**`` of two run-time numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adc.frontend.data.values import Scalar
+from adc.frontend.errors import refuse
+from adc.frontend.numeric.arithmetic import multiply
+from adc.frontend.numeric.convert import check_fits, convert, kind, promote, trap_unless, wrap
+from adc.ir import kinds, ops
+from adc.ir.arith import const
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import Type, f64, i1, i64, index
+
+_EXACT_POWERS = 16  # beyond this, pow() is more accurate than repeated multiplication
+
+
+def power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
+    """``x ** y``; ``exponent`` is the value of ``y`` if it is known."""
+    dtype, weak = promote(x, y)
+    if dtype == i1:
+        dtype = i64
+    if kind(dtype) == 1:
+        if exponent is not None and exponent < 0:
+            if not weak:
+                raise refuse(
+                    current_loc(),
+                    "integers to negative integer powers are not allowed",
+                    "use a float base",
+                    kind=kinds.INVALID_VALUE,
+                )
+            return power(Scalar(convert(x, f64), f64, True), y, exponent)
+        return _int_power(x, y, dtype, weak, exponent)
+    whole = exponent is not None and float(exponent).is_integer() and abs(exponent) <= _EXACT_POWERS
+    if whole and kind(x.dtype) == 2:
+        return Scalar(_small_power(convert(x, dtype), int(exponent)), dtype, weak)
+    return Scalar(ops.powf(convert(x, dtype), convert(y, dtype)), dtype, weak)
+
+
+def _small_power(x: Value, n: int) -> Value:
+    if n == 0:
+        return const(1.0, x.type)
+    if n == 1:
+        return x
+    if n == 2:
+        return ops.mulf(x, x)
+    return ops.fpowi(x, const(n, index))
+
+
+def _int_power(x: Scalar, y: Scalar, dtype: Type, weak: bool, exponent: Any) -> Scalar:
+    p, q = convert(x, dtype), convert(y, dtype)
+    if exponent is None:
+        trap_unless(
+            ops.cmpi(q, const(0, index), predicate="sge"),
+            "ValueError",
+            "an integer to the negative integer power {} would be a float; make the base a float",
+            q,
+        )
+    elif exponent == 2:
+        return multiply(x, x) if weak else Scalar(wrap(ops.muli(p, p), dtype), dtype, weak)
+    if weak:
+        check_fits("pow", p, q)
+    return Scalar(wrap(ops.ipowi(p, q), dtype), dtype, weak)
