@@ -11,7 +11,8 @@ from typing import Any, Literal
 from adc import foreign
 from adc.boundary import public
 from adc.foreign import NUMBERS, VOID, Parameter
-from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, describe_type
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.foreign import call_foreign

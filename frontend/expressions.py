@@ -11,23 +11,22 @@ from adc.frontend.control import comprehensions
 from adc.frontend.control.branches import Traced, branch, merge, trace
 from adc.frontend.control.choosing import narrow
 from adc.frontend.data import cells, growing, heap, records, sequences
+from adc.frontend.data.callables import Bound
+from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.texts import joined
+from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     NONE,
     AbstractValue,
     Array,
-    Bound,
     Choice,
     Compound,
     Lazy,
     Method,
-    OneOf,
     Ref,
     Scalar,
     Static,
     Tuple,
-    describe_type,
-    for_array,
     is_array,
     is_numeric,
 )

@@ -10,8 +10,10 @@ from functools import partial
 from typing import Any, Protocol
 
 from adc.frontend import abstract
+from adc.frontend.data.callables import Closure
+from adc.frontend.data.compounds import Contents
 from adc.frontend.data.roots import Root, Roots
-from adc.frontend.data.values import AbstractValue, Closure, Contents, Ref, Scalar, array
+from adc.frontend.data.values import AbstractValue, Ref, Scalar, array
 from adc.frontend.looks import Looks
 from adc.frontend.numeric.convert import from_element
 from adc.frontend.syntax.liveness import Liveness

@@ -14,18 +14,10 @@ from adc.frontend.control.iteration import known, sequence
 from adc.frontend.control.loops import for_range, while_loop
 from adc.frontend.control.parallel_loops import for_prange
 from adc.frontend.data import cells, growing, heap, records, sequences
+from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.heap import Unroll
-from adc.frontend.data.values import (
-    NONE,
-    AbstractValue,
-    Array,
-    Choice,
-    Lazy,
-    OneOf,
-    Range,
-    Ref,
-    describe_type,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Lazy, Range, Ref
 from adc.frontend.errors import refuse
 from adc.frontend.expressions import (
     BINARY,

@@ -11,25 +11,14 @@ from typing import Any, Literal
 from adc.frontend import abstract
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data import growing, heap
+from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.compounds import Text
 from adc.frontend.data.forms import TUPLE, Form
 from adc.frontend.data.merge import Clash, arrays, coerce, describe, flatten, rebuild
 from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
-from adc.frontend.data.values import (
-    NONE,
-    AbstractValue,
-    Array,
-    Bound,
-    Closure,
-    Compound,
-    Method,
-    Partial,
-    Ref,
-    Scalar,
-    Static,
-    Text,
-    describe_type,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant, discard
 from adc.frontend.functions.callee import Callee, python_function

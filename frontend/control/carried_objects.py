@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from adc.frontend import abstract
 from adc.frontend.data import heap
+from adc.frontend.data.compounds import Contents
 from adc.frontend.data.joining import identical
 from adc.frontend.data.merge import Clash, Maybe, Same, arrays, describe, differing, join, widen
-from adc.frontend.data.values import AbstractValue, Array, Compound, Contents, Poison, Ref, Static, Unbound
+from adc.frontend.data.values import AbstractValue, Array, Compound, Poison, Ref, Static, Unbound
 from adc.frontend.errors import refuse
 from adc.ir import kinds
 from adc.ir.builder import current_loc

@@ -18,6 +18,7 @@ from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
 from adc.frontend.control.lengths import Appends, settled_list, way_out
 from adc.frontend.data import heap
+from adc.frontend.data.compounds import Contents
 from adc.frontend.data.growing import is_growing
 from adc.frontend.data.joining import Narrowing, narrow
 from adc.frontend.data.merge import (
@@ -34,7 +35,8 @@ from adc.frontend.data.merge import (
     widen,
 )
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
-from adc.frontend.data.values import AbstractValue, Array, Contents, Poison, Ref, Unbound, describe_type
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.ir import kinds

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Callable, Sequence
 
 from adc.frontend.control.branches import either, trace
+from adc.frontend.data.compounds import OneOf, constant_of_type
 from adc.frontend.data.merge import coerce, describe, join
-from adc.frontend.data.values import AbstractValue, OneOf, Static, constant_of_type
+from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
 from adc.ir import ops

@@ -21,8 +21,10 @@ from adc.frontend.control.branches import branch, trace
 from adc.frontend.control.iteration import Indexed, Items, sequence
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data import growing, sequences
+from adc.frontend.data.dims import dim_value
 from adc.frontend.data.merge import widen
-from adc.frontend.data.values import AbstractValue, Array, Scalar, Static, Unbound, describe_type, dim_value, is_numeric
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Scalar, Static, Unbound, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays

@@ -19,7 +19,8 @@ from adc.frontend.control.choosing import narrow
 from adc.frontend.control.iteration import Items, Known
 from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RETURN, left, pending
 from adc.frontend.control.loops import Counted, for_counted
-from adc.frontend.data.values import NONE, AbstractValue, Unbound, dim_value
+from adc.frontend.data.dims import dim_value
+from adc.frontend.data.values import NONE, AbstractValue, Unbound
 from adc.frontend.expressions import condition, evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.functions.closures import released

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from adc.frontend.control.loops import counted
 from adc.frontend.data import growing, heap, sequences
+from adc.frontend.data.dims import Dim, dim_value, static_dim
+from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
-    Dim,
     Lazy,
     Range,
     Ref,
@@ -24,10 +25,7 @@ from adc.frontend.data.values import (
     Stream,
     Tuple,
     View,
-    describe_type,
-    dim_value,
     is_numeric,
-    static_dim,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame

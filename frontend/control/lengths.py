@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adc.frontend.data import heap
+from adc.frontend.data.compounds import Contents
 from adc.frontend.data.growing import common_type, converted, is_growing, uneven, with_room
 from adc.frontend.data.joining import identical
 from adc.frontend.data.merge import Clash, describe, widen
-from adc.frontend.data.values import AbstractValue, Contents, Unbound
+from adc.frontend.data.values import AbstractValue, Unbound
 from adc.frontend.frame import Frame
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Value

@@ -11,7 +11,8 @@ from adc.frontend.control.carry import Carry
 from adc.frontend.control.jumps import unending
 from adc.frontend.control.lengths import FEW
 from adc.frontend.data.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
-from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, describe_type, is_numeric
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.functions.recursion import Undetermined

@@ -19,18 +19,8 @@ from adc.frontend.control.loops import Counted, Trace, counted
 from adc.frontend.data import heap
 from adc.frontend.data.joining import narrow
 from adc.frontend.data.merge import Clash, describe, join, widen
-from adc.frontend.data.values import (
-    GONE,
-    AbstractValue,
-    Array,
-    Poison,
-    Range,
-    Scalar,
-    Static,
-    Unbound,
-    describe_type,
-    is_numeric,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import GONE, AbstractValue, Array, Poison, Range, Scalar, Static, Unbound, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.methods import copy

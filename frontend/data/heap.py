@@ -12,19 +12,10 @@ import ast
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from adc.frontend.data.callables import Closure
+from adc.frontend.data.compounds import Contents, OneOf
 from adc.frontend.data.forms import Form
-from adc.frontend.data.values import (
-    AbstractValue,
-    Closure,
-    Compound,
-    Contents,
-    OneOf,
-    Poison,
-    Ref,
-    Static,
-    Tuple,
-    Unbound,
-)
+from adc.frontend.data.values import AbstractValue, Compound, Poison, Ref, Static, Tuple, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.ir import kinds

@@ -7,19 +7,10 @@ from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.data import heap
+from adc.frontend.data.compounds import Contents
 from adc.frontend.data.merge import Clash, Same, describe, join
-from adc.frontend.data.values import (
-    GONE,
-    AbstractValue,
-    Array,
-    Compound,
-    Contents,
-    Ref,
-    Scalar,
-    Static,
-    Unbound,
-    describe_type,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import GONE, AbstractValue, Array, Compound, Ref, Scalar, Static, Unbound
 from adc.frontend.frame import Frame
 
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]

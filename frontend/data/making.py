@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adc.frontend.data import forms, heap
+from adc.frontend.data.compounds import Record
 from adc.frontend.data.forms import Form
 from adc.frontend.data.records import class_function, class_of, generated_init, held_by, store_field
-from adc.frontend.data.values import NONE, AbstractValue, Record, Ref, Static, Tuple
+from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT

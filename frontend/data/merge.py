@@ -9,24 +9,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.data.callables import Code
+from adc.frontend.data.compounds import OneOf, compound
 from adc.frontend.data.forms import Form
 from adc.frontend.data.roots import Roots
+from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     NONE,
     AbstractValue,
     Array,
-    Code,
     Compound,
     Lazy,
-    OneOf,
     Range,
     Ref,
     Scalar,
     Static,
     Unbound,
     array,
-    compound,
-    describe_type,
     is_number,
     number_dtype,
 )

@@ -11,24 +11,22 @@ from adc.frontend.abstract import Tuple as Several
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
 from adc.frontend.data import growing, heap, records
+from adc.frontend.data.compounds import Contents, OneOf, Text
 from adc.frontend.data.forms import LIST, Form
 from adc.frontend.data.merge import Clash, coerce, describe, join
+from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Choice,
     Compound,
-    Contents,
-    OneOf,
     Range,
     Ref,
     Scalar,
     Static,
     Stream,
-    Text,
     Tuple,
     View,
-    describe_type,
     is_numeric,
     is_static_number,
 )

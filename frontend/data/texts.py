@@ -12,8 +12,10 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from adc.frontend.data.compounds import Text
 from adc.frontend.data.forms import Form
-from adc.frontend.data.values import AbstractValue, Scalar, Static, Text, Tuple, describe_type
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.ir import kinds
 from adc.ir.builder import current_loc

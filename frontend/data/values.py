@@ -1,34 +1,28 @@
 """What the tracer computes with: abstract values, as trees whose leaves are IR values.
 
 ``Static`` is known at trace time; ``Scalar`` and ``Array`` stand for run-time numbers and arrays; ``Lazy`` is an array
-expression not yet evaluated; ``Tuple`` and ``Closure`` hold others. Values are immutable (what they refer to is not).
+expression not yet evaluated; a ``Compound`` holds others (``compounds.py``, ``callables.py``). Values are immutable
+(what they refer to is not).
 """
 
 from __future__ import annotations
 
-import ast
-import functools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data.forms import BOUND, TUPLE, Form, Sort
+from adc.frontend.data.dims import Dim
+from adc.frontend.data.forms import TUPLE, Form, Sort
 from adc.frontend.data.roots import NOWHERE, Roots
-from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
-from adc.ir.arith import const_index, constant_of
 from adc.ir.core import Value
 from adc.ir.diagnostics import Note
 from adc.ir.kinds import Kind
 from adc.ir.schedules import Schedule
 from adc.ir.types import MemRefType, Type, f64, i1, i64
-
-if TYPE_CHECKING:
-    from adc.frontend.frame import Frame
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +49,6 @@ class Scalar(AbstractValue):
     dtype: Type
     weak: bool = True
     pin: Callable[[], Any] | None = None
-
-
-Dim = int | Value
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,54 +132,6 @@ class View(Tuple):
         return self if same else Tuple(found)
 
 
-class Record(Compound):
-    """An instance of a frozen dataclass."""
-
-    def field(self, name: Hashable) -> AbstractValue | None:
-        """The field or item of this name, if it is set."""
-        names = self.form.names
-        return self.items[names.index(name)] if name in names else None
-
-
-class OneOf(Compound):
-    """One of several constants (texts, None, functions, ...), chosen at run time: its item is the position among them.
-    What is done with it is done with each, under a condition, as with a ``Choice``."""
-
-    @property
-    def position(self) -> Value:
-        (item,) = self.items
-        assert isinstance(item, Scalar)
-        return item.value
-
-    @property
-    def options(self) -> tuple[AbstractValue, ...]:
-        return tuple(constant_of_type(a) for a in self.form.names)
-
-
-def constant_of_type(a: Any) -> AbstractValue:
-    """The only value of a type that has but one."""
-    if isinstance(a, abstract.Static):
-        return Static(a.value)
-    return compound(a.form, tuple(map(constant_of_type, a.items)))
-
-
-class Bound(Compound):
-    """A Python function bound to the object that it is a method of, or to its class: the two items."""
-
-    @property
-    def owner(self) -> AbstractValue:
-        return self.items[0]
-
-    @property
-    def function(self) -> AbstractValue:
-        return self.items[1]
-
-
-class Contents(Record):
-    """What a mutable object holds at some point. A function's objects are referred to by ``Ref``; where values travel
-    between functions, this stands for the object itself, numbered in its form."""
-
-
 @dataclass(frozen=True, eq=False)
 class Ref(AbstractValue):
     """A list, dict or object that can be mutated; compared by identity.
@@ -204,12 +147,6 @@ class Ref(AbstractValue):
     caller: bool = False
 
 
-
-
-def bound(owner: AbstractValue, function: AbstractValue) -> Bound:
-    return Bound((owner, function), BOUND)
-
-
 @dataclass(frozen=True, eq=False)
 class Choice(AbstractValue):
     """The object at a run-time ``position`` among several. What is done with it is done with each, under a condition;
@@ -217,21 +154,6 @@ class Choice(AbstractValue):
 
     refs: tuple[Ref, ...]
     position: Value
-
-
-def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
-    """The value of a form with these items."""
-    if form.kind in ("tuple", "namedtuple"):
-        return Tuple(items, form)
-    if form.kind == "choice":
-        return OneOf(items, form)
-    if form.kind == "text":
-        return Text(items, form)
-    if form == BOUND:
-        return Bound(items, form)
-    if form.kind == "function":
-        return (Closure if form.cls is FunctionType else Partial)(items, form)
-    return (Record if form.kind == "record" else Contents)(items, form)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,84 +165,6 @@ class Range(AbstractValue):
     step: AbstractValue
     parallel: bool = False
     schedule: Schedule | None = None
-
-
-@dataclass(frozen=True)
-class Code:
-    """A function defined in a traced function, without the values that belong to it. Compared by the syntax tree, by
-    where its variables live, and by how many values there are.
-
-    ``free`` names its free variables. They live in ``frame``, where they are read when the function is called; or, once
-    it has been passed on, their values are among those that it ``captured``: its own and those of the functions of the
-    same frame that it calls. ``cells`` are the variables of functions outside the traced one.
-    """
-
-    source: FunctionSource = field(compare=False)
-    node: ast.AST
-    free: tuple[str, ...]
-    defaults: int
-    keywords: tuple[str, ...]
-    frame: Frame | None
-    captured: tuple[str, ...]
-    cell_ids: tuple[int, ...]
-    module_globals: dict[str, Any] = field(compare=False)
-    cells: dict[str, Any] = field(compare=False)
-
-    def __str__(self) -> str:
-        return self.source.name
-
-
-class Closure(Compound):
-    """A function or lambda defined in a traced function. Its items are the defaults of parameters, those of
-    keyword-only ones, and what it captured."""
-
-    @property
-    def code(self) -> Code:
-        code = self.form.names[0]
-        assert isinstance(code, Code)
-        return code
-
-    @property
-    def source(self) -> FunctionSource:
-        return self.code.source
-
-    @property
-    def defaults(self) -> tuple[AbstractValue, ...]:
-        return self.items[: self.code.defaults]
-
-    @property
-    def keyword_defaults(self) -> dict[str, AbstractValue]:
-        return dict(zip(self.code.keywords, self.items[self.code.defaults :], strict=False))
-
-    @property
-    def captured(self) -> dict[str, AbstractValue]:
-        given = self.items[self.code.defaults + len(self.code.keywords) :]
-        return dict(zip(self.code.captured, given, strict=True))
-
-
-def closure(code: Code, items: Iterable[AbstractValue]) -> Closure:
-    return Closure(tuple(items), Form("function", FunctionType, (code,)))
-
-
-class Partial(Compound):
-    """What ``functools.partial`` makes: the function, positional arguments, then keyword arguments by their names."""
-
-    @property
-    def positional(self) -> tuple[AbstractValue, ...]:
-        return self.items[: len(self.items) - len(self._names)]
-
-    @property
-    def keywords(self) -> dict[str, AbstractValue]:
-        return dict(zip(self._names, self.items[len(self.items) - len(self._names) :], strict=True))
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return self.form.names[1:]  # type: ignore[return-value]
-
-
-def partial(positional: Sequence[AbstractValue], keywords: Mapping[str, AbstractValue]) -> Partial:
-    form = Form("function", functools.partial, ("partial", *keywords))
-    return Partial((*positional, *keywords.values()), form)
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,18 +181,6 @@ class Stream(AbstractValue):
 
     name: str
     items: Any
-
-
-class Text(Compound):
-    """A string with run-time numbers in it: a template of ``adc.ir.raising``, which the form has, and the numbers."""
-
-    @property
-    def template(self) -> str:
-        return str(self.form.names[0])
-
-    @property
-    def values(self) -> tuple[Scalar, ...]:
-        return self.items  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,45 +237,6 @@ def number_dtype(value: Any) -> tuple[Type, bool]:
     return (i1 if isinstance(value, bool) else i64 if isinstance(value, int) else f64), True
 
 
-def dim_value(d: Dim) -> Value:
-    """An extent as an IR value."""
-    return const_index(d) if isinstance(d, int) else d
-
-
-def static_dim(d: Dim) -> int | None:
-    """The extent, if it is known."""
-    if isinstance(d, int):
-        return d
-    known = constant_of(d)
-    return None if known is None else int(known)
-
-
-def same_dim(a: Dim, b: Dim) -> bool:
-    """Whether two extents are known to be equal."""
-    x, y = static_dim(a), static_dim(b)
-    if x is not None or y is not None:
-        return x == y
-    assert isinstance(a, Value) and isinstance(b, Value)
-    return same_value(a, b)
-
-
-_DEPTH = 12
-
-
-def same_value(a: Value, b: Value, depth: int = _DEPTH) -> bool:
-    """Whether two values are computed alike from the same ones, by pure operations."""
-    if a is b:
-        return True
-    x, y = a.op, b.op
-    if x is None or y is None or depth == 0 or x.opdef is not y.opdef or x.regions:
-        return False
-    if not x.opdef.pure and x.opdef is not ops.bound:  # where neither has trapped, two checks give the same
-        return False
-    if a.index != b.index or a.type != b.type or x.attrs != y.attrs or len(x.operands) != len(y.operands):
-        return False
-    return all(same_value(p, q, depth - 1) for p, q in zip(x.operands, y.operands, strict=True))
-
-
 def array(memref: Value, roots: Roots, dims: Sequence[Dim] | None = None) -> Array:
     """The array in ``memref``; reads its extents at the insertion point unless ``dims`` are given."""
     if dims is None:
@@ -464,60 +257,3 @@ def leaves(v: AbstractValue) -> Iterator[Scalar | Array]:
             yield from leaves(item)
     elif isinstance(v, Method):
         yield from leaves(v.owner)
-
-
-def for_array(*values: AbstractValue) -> str:
-    """The way out where a list or tuple is given and an array is meant."""
-    for v in values:
-        if isinstance(v, Tuple) or (isinstance(v, Ref) and v.kind == "list"):
-            name = v.form.cls.__name__ if isinstance(v, Tuple) else "list"
-            return f"a {name} is no array: make one of it first, np.asarray(x)"
-    return ""
-
-
-def describe_type(v: AbstractValue) -> str:
-    """The type of ``v`` as a user would say it: a 2-D float64 array, float, tuple(float, int)."""
-    name = _type_name(v)
-    return f"a {name}" if isinstance(v, Array | Lazy) else name
-
-
-def _type_name(v: AbstractValue) -> str:
-    if isinstance(v, Static):
-        if v.value is None:
-            return "None"
-        if callable(v.value):
-            return f"function {getattr(v.value, '__name__', v.value)}"
-        return type(v.value).__name__
-    if isinstance(v, Scalar):
-        return str(abstract.Scalar(v.dtype, v.weak))
-    if isinstance(v, Array | Lazy):
-        return abstract.array_name(v.dtype, v.rank)
-    if isinstance(v, Closure | Partial):
-        return str(v.form)
-    if isinstance(v, Tuple) and v.form.kind == "tuple":
-        return f"tuple({', '.join(map(_type_name, v.items))})"
-    if isinstance(v, Contents) and v.form.kind == "list" and v.form.names:
-        return f"list of {v.form.names[0]} of run-time length"
-    if isinstance(v, Contents) and v.form.kind == "list":
-        return f"list({', '.join(map(_type_name, v.items))})"
-    if isinstance(v, Contents) and v.form.kind == "dict":
-        return f"dict with the keys {', '.join(map(repr, v.form.names)) or 'none'}"
-    if isinstance(v, Text):
-        return "str"
-    if isinstance(v, OneOf):
-        return f"one of {', '.join(map(str, v.form.names))}"
-    if isinstance(v, Bound):
-        return f"method {_type_name(v.function).removeprefix('function ')}"
-    if isinstance(v, Compound):
-        return v.form.cls.__name__
-    if isinstance(v, Ref):
-        return v.cls.__name__
-    if isinstance(v, Method):
-        return f"method {v.name}"
-    if isinstance(v, Range):
-        return "range"
-    if isinstance(v, Stream):
-        return v.name
-    if isinstance(v, Error):
-        return v.cls.__name__
-    return type(v).__name__.lower()

@@ -12,20 +12,11 @@ from typing import Any
 from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.control.exceptions import is_exception, make_error
 from adc.frontend.data import making, records, sequences
+from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.texts import format_, is_format
-from adc.frontend.data.values import (
-    AbstractValue,
-    Bound,
-    Closure,
-    Method,
-    OneOf,
-    Partial,
-    Static,
-    Stream,
-    Tuple,
-    describe_type,
-    is_array,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Method, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import decorators, derivatives, mapped, rematerialised

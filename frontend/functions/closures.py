@@ -6,8 +6,10 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from adc.frontend.data.callables import Closure, Code, closure
 from adc.frontend.data.cells import cell_of
-from adc.frontend.data.values import AbstractValue, Closure, Code, Compound, Contents, Ref, closure
+from adc.frontend.data.compounds import Contents
+from adc.frontend.data.values import AbstractValue, Compound, Ref
 from adc.frontend.frame import Frame
 from adc.frontend.names import lookup
 from adc.frontend.syntax.liveness import free_names

@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adc.frontend.data import forms
-from adc.frontend.data.values import AbstractValue, Closure, Static, is_array, partial
+from adc.frontend.data.callables import Closure, partial
+from adc.frontend.data.values import AbstractValue, Static, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import external

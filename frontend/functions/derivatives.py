@@ -11,19 +11,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend.data import sequences
+from adc.frontend.data.dims import dim_value
 from adc.frontend.data.merge import describe, rebuild
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Compound,
-    Ref,
-    Scalar,
-    Static,
-    Tuple,
-    describe_type,
-    dim_value,
-    is_static_number,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple, is_static_number
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.mapped import apart

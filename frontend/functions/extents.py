@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adc.frontend.data.values import Dim
+from adc.frontend.data.dims import Dim
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build

@@ -6,21 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adc.frontend.data import growing, heap
+from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.dims import Dim, dim_value, same_dim
 from adc.frontend.data.roots import NOWHERE, Roots, overlap
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Bound,
-    Closure,
-    Compound,
-    Dim,
-    Partial,
-    Static,
-    describe_type,
-    dim_value,
-    is_numeric,
-    same_dim,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Compound, Static, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.callee import python_function

@@ -6,23 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 from adc.frontend.control.branches import trace
 from adc.frontend.data import growing, heap
+from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.dims import Dim, dim_value, same_dim
 from adc.frontend.data.roots import NOWHERE, Roots, overlap
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Bound,
-    Closure,
-    Compound,
-    Dim,
-    Partial,
-    Scalar,
-    Static,
-    describe_type,
-    dim_value,
-    is_static_number,
-    leaves,
-    same_dim,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_static_number, leaves
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.functions.extents import hoisted

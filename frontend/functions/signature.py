@@ -6,22 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend import abstract
 from adc.frontend.data import sequences
+from adc.frontend.data.callables import Closure, Code
+from adc.frontend.data.compounds import compound
 from adc.frontend.data.roots import overlap, protection
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Closure,
-    Code,
-    Compound,
-    Range,
-    Ref,
-    Scalar,
-    Static,
-    Tuple,
-    compound,
-    describe_type,
-    is_static_number,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_static_number
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.closures import capture

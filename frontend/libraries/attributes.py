@@ -6,23 +6,10 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data import making, records
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Bound,
-    Dim,
-    Lazy,
-    Method,
-    Ref,
-    Scalar,
-    Static,
-    Tuple,
-    bound,
-    describe_type,
-    dim_value,
-    for_array,
-    static_dim,
-)
+from adc.frontend.data.callables import Bound, bound
+from adc.frontend.data.dims import Dim, dim_value, static_dim
+from adc.frontend.data.type_names import describe_type, for_array
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Ref, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.container_methods import method_of, names_of

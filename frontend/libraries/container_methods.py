@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend.control import iteration
 from adc.frontend.data import growing, heap, making, sequences
-from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View, describe_type, dim_value
+from adc.frontend.data.dims import dim_value
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import needed_int

@@ -8,17 +8,9 @@ from functools import reduce
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Dim,
-    Lazy,
-    Static,
-    Tuple,
-    describe_type,
-    dim_value,
-    is_numeric,
-)
+from adc.frontend.data.dims import Dim, dim_value
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote_types, store_scalar, trap_unless

@@ -8,17 +8,9 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.control.loops import counted, make_range
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Lazy,
-    Scalar,
-    Static,
-    Tuple,
-    describe_type,
-    dim_value,
-    is_array,
-)
+from adc.frontend.data.dims import dim_value
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size

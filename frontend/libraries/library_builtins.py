@@ -12,15 +12,16 @@ from adc.frontend.abstract import value_type
 from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
 from adc.frontend.control.loops import make_range
 from adc.frontend.data import growing, heap, records, sequences
+from adc.frontend.data.callables import Closure
+from adc.frontend.data.dims import Dim, dim_value
 from adc.frontend.data.joining import narrow_values
 from adc.frontend.data.merge import Clash, coerce, describe, join
 from adc.frontend.data.texts import shown
+from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
-    Closure,
     Compound,
-    Dim,
     Lazy,
     Method,
     Range,
@@ -28,8 +29,6 @@ from adc.frontend.data.values import (
     Scalar,
     Static,
     Tuple,
-    describe_type,
-    dim_value,
     is_array,
     is_static_number,
 )

@@ -9,18 +9,8 @@ from typing import Any
 
 from adc.frontend.control import iteration
 from adc.frontend.data import growing, heap, making, records, sequences
-from adc.frontend.data.values import (
-    NONE,
-    AbstractValue,
-    Array,
-    Compound,
-    Lazy,
-    Ref,
-    Scalar,
-    Static,
-    Tuple,
-    describe_type,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Lazy, Ref, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute

@@ -9,15 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import (
-    AbstractValue,
-    Scalar,
-    Static,
-    describe_type,
-    is_array,
-    is_numeric,
-    number_dtype,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Scalar, Static, is_array, is_numeric, number_dtype
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_builtins import cast_rule

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static, describe_type
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions, scipy_functions

@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Dim,
-    Lazy,
-    Scalar,
-    describe_type,
-    dim_value,
-    for_array,
-    same_dim,
-)
+from adc.frontend.data.dims import Dim, dim_value, same_dim
+from adc.frontend.data.type_names import describe_type, for_array
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.reductions import SUM, nested

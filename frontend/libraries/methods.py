@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Lazy,
-    Method,
-    Scalar,
-    Static,
-    Tuple,
-    is_array,
-)
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions

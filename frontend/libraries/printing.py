@@ -7,8 +7,10 @@ from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.data import growing, records, sequences
+from adc.frontend.data.compounds import Text
 from adc.frontend.data.texts import formatted
-from adc.frontend.data.values import NONE, AbstractValue, Array, Ref, Scalar, Static, Text, Tuple, describe_type
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Ref, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.foreign import call_foreign

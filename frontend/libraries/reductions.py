@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.frontend.abstract import value_type
-from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Scalar, dim_value, static_dim
+from adc.frontend.data.dims import Dim, dim_value, static_dim
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import INT64, convert, kind, nonzero, to_element, trap_unless

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from functools import partial, reduce
 
 from adc.frontend.data import records, sequences, texts
+from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.dims import Dim, dim_value, same_dim, static_dim
 from adc.frontend.data.roots import protection
+from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Compound,
-    Dim,
     Lazy,
-    OneOf,
     Poison,
     Read,
     Scalar,
@@ -22,13 +23,8 @@ from adc.frontend.data.values import (
     Stream,
     Tuple,
     Unbound,
-    describe_type,
-    dim_value,
-    for_array,
     is_array,
     is_numeric,
-    same_dim,
-    static_dim,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data.values import AbstractValue, Scalar, Static, describe_type, is_number, number_dtype
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Scalar, Static, is_number, number_dtype
 from adc.frontend.errors import refuse
 from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of

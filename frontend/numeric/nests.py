@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
+from adc.frontend.data.dims import Dim, dim_value, same_value
 from adc.frontend.data.roots import overlap
-from adc.frontend.data.values import AbstractValue, Array, Dim, Lazy, Read, Scalar, dim_value, same_value
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Read, Scalar
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, convert, from_element, store_scalar, to_element
 from adc.ir import ops

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from adc.frontend.data.values import AbstractValue, Scalar, describe_type
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.numeric.convert import convert, kind, promote
 from adc.ir import kinds

@@ -7,17 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import (
-    AbstractValue,
-    Scalar,
-    Static,
-    describe_type,
-    for_array,
-    is_array,
-    is_number,
-    is_numeric,
-    is_static_number,
-)
+from adc.frontend.data.type_names import describe_type, for_array
+from adc.frontend.data.values import AbstractValue, Scalar, Static, is_array, is_number, is_numeric, is_static_number
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import arrays

@@ -7,22 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend.data import growing, heap, records, sequences
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Dim,
-    Lazy,
-    Read,
-    Ref,
-    Scalar,
-    Static,
-    Tuple,
-    describe_type,
-    dim_value,
-    is_array,
-    is_numeric,
-    static_dim,
-)
+from adc.frontend.data.dims import Dim, dim_value, static_dim
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Read, Ref, Scalar, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import external, known_int, needed_int

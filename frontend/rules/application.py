@@ -10,11 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adc.frontend import abstract
-from adc.frontend.data.values import (
-    AbstractValue,
-    Compound,
-    Static,
-)
+from adc.frontend.data.values import AbstractValue, Compound, Static
 from adc.frontend.frame import Frame
 from adc.frontend.functions.callee import Callee
 from adc.frontend.functions.signature import bind

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
+from adc.frontend.data.callables import Closure, Partial
+from adc.frontend.data.compounds import Contents
 from adc.frontend.data.merge import arrays
 from adc.frontend.data.roots import Roots, grounded
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Closure,
-    Compound,
-    Contents,
-    Partial,
-    Scalar,
-    Static,
-    describe_type,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.rules.functions import loc_of

@@ -6,21 +6,10 @@ from collections.abc import Callable, Sequence
 
 from adc.frontend.abstract import Row
 from adc.frontend.data import heap
-from adc.frontend.data.values import (
-    NONE,
-    AbstractValue,
-    Array,
-    Closure,
-    Compound,
-    Contents,
-    Partial,
-    Ref,
-    Scalar,
-    Static,
-    Tuple,
-    describe_type,
-    is_number,
-)
+from adc.frontend.data.callables import Closure, Partial
+from adc.frontend.data.compounds import Contents
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple, is_number
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, convert

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from adc.frontend import abstract
 from adc.frontend.data.merge import Clash, coerce, describe, flatten, join
 from adc.frontend.data.merge import types as ir_types
-from adc.frontend.data.values import (
-    AbstractValue,
-)
+from adc.frontend.data.values import AbstractValue
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.rules.registry import Rule, name_of

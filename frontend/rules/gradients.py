@@ -9,23 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adc.frontend.data.callables import Closure, Partial, partial
 from adc.frontend.data.merge import flatten
 from adc.frontend.data.roots import Roots, overlap
-from adc.frontend.data.values import (
-    NONE,
-    AbstractValue,
-    Array,
-    Closure,
-    Compound,
-    Partial,
-    Scalar,
-    Static,
-    Tuple,
-    describe_type,
-    is_number,
-    leaves,
-    partial,
-)
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Scalar, Static, Tuple, is_number, leaves
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.functions.closures import released

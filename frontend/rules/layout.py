@@ -6,11 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adc.frontend.data import heap
-from adc.frontend.data.values import (
-    AbstractValue,
-    Compound,
-    Ref,
-)
+from adc.frontend.data.values import AbstractValue, Compound, Ref
 from adc.frontend.frame import Frame
 from adc.frontend.functions.callee import Callee
 from adc.frontend.syntax.source import FunctionSource

@@ -13,7 +13,8 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.abstract import Abstract
 from adc.frontend.annotations import parse_type
-from adc.frontend.data.values import AbstractValue, Array, Closure, Compound, Lazy, Ref, Scalar, Static
+from adc.frontend.data.callables import Closure
+from adc.frontend.data.values import AbstractValue, Array, Compound, Lazy, Ref, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.rules.registry import RULES, Rule
 from adc.ir import kinds

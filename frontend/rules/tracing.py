@@ -22,18 +22,17 @@ from typing import Any, ClassVar, NoReturn
 from adc.frontend import abstract
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data import heap
+from adc.frontend.data.callables import Closure, Partial
+from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     NONE,
     AbstractValue,
     Array,
-    Closure,
     Compound,
-    Partial,
     Scalar,
     Static,
     Tuple,
     array,
-    describe_type,
     is_number,
     leaves,
 )

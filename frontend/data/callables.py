@@ -1,0 +1,111 @@
+"""Functions as values: bound to objects, defined in traced functions, and ``functools.partial``."""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from adc.frontend.data.forms import BOUND, Form
+from adc.frontend.data.values import AbstractValue, Compound
+from adc.frontend.syntax.source import FunctionSource
+
+if TYPE_CHECKING:
+    from adc.frontend.frame import Frame
+
+
+class Bound(Compound):
+    """A Python function bound to the object that it is a method of, or to its class: the two items."""
+
+    @property
+    def owner(self) -> AbstractValue:
+        return self.items[0]
+
+    @property
+    def function(self) -> AbstractValue:
+        return self.items[1]
+
+
+def bound(owner: AbstractValue, function: AbstractValue) -> Bound:
+    return Bound((owner, function), BOUND)
+
+
+@dataclass(frozen=True)
+class Code:
+    """A function defined in a traced function, without the values that belong to it. Compared by the syntax tree, by
+    where its variables live, and by how many values there are.
+
+    ``free`` names its free variables. They live in ``frame``, where they are read when the function is called; or, once
+    it has been passed on, their values are among those that it ``captured``: its own and those of the functions of the
+    same frame that it calls. ``cells`` are the variables of functions outside the traced one.
+    """
+
+    source: FunctionSource = field(compare=False)
+    node: ast.AST
+    free: tuple[str, ...]
+    defaults: int
+    keywords: tuple[str, ...]
+    frame: Frame | None
+    captured: tuple[str, ...]
+    cell_ids: tuple[int, ...]
+    module_globals: dict[str, Any] = field(compare=False)
+    cells: dict[str, Any] = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.source.name
+
+
+class Closure(Compound):
+    """A function or lambda defined in a traced function. Its items are the defaults of parameters, those of
+    keyword-only ones, and what it captured."""
+
+    @property
+    def code(self) -> Code:
+        code = self.form.names[0]
+        assert isinstance(code, Code)
+        return code
+
+    @property
+    def source(self) -> FunctionSource:
+        return self.code.source
+
+    @property
+    def defaults(self) -> tuple[AbstractValue, ...]:
+        return self.items[: self.code.defaults]
+
+    @property
+    def keyword_defaults(self) -> dict[str, AbstractValue]:
+        return dict(zip(self.code.keywords, self.items[self.code.defaults :], strict=False))
+
+    @property
+    def captured(self) -> dict[str, AbstractValue]:
+        given = self.items[self.code.defaults + len(self.code.keywords) :]
+        return dict(zip(self.code.captured, given, strict=True))
+
+
+def closure(code: Code, items: Iterable[AbstractValue]) -> Closure:
+    return Closure(tuple(items), Form("function", FunctionType, (code,)))
+
+
+class Partial(Compound):
+    """What ``functools.partial`` makes: the function, positional arguments, then keyword arguments by their names."""
+
+    @property
+    def positional(self) -> tuple[AbstractValue, ...]:
+        return self.items[: len(self.items) - len(self._names)]
+
+    @property
+    def keywords(self) -> dict[str, AbstractValue]:
+        return dict(zip(self._names, self.items[len(self.items) - len(self._names) :], strict=True))
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.form.names[1:]  # type: ignore[return-value]
+
+
+def partial(positional: Sequence[AbstractValue], keywords: Mapping[str, AbstractValue]) -> Partial:
+    form = Form("function", functools.partial, ("partial", *keywords))
+    return Partial((*positional, *keywords.values()), form)

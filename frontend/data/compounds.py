@@ -1,0 +1,76 @@
+"""Values held together under forms: records, contents of objects, texts, constants that the run chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from types import FunctionType
+from typing import Any
+
+from adc.frontend import abstract
+from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.forms import BOUND, Form
+from adc.frontend.data.values import AbstractValue, Compound, Scalar, Static, Tuple
+from adc.ir.core import Value
+
+
+class Record(Compound):
+    """An instance of a frozen dataclass."""
+
+    def field(self, name: Hashable) -> AbstractValue | None:
+        """The field or item of this name, if it is set."""
+        names = self.form.names
+        return self.items[names.index(name)] if name in names else None
+
+
+class OneOf(Compound):
+    """One of several constants (texts, None, functions, ...), chosen at run time: its item is the position among them.
+    What is done with it is done with each, under a condition, as with a ``Choice``."""
+
+    @property
+    def position(self) -> Value:
+        (item,) = self.items
+        assert isinstance(item, Scalar)
+        return item.value
+
+    @property
+    def options(self) -> tuple[AbstractValue, ...]:
+        return tuple(constant_of_type(a) for a in self.form.names)
+
+
+def constant_of_type(a: Any) -> AbstractValue:
+    """The only value of a type that has but one."""
+    if isinstance(a, abstract.Static):
+        return Static(a.value)
+    return compound(a.form, tuple(map(constant_of_type, a.items)))
+
+
+class Contents(Record):
+    """What a mutable object holds at some point. A function's objects are referred to by ``Ref``; where values travel
+    between functions, this stands for the object itself, numbered in its form."""
+
+
+def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
+    """The value of a form with these items."""
+    if form.kind in ("tuple", "namedtuple"):
+        return Tuple(items, form)
+    if form.kind == "choice":
+        return OneOf(items, form)
+    if form.kind == "text":
+        return Text(items, form)
+    if form == BOUND:
+        return Bound(items, form)
+    if form.kind == "function":
+        return (Closure if form.cls is FunctionType else Partial)(items, form)
+    return (Record if form.kind == "record" else Contents)(items, form)
+
+
+class Text(Compound):
+    """A string with run-time numbers in it: a template of ``adc.ir.raising``, which the form has, and the numbers."""
+
+    @property
+    def template(self) -> str:
+        return str(self.form.names[0])
+
+    @property
+    def values(self) -> tuple[Scalar, ...]:
+        return self.items  # type: ignore[return-value]

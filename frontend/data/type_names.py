@@ -1,0 +1,78 @@
+"""Types of abstract values as a user would say them, for messages."""
+
+from __future__ import annotations
+
+from adc.frontend import abstract
+from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.compounds import Contents, OneOf, Text
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Compound,
+    Error,
+    Lazy,
+    Method,
+    Range,
+    Ref,
+    Scalar,
+    Static,
+    Stream,
+    Tuple,
+)
+
+
+def for_array(*values: AbstractValue) -> str:
+    """The way out where a list or tuple is given and an array is meant."""
+    for v in values:
+        if isinstance(v, Tuple) or (isinstance(v, Ref) and v.kind == "list"):
+            name = v.form.cls.__name__ if isinstance(v, Tuple) else "list"
+            return f"a {name} is no array: make one of it first, np.asarray(x)"
+    return ""
+
+
+def describe_type(v: AbstractValue) -> str:
+    """The type of ``v`` as a user would say it: a 2-D float64 array, float, tuple(float, int)."""
+    name = _type_name(v)
+    return f"a {name}" if isinstance(v, Array | Lazy) else name
+
+
+def _type_name(v: AbstractValue) -> str:
+    if isinstance(v, Static):
+        if v.value is None:
+            return "None"
+        if callable(v.value):
+            return f"function {getattr(v.value, '__name__', v.value)}"
+        return type(v.value).__name__
+    if isinstance(v, Scalar):
+        return str(abstract.Scalar(v.dtype, v.weak))
+    if isinstance(v, Array | Lazy):
+        return abstract.array_name(v.dtype, v.rank)
+    if isinstance(v, Closure | Partial):
+        return str(v.form)
+    if isinstance(v, Tuple) and v.form.kind == "tuple":
+        return f"tuple({', '.join(map(_type_name, v.items))})"
+    if isinstance(v, Contents) and v.form.kind == "list" and v.form.names:
+        return f"list of {v.form.names[0]} of run-time length"
+    if isinstance(v, Contents) and v.form.kind == "list":
+        return f"list({', '.join(map(_type_name, v.items))})"
+    if isinstance(v, Contents) and v.form.kind == "dict":
+        return f"dict with the keys {', '.join(map(repr, v.form.names)) or 'none'}"
+    if isinstance(v, Text):
+        return "str"
+    if isinstance(v, OneOf):
+        return f"one of {', '.join(map(str, v.form.names))}"
+    if isinstance(v, Bound):
+        return f"method {_type_name(v.function).removeprefix('function ')}"
+    if isinstance(v, Compound):
+        return v.form.cls.__name__
+    if isinstance(v, Ref):
+        return v.cls.__name__
+    if isinstance(v, Method):
+        return f"method {v.name}"
+    if isinstance(v, Range):
+        return "range"
+    if isinstance(v, Stream):
+        return v.name
+    if isinstance(v, Error):
+        return v.cls.__name__
+    return type(v).__name__.lower()
