@@ -10,7 +10,7 @@ from typing import Any
 from adc.frontend.control import comprehensions
 from adc.frontend.control.branches import Traced, branch, merge, trace
 from adc.frontend.control.choosing import narrow
-from adc.frontend.data import cells, growing, heap, records, sequences
+from adc.frontend.data import cells, equality, growing, heap, indexing, options, records, sequences
 from adc.frontend.data.callables import Bound
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.texts import joined
@@ -215,7 +215,7 @@ def _comparison(
     frame: Frame, op: ast.cmpop, left: AbstractValue, node: ast.expr
 ) -> tuple[AbstractValue, AbstractValue]:
     right = evaluate(frame, node)
-    compared = sequences.split_all(frame, (left, right), lambda pair: _compared(frame, op, pair[0], pair[1], node))
+    compared = options.split_all(frame, (left, right), lambda pair: _compared(frame, op, pair[0], pair[1], node))
     return compared, right
 
 
@@ -274,7 +274,7 @@ def _compare_static(
         found = records.operate(frame, symbol, left, right)
         if found is not None:
             return found
-        found = sequences.item_equal(frame, left, right)
+        found = equality.item_equal(frame, left, right)
         if symbol == "==":
             return found
         known = scalars.truth(found)
@@ -310,7 +310,7 @@ def _membership(
 
 
 def _contained(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool | Value:
-    found = sequences.contains(frame, right, left)
+    found = equality.contains(frame, right, left)
     if found is not None:
         return scalars.truth(found)
     if isinstance(left, Static) and isinstance(right, Static) and isinstance(right.value, str | tuple | frozenset):
@@ -442,7 +442,7 @@ def _conditional(frame: Frame, node: ast.IfExp) -> AbstractValue:
 
 def _attribute(frame: Frame, node: ast.Attribute) -> AbstractValue:
     owner = evaluate_owner(frame, node.value)
-    return sequences.split(frame, owner, lambda one: arrays.settled(frame, attribute(frame, one, node.attr)))
+    return options.split(frame, owner, lambda one: arrays.settled(frame, attribute(frame, one, node.attr)))
 
 
 def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
@@ -452,7 +452,7 @@ def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
         if isinstance(owner, Ref | Tuple) and records.method(frame, owner, "__getitem__") is None:
             index = evaluate(frame, node.slice)
             with frame.at(node.slice):
-                found = sequences.choice(frame, owner, index)
+                found = indexing.choice(frame, owner, index)
             if found is not None:
                 return found
             with frame.at(node):
@@ -471,7 +471,7 @@ def _subscript_of(frame: Frame, owner: AbstractValue, node: ast.Subscript) -> Ab
     if isinstance(owner, Lazy):
         owner = before_calls(frame, owner, node.slice)
     items = items_of(frame, owner, node.slice)
-    return with_items(frame, items, lambda each: sequences.split(frame, owner, lambda one: _read(frame, one, each)))
+    return with_items(frame, items, lambda each: options.split(frame, owner, lambda one: _read(frame, one, each)))
 
 
 def _read(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> AbstractValue:
@@ -490,7 +490,7 @@ def with_items(
         pairs = zip(items, each, values, strict=True)
         return arrays.settled(frame, use([i if v is was else replace(i, value=v) for i, v, was in pairs]))
 
-    return sequences.split_all(frame, values, chosen)
+    return options.split_all(frame, values, chosen)
 
 
 def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[subscripts.Item]:
@@ -602,7 +602,7 @@ def _call(frame: Frame, node: ast.Call) -> AbstractValue:
     def call(one: AbstractValue) -> AbstractValue:
         return arrays.settled(frame, frame.tracer.call(frame, attribute(frame, one, name), args, kwargs))
 
-    return sequences.split(frame, owner, call)
+    return options.split(frame, owner, call)
 
 
 def _joined(frame: Frame, node: ast.JoinedStr) -> AbstractValue:
@@ -616,7 +616,7 @@ def _joined(frame: Frame, node: ast.JoinedStr) -> AbstractValue:
         frame.env.update(zip(chosen, each, strict=True))
         return joined(node, lambda part: evaluate(frame, part))
 
-    return sequences.split_all(frame, list(chosen.values()), text)
+    return options.split_all(frame, list(chosen.values()), text)
 
 
 def _named(frame: Frame, node: ast.NamedExpr) -> AbstractValue:

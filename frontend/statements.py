@@ -13,7 +13,7 @@ from adc.frontend.control.flow import after_loop, for_items, function_body, loop
 from adc.frontend.control.iteration import known, sequence
 from adc.frontend.control.loops import for_range, while_loop
 from adc.frontend.control.parallel_loops import for_prange
-from adc.frontend.data import cells, growing, heap, records, sequences
+from adc.frontend.data import cells, growing, heap, indexing, options, records, sequences
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.heap import Unroll
 from adc.frontend.data.type_names import describe_type
@@ -104,7 +104,7 @@ def _bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     elif isinstance(target, ast.Attribute):
         owner = evaluate_owner(frame, target.value)
         with frame.at(target):
-            sequences.split(frame, owner, lambda one: records.set_attribute(frame, one, target.attr, value))
+            options.split(frame, owner, lambda one: records.set_attribute(frame, one, target.attr, value))
     elif isinstance(target, ast.Starred):
         _bind(frame, target.value, value)
     else:
@@ -155,7 +155,7 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
 def _store_items(
     frame: Frame, owner: AbstractValue, items: list[subscripts.Item], value: AbstractValue
 ) -> AbstractValue:
-    return sequences.split(frame, owner, lambda one: _store_item(frame, one, items, value))
+    return options.split(frame, owner, lambda one: _store_item(frame, one, items, value))
 
 
 def _store_item(
@@ -169,9 +169,9 @@ def _store_item(
     elif owner.kind == "object":
         raise refuse(current_loc(), f"cannot store into {describe_type(owner)}", kind=kinds.UNSUPPORTED_TARGET)
     elif (part := subscripts.known_slice(items)) is not None:
-        sequences.store_slice(frame, owner, part, value)
+        indexing.store_slice(frame, owner, part, value)
     else:
-        sequences.store(frame, owner, subscripts.key_of(items), value)
+        indexing.store(frame, owner, subscripts.key_of(items), value)
     return NONE
 
 
@@ -208,7 +208,7 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
             return NONE if new is old else records.set_attribute(frame, one, name, new)
 
         with frame.at(statement):
-            sequences.split(frame, owner, update_attribute)
+            options.split(frame, owner, update_attribute)
         return
     items = items_of(frame, owner, target.slice)
     if isinstance(owner, Ref | Choice | OneOf):
@@ -224,7 +224,7 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
 
         with frame.at(statement):
             with_items(
-                frame, items, lambda each: sequences.split(frame, owner, lambda one: update_item(one, each))
+                frame, items, lambda each: options.split(frame, owner, lambda one: update_item(one, each))
             )
         return
     with frame.at(target):

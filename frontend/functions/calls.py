@@ -11,7 +11,7 @@ from typing import Any
 
 from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.control.exceptions import is_exception, make_error
-from adc.frontend.data import making, records, sequences
+from adc.frontend.data import making, options, records, sequences
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.texts import format_, is_format
@@ -56,7 +56,7 @@ def call_value(
             named = dict(zip(kwargs, each[1 + len(args) :], strict=True))
             return arrays.settled(frame, call_value(frame, each[0], each[1 : 1 + len(args)], named, call_function))
 
-        return sequences.split_all(frame, values, call)
+        return options.split_all(frame, values, call)
     if _keeps(callee):
         args = [a if isinstance(a, Stream) and _goes_through(callee) else arrays.settled(frame, a) for a in args]
         kwargs = {name: arrays.settled(frame, a) for name, a in kwargs.items()}

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend.control import iteration
-from adc.frontend.data import growing, heap, making, sequences
+from adc.frontend.data import equality, growing, heap, indexing, making, sequences
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View
@@ -66,7 +66,7 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
 
 def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> AbstractValue:
     if growing.grows(frame, owner):
-        return growing.pop(frame, owner, None if position is None else sequences.subscript(position))
+        return growing.pop(frame, owner, None if position is None else indexing.subscript(position))
     items, k = _held(frame, owner), -1 if position is None else _index(owner, position)
     if not -len(items) <= k < len(items):
         what = "pop from empty list" if not items else f"pop index {k} is out of range for {len(items)} items"
@@ -78,7 +78,7 @@ def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> Abs
 
 def _insert(frame: Frame, owner: Ref, position: AbstractValue, item: AbstractValue) -> AbstractValue:
     if growing.grows(frame, owner):
-        growing.insert(frame, owner, sequences.subscript(position), item)
+        growing.insert(frame, owner, indexing.subscript(position), item)
         return NONE
     items = _held(frame, owner)
     items.insert(_index(owner, position), item)
@@ -114,7 +114,7 @@ def _refuse_growing(frame: Frame, owner: AbstractValue, name: str, help: str) ->
 def _find(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
     _refuse_growing(frame, owner, "index", "write a loop over its subscripts")
     for k, item in enumerate(sequences.known_items(frame, owner) or ()):
-        known = scalars.truth(sequences.item_equal(frame, item, value))
+        known = scalars.truth(equality.item_equal(frame, item, value))
         if not isinstance(known, bool):
             raise refuse(
                 current_loc(),
@@ -130,7 +130,7 @@ def _count(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstract
     _refuse_growing(frame, owner, "count", "use sum() of a generator expression: sum(x == y for y in items)")
     total: AbstractValue = Static(0)
     for item in sequences.known_items(frame, owner) or ():
-        total = scalars.binary("+", total, sequences.item_equal(frame, item, value))
+        total = scalars.binary("+", total, equality.item_equal(frame, item, value))
     return total
 
 

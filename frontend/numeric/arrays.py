@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
-from adc.frontend.data import records, sequences, texts
+from adc.frontend.data import concatenation, options, records, texts
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.dims import Dim, dim_value, same_dim, static_dim
 from adc.frontend.data.roots import protection
@@ -44,7 +44,7 @@ Element = Callable[..., AbstractValue]
 def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """``a symbol b`` of numbers and arrays."""
     if isinstance(a, OneOf) or isinstance(b, OneOf):
-        return sequences.split_all(frame, (a, b), lambda one: settled(frame, operate(frame, symbol, *one)))
+        return options.split_all(frame, (a, b), lambda one: settled(frame, operate(frame, symbol, *one)))
     own = records.operate(frame, symbol, a, b)
     if own is not None:
         return own
@@ -63,7 +63,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     made = _text(symbol, a, b)
     if made is not None:
         return made
-    found = sequences.operate(frame, symbol, a, b)
+    found = concatenation.operate(frame, symbol, a, b)
     if found is not None:
         return found
     _need_operands(symbol, a, b)
@@ -92,7 +92,7 @@ def _need_operands(symbol: str, a: AbstractValue, b: AbstractValue) -> None:
 def operate_unary(frame: Frame, symbol: str, a: AbstractValue) -> AbstractValue:
     """``-a``, ``+a``, ``~a``."""
     if isinstance(a, OneOf):
-        return sequences.split(frame, a, lambda one: settled(frame, operate_unary(frame, symbol, one)))
+        return options.split(frame, a, lambda one: settled(frame, operate_unary(frame, symbol, one)))
     own = records.operate_unary(frame, symbol, a)
     if own is not None:
         return own

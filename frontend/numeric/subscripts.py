@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adc.frontend.data import growing, heap, records, sequences
+from adc.frontend.data import growing, heap, indexing, records
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Read, Ref, Scalar, Static, Tuple, is_array, is_numeric
@@ -91,8 +91,8 @@ def _read_container(frame: Frame, owner: Tuple | Ref, items: list[Item]) -> Abst
             return growing.of_windows(frame, held, [_view(w, items) for w in growing.windows(held)])
         part = known_slice(items)
         if part is not None:
-            return sequences.slice_of(frame, owner, part)
-        return sequences.read(frame, owner, key_of(items))
+            return indexing.slice_of(frame, owner, part)
+        return indexing.read(frame, owner, key_of(items))
 
 
 def key_of(items: list[Item]) -> AbstractValue:

@@ -1,0 +1,121 @@
+"""``==`` and ``in`` of lists, tuples and dicts, item by item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.frontend.data import growing, heap, records
+from adc.frontend.data.compounds import OneOf, Text
+from adc.frontend.data.options import split, split_all
+from adc.frontend.data.sequences import constant_key, dict_items, known_items
+from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_numeric
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.numeric import scalars
+from adc.ir import kinds, ops
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import i1
+
+
+def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+    """``a == b`` of containers, item by item; None where neither is one."""
+    if not any(isinstance(v, Compound | Ref) for v in (a, b)):
+        return None
+    if a is b:
+        return Static(True)
+    first, second = _comparable(frame, a), _comparable(frame, b)
+    if first is None or second is None or first[0] != second[0] or len(first[1]) != len(second[1]):
+        return Static(False)
+    pairs = list(zip(first[1], second[1], strict=True))
+    if isinstance(first[0], tuple) and first[0][0] is dict:
+        other = dict(zip(second[2], second[1], strict=True))
+        if set(first[2]) != set(other):
+            return Static(False)
+        pairs = [(x, other[name]) for name, x in zip(first[2], first[1], strict=True)]
+    result: bool | Value = True
+    for x, y in pairs:
+        one = item_equal(frame, x, y)
+        known = scalars.truth(one)
+        if known is False:
+            return Static(False)
+        if result is True:
+            result = known
+        elif not isinstance(known, bool):
+            assert isinstance(result, Value)
+            result = ops.andi(result, known)
+    return Static(result) if isinstance(result, bool) else Scalar(result, i1)
+
+
+def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[AbstractValue], Sequence[object]] | None:
+    """What containers must have in common to be equal, their items, and the keys of a dict."""
+    if isinstance(v, Ref) and v.kind != "object":
+        held = heap.contents(frame, v)
+        if growing.is_growing(held):
+            raise refuse(
+                current_loc(),
+                "a list whose length is known at run time only cannot be compared",
+                "compare the lengths, and the items in a loop",
+                kind=kinds.UNSUPPORTED_OPERAND,
+            )
+        return (v.cls,), held.items, held.form.names
+    if isinstance(v, Tuple):
+        return (tuple,), v.items, ()
+    if records.is_instance(v):
+        cls = records.class_of(v)
+        if getattr(getattr(cls, "__dataclass_params__", None), "eq", False):
+            held_ = records.held_by(frame, v)
+            return (cls, held_.form.names), held_.items, ()
+        raise refuse(
+            current_loc(),
+            f"whether two objects of {cls.__name__} are one is not known: it has no __eq__",
+            kind=kinds.NOT_CONSTANT,
+        )
+    return None
+
+
+def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    """``x == y`` of two items."""
+    if isinstance(x, OneOf) or isinstance(y, OneOf):
+        return split_all(frame, (x, y), lambda one: item_equal(frame, *one))
+    if is_numeric(x) and is_numeric(y):
+        return scalars.binary("==", x, y)
+    if isinstance(x, Text) or isinstance(y, Text):
+        message = "a text with run-time numbers in it cannot be compared"
+        raise refuse(current_loc(), message, "compare the numbers", kind=kinds.UNSUPPORTED_OPERAND)
+    found = records.operate(frame, "==", x, y)
+    if found is None:
+        found = equal(frame, x, y)
+    if found is not None:
+        return found
+    if isinstance(x, Static) and isinstance(y, Static):
+        return Static(bool(x.value == y.value))
+    if isinstance(x, Array) or isinstance(y, Array):
+        raise refuse(
+            current_loc(),
+            "arrays within containers cannot be compared",
+            "compare them element by element",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
+    return Static(False)
+
+
+def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue | None:
+    """``value in owner`` of containers; None for others."""
+    if isinstance(value, OneOf) and isinstance(owner, Ref) and owner.kind == "dict":
+        return split(frame, value, lambda one: Static(constant_key(one) in dict_items(frame, owner)))
+    if isinstance(owner, Ref) and owner.kind == "dict":
+        return Static(constant_key(value) in dict_items(frame, owner))
+    if isinstance(owner, Range):
+        return None
+    items = known_items(frame, owner)
+    if items is None or (isinstance(owner, Static) and isinstance(owner.value, str)):
+        return None
+    result: bool | Value = False
+    for item in items:
+        known = True if item is value else scalars.truth(item_equal(frame, item, value))
+        if known is True:
+            return Static(True)
+        if not isinstance(known, bool):
+            result = known if isinstance(result, bool) else ops.ori(result, known)
+    return Static(result) if isinstance(result, bool) else Scalar(result, i1)

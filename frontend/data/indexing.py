@@ -1,0 +1,222 @@
+"""Subscripts of lists, tuples and dicts: what is read and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+
+from adc.frontend.abstract import Scalar as Number
+from adc.frontend.abstract import Tuple as Several
+from adc.frontend.control.branches import branch
+from adc.frontend.control.lengths import unroll_counted
+from adc.frontend.data import growing, heap
+from adc.frontend.data.compounds import Contents
+from adc.frontend.data.merge import Clash, coerce, describe, join
+from adc.frontend.data.sequences import assign_dict, constant_key, dict_items, is_list, known_items, new_list
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import (
+    AbstractValue,
+    Choice,
+    Compound,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    is_numeric,
+    is_static_number,
+)
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.names import known_int, needed_int
+from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import i64
+
+
+def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
+    """``owner[index]`` of a tuple, list or dict; the index is no slice."""
+    if isinstance(owner, Ref) and owner.kind == "dict":
+        items, key = dict_items(frame, owner), constant_key(index)
+        if key not in items:
+            raise refuse(
+                current_loc(), f"KeyError: the dict has no key {key!r}", _keys(items), kind=kinds.CONSTANT_OUT_OF_RANGE
+            )
+        return items[key]
+    held = owner if isinstance(owner, Tuple) else heap.contents(frame, owner)  # type: ignore[arg-type]
+    if isinstance(held, Contents) and growing.is_growing(held):
+        return growing.load(held, growing.position(held, subscript(index)))
+    position = _position(frame, held, index)
+    if isinstance(position, int):
+        return held.items[position]
+    selected = _selected(held.items, position)
+    return selected or _chosen(frame, held.items, position, 0, len(held.items))
+
+
+def _keys(items: dict[object, AbstractValue]) -> str:
+    return f"it has {', '.join(map(repr, items))}" if items else "it is empty"
+
+
+def _position(frame: Frame, held: Compound, index: AbstractValue) -> int | Value:
+    """A checked position: known, or a run-time index."""
+    what, n = held.form.cls.__name__ if held.form.kind == "list" else "tuple", len(held.items)
+    known = known_int(index)
+    if known is None and isinstance(index, Scalar) and not index.dtype.is_float and not _alike(held.items):
+        known = needed_int(index)
+        if known is None and not _constants(held.items):
+            raise refuse(
+                current_loc(),
+                f"the subscript of a {what} with items of several types must be known when the function is compiled",
+                "use a constant, or an array in place of it",
+                kind=kinds.NOT_CONSTANT,
+            )
+    if known is not None:
+        if not -n <= known < n:
+            raise refuse(
+                current_loc(), f"{what} index {known} is out of range for {n} items", kind=kinds.CONSTANT_OUT_OF_RANGE
+            )
+        return known % n
+    at = subscript(index)
+    unroll_counted(frame, at)
+    return ops.bound(at, const_index(n))
+
+
+def subscript(index: AbstractValue) -> Value:
+    """An integer between brackets."""
+    if not is_numeric(index) or kind(as_scalar(index).dtype) == 2:
+        raise refuse(
+            current_loc(),
+            f"a subscript must be an integer, not {describe_type(index)}",
+            "write x[i][j]; or make an array of it first, np.asarray(x)" if isinstance(index, Tuple) else "",
+            kind=kinds.INVALID_SUBSCRIPT,
+        )
+    return convert(as_scalar(index), i64)
+
+
+def _alike(items: Sequence[AbstractValue]) -> bool:
+    """Whether any of the items can be the value of one expression."""
+    try:
+        specs = [describe(item) for item in items]
+        for spec in specs[1:]:
+            join(specs[0], spec)
+    except Clash:
+        return all(isinstance(item, Ref) for item in items) and len({item.cls for item in items}) == 1  # type: ignore[attr-defined]
+    return bool(items) and not any(isinstance(i, Static) and not is_static_number(i) for i in items)
+
+
+def _constants(items: Sequence[AbstractValue]) -> bool:
+    """Whether the items are constants of which one may be chosen at run time."""
+    try:
+        spec = reduce(join, map(describe, items))
+    except Clash:
+        return False
+    return isinstance(spec, Several) and spec.form.kind == "choice"
+
+
+_FEW_INTEGERS, _FEW_FLOATS = 32, 8
+
+
+def _selected(items: Sequence[AbstractValue], at: Value) -> Scalar | None:
+    """Item number ``at`` of a few numbers, without branches: loops can be SIMD, and ranges of integers are seen."""
+    spec = reduce(join, map(describe, items))
+    if not isinstance(spec, Number) or len(items) > (_FEW_FLOATS if spec.type.is_float else _FEW_INTEGERS):
+        return None
+    values = []
+    for item in items:
+        number = coerce(item, spec)
+        assert isinstance(number, Scalar)
+        values.append(number.value)
+
+    def between(low: int, high: int) -> Value:
+        if high - low == 1:
+            return values[low]
+        middle = (low + high) // 2
+        first = ops.cmpi(at, const_index(middle), predicate="slt")
+        return ops.select(first, between(low, middle), between(middle, high))
+
+    return Scalar(between(0, len(values)), spec.type, spec.weak)
+
+
+def _chosen(frame: Frame, items: Sequence[AbstractValue], at: Value, low: int, high: int) -> AbstractValue:
+    """Item number ``at``, which is one of ``low``, ..., ``high - 1``, by halving."""
+    if high - low == 1:
+        return items[low]
+    middle = (low + high) // 2
+    first = ops.cmpi(at, const_index(middle), predicate="slt")
+    result = branch(
+        frame,
+        first,
+        lambda: _chosen(frame, items, at, low, middle),
+        lambda: _chosen(frame, items, at, middle, high),
+    )
+    assert result is not None
+    return result
+
+
+def choice(frame: Frame, owner: AbstractValue, index: AbstractValue) -> Choice | None:
+    """``owner[index]`` where that is one of several objects, depending on a run-time index."""
+    if not isinstance(owner, Tuple) and not is_list(owner):
+        return None
+    items = known_items(frame, owner) or []
+    if len(items) < 2 or known_int(index) is not None or not isinstance(index, Scalar) or not _alike(items):
+        return None
+    refs = [item for item in items if isinstance(item, Ref)]
+    if len(refs) != len(items):
+        return None
+    position = _position(frame, Tuple(tuple(items)), index)
+    return None if isinstance(position, int) else Choice(tuple(refs), position)
+
+
+def slice_of(frame: Frame, owner: AbstractValue, part: slice) -> AbstractValue:
+    """``owner[a:b:c]`` with known bounds: a new tuple or list."""
+    if isinstance(owner, Tuple):
+        return Tuple(owner.items[part])
+    assert isinstance(owner, Ref)
+    return new_list(frame, heap.contents(frame, owner).items[part])
+
+
+def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue) -> None:
+    """``owner[index] = value`` of a list or dict."""
+    if owner.kind == "dict":
+        items = dict_items(frame, owner)
+        items[constant_key(index)] = value
+        assign_dict(frame, owner, items)
+        return
+    held = heap.contents(frame, owner)
+    if growing.is_growing(held):
+        growing.store(frame, owner, subscript(index), value)
+        return
+    position = _position(frame, held, index)
+    if isinstance(position, int):
+        heap.assign(frame, owner, (*held.items[:position], value, *held.items[position + 1 :]))
+        return
+    found: list[AbstractValue] = []
+    for k, item in enumerate(held.items):
+        here = ops.cmpi(position, const_index(k), predicate="eq")
+        chosen = branch(frame, here, _returning(value), _returning(item))
+        assert chosen is not None
+        found.append(chosen)
+    heap.assign(frame, owner, found)
+
+
+def _returning(value: AbstractValue) -> Callable[[], AbstractValue]:
+    return lambda: value
+
+
+def store_slice(frame: Frame, owner: Ref, part: slice, value: AbstractValue) -> None:
+    """``owner[a:b] = items`` of a list."""
+    items = known_items(frame, value)
+    if items is None or owner.kind != "list" or growing.grows(frame, owner):
+        raise refuse(
+            current_loc(),
+            f"cannot assign {describe_type(value)} to a slice of {describe_type(owner)}",
+            kind=kinds.UNSUPPORTED_TARGET,
+        )
+    held = list(heap.contents(frame, owner).items)
+    try:
+        held[part] = items
+    except ValueError as error:
+        raise refuse(current_loc(), str(error), kind=kinds.WRONG_TYPE) from None
+    heap.assign(frame, owner, held)
