@@ -19,16 +19,10 @@ from adc.frontend.data.heap import Unroll
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Lazy, Range, Ref
 from adc.frontend.errors import refuse
-from adc.frontend.expressions import (
-    BINARY,
-    before_calls,
-    condition,
-    evaluate,
-    evaluate_kept,
-    evaluate_owner,
-    items_of,
-    with_items,
-)
+from adc.frontend.expressions.access import evaluate_owner, items_of, with_items
+from adc.frontend.expressions.conditions import condition
+from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
+from adc.frontend.expressions.operators import BINARY
 from adc.frontend.frame import Frame
 from adc.frontend.functions.closures import make_closure
 from adc.frontend.libraries.attributes import attribute

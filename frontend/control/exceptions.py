@@ -13,7 +13,8 @@ from adc.frontend.data.texts import template_of
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Error, Scalar, Static
 from adc.frontend.errors import refuse
-from adc.frontend.expressions import condition, evaluate
+from adc.frontend.expressions.conditions import condition
+from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
 from adc.ir import kinds, ops
 from adc.ir.arith import const

@@ -21,7 +21,8 @@ from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RETURN, left, pen
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import NONE, AbstractValue, Unbound
-from adc.frontend.expressions import condition, evaluate, evaluate_kept
+from adc.frontend.expressions.conditions import condition
+from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
 from adc.frontend.functions.closures import released
 from adc.ir import ops

@@ -24,8 +24,10 @@ from adc.frontend.data import growing, sequences
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.merge import widen
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Scalar, Static, Unbound, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Scalar, Static, Tuple, Unbound, is_numeric
 from adc.frontend.errors import refuse
+from adc.frontend.expressions.conditions import as_condition, condition
+from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
 from adc.frontend.numeric.convert import as_scalar, store_scalar, trap_unless
@@ -41,16 +43,6 @@ Nodes = (ast.ListComp, ast.GeneratorExp)
 _ARRAYS = frozenset({np.array, np.asarray, np.sum, np.min, np.max, np.prod, np.mean, np.dot})
 
 
-@dataclass(frozen=True)
-class Tools:
-    """How expressions within a comprehension are evaluated; ``source`` for what it goes through."""
-
-    evaluate: Callable[[Frame, ast.expr], AbstractValue]
-    source: Callable[[Frame, ast.expr], AbstractValue]
-    condition: Callable[[Frame, ast.expr], bool | Value]
-    truth: Callable[[Frame, AbstractValue], bool | Value]
-
-
 @dataclass(eq=False)
 class _Walk:
     """One pass through a comprehension. ``carried``: the variables that a loop over it hands on; None where the number
@@ -58,7 +50,6 @@ class _Walk:
 
     frame: Frame
     node: Comprehension
-    tools: Tools
     emit: Callable[[], None]
     carried: frozenset[str] | None = None
 
@@ -73,13 +64,11 @@ class _Walk:
 
     def items(self, level: int) -> Items:
         source = self.node.generators[level].iter
-        value = self.tools.source(self.frame, source)
+        value = evaluate(self.frame, source)
         with self.frame.at(source):
             found = sequence(self.frame, value)
         if found is None:
-            raise refuse(
-                self.frame.loc(source), f"cannot loop over {describe_type(value)}", kind=kinds.NOT_ITERABLE
-            )
+            raise refuse(self.frame.loc(source), f"cannot loop over {describe_type(value)}", kind=kinds.NOT_ITERABLE)
         return found
 
     def _generator(self, level: int, items: Items) -> None:
@@ -125,7 +114,7 @@ class _Walk:
             else:
                 self._generator(level + 1, self.items(level + 1))
             return
-        known = self.tools.condition(self.frame, generator.ifs[k])
+        known = condition(self.frame, generator.ifs[k])
         if isinstance(known, bool):
             if known:
                 self._conditions(level, k + 1)
@@ -186,38 +175,39 @@ def _statement(
     return known
 
 
-def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp, tools: Tools) -> AbstractValue:
+def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValue:
     """The list of a comprehension, whose number of items may be known at run time only."""
     made = sequences.new_list(frame, [])
     name = f"<list {node.lineno}:{node.col_offset}>"
     frame.env[name] = made
 
     def emit() -> None:
-        item = tools.evaluate(frame, node.elt)
+        item = evaluate_kept(frame, node.elt)
         with frame.at(node.elt):
             growing.append(frame, made, item)
 
-    _Walk(frame, node, tools, emit, frozenset()).run()
+    _Walk(frame, node, emit, frozenset()).run()
     frame.env.pop(name, None)
     return made
 
 
-def items_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp, tools: Tools) -> list[AbstractValue]:
-    """The items of a comprehension, whose number must be known."""
+def generator(frame: Frame, node: ast.GeneratorExp) -> AbstractValue:
+    """The items of a generator expression, whose number must be known."""
     found: list[AbstractValue] = []
-    _Walk(frame, node, tools, lambda: found.append(tools.evaluate(frame, node.elt))).run()
-    return found
+    _Walk(frame, node, lambda: found.append(evaluate_kept(frame, node.elt))).run()
+    return Tuple(tuple(found))
 
 
-def dict_of(frame: Frame, node: ast.DictComp, tools: Tools) -> AbstractValue:
+def dict_of(frame: Frame, node: ast.DictComp) -> AbstractValue:
+    """The dict of a comprehension, whose keys must be known."""
     found: dict[object, AbstractValue] = {}
 
     def emit() -> None:
         with frame.at(node.key):
-            key = sequences.constant_key(tools.evaluate(frame, node.key))
-        found[key] = tools.evaluate(frame, node.value)
+            key = sequences.constant_key(evaluate_kept(frame, node.key))
+        found[key] = evaluate_kept(frame, node.value)
 
-    _Walk(frame, node, tools, emit).run()
+    _Walk(frame, node, emit).run()
     return sequences.new_dict(frame, found)
 
 
@@ -227,7 +217,7 @@ def reduces(callee: Any) -> bool:
 
 
 def reduced(
-    frame: Frame, callee: Any, node: ast.ListComp | ast.GeneratorExp, start: AbstractValue | None, tools: Tools
+    frame: Frame, callee: Any, node: ast.ListComp | ast.GeneratorExp, start: AbstractValue | None
 ) -> AbstractValue:
     """``sum``, ``min``, ``max``, ``any`` or ``all`` of a comprehension."""
     label, named = f"{node.lineno}:{node.col_offset}", assigned_in([node])
@@ -237,7 +227,7 @@ def reduced(
         frame.env[result] = Static(0) if start is None else start
 
         def emit() -> None:
-            item = tools.evaluate(frame, node.elt)
+            item = evaluate_kept(frame, node.elt)
             frame.env[result] = arrays.settled(frame, arrays.operate(frame, "+", frame.env[result], item))
 
     elif callee in (builtins.any, builtins.all):
@@ -245,11 +235,11 @@ def reduced(
         frame.env[result] = Static(not stop)
 
         def decide() -> None:
-            known = tools.truth(frame, tools.evaluate(frame, node.elt))
+            known = as_condition(frame, evaluate_kept(frame, node.elt))
             frame.env[result] = Static(known) if isinstance(known, bool) else Scalar(known, abstract.DTYPES[_BOOL])
 
         def emit() -> None:
-            now = tools.truth(frame, frame.env[result])
+            now = as_condition(frame, frame.env[result])
             if isinstance(now, bool):
                 if now is not stop:
                     decide()
@@ -267,12 +257,12 @@ def reduced(
             return act
 
         def emit() -> None:
-            item = tools.evaluate(frame, node.elt)
+            item = evaluate_kept(frame, node.elt)
             if not is_numeric(item):
                 raise refuse(
                     frame.loc(node.elt), f"{callee.__name__}() of {describe_type(item)}", kind=kinds.WRONG_TYPE
                 )
-            some = tools.truth(frame, frame.env[found])
+            some = as_condition(frame, frame.env[found])
             best = frame.env.get(result)
             if some is False or best is None:
                 take(item)()
@@ -281,7 +271,7 @@ def reduced(
             def compare() -> None:
                 best = frame.env[result]
                 value = best.value if isinstance(best, Unbound) else best
-                better = tools.truth(frame, arrays.operate(frame, symbol, item, value))
+                better = as_condition(frame, arrays.operate(frame, symbol, item, value))
                 if isinstance(better, bool):
                     if better:
                         take(item)()
@@ -294,10 +284,10 @@ def reduced(
                 branch(frame, some, compare, take(item), both)
 
     both = frozenset({result, found}) if callee in (builtins.min, builtins.max) else frozenset({result})
-    _Walk(frame, node, tools, emit, both).run()
+    _Walk(frame, node, emit, both).run()
     value = frame.env.pop(result, None)
     if callee in (builtins.min, builtins.max):
-        some = tools.truth(frame, frame.env.pop(found))
+        some = as_condition(frame, frame.env.pop(found))
         if some is False or value is None:
             raise refuse(current_loc(), f"{callee.__name__}() of nothing", kind=kinds.INVALID_VALUE)
         if some is not True:
@@ -306,9 +296,7 @@ def reduced(
     return value.value if isinstance(value, Unbound) else value
 
 
-def reduced_list(
-    frame: Frame, callee: Any, node: ast.Call, args: Sequence[AbstractValue], tools: Tools
-) -> AbstractValue | None:
+def reduced_list(frame: Frame, callee: Any, node: ast.Call, args: Sequence[AbstractValue]) -> AbstractValue | None:
     """``sum``, ``min``, ``max``, ``any`` or ``all`` of a list of run-time length; None for another function."""
     if not reduces(callee) or len(args) > 1 + (callee is builtins.sum):
         return None
@@ -319,7 +307,7 @@ def reduced_list(
         ast.copy_location(part, node.args[0])
     frame.env[source] = args[0]
     try:
-        return reduced(frame, callee, made, args[1] if len(args) > 1 else None, tools)
+        return reduced(frame, callee, made, args[1] if len(args) > 1 else None)
     finally:
         frame.env.pop(source, None)
 
@@ -327,11 +315,11 @@ def reduced_list(
 _BOOL = np.dtype(np.bool_)
 
 
-def array_of(frame: Frame, callee: Any, node: ast.ListComp, tools: Tools) -> Array | None:
+def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
     """The array that NumPy makes of a list of a run-time number of numbers; None if ``node`` is no such list."""
     if callee not in _ARRAYS or len(node.generators) != 1 or node.generators[0].ifs:
         return None
-    walk = _Walk(frame, node, tools, lambda: None, frozenset())
+    walk = _Walk(frame, node, lambda: None, frozenset())
     with _own_scope(frame, node):
         items = walk.items(0)
         if not isinstance(items, Indexed) or items.all() is not None:
@@ -341,7 +329,7 @@ def array_of(frame: Frame, callee: Any, node: ast.ListComp, tools: Tools) -> Arr
         counter: list[Value] = []
 
         def store() -> None:
-            store_scalar(tools.evaluate(frame, node.elt), result.memref, counter, dtype)
+            store_scalar(evaluate_kept(frame, node.elt), result.memref, counter, dtype)
 
         walk.loop(0, items, store, counter)
     return result
@@ -354,7 +342,7 @@ def _element_type(frame: Frame, walk: _Walk, items: Indexed) -> Any:
 
     def one() -> AbstractValue:
         bind_target(frame, node.generators[0].target, items.item(const_index(0)))
-        return walk.tools.evaluate(frame, node.elt)
+        return evaluate_kept(frame, node.elt)
 
     traced = trace(frame, one)
     discard(traced.block)

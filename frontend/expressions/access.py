@@ -1,0 +1,88 @@
+"""Attributes and subscripts."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from adc.frontend.data import indexing, options, records
+from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Tuple, is_array
+from adc.frontend.expressions.evaluation import before_calls, evaluate
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.numeric import arrays, subscripts
+
+
+def attribute_reference(frame: Frame, node: ast.Attribute) -> AbstractValue:
+    """``a.name``."""
+    owner = evaluate_owner(frame, node.value)
+    return options.split(frame, owner, lambda one: arrays.settled(frame, attribute(frame, one, node.attr)))
+
+
+def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
+    """What stands before a dot or bracket: a ``Choice``, where it is one of the objects in a list."""
+    if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice | ast.Tuple):
+        owner = evaluate_owner(frame, node.value)
+        if isinstance(owner, Ref | Tuple) and records.method(frame, owner, "__getitem__") is None:
+            index = evaluate(frame, node.slice)
+            with frame.at(node.slice):
+                found = indexing.choice(frame, owner, index)
+            if found is not None:
+                return found
+            with frame.at(node):
+                items = [subscripts.Item(frame.loc(node.slice), index)]
+                return with_items(frame, items, lambda each: _read(frame, owner, each))
+        with frame.at(node):
+            return _subscript_of(frame, owner, node)
+    return evaluate(frame, node)
+
+
+def subscription(frame: Frame, node: ast.Subscript) -> AbstractValue:
+    """``a[i]``."""
+    return _subscript_of(frame, evaluate_owner(frame, node.value), node)
+
+
+def _subscript_of(frame: Frame, owner: AbstractValue, node: ast.Subscript) -> AbstractValue:
+    if isinstance(owner, Lazy):
+        owner = before_calls(frame, owner, node.slice)
+    items = items_of(frame, owner, node.slice)
+    return with_items(frame, items, lambda each: options.split(frame, owner, lambda one: _read(frame, one, each)))
+
+
+def _read(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> AbstractValue:
+    return subscripts.read(frame, owner, items)
+
+
+def with_items(
+    frame: Frame, items: list[subscripts.Item], use: Callable[[list[subscripts.Item]], AbstractValue]
+) -> AbstractValue:
+    """``use(items)``, for each of the constants that subscripts may be which are chosen at run time."""
+    values = [item.value if isinstance(item.value, AbstractValue) else NONE for item in items]
+    if not any(isinstance(v, OneOf) for v in values):
+        return use(items)
+
+    def chosen(each: list[AbstractValue]) -> AbstractValue:
+        pairs = zip(items, each, values, strict=True)
+        return arrays.settled(frame, use([i if v is was else replace(i, value=v) for i, v, was in pairs]))
+
+    return options.split_all(frame, values, chosen)
+
+
+def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[subscripts.Item]:
+    """What stands between the brackets, evaluated, each with its range."""
+    nodes = node.elts if isinstance(node, ast.Tuple) else [node]
+    items: list[subscripts.Item] = []
+    for item in nodes:
+        loc = frame.loc(item)
+        if isinstance(item, ast.Slice):
+            parts = [None if p is None else evaluate(frame, p) for p in (item.lower, item.upper, item.step)]
+            items.append(subscripts.Item(loc, subscripts.Slice(*parts)))
+            continue
+        value = evaluate(frame, item)
+        if isinstance(value, Tuple) and is_array(owner) and len(nodes) == 1:
+            items += [subscripts.Item(loc, v) for v in value.items]
+        else:
+            items.append(subscripts.Item(loc, value))
+    return items

@@ -1,0 +1,105 @@
+"""Constants, names, displays of tuples, lists and dicts, f-strings, ``:=`` and lambdas."""
+
+from __future__ import annotations
+
+import ast
+
+from adc.frontend.data import cells, growing, options, sequences
+from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.texts import joined
+from adc.frontend.data.values import AbstractValue, Static, Tuple
+from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
+from adc.frontend.frame import Frame
+from adc.frontend.functions.closures import make_closure
+from adc.frontend.libraries.container_methods import extend, pairs
+from adc.frontend.names import lookup
+from adc.frontend.syntax.walrus import assigns
+from adc.frontend.unsupported import refuse_expression
+
+
+def constant(frame: Frame, node: ast.Constant) -> AbstractValue:
+    """A literal."""
+    if isinstance(node.value, complex | bytes):
+        raise refuse_expression(frame.loc(node), node)
+    return Static(node.value)
+
+
+def name(frame: Frame, node: ast.Name) -> AbstractValue:
+    """What a name means here."""
+    return lookup(frame, node.id)
+
+
+def tuple_display(frame: Frame, node: ast.Tuple) -> AbstractValue:
+    """``(a, b)``."""
+    return Tuple(tuple(displayed(frame, node.elts)))
+
+
+def list_display(frame: Frame, node: ast.List) -> AbstractValue:
+    """``[a, *b]``: a new list."""
+    if not any(isinstance(item, ast.Starred) for item in node.elts):
+        return sequences.new_list(frame, displayed(frame, node.elts))
+    made = sequences.new_list(frame, [])
+    for item in node.elts:
+        if isinstance(item, ast.Starred):
+            given = evaluate_kept(frame, item.value)
+            with frame.at(item):
+                extend(frame, made, given)
+        else:
+            value = evaluate_kept(frame, item)
+            with frame.at(item):
+                growing.append(frame, made, value)
+    return made
+
+
+def displayed(frame: Frame, nodes: list[ast.expr]) -> list[AbstractValue]:
+    """The items of a tuple or list as it is written."""
+    found: list[AbstractValue] = []
+    for node in nodes:
+        if isinstance(node, ast.Starred):
+            items = sequences.known_items(frame, evaluate_kept(frame, node.value))
+            if items is None:
+                raise refuse_expression(frame.loc(node), node)
+            found += items
+        else:
+            found.append(evaluate_kept(frame, node))
+    return found
+
+
+def dict_display(frame: Frame, node: ast.Dict) -> AbstractValue:
+    """``{k: v, **d}``: a new dict."""
+    items: dict[object, AbstractValue] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            items |= pairs(frame, evaluate_kept(frame, value))
+            continue
+        with frame.at(key):
+            name = sequences.constant_key(evaluate_kept(frame, key))
+        items[name] = evaluate_kept(frame, value)
+    return sequences.new_dict(frame, items)
+
+
+def formatted_string(frame: Frame, node: ast.JoinedStr) -> AbstractValue:
+    """An f-string, for each of the constants that its names may be which are chosen at run time."""
+    names = dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name))
+    chosen = {n: v for n in names if isinstance(v := frame.env.get(n), OneOf)}
+    if chosen and assigns(node):
+        named = next(n for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+        raise refuse_expression(frame.loc(named), named)
+
+    def text(each: list[AbstractValue]) -> AbstractValue:
+        frame.env.update(zip(chosen, each, strict=True))
+        return joined(node, lambda part: evaluate(frame, part))
+
+    return options.split_all(frame, list(chosen.values()), text)
+
+
+def assignment(frame: Frame, node: ast.NamedExpr) -> AbstractValue:
+    """``name := value``."""
+    value = evaluate_kept(frame, node.value)
+    cells.bind(frame, node.target, value)
+    return value
+
+
+def lambda_expression(frame: Frame, node: ast.Lambda) -> AbstractValue:
+    """A lambda: a nested function, with its defaults."""
+    return make_closure(frame, node, evaluate_kept)

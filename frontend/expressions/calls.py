@@ -1,0 +1,103 @@
+"""Calls: what is called, and its arguments."""
+
+from __future__ import annotations
+
+import ast
+
+from adc.frontend.data import growing, options, sequences
+from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Choice, Method, Static
+from adc.frontend.errors import refuse
+from adc.frontend.expressions import comprehensions
+from adc.frontend.expressions.access import evaluate_owner
+from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.container_methods import pairs
+from adc.frontend.libraries.table import is_library
+from adc.frontend.numeric import arrays
+from adc.ir import kinds
+
+
+def _of_comprehension(
+    frame: Frame, callee: Static, node: ast.Call, first: ast.ListComp | ast.GeneratorExp
+) -> AbstractValue | None:
+    """The call of a function that takes a comprehension over a run-time number of items; None if it does not."""
+    if not is_library(callee.value):
+        return None
+    if comprehensions.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
+        start = evaluate_kept(frame, node.args[1]) if len(node.args) > 1 else None
+        return comprehensions.reduced(frame, callee.value, first, start)
+    array = comprehensions.array_of(frame, callee.value, first) if isinstance(first, ast.ListComp) else None
+    if array is None:
+        return None
+    rest = [evaluate_kept(frame, a) for a in node.args[1:]]
+    kwargs = {str(k.arg): evaluate_kept(frame, k.value) for k in node.keywords}
+    return frame.tracer.call(frame, callee, [array, *rest], kwargs)
+
+
+def _makes_list(callee: AbstractValue) -> bool:
+    """Whether a function takes any number of items into a list."""
+    if isinstance(callee, Static):
+        return callee.value is list
+    return isinstance(callee, Method) and sequences.is_list(callee.owner) and callee.name == "extend"
+
+
+def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
+    """``f(a, *b, c=d, **e)``."""
+    owner = evaluate_owner(frame, node.func.value) if isinstance(node.func, ast.Attribute) else None
+    several = isinstance(owner, Choice | OneOf)
+    if owner is None:
+        callee = evaluate(frame, node.func)
+    elif not several:
+        assert isinstance(node.func, ast.Attribute)
+        with frame.at(node.func):
+            callee = attribute(frame, owner, node.func.attr)
+    if not several and isinstance(callee, Static) and node.args and isinstance(node.args[0], comprehensions.Nodes):
+        found = _of_comprehension(frame, callee, node, node.args[0])
+        if found is not None:
+            return found
+    inputs: list[ast.expr] = [*node.args, *(k.value for k in node.keywords)]
+    args: list[AbstractValue] = []
+    for k, item in enumerate(node.args):
+        if isinstance(item, ast.Starred):
+            given = evaluate_kept(frame, item.value)
+            items = sequences.known_items(frame, given)
+            if items is None:
+                message = f"how many items {describe_type(given)} has is not known when the function is compiled"
+                help = "write the arguments out, or pass a tuple"
+                raise refuse(frame.loc(item), message, help, kind=kinds.UNSUPPORTED_CALL)
+            args += items
+        elif isinstance(item, ast.GeneratorExp) and not several and _makes_list(callee):
+            args.append(comprehensions.list_of(frame, item))
+        else:
+            args.append(before_calls(frame, evaluate(frame, item), *inputs[k + 1 :]))
+    kwargs: dict[str, AbstractValue] = {}
+    for k, keyword in enumerate(node.keywords, len(node.args)):
+        if keyword.arg is None:
+            given = evaluate_kept(frame, keyword.value)
+            if not sequences.is_dict(given):
+                message = f"{describe_type(given)} does not give keyword arguments"
+                raise refuse(frame.loc(keyword.value), message, "** takes a dict", kind=kinds.WRONG_CALL)
+            more = pairs(frame, given)
+        else:
+            more = {keyword.arg: before_calls(frame, evaluate(frame, keyword.value), *inputs[k + 1 :])}
+        for name, value in more.items():
+            if not isinstance(name, str) or name in kwargs:
+                what = f"two values for '{name}'" if name in kwargs else f"the keyword {name!r}, which is no string"
+                raise refuse(frame.loc(keyword), f"the call has {what}", kind=kinds.WRONG_CALL)
+            kwargs[name] = value
+    if not several:
+        if isinstance(callee, Static) and args and not kwargs and growing.grows(frame, args[0]):
+            found = comprehensions.reduced_list(frame, callee.value, node, args)
+            if found is not None:
+                return found
+        return frame.tracer.call(frame, callee, args, kwargs)
+    assert owner is not None and isinstance(node.func, ast.Attribute)
+    name = node.func.attr
+
+    def call(one: AbstractValue) -> AbstractValue:
+        return arrays.settled(frame, frame.tracer.call(frame, attribute(frame, one, name), args, kwargs))
+
+    return options.split(frame, owner, call)

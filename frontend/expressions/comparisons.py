@@ -1,0 +1,160 @@
+"""Comparisons, chained too; ``is`` and ``in``."""
+
+from __future__ import annotations
+
+import ast
+
+from adc.frontend.data import equality, heap, options, records
+from adc.frontend.data.callables import Bound
+from adc.frontend.data.type_names import describe_type, for_array
+from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_array, is_numeric
+from adc.frontend.errors import refuse
+from adc.frontend.expressions.conditions import as_condition, conjunction
+from adc.frontend.expressions.evaluation import evaluate
+from adc.frontend.frame import Frame
+from adc.frontend.numeric import arrays, bits, scalars
+from adc.frontend.syntax.liveness import assigned_in
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import i1
+
+_COMPARE: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+
+def comparison(frame: Frame, node: ast.Compare) -> AbstractValue:
+    """``a < b``, ``a < b < c``, ``a is b``, ``a in b``."""
+    if len(node.ops) == 1:
+        return _one_comparison(frame, node.ops[0], evaluate(frame, node.left), node.comparators[0])[0]
+    result = _chain(frame, node, 0, evaluate(frame, node.left))
+    return Static(result) if isinstance(result, bool) else Scalar(result, i1)
+
+
+def _chain(frame: Frame, node: ast.Compare, k: int, left: AbstractValue) -> bool | Value:
+    """``a < b < c``: each operand is evaluated once, the later ones only while the comparisons hold."""
+    with frame.at(node):
+        value, right = _one_comparison(frame, node.ops[k], left, node.comparators[k])
+        known = as_condition(frame, value)
+        if k + 1 == len(node.ops):
+            return known
+        later = assigned_in(node.comparators[k + 1 :])
+        return conjunction(frame, known, lambda: _chain(frame, node, k + 1, right), later, stop=False)
+
+
+def _one_comparison(
+    frame: Frame, op: ast.cmpop, left: AbstractValue, node: ast.expr
+) -> tuple[AbstractValue, AbstractValue]:
+    right = evaluate(frame, node)
+    compared = options.split_all(frame, (left, right), lambda pair: _compared(frame, op, pair[0], pair[1], node))
+    return compared, right
+
+
+def _compared(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr) -> AbstractValue:
+    if isinstance(op, ast.Is | ast.IsNot):
+        if _is_flag(left, right) or _is_flag(right, left):
+            return arrays.operate(frame, "==" if isinstance(op, ast.Is) else "!=", left, right)
+        same = _identity(frame, left, right, node)
+        return Static(same == isinstance(op, ast.Is))
+    symbol = _COMPARE.get(type(op))
+    if symbol is None:
+        return _membership(frame, op, left, right, node)
+    if not (is_numeric(left) or is_array(left)) or not (is_numeric(right) or is_array(right)):
+        return _compare_static(frame, symbol, left, right, node)
+    return arrays.operate(frame, symbol, left, right)
+
+
+def _is_flag(v: AbstractValue, other: AbstractValue) -> bool:
+    """Whether ``v is other`` compares a Python bool, of which there are two, with True or False."""
+    if not (isinstance(v, Scalar) and v.dtype == i1 and v.weak):
+        return False
+    return (isinstance(other, Static) and isinstance(other.value, bool)) or (
+        isinstance(other, Scalar) and other.dtype == i1 and other.weak
+    )
+
+
+def _identity(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool:
+    if isinstance(left, Static) and isinstance(right, Static):
+        return left.value is right.value
+    if isinstance(left, Array) and isinstance(right, Array):
+        raise refuse(
+            current_loc(),
+            "whether two arrays are one object is not known when the function is compiled",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
+    if left is not right and all(isinstance(v, Compound) and not isinstance(v, Bound) for v in (left, right)):
+        raise refuse(
+            frame.loc(node),
+            "whether these are one object is not known when the function is compiled",
+            "compare them with ==",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
+    if heap.may_be_one(frame, left, right):
+        raise refuse(
+            frame.loc(node),
+            "whether these are one object is not known when the function is compiled",
+            kind=kinds.UNSUPPORTED_OPERAND,
+        )
+    return left is right
+
+
+def _compare_static(
+    frame: Frame, symbol: str, left: AbstractValue, right: AbstractValue, node: ast.expr
+) -> AbstractValue:
+    if symbol in ("==", "!="):
+        found = records.operate(frame, symbol, left, right)
+        if found is not None:
+            return found
+        found = equality.item_equal(frame, left, right)
+        if symbol == "==":
+            return found
+        known = scalars.truth(found)
+        return Static(not known) if isinstance(known, bool) else Scalar(bits.logical_not(known), i1)
+    own = records.operate(frame, symbol, left, right)
+    if own is not None:
+        return own
+    if isinstance(left, Static) and isinstance(right, Static):
+        try:
+            return Static(bool(scalars.PYTHON[symbol](left.value, right.value)))
+        except TypeError:
+            pass
+    raise refuse(
+        current_loc(),
+        f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}",
+        for_array(left, right),
+        kind=kinds.UNSUPPORTED_OPERAND,
+    )
+
+
+def _membership(
+    frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr
+) -> AbstractValue:
+    own = records.method(frame, right, "__contains__")
+    if own is not None:
+        known = as_condition(frame, frame.tracer.call(frame, own, [left], {}))
+    else:
+        with frame.at(node):
+            known = _contained(frame, left, right, node)
+    if isinstance(known, bool):
+        return Static(known == isinstance(op, ast.In))
+    return Scalar(known if isinstance(op, ast.In) else bits.logical_not(known), i1)
+
+
+def _contained(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool | Value:
+    found = equality.contains(frame, right, left)
+    if found is not None:
+        return scalars.truth(found)
+    if isinstance(left, Static) and isinstance(right, Static) and isinstance(right.value, str | tuple | frozenset):
+        return bool(left.value in right.value)
+    raise refuse(
+        frame.loc(node),
+        "'in' works on what is known when the function is compiled",
+        "compare with == and 'or'",
+        kind=kinds.NOT_CONSTANT,
+    )

@@ -1,0 +1,58 @@
+"""What an expression evaluates to, by the rule for its kind of syntax; when a pending array expression is computed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from adc.frontend.data.values import AbstractValue, Lazy
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.table import is_library
+from adc.frontend.numeric import arrays
+from adc.frontend.numeric.nests import materialise
+from adc.frontend.unsupported import refuse_expression
+
+RULES: dict[type[ast.expr], Callable[[Frame, Any], AbstractValue]] = {}
+
+
+def evaluate(frame: Frame, node: ast.expr) -> AbstractValue:
+    """The value of an expression."""
+    rule = RULES.get(type(node))
+    if rule is None:
+        raise refuse_expression(frame.loc(node), node)
+    with frame.at(node):
+        return rule(frame, node)
+
+
+def evaluate_kept(frame: Frame, node: ast.expr) -> AbstractValue:
+    """As ``evaluate``, for a value that is kept: an array expression is computed now."""
+    value = evaluate(frame, node)
+    with frame.at(node):
+        return arrays.settled(frame, value)
+
+
+def before_calls(frame: Frame, value: AbstractValue, *rest: ast.expr) -> AbstractValue:
+    """Compute a pending array expression if evaluating ``rest`` may change what it reads."""
+    if isinstance(value, Lazy) and any(_may_write(frame, node) for node in rest):
+        return materialise(frame, value)
+    return value
+
+
+def _may_write(frame: Frame, node: ast.expr) -> bool:
+    return any(isinstance(n, ast.Call) and not _calls_library(frame, n.func) for n in ast.walk(node))
+
+
+def _calls_library(frame: Frame, callee: ast.expr) -> bool:
+    if isinstance(callee, ast.Attribute):
+        owner = callee.value
+        if not isinstance(owner, ast.Name) or owner.id in frame.liveness.local:
+            return False
+        return is_library(getattr(_outer(frame, owner.id), callee.attr, None))
+    return isinstance(callee, ast.Name) and callee.id not in frame.env and is_library(_outer(frame, callee.id))
+
+
+def _outer(frame: Frame, name: str) -> Any:
+    found = frame.module_globals.get(name)
+    builtin = frame.module_globals.get("__builtins__")
+    return found if found is not None else getattr(builtin, name, None)
