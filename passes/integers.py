@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
-from adc.ir.core import Block, Value
+from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate import EXACT_RESULTS
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 from adc.passes import carried
@@ -131,6 +131,8 @@ class Integers:
         if kind == "pow":
             return c >= 0 and ((low >= -1 and high <= 1) or (d < 64 and max(abs(low), abs(high)) ** d <= most))
         if kind == "shl":
+            if c < 0:
+                return False
             kind, (c, d) = "mul", (0, 1 << min(d, 64))  # a negative count shifts by 63, or has been refused
         corners = [EXACT_RESULTS[kind](x, y) for x in (low, high) for y in (c, d)]
         if least <= min(corners) and max(corners) <= most:
@@ -279,21 +281,52 @@ class Integers:
 
 
 class SmallIntegers(Integers):
-    """What is known if integers of which ``available`` holds are not larger than ``limit``; ``small`` names those."""
+    """What is known if integers of which ``available`` holds are not larger than ``limit``; ``small`` names those.
+
+    What a loop carries comes from earlier iterations, and is small only if it was so in those: while a carried value is
+    followed back through a loop's body, nothing that the body computes is taken to be small.
+    """
 
     def __init__(self, limit: int, available: Callable[[Value], bool]) -> None:
         super().__init__()
         self._limit = limit
         self._available = available
         self.small: dict[Value, None] = {}
+        self._followed: list[Op] = []  # loops
+
+    @contextlib.contextmanager
+    def taking(self, value: Value, interval: Interval) -> Iterator[None]:
+        loop = value.block.parent_op if value.block is not None else None
+        assert loop is not None
+        with super().taking(value, interval):
+            for known in (self._intervals, self._exact):
+                for v in [v for v in known if v is not value and _is_inside(v, loop)]:
+                    del known[v]  # found where it was taken to be small
+            self._followed.append(loop)
+            try:
+                yield
+            finally:
+                self._followed.pop()
 
     def interval(self, value: Value, depth: int = MAX_DEPTH) -> Interval:
         low, high = super().interval(value, depth)
+        if any(_is_inside(value, loop) for loop in self._followed):
+            return low, high
         if (low < -self._limit or high > self._limit) and low < high and self._available(value):
             self.small[value] = None
             low, high = max(low, -self._limit), min(high, self._limit)
             self._intervals[value] = low, max(low, high)
         return low, high
+
+
+def _is_inside(value: Value, loop: Op) -> bool:
+    """Whether ``value`` is computed in a loop's body, or carried by it."""
+    block = value.block
+    while block is not None and block.parent_op is not None:
+        if block.parent_op is loop:
+            return True
+        block = block.parent_op.parent
+    return False
 
 
 def _largest_extent(memref: Value) -> int:

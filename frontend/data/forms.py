@@ -88,6 +88,8 @@ def kind_of_class(cls: type) -> Sort | None:
 
 
 def _refuse_special(cls: type) -> None:
+    if cls is types.SimpleNamespace:  # its own are those of plain objects
+        return
     for c in cls.__mro__:
         own = c.__dict__  # written out, as calls with objects come here
         if ("__setattr__" in own or "__getattribute__" in own or "__getattr__" in own) and c is not object:

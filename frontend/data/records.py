@@ -91,7 +91,9 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
 
 
 def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
-    found = _member(frame, class_of(owner), name)[0]
+    found, where = _member(frame, class_of(owner), name)
+    if found is not ABSENT:
+        frame.tracer.looks.at(f"{where.__name__}.{name}", Variable(namespace_of(where), name), found)
     if name in held_by(frame, owner).form.names:
         return True
     return found is not ABSENT and not isinstance(found, types.MemberDescriptorType)

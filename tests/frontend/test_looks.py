@@ -382,6 +382,29 @@ def hasattr_of_a_module():
 
 
 @case
+def hasattr_of_an_object():
+    class A:
+        z = 1.0
+
+    made = A()
+
+    def change():
+        del A.z
+
+    return lambda x: x if hasattr(made, "z") else 2 * x, change
+
+
+@case
+def field_of_a_namespace():
+    space = types.SimpleNamespace(w=2.0)
+
+    def change():
+        del space.w
+
+    return lambda x: space.w * x if hasattr(space, "w") else 5 * x, change
+
+
+@case
 def attribute_deleted():
     made = module(k="a")
 
