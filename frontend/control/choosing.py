@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from types import ModuleType
 
 from adc.frontend.control.branches import either, trace
+from adc.frontend.data import cells
 from adc.frontend.data.compounds import OneOf, constant_of_type
 from adc.frontend.data.merge import coerce, describe, join
 from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
+from adc.frontend.syntax.liveness import assigned_in
 from adc.ir import ops
 from adc.ir.arith import const_index
 
@@ -18,22 +21,47 @@ Evaluate = Callable[[Frame, ast.expr], AbstractValue]
 
 
 def narrow(frame: Frame, test: ast.expr, holds: bool, evaluate: Evaluate) -> None:
-    """Where ``test`` holds, or does not, a variable that it compares with a constant is one of fewer, or just one."""
-    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-        narrow(frame, test.operand, not holds, evaluate)
-    elif isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) == holds:
-        for part in test.values:
-            narrow(frame, part, holds, evaluate)
-    elif isinstance(test, ast.Name):
-        _keep(frame, test, lambda v: arrays.truth(v) is holds)
-    elif isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.left, ast.Name):
-        _compared(frame, test.left, test.ops[0], test.comparators[0], holds, evaluate)
+    """Where ``test`` holds, or does not, a variable that it compares with a constant is one of fewer, or just one.
+
+    The test has run: it says nothing of what a later part of it has changed.
+    """
+    assigned = assigned_in([test])
+    calls = any(isinstance(n, ast.Call) for n in ast.walk(test))
+
+    def visit(part: ast.expr, holds: bool) -> None:
+        if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not):
+            visit(part.operand, not holds)
+        elif isinstance(part, ast.BoolOp) and isinstance(part.op, ast.And) == holds:
+            for one in part.values:
+                visit(one, holds)
+        elif isinstance(part, ast.Name) and part.id not in assigned:
+            _keep(frame, part, lambda v: arrays.truth(v) is holds)
+        elif isinstance(part, ast.Compare) and len(part.ops) == 1 and isinstance(part.left, ast.Name):
+            other, several = part.comparators[0], isinstance(frame.env.get(part.left.id), OneOf)
+            if several and part.left.id not in assigned and not _changed(frame, other, assigned, calls, evaluate):
+                _compared(frame, part.left, part.ops[0], other, holds, evaluate)
+
+    visit(test, holds)
+
+
+def _changed(frame: Frame, node: ast.expr, assigned: frozenset[str], calls: bool, evaluate: Evaluate) -> bool:
+    """Whether a test that assigns variables, or calls functions, may have changed what it compared with."""
+    if any(isinstance(n, ast.Name) and n.id in assigned for n in ast.walk(node)):
+        return True
+    if isinstance(node, ast.Name):
+        return calls and cells.cell_of(frame, node.id) is not None
+    if not calls or not isinstance(node, ast.Attribute):
+        return False
+    found = trace(frame, lambda: evaluate(frame, node.value))
+    discard(found.block)
+    owner = found.result
+    return not (isinstance(owner, Static) and isinstance(owner.value, type | ModuleType))
 
 
 def _compared(
     frame: Frame, name: ast.Name, op: ast.cmpop, node: ast.expr, holds: bool, evaluate: Evaluate
 ) -> None:
-    if not isinstance(frame.env.get(name.id), OneOf) or not isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
+    if not isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
         return
     if not isinstance(node, ast.Constant | ast.Name | ast.Attribute):
         return

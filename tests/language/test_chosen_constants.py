@@ -416,3 +416,70 @@ def test_what_stays_refused(fn: Any) -> None:
     with pytest.raises(CompileError) as caught:
         jit_grad(fn)(2.0)
     assert caught.value.help
+
+
+def changed_by_the_test(x, c, d):
+    mode, pick = "a" if c else "b", "a" if d else "b"
+    if mode == "a" and (mode := pick) == "b":
+        return x * 2.0 if mode == "b" else x * 3.0
+    return x
+
+
+def changed_by_an_expression(x, c, d):
+    mode, pick = "a" if c else "b", "a" if d else "b"
+    return x * 2.0 if (mode == "a" and (mode := pick) == "b") and mode == "b" else x * 3.0
+
+
+def changed_by_a_denied_test(x, c, d):
+    mode, pick = "a" if c else "b", "a" if d else "b"
+    if not (mode != "a" or (mode := pick) != "b"):
+        x = x * {"a": 5.0, "b": 7.0}[mode]
+    return x
+
+
+def changed_in_a_loop(x, c, d):
+    mode, result = "a" if c else "b", 0.0
+    for name, v in (("a", 1.0), ("b", 2.0)):
+        if name == mode:
+            result = result + v * x
+        elif mode != name and (mode := "a" if d else "b") == name:
+            result = result + 100.0 * v * (x if mode == "a" else 5.0 * x)
+    return result * (1.0 if mode == "a" else 7.0)
+
+
+def compared_with_what_changes(x, c, d):
+    mode, other, pick = "a" if c else "b", "a", "b" if d else "c"
+    if mode == other and (other := pick) == "b":
+        return x * 2.0 if mode == "a" else x * 3.0
+    return x * 5.0 if mode == "a" else x * 7.0
+
+
+def compared_with_what_a_call_changes(x, c, d):
+    mode, other = "a" if c else "b", "a"
+
+    def change():
+        nonlocal other
+        other = "b"
+        return d
+
+    if mode == other and change():
+        return x * 2.0 if mode == "a" else x * 3.0
+    return x * 5.0 if mode == "a" else x * 7.0
+
+
+@pytest.mark.parametrize("c", [True, False])
+@pytest.mark.parametrize("d", [True, False])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        changed_by_the_test,
+        changed_by_an_expression,
+        changed_by_a_denied_test,
+        changed_in_a_loop,
+        compared_with_what_changes,
+        compared_with_what_a_call_changes,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_a_test_says_nothing_of_what_it_changes(fn: Any, c: bool, d: bool) -> None:
+    assert jit_grad(fn)(1.0, c, d) == fn(1.0, c, d)
