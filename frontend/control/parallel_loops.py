@@ -108,6 +108,15 @@ def _in_place(frame: Frame, stmt: ast.For, combined: Mapping[str, tuple[Reductio
             continue
         if not all(isinstance(u.statement, ast.AugAssign | ast.Assign) for u in updates):
             raise _refuse_carried(frame, stmt, n, updates)
+        for u in updates:
+            if isinstance(u.statement, ast.Assign) and not isinstance(u.statement.value, ast.BinOp):
+                raise refuse(
+                    frame.loc(u.statement),
+                    f"'{n}' is an array, of which a parallel loop makes sums alone, by += or -=",
+                    "use range instead of prange",
+                    [Note("the parallel loop", frame.loc(stmt))],
+                    kind=kinds.CARRIED_VARIABLE,
+                )
         found.add(n)
         if any(isinstance(u.statement, ast.Assign) for u in updates):
             frame.in_place.update(u.statement for u in updates)

@@ -201,6 +201,13 @@ def carried(u):
         last = u[i] * 2  # error: 'last' is carried from one iteration of a parallel loop to the next | last = u[i] * 2
 
 
+def array_maximum(u):
+    r = np.zeros(1)
+    for i in prange(len(u)):
+        r = max(r, u[i : i + 1])  # error: 'r' is an array, of which a parallel loop makes sums alone, by += or -=
+    return r.sum()
+
+
 def array_rebound(u, v):
     for i in prange(3):
         u[i] = 1.0
