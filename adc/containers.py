@@ -15,6 +15,7 @@ import numpy as np
 from adc.frontend.abstract import Abstract, Row, Tuple
 from adc.frontend.data.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
 from adc.frontend.data.heap import UNCHANGED
+from adc.frontend.data.unusable import unusable
 from adc.frontend.tracer import Result, ResultLeaf, ResultStatic, ResultTuple
 from adc.ir import kinds
 
@@ -65,7 +66,10 @@ def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
             form = form.numbered(len(objects))
             objects.append(value)
         label = form.label
-        parts = [visit(item, lambda k=k: where() + label(k)) for k, item in enumerate(items_of(value, form))]  # type: ignore[misc]
+        items = items_of(value, form)
+        if form.kind in ("object", "record"):
+            items = [unusable(item) or item for item in items]
+        parts = [visit(item, lambda k=k: where() + label(k)) for k, item in enumerate(items)]  # type: ignore[misc]
         shapes = tuple(shape for _, shape in parts)
         plain = tuple(part for part, _ in parts)
         return plain, None if form is TUPLE and not any(shapes) else (form, shapes)

@@ -18,6 +18,7 @@ from adc.frontend.data import forms, heap
 from adc.frontend.data.callables import bound
 from adc.frontend.data.compounds import Contents, compound
 from adc.frontend.data.forms import Form
+from adc.frontend.data.unusable import unusable
 from adc.frontend.data.values import AbstractValue, Poison, Ref, Scalar, Static, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Capture, Frame, PathEnds
@@ -143,6 +144,10 @@ def _external_container(
             continue
         label = form.label(k)
         shown = f"{name}.{k}" if form.kind in ("tuple", "list") else f"{name}{label}"
+        if form.kind in ("object", "record") and (instead := unusable(item)) is not None:
+            frame.tracer.looks.at(shown, _unusable_of(_item_of(fetch, form, k)), instead, (*key, label, "unusable"))
+            items.append(Static(instead))
+            continue
         items.append(external(frame, item, (*key, label), shown, _item_of(fetch, form, k)))
     if ref is None:
         return compound(form, tuple(items))
@@ -196,6 +201,10 @@ def _item_of(fetch: Callable[[], Any], form: Form, k: int) -> Callable[[], Any]:
     if form.kind == "dict":
         return lambda: fetch()[name]
     return lambda: getattr(fetch(), name)
+
+
+def _unusable_of(fetch: Callable[[], Any]) -> Callable[[], Any]:
+    return lambda: unusable(fetch())
 
 
 def _pin(frame: Frame, name: str, fetch: Callable[[], Any]) -> Any:

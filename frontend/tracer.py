@@ -18,6 +18,7 @@ from adc.frontend.data.merge import Clash, arrays, coerce, describe, flatten, re
 from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.unusable import Unusable
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant, discard
@@ -558,6 +559,9 @@ def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
     def of(v: AbstractValue) -> Result:
         if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial | Text):
             return ResultTuple(tuple(of(item) for item in v.items), v.form)
+        if isinstance(v, Static) and isinstance(v.value, Unusable):
+            message = f"cannot return an object with an attribute that cannot be used: {v.value.reason}"
+            raise refuse(current_loc(), message, "return what compiled code can have of it", kind=kinds.CANNOT_RETURN)
         if isinstance(v, Static):
             return ResultStatic(v.value)
         if not isinstance(v, Scalar | Array):

@@ -11,7 +11,7 @@ from typing import Any
 from adc.frontend.data import forms, heap
 from adc.frontend.data.compounds import Record
 from adc.frontend.data.forms import Form
-from adc.frontend.data.records import class_function, class_of, generated_init, held_by, store_field
+from adc.frontend.data.records import class_function, class_of, fields_of, generated_init, store_field
 from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -162,7 +162,7 @@ def _constant(value: Any) -> Callable[[], Any]:
 
 def replaced(frame: Frame, owner: AbstractValue, changes: Mapping[str, AbstractValue]) -> AbstractValue:
     """``dataclasses.replace(owner, **changes)`` or ``owner._replace(**changes)``."""
-    held, cls = held_by(frame, owner), class_of(owner)
+    held, cls = fields_of(frame, owner), class_of(owner)
     own = dict(zip(map(str, held.form.names), held.items, strict=True))
     if issubclass(cls, tuple):
         fields = list(own)

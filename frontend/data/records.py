@@ -13,6 +13,7 @@ from adc.frontend.data import forms, heap
 from adc.frontend.data.callables import bound
 from adc.frontend.data.forms import Form
 from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.unusable import Unusable
 from adc.frontend.data.values import NONE, AbstractValue, Compound, Method, Ref, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -49,8 +50,24 @@ def is_instance(v: AbstractValue) -> bool:
     return isinstance(v, Compound) and v.form.kind in ("record", "namedtuple") and v.form.cls is not types.MethodType
 
 
+def used(cls: type, name: object, item: AbstractValue) -> AbstractValue:
+    """A field's value for something that uses it; refused where that cannot be."""
+    if isinstance(item, Static) and isinstance(item.value, Unusable):
+        message = f"the attribute '{name}' of {cls.__name__} cannot be used here: {item.value.reason}"
+        raise refuse(current_loc(), message, item.value.help, kind=kinds.UNSUPPORTED_VALUE)
+    return item
+
+
 def held_by(frame: Frame, v: AbstractValue) -> Compound:
-    """The fields of an instance as they are now."""
+    """The fields of an instance as they are now, for something that uses all."""
+    held = fields_of(frame, v)
+    for name, item in zip(held.form.names, held.items, strict=True):
+        used(class_of(v), name, item)
+    return held
+
+
+def fields_of(frame: Frame, v: AbstractValue) -> Compound:
+    """The fields of an instance as they are now; some may not be usable."""
     if isinstance(v, Ref):
         return heap.contents(frame, v)
     assert isinstance(v, Compound)
@@ -77,12 +94,12 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     if isinstance(owner, Super):
         return _of_class(frame, owner.owner, name, *frame.tracer.looks.member(class_of(owner.owner), name, owner.after))
     cls = class_of(owner)
-    held = held_by(frame, owner)
+    held = fields_of(frame, owner)
     found, where = _member(frame, cls, name)
     if isinstance(found, property):
         return _of_class(frame, owner, name, found, where)
     if name in held.form.names:
-        return held.items[held.form.names.index(name)]
+        return used(cls, name, held.items[held.form.names.index(name)])
     if isinstance(owner, Tuple) and name in _NAMEDTUPLE_METHODS:
         return Method(owner, name)
     if name == "__class__":
@@ -94,7 +111,7 @@ def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
     found, where = _member(frame, class_of(owner), name)
     if found is not ABSENT:
         frame.tracer.looks.at(f"{where.__name__}.{name}", Variable(namespace_of(where), name), found)
-    if name in held_by(frame, owner).form.names:
+    if name in fields_of(frame, owner).form.names:
         return True
     return found is not ABSENT and not isinstance(found, types.MemberDescriptorType)
 
@@ -102,7 +119,7 @@ def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
 def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: type) -> AbstractValue:
     cls = class_of(owner)
     if found is ABSENT or isinstance(found, types.MemberDescriptorType):
-        known = (*held_by(frame, owner).form.names, *(n for n in dir(cls) if not n.startswith("_")))
+        known = (*fields_of(frame, owner).form.names, *(n for n in dir(cls) if not n.startswith("_")))
         declared = name in forms.field_names(cls) or found is not ABSENT
         what = f"the field '{name}' of {cls.__name__} is not set" if declared else f"{cls.__name__} has no '{name}'"
         raise refuse(

@@ -534,3 +534,89 @@ def test_second_derivative_and_many_threads():
         return x * x * s.x
 
     assert adc.grad(adc.grad(f))(3.0, State(2.0)) == 4.0
+
+
+@dataclasses.dataclass
+class Holder:
+    a: float
+    b: object = None
+
+
+@dataclasses.dataclass(frozen=True)
+class FrozenHolder:
+    a: float
+    b: object = None
+
+
+UNUSABLE = {
+    "an array of dtype int8": np.zeros(2, np.int8),
+    "an array of dtype complex128": np.zeros(2, complex),
+    "an array of dtype <U1": np.array(["a"]),
+    "an array of dtype >f8": np.zeros(2, ">f8"),
+    "an array of dtype object": np.zeros(2, object),
+    "a NumPy scalar of type float16": np.float16(1.0),
+    "a set": {1.0},
+    "a bytearray": bytearray(2),
+    "a memoryview": memoryview(b"x"),
+    "a MaskedArray": np.ma.zeros(2),
+    "a set ": [1.0, ({2.0},)],
+    "an array of dtype int16": {"k": [np.zeros(2, np.int16)]},
+}
+
+
+def replaced_in(o, x):
+    o.a = o.a * x
+    return o
+
+
+captured: Any = None
+
+
+def test_attributes_that_cannot_be_used_are_refused_when_they_are():
+    given = adc.jit_grad(lambda o, x: o.a * x)
+    outer = adc.jit_grad(lambda x: captured.a * x)
+    changed = adc.jit_grad(replaced_in)
+    reads = adc.jit_grad(lambda o, x: x if o.b is None else o.a)
+    reads_outer = adc.jit_grad(lambda x: x if captured.b is None else -x)
+    global captured
+    for reason, value in UNUSABLE.items():
+        for cls in (Holder, FrozenHolder):
+            captured = o = cls(2.0, value)
+            for _ in range(2):
+                assert given(o, 3.0) == outer(3.0) == 6.0
+            assert given.grad(o, 3.0) == cls(3.0, None)
+            for f, args in ((reads, (o, 3.0)), (reads_outer, (3.0,))):
+                with pytest.raises(CompileError, match=f"the attribute 'b' of {cls.__name__} .*: {reason.strip()}"):
+                    f(*args)
+            captured = o = cls(2.0)  # which is noticed
+            assert reads(o, 3.0) == reads_outer(3.0) == 3.0
+        o = Holder(2.0, value)
+        assert changed(o, 3.0) is o and o.a == 6.0 and o.b is value
+    assert given.pullback(o, 3.0)[1](1.0) == (Holder(3.0, None), 6.0)
+    assert adc.jvp(given, (o, 3.0), ({"a": 1.0}, 0.0)) == (18.0, 3.0)
+    assert given(Holder(2.0, 2**70), 3.0) == 6.0
+    with pytest.raises(CompileError, match="does not fit into 64 bits"):
+        reads(Holder(2.0, 2**70), 3.0)
+    before = len(given._known())
+    for n in range(3):  # another object of the same kind is no other case
+        assert given(Holder(2.0, np.zeros(n, np.int8)), 3.0) == 6.0
+    assert len(given._known()) == before
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda o, x: dataclasses.asdict(o)["a"], "cannot be used here: a set"),
+        (lambda o, x: dataclasses.astuple(o)[0], "cannot be used here: a set"),
+        (lambda o, x: o == type(o)(x, 1.0), "cannot be used here: a set"),
+        (lambda o, x: getattr(o, "b"), "cannot be used here: a set"),  # noqa: B009
+        (lambda o, x: copy.copy(o).b, "cannot be used here: a set"),
+        (lambda o, x: dataclasses.replace(o, a=x).b, "cannot be used here: a set"),
+        (lambda o, x: copy.copy(o) if isinstance(o, Holder) else o, "cannot return an object with an attribute"),
+        (lambda o, x: dataclasses.replace(o, a=x), "cannot return an object with an attribute"),
+    ],
+)
+def test_what_takes_a_whole_object_uses_its_attributes(function, message):
+    for cls in (Holder, FrozenHolder):
+        with pytest.raises(CompileError, match=message):
+            adc.jit_grad(function)(cls(2.0, {1.0}), 3.0)

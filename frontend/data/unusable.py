@@ -1,0 +1,59 @@
+"""Attributes that compiled code cannot have: an object may hold them, and what uses one is refused."""
+
+from __future__ import annotations
+
+import array
+import functools
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adc.frontend import abstract
+from adc.frontend.data import forms
+
+_PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_})
+_CHARS = "".join({c for c in np.typecodes["All"] if np.dtype(c) in abstract.DTYPES})
+_OTHERS = (np.ma.MaskedArray, np.matrix, memoryview, array.array, deque)
+_HELP = "pass arrays and numbers in tuples, lists, dicts or dataclasses"
+
+
+@dataclass(frozen=True)
+class Unusable:
+    """In the place of such an attribute: why it cannot be used, and what could."""
+
+    reason: str
+    help: str
+
+    def __repr__(self) -> str:
+        return f"<{self.reason}>"
+
+
+_one = functools.lru_cache(maxsize=1024)(Unusable)  # one object for equal ones: compiled code compares identities
+
+
+def unusable(value: Any, within: tuple[int, ...] = ()) -> Unusable | None:
+    """What stands for an attribute's value that cannot be used, alone or for what is in a container; None for others.
+    Objects in it have attributes of their own. ``within``: the containers that it is in."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return None
+    if kind is int:
+        fits = -(2**63) <= value < 2**63
+        return None if fits else _one(f"{value} does not fit into 64 bits", "make it a float")
+    if isinstance(value, _OTHERS):
+        return _one(f"a {kind.__name__} is not supported", _HELP)
+    if isinstance(value, np.ndarray | np.generic):
+        if value.dtype.char in _CHARS and value.dtype.isnative:
+            return None
+        what = "an array of dtype" if isinstance(value, np.ndarray) else "a NumPy scalar of type"
+        return _one(f"{what} {value.dtype} is not supported", "supported are float64, float32, int64, int32 and bool")
+    try:
+        form = forms.form_of(value)
+    except forms.Unsuitable as error:
+        return _one(str(error), error.help or _HELP)
+    if form is None or form.kind in ("object", "record") or id(value) in within:
+        return None
+    items = (unusable(item, (*within, id(value))) for item in forms.items_of(value, form))
+    return next((found for found in items if found is not None), None)
