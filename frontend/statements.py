@@ -183,10 +183,11 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
     if isinstance(target, ast.Name):
         with frame.at(target):
             old = lookup(frame, target.id)
+        then, cell = dict(frame.env), cells.cell_of(frame, target.id)
         value = evaluate(frame, statement.value)
         with frame.at(statement):
             new = updated(frame, old, symbol, value)
-            if new is not old:
+            if new is not old or _replaced(frame, then, cell):
                 cells.bind(frame, target, new)
         return
     owner = evaluate_owner(frame, target.value)
@@ -194,12 +195,14 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
         name = target.attr
         with frame.at(target):
             before = None if isinstance(owner, Choice) else attribute(frame, owner, name)
+        then = dict(frame.env)
         value = arrays.settled(frame, evaluate(frame, statement.value))
 
         def update_attribute(one: AbstractValue) -> AbstractValue:
-            old = attribute(frame, one, name) if before is None else before
+            old = _as_of(frame, then, lambda: attribute(frame, one, name)) if before is None else before
             new = updated(frame, old, symbol, value)
-            return NONE if new is old else records.set_attribute(frame, one, name, new)
+            kept = new is old and not _replaced(frame, then, one)
+            return NONE if kept else records.set_attribute(frame, one, name, new)
 
         with frame.at(statement):
             options.split(frame, owner, update_attribute)
@@ -209,12 +212,13 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
         several = isinstance(owner, Choice | OneOf) or any(isinstance(item.value, OneOf) for item in items)
         with frame.at(target):
             held = None if several else subscripts.read(frame, owner, items)
+        then = dict(frame.env)
         value = arrays.settled(frame, evaluate(frame, statement.value))
 
         def update_item(one: AbstractValue, each: list[subscripts.Item]) -> AbstractValue:
-            old = subscripts.read(frame, one, each) if held is None else held
+            old = _as_of(frame, then, lambda: subscripts.read(frame, one, each)) if held is None else held
             new = updated(frame, old, symbol, value)
-            return NONE if new is old else _store_item(frame, one, each, new)
+            return NONE if new is old and not _replaced(frame, then, one) else _store_item(frame, one, each, new)
 
         with frame.at(statement):
             with_items(
@@ -232,6 +236,22 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
             assert current is not None
             arrays.check_writable(frame, place.array)
             place.store(arrays.operate(frame, symbol, current, value))
+
+
+def _as_of(frame: Frame, then: dict[str, AbstractValue], read: Callable[[], AbstractValue]) -> AbstractValue:
+    """``read()`` of what objects held ``then``: before the right side of an assignment, which may change them."""
+    now, frame.env = frame.env, dict(then)
+    try:
+        return read()
+    finally:
+        made = {k: v for k, v in frame.env.items() if then.get(k) is not v and now.get(k) is then.get(k)}
+        frame.env = now
+        frame.env.update(made)
+
+
+def _replaced(frame: Frame, then: dict[str, AbstractValue], owner: AbstractValue | None) -> bool:
+    """Whether an object holds something else than ``then``, so that what was changed in place has to be put back."""
+    return isinstance(owner, Ref) and then.get(owner.key) is not frame.env.get(owner.key)
 
 
 def updated(frame: Frame, old: AbstractValue, symbol: str, value: AbstractValue) -> AbstractValue:

@@ -483,3 +483,105 @@ def compared_with_what_a_call_changes(x, c, d):
 )
 def test_a_test_says_nothing_of_what_it_changes(fn: Any, c: bool, d: bool) -> None:
     assert jit_grad(fn)(1.0, c, d) == fn(1.0, c, d)
+
+
+def item_read_before_the_right_side(x, c):
+    d = {"a": x, "b": 2.0 * x}
+    mode = "a" if c else "b"
+
+    def change():
+        d["a"] = 10.0 * x
+        return 1.0
+
+    d[mode] += change()
+    return d["a"] * 7.0 + d["b"]
+
+
+def list_extended_that_the_right_side_replaces(x, c):
+    d = {"a": [x], "b": [2.0 * x]}
+    kept, mode = d["a"], "a" if c else "b"
+
+    def change():
+        d["a"] = [10.0 * x]
+        return [1.0]
+
+    d[mode] += change()
+    return sum(d["a"]) * 7.0 + sum(d["b"]) * 3.0 + sum(kept)
+
+
+def array_changed_that_the_right_side_replaces(x, c):
+    d = {"a": np.array([x]), "b": np.array([2.0 * x])}
+    kept, mode = d["a"], "a" if c else "b"
+
+    def change():
+        d["a"] = np.array([10.0 * x])
+        return 1.0
+
+    d[mode] += change()
+    return d["a"][0] * 7.0 + d["b"][0] * 3.0 + kept[0]
+
+
+def known_item_that_the_right_side_replaces(x, c):
+    d = {"a": [x]}
+    kept = d["a"]
+
+    def change():
+        d["a"] = [10.0 * x, 5.0]
+        return [1.0 if c else 2.0]
+
+    d["a"] += change()
+    return sum(d["a"]) + 3.0 * sum(kept)
+
+
+def variable_that_the_right_side_replaces(x, c):
+    r = np.array([x])
+    kept = r
+
+    def change():
+        nonlocal r
+        r = np.array([10.0 * x])
+        return 1.0 if c else 2.0
+
+    r += change()
+    return r[0] + 3.0 * kept[0]
+
+
+class Counting:
+    def __init__(self, items):
+        self.items, self.reads = items, 0.0
+
+    def __getitem__(self, key):
+        self.reads += 1.0
+        return self.items[key]
+
+    def __setitem__(self, key, value):
+        self.items[key] = value
+
+
+def item_of_an_object_read_before_the_right_side(x, c):
+    d = Counting({"a": x, "b": 2.0 * x})
+    mode = "a" if c else "b"
+
+    def change():
+        d.items["a"] = 10.0 * x
+        return 1.0
+
+    d[mode] += change()
+    return d.items["a"] * 7.0 + d.items["b"] + 100.0 * d.reads
+
+
+@pytest.mark.parametrize("c", [True, False])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        item_read_before_the_right_side,
+        list_extended_that_the_right_side_replaces,
+        array_changed_that_the_right_side_replaces,
+        known_item_that_the_right_side_replaces,
+        variable_that_the_right_side_replaces,
+        item_of_an_object_read_before_the_right_side,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_what_is_added_to_is_read_first(fn: Any, c: bool) -> None:
+    assert jit_grad(fn)(1.0, c) == fn(1.0, c)
