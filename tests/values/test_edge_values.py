@@ -45,13 +45,19 @@ def _is_zero(d: Difference) -> bool:
 
 
 def _in_another_order(d: Difference) -> bool:
-    """Whether a sum or mean of floats is as near as its terms allow, whatever cancels."""
-    if d.form != "reductions" or re.search(r"sum\(|mean\(", d.entry) is None:
+    """Whether a sum, mean or product of finite floats is as near as its terms allow: some cancel, or overflow on the
+    way in one of the orders."""
+    want, got = np.asarray(d.want), np.asarray(d.got)
+    named = re.search(r"(sum|mean|prod)\(", d.entry)
+    if d.form != "reductions" or named is None or want.dtype.kind != "f" or want.dtype != got.dtype:
         return False
-    if type(d.want) is not type(d.got) or not np.isfinite([d.want, d.got]).all():
+    terms, kind = np.abs(np.array(d.operands[0], float)), np.finfo(want.dtype)
+    if not np.isfinite(terms).all() or want.shape != got.shape:
         return False
-    terms = np.sum(np.abs(np.array(d.operands[0], float)))
-    return bool(abs(float(d.want) - float(d.got)) <= 8 * np.finfo(type(d.want)).eps * terms)
+    if named[1] == "prod":
+        return bool(np.sum(np.log(np.maximum(terms, 1))) > np.log(kind.max))
+    total = np.sum(terms)
+    return bool(total > kind.max or np.all(np.abs(want - got) <= 8 * kind.eps * total))
 
 
 def _never_raises(d: Difference) -> bool:
@@ -84,7 +90,7 @@ KNOWN: dict[str, tuple[str, Callable[[Difference], bool]]] = {
     "Python's integers beyond 64 bits": ("Python-i64-i64", _does_not_fit),
     "floats that no integer of the dtype is near": ("NumPy-f64-f64", _undefined_conversion),
     "zeros among which the larger or smaller is asked for": ("arrays-f64-f64", _is_zero),
-    "sums of floats that cancel": ("reductions-f64-f64", _in_another_order),
+    "sums and products of floats that cancel or overflow on the way": ("reductions-f64-f64", _in_another_order),
     "a choice between numbers of two types": ("NumPy-f64-i64", _joined),
     "`np.where` of numbers": (
         "NumPy-i32-i32",
