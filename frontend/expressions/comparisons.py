@@ -33,19 +33,25 @@ def comparison(frame: Frame, node: ast.Compare) -> AbstractValue:
     """``a < b``, ``a < b < c``, ``a is b``, ``a in b``."""
     if len(node.ops) == 1:
         return _one_comparison(frame, node.ops[0], evaluate(frame, node.left), node.comparators[0])[0]
-    result = _chain(frame, node, 0, evaluate(frame, node.left))
-    return Static(result) if isinstance(result, bool) else Scalar(result, i1)
+    found: list[AbstractValue] = []
+    result = _chain(frame, node, 0, evaluate(frame, node.left), found)
+    if isinstance(result, bool):
+        return Static(result)
+    # One of the comparisons is what comes out: a NumPy bool if any of them is one.
+    return Scalar(result, i1, weak=not any(isinstance(v, Scalar) and not v.weak for v in found))
 
 
-def _chain(frame: Frame, node: ast.Compare, k: int, left: AbstractValue) -> bool | Value:
-    """``a < b < c``: each operand is evaluated once, the later ones only while the comparisons hold."""
+def _chain(frame: Frame, node: ast.Compare, k: int, left: AbstractValue, found: list[AbstractValue]) -> bool | Value:
+    """``a < b < c``: each operand is evaluated once, the later ones only while the comparisons hold, which are added
+    to ``found``."""
     with frame.at(node):
         value, right = _one_comparison(frame, node.ops[k], left, node.comparators[k])
+        found.append(value)
         known = as_condition(frame, value)
         if k + 1 == len(node.ops):
             return known
         later = assigned_in(node.comparators[k + 1 :])
-        return conjunction(frame, known, lambda: _chain(frame, node, k + 1, right), later, stop=False)
+        return conjunction(frame, known, lambda: _chain(frame, node, k + 1, right, found), later, stop=False)
 
 
 def _one_comparison(

@@ -20,11 +20,22 @@ from adc.frontend import abstract
 from adc.frontend.control.branches import branch, trace
 from adc.frontend.control.iteration import Indexed, Items, sequence
 from adc.frontend.control.loops import Counted, for_counted
-from adc.frontend.data import growing, sequences
+from adc.frontend.data import growing, heap, sequences
+from adc.frontend.data.callables import Closure
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.merge import widen
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Scalar, Static, Tuple, Unbound, is_numeric
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Compound,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    Unbound,
+    is_numeric,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import as_condition, condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
@@ -132,14 +143,41 @@ class _Walk:
 @contextmanager
 def _own_scope(frame: Frame, node: Comprehension) -> Iterator[None]:
     """The variables of a comprehension hide those of the function while it runs."""
-    names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-    hidden = {name: frame.env.get(name) for name in names}
+    hidden = {name: frame.env.get(name) for name in _variables(node)}
     yield
     for name, value in hidden.items():
         if value is None:
             frame.env.pop(name, None)
         else:
             frame.env[name] = value
+
+
+def _variables(node: Comprehension) -> set[str]:
+    return {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+
+
+def _item(frame: Frame, node: Comprehension, part: ast.expr) -> AbstractValue:
+    """An item that outlives its iteration. A function in it would find other variables than the comprehension's own."""
+    value = evaluate_kept(frame, part)
+    late = sorted(_read_later(frame, value) & _variables(node))
+    if late:
+        raise refuse(
+            frame.loc(part),
+            f"a function that the comprehension makes reads its variable '{late[0]}' after it has changed",
+            f"give it the present value: lambda ..., {late[0]}={late[0]}: ...",
+            kind=kinds.UNSUPPORTED_EXPRESSION,
+        )
+    return value
+
+
+def _read_later(frame: Frame, value: AbstractValue) -> set[str]:
+    """The variables that functions within ``value`` read when they are called."""
+    if isinstance(value, Closure):
+        return set(value.code.free) if value.code.frame is frame else set()
+    items = value.items if isinstance(value, Compound) else ()
+    if isinstance(value, Ref):
+        items = heap.contents(frame, value).items
+    return {name for item in items for name in _read_later(frame, item)}
 
 
 def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
@@ -182,7 +220,7 @@ def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValu
     frame.env[name] = made
 
     def emit() -> None:
-        item = evaluate_kept(frame, node.elt)
+        item = _item(frame, node, node.elt)
         with frame.at(node.elt):
             growing.append(frame, made, item)
 
@@ -194,7 +232,7 @@ def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValu
 def generator(frame: Frame, node: ast.GeneratorExp) -> AbstractValue:
     """The items of a generator expression, whose number must be known."""
     found: list[AbstractValue] = []
-    _Walk(frame, node, lambda: found.append(evaluate_kept(frame, node.elt))).run()
+    _Walk(frame, node, lambda: found.append(_item(frame, node, node.elt))).run()
     return Tuple(tuple(found))
 
 
@@ -205,7 +243,7 @@ def dict_of(frame: Frame, node: ast.DictComp) -> AbstractValue:
     def emit() -> None:
         with frame.at(node.key):
             key = sequences.constant_key(evaluate_kept(frame, node.key))
-        found[key] = evaluate_kept(frame, node.value)
+        found[key] = _item(frame, node, node.value)
 
     _Walk(frame, node, emit).run()
     return sequences.new_dict(frame, found)

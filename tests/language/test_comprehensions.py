@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import adc
-from adc.errors import CompileError
+from adc import jit_grad
+from adc.errors import CompileError, CompileSyntaxError
 from tests.programs.harness import check
 
 V = np.array([0.3, -0.7, 1.1, 0.4])
@@ -111,3 +112,43 @@ def test_run_time_number():
         adc.jit_grad(f)(1.0, 3)
     with pytest.raises(CompileError, match="which items belong to it must be known"):
         adc.jit_grad(g)(V)
+
+
+K = 100.0
+
+
+def late_list(x):
+    made = [lambda y: y * K for K in (1.0, 2.0)]
+    return made[0](x)
+
+
+def late_dict(x):
+    return {K: (lambda y: y * K) for K in (1.0, 2.0)}[1.0](x)
+
+
+def late_in_a_list(x):
+    made = [[lambda y: y * K * j for j in (1.0, 3.0)] for K in (1.0, 2.0)]
+    return made[0][0](x)
+
+
+def late_beside(x):
+    K = 50.0
+    made = [(k, lambda y: (lambda z: z * k)(y)) for k in (1.0, 2.0)]
+    return K * made[0][1](x)
+
+
+@pytest.mark.parametrize("function", [late_list, late_dict, late_in_a_list, late_beside])
+def test_functions_that_read_a_variable_of_the_comprehension_later_are_refused(function):
+    with pytest.raises(CompileSyntaxError, match=r"reads its variable '[Kkj]' after it has changed"):
+        jit_grad(function)(1.5)
+
+
+def early(x):
+    w = 3.0
+    apply = lambda f, y: f(y)
+    made = [lambda y, k=k: y * k * w for k in (1.0, 2.0)]
+    return made[0](x) + sum([apply(lambda y: y * k, x) for k in (1.0, 2.0)]) + [lambda y: y * w for _ in range(2)][1](x)
+
+
+def test_functions_that_have_their_values_are_taken():
+    assert jit_grad(early)(1.5) == early(1.5)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import adc
+from adc import jit_grad
 from tests.programs.harness import check
 
 INTEGERS = [-7, -3, -2, -1, 0, 1, 2, 3, 8]
@@ -223,3 +224,26 @@ def test_integers_that_must_be_known():
     assert compiled(mixed, 0) == 2 * A[0].sum()
     assert compiled(mixed, 1) == compiled(mixed, -1) == 2 * A.sum()
     assert np.all(compiled.grad(mixed, 0)[0] == 2.0) and np.all(compiled.grad(mixed, 0)[1] == 0.0)
+
+
+def test_chained_comparisons_of_numpy_numbers_are_numpy_bools():
+    """``~`` of Python's True is -2, of NumPy's it is False."""
+
+    def count(a, lo, hi):
+        n = 0
+        for v in a:
+            if ~(lo <= v <= hi):
+                n += 1
+        return n
+
+    def both(a):
+        return (0 < a[0] < 2) + (0 < a[0] < 2), ~(a[0] < a[1] < a[2]), ~(0.5 < 1.0 < a[0])
+
+    def pythons(x):
+        return ~(0.0 < x < 2.0), (0.0 < x < 2.0) + (0.0 < x < 3.0)
+
+    a = np.array([1.5, 0.5, 2.0])
+    assert jit_grad(count)(a, 0.0, 1.6) == count(a, 0.0, 1.6) == 1
+    with np.errstate(all="ignore"):
+        assert [bool(v) for v in jit_grad(both)(a)] == [bool(v) for v in both(a)]
+    assert jit_grad(pythons)(1.0) == (-2, 2)
