@@ -2,7 +2,8 @@
 
 Where all that a loop does to an array is to add to its elements, the iterations may meet: nobody sees the elements in
 between. Sums of floats become ``adc.accumulate``, whose terms are added in an order that is fixed for any number of
-threads; loops that sum integers run in order.
+threads; loops that sum integers run in order, and so do those that round each sum to a smaller float, or add to an
+element again under a condition.
 """
 
 from __future__ import annotations
@@ -16,22 +17,37 @@ from adc.ir.core import Op, Value
 from adc.passes.parallel.dependence import Access, Analysis, never_zero
 
 _ADDS, _SUBTRACTS = frozenset({ops.addf, ops.addi}), frozenset({ops.subf, ops.subi})
-_CASTS = frozenset({ops.index_cast, ops.extsi, ops.trunci})
+_FLOAT_CASTS = frozenset({ops.extf, ops.truncf})
+_CASTS = frozenset({ops.index_cast, ops.extsi, ops.trunci}) | _FLOAT_CASTS
 
 
 @dataclass(frozen=True)
 class Update:
     """``store`` puts what the element held, with ``terms`` added (each with its sign), back into it. What it held comes
-    from ``before``, a load, or the store of an update just before this one. ``chain`` computes one from the other."""
+    from ``before``, a load, or the store of an update just before this one. ``links`` lead from what is
+    stored back to there: each a value and who takes it."""
 
     before: Op
     store: Op
     terms: tuple[tuple[Value, int], ...]
-    chain: tuple[Op, ...]
+    links: tuple[tuple[Value, Op], ...]
 
     @property
-    def floats(self) -> bool:
-        return self.store.operands[0].type.is_float
+    def chain(self) -> list[Op]:
+        """What computes one from the other."""
+        return [v.op for v, _ in self.links if v.op is not None and self.before.operands[0] is not v]
+
+    @property
+    def in_any_order(self) -> bool:
+        """Whether ``adc.accumulate`` can take its place."""
+        plain = all(len(v.uses) == 1 for v, _ in self.links)
+        plain = plain and all(op.opdef not in _FLOAT_CASTS for op in self.chain)
+        return plain and not self.nested and self.store.operands[0].type.is_float
+
+    @property
+    def nested(self) -> bool:
+        """Whether it is part of a branch or loop after what the element has its value from."""
+        return self.before.parent is not self.store.parent
 
     def of(self, originals: Mapping[Op, Op]) -> Update | None:
         """The same among the operations that these are copies of."""
@@ -45,9 +61,12 @@ def updated(loop: Op, accesses: Sequence[Access], analysis: Analysis, base: Valu
     mine = {a.op: a for a in accesses if a.base is base or not analysis.apart(a, one, loop)}
     found = [_update(op) for op in mine if op.opdef is ops.store]
     known = [u for u in found if u is not None]
-    if {op for u in known for op in (u.before, u.store)} != mine.keys() or not all(_at_once(u, mine) for u in known):
+    if {op for u in known for op in (u.before, u.store)} != mine.keys():
         return None
-    return known
+    links = {link for u in known for link in u.links}
+    if any((v, user) not in links for u in known for v, _ in u.links for user, _ in v.uses):
+        return None
+    return known if all(u.nested or _at_once(u, mine) for u in known) else None
 
 
 def meets_everywhere(loop: Op, access: Access, analysis: Analysis) -> bool:
@@ -84,24 +103,29 @@ def _update(store: Op) -> Update | None:
     found = _back(value, element, store, store)
     if found is None:
         return None
-    before, terms, chain = found
-    return Update(before, store, tuple(terms), tuple(chain)) if terms else None
+    before, terms, links = found
+    return Update(before, store, tuple(terms), tuple(links)) if terms else None
 
 
 def _back(
     value: Value, element: Sequence[Value], store: Op, user: Op
-) -> tuple[Op, list[tuple[Value, int]], list[Op]] | None:
+) -> tuple[Op, list[tuple[Value, int]], list[tuple[Value, Op]]] | None:
     """Where ``value``, which ``user`` takes, has the element from; what was added to it on the way, and by what."""
-    op = value.op
-    if op is None or op.parent is not store.parent:
+    op, link = value.op, (value, user)
+    if op is None or sum(o is user for o, _ in value.uses) != 1:
         return None
-    others = [o for o, _ in value.uses if o is not user]
-    if user is not store and len(others) == 1 and others[0].opdef is ops.store and others[0].parent is store.parent:
-        return (others[0], [], []) if list(others[0].operands) == [value, *element] else None
-    if others or len(value.uses) > 1:
-        return None
+    stores = [o for o, _ in value.uses if o.opdef is ops.store]
+    if user is not store and len(stores) == 1 and _around(stores[0], store):
+        return (stores[0], [], [link]) if list(stores[0].operands) == [value, *element] else None
     if op.opdef is ops.load:
-        return (op, [], [op]) if list(op.operands) == list(element) else None
+        return (op, [], [link]) if list(op.operands) == list(element) else None
+    if op.opdef is ops.if_:
+        ends, k = [block.ops[-1] for block in op.regions], op.results.index(value)
+        paths = [_back(end.operands[k], element, store, end) for end in ends]
+        known = [path for path in paths if path is not None]
+        if len(known) < len(paths) or len({before for before, _, _ in known}) > 1:
+            return None
+        return known[0][0], [t for path in known for t in path[1]], [link, *(i for path in known for i in path[2])]
     sides: list[tuple[Value, Value | None]]
     if op.opdef in _CASTS:
         sides = [(op.operands[0], None)]
@@ -114,11 +138,19 @@ def _back(
     for inner, term in sides:
         found = _back(inner, element, store, op)
         if found is not None:
-            before, terms, chain = found
+            before, terms, links = found
             if term is not None:
                 terms = [*terms, (term, -1 if op.opdef in _SUBTRACTS else 1)]
-            return before, terms, [op, *chain]
+            return before, terms, [link, *links]
     return None
+
+
+def _around(op: Op, other: Op) -> bool:
+    """Whether ``other`` is in the block of ``op``, or within an operation of it."""
+    block = other.parent
+    while block is not None and block is not op.parent:
+        block = block.parent_op.parent if block.parent_op is not None else None
+    return block is not None
 
 
 def _at_once(update: Update, accesses: Mapping[Op, Access]) -> bool:

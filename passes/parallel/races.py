@@ -158,7 +158,7 @@ def keeps_promise(loop: Op, analysis: Analysis) -> Verdict:
     if len(accesses.found) > MAX_ACCESSES or any(op.opdef is not ops.bound for op, _ in _lasting(accesses.obstacles)):
         return Verdict(False)
     apart = next(analysis.conflicts(loop, rest), None) is None
-    return Verdict(apart and all(u.floats for u in sums), tuple(sums))
+    return Verdict(apart and all(u.in_any_order for u in sums), tuple(sums))
 
 
 def _sums(loop: Op, analysis: Analysis, found: list[Access]) -> list[Update]:

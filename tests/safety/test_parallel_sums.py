@@ -152,10 +152,22 @@ def averaged(x):
     return r
 
 
+def again_under_a_condition(x):
+    r = np.zeros(3)
+    for i in prange(len(x)):
+        for k in range(3):
+            r[k] += x[i] * k
+            if x[i] > 0.5:
+                r[k] -= x[i] * x[i]
+            else:
+                r[k] += 1.0
+    return r
+
+
 SUMS = [
     by_name, rebound, rebound_the_other_way, subtracted, of_two_dimensions, of_a_slice, of_a_row, of_elements,
     by_an_inner_loop, by_inner_loops_of_unknown_length, under_a_condition, in_a_callee, beside_other_stores, in_a_nest,
-    in_a_time_loop, averaged,
+    in_a_time_loop, averaged, again_under_a_condition,
 ]  # fmt: skip
 
 
@@ -257,6 +269,19 @@ def test_dtypes(dtype: Any) -> None:
     assert np.array_equal(r, expected)
 
 
+@pytest.mark.parametrize("n", [0, 1, 3000])
+def test_float32_sums_of_float64_terms_are_rounded_in_order(n: int) -> None:
+    def f(x):
+        r = np.zeros(2, np.float32)
+        for i in prange(len(x)):
+            r += x[i]
+        return r
+
+    x = np.random.default_rng(3).normal(size=n) * 1e3
+    assert np.array_equal(jit_grad(f)(x), f(x)) and jit_grad(f)(x).dtype == np.float32
+    assert np.array_equal(adc.grad(lambda x: np.sum(f(x)))(x), np.full(n, 2.0))
+
+
 # What is not a sum stays refused -------------------------------------------------------------------------------------
 
 
@@ -297,6 +322,13 @@ def mixed(out, v):
         out[0] = (out[0] + v[i]) * 0.5
 
 
+def of_itself_under_a_condition(out, v):
+    for i in prange(len(v)):
+        out[0] += v[i]
+        if v[i] > 0.5:
+            out[0] += out[0]
+
+
 def lost(out, v):
     for i in prange(len(v)):
         before = out[0]
@@ -306,7 +338,16 @@ def lost(out, v):
 
 @pytest.mark.parametrize(
     "fn",
-    [read_in_between, read_elsewhere, of_itself, from_the_other_side, mixed, product, of_its_neighbour],
+    [
+        read_in_between,
+        read_elsewhere,
+        of_itself,
+        from_the_other_side,
+        mixed,
+        product,
+        of_its_neighbour,
+        of_itself_under_a_condition,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_what_is_no_sum_is_refused(fn: Any) -> None:
