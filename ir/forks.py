@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from weakref import WeakSet
 
-_MOST_SECONDS = 60.0  # for what waits itself for the thread that forks
+# For what waits itself for the thread that forks: of two that hold locks and fork, one may wait in a hook of another
+# library whose lock the other one's fork has taken.
+_MOST_SECONDS = 60.0
 
 _condition = threading.Condition()  # reentrant: the handler of a signal may compile, too
 _holders: dict[int, int] = {}  # how many locks each thread holds or waits for

@@ -98,8 +98,9 @@ def test_a_fork_while_the_same_thread_holds_a_lock() -> None:
 
 
 def test_two_threads_that_hold_locks_and_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither waits for the other; in a child the lock of the other is free."""
-    monkeypatch.setattr(forks, "_MOST_SECONDS", 20.0)
+    """Neither waits for the other for ever, whatever locks hooks of other libraries take; in a child the lock of the
+    other is free."""
+    monkeypatch.setattr(forks, "_MOST_SECONDS", 2.0)
     locks, together, found = [forks.Lock(), forks.Lock()], threading.Barrier(2), []
 
     def run(mine: forks.Lock, other: forks.Lock) -> None:
@@ -108,10 +109,9 @@ def test_two_threads_that_hold_locks_and_fork(monkeypatch: pytest.MonkeyPatch) -
             found.append(status_of(lambda: other.__enter__() is None))
 
     threads = [threading.Thread(target=run, args=pair) for pair in (locks, locks[::-1])]
-    begin = time.monotonic()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [0, 0] and time.monotonic() - begin < 15.0
+    assert found == [0, 0]
     assert not forks._holders and not forks._forking
