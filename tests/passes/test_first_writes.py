@@ -51,7 +51,7 @@ def test_zeros_and_a_term_for_each_element(at: str) -> None:
         adc.accumulate %v, %t[{at}] : memref<?xf64>"""),
         program(
             f"""%v = memref.load %a[%i] : memref<?xf64>
-            %u = arith.addf %x, %v : f64
+            %u = arith.addf %x, %v fastmath<contract> : f64
             memref.store %u, %t[{at}] : memref<?xf64>""",
             initial="",
         ).replace("%r = arith.subi %last, %i : index", "%r = arith.subi %last, %i : index" if at == "%r" else "")
