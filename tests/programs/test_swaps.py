@@ -217,7 +217,7 @@ def test_while():
 
 
 def test_condition_on_what_is_swapped():
-    check(swapped_unchanged, (U, V, 5), (V, U, 4), (U, U, 3), (W, V, 1), pullback=True, step=0.2)
+    check(swapped_unchanged, (U, V, 5), (V, U, 4), (U, U[::-1], 3), (W, V, 1), pullback=True, step=0.2)
 
 
 def stepped(u, v, n):
