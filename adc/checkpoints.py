@@ -20,14 +20,11 @@ steps = public(checkpoints.steps)
 checkpoint = public(checkpoints.checkpoint)
 
 
-
 def _reduced(made: checkpoints.Checkpointed[..., Any]) -> tuple[Any, ...]:
     return reduced(made, lambda: (_complete, (made.function,)))
 
 
-def _complete(
-    blank: checkpoints.Checkpointed[..., Any], fn: Callable[..., Any]
-) -> checkpoints.Checkpointed[..., Any]:
+def _complete(blank: checkpoints.Checkpointed[..., Any], fn: Callable[..., Any]) -> checkpoints.Checkpointed[..., Any]:
     blank.__init__(fn)  # type: ignore[misc]
     return blank
 

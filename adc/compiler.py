@@ -270,9 +270,7 @@ class Staged:
         module.funcs.update(self._run(made, pipelines.TIDY, "prepare").funcs)
         return chosen
 
-    def workspace(
-        self, module: Module, entry: str, chosen: Chosen | None, *, fails: bool = False
-    ) -> Func | None:
+    def workspace(self, module: Module, entry: str, chosen: Chosen | None, *, fails: bool = False) -> Func | None:
         """Add the function that says what ``entry`` of a prepared module takes; None if that is not known before.
         ``fails``: it raises where no machine has so much."""
         options = self.subject.options

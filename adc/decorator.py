@@ -157,9 +157,7 @@ class JitFunction(Dispatcher, Generic[P, R]):
         return result
 
     @public
-    def jvp(
-        self, args: Sequence[Any], tangents: Sequence[Any], *, final: str | Sequence[str] = ()
-    ) -> tuple[Any, ...]:
+    def jvp(self, args: Sequence[Any], tangents: Sequence[Any], *, final: str | Sequence[str] = ()) -> tuple[Any, ...]:
         """The value for arguments ``args``, and its derivative along their ``tangents``; see ``adc.jvp``."""
         return self._jvps.evaluate(args, tangents, (final,) if isinstance(final, str) else tuple(final))
 

@@ -239,9 +239,7 @@ class _Forecasting:
 
     def _repeated(self, schedule: Sequence[int]) -> int:
         _, *steps = self._footprint(schedule)
-        return sum(
-            self._again(n, *schedule[2 * k : 2 * k + 2]) for k, n in enumerate(steps) if not self._open[k]
-        )
+        return sum(self._again(n, *schedule[2 * k : 2 * k + 2]) for k, n in enumerate(steps) if not self._open[k])
 
     def _again(self, steps: int, snapshots: int, length: int) -> int:
         """Each step is run once more, with a tape; and those before where pieces begin, as the schedule says."""

@@ -112,9 +112,7 @@ class Jacobian(Specialisation):
         self._wrapped_miss = miss
         self._mode = mode
         self._reverse: PullbackCode | None = None
-        self.wanted: Wanted = select(
-            self.subject.name, self.subject.parameters, self.abstracts, self.traced, chosen
-        )
+        self.wanted: Wanted = select(self.subject.name, self.subject.parameters, self.abstracts, self.traced, chosen)
         made = _with_identity(self.traced.result)
         if made is not None:
             raise kinds.NO_DERIVATIVE(

@@ -67,9 +67,7 @@ class JvpFunction(Dispatcher):
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         return writable(abstracts)
 
-    def evaluate(
-        self, args: Any, tangents: Any, final: Sequence[str] = (), *, value: bool = True
-    ) -> tuple[Any, ...]:
+    def evaluate(self, args: Any, tangents: Any, final: Sequence[str] = (), *, value: bool = True) -> tuple[Any, ...]:
         """The value, if it is wanted, and its tangent for a call with ``args``; see ``adc.jvp``."""
         subject, borrowed = self._subject, Borrowed()
         try:
@@ -155,9 +153,7 @@ class JvpCode(Specialisation):
         """Whether code for a pattern has branches, trip counts or subscripts that may follow from floats."""
         return self._code(pattern).floats_decide
 
-    def _arranged(
-        self, code: _Code, leaves: list[Any], given: Mapping[int, Direction], words: bool
-    ) -> _Arranged:
+    def _arranged(self, code: _Code, leaves: list[Any], given: Mapping[int, Direction], words: bool) -> _Arranged:
         """Copies of what is changed, and the tangents that compiled code takes."""
         mutated = self.traced.mutated
         copies: dict[int, NDArray] = {}

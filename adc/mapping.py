@@ -23,9 +23,7 @@ _KNOWN = "__adc_vmaps__"  # attribute of a function: what was made of it, so tha
 
 
 @public
-def vmap(
-    fn: Callable[..., Any], in_axes: int | tuple[int | None, ...] | None = 0, out_axes: int = 0
-) -> Any:
+def vmap(fn: Callable[..., Any], in_axes: int | tuple[int | None, ...] | None = 0, out_axes: int = 0) -> Any:
     """``fn``, called for each item along an axis of its arguments, with the results stacked.
 
     ``in_axes`` is the axis of all arguments, or a tuple with one for each: an int (negative ones count from the end),

@@ -101,7 +101,6 @@ class Selection:
     single: bool = True
     names: tuple[str, ...] = ()
 
-
     def by(self, parameters: Sequence[str]) -> str:
         """How a text says by what, given the names of the parameters."""
         count = len(parameters)

@@ -126,8 +126,11 @@ class PullbackCode(Specialisation):
         return frozenset(
             k
             for n, k in enumerate(self.shadows)
-            if not args[first + n].uses and k not in grouped and args[k].type == args[first + n].type
-            and isinstance(t := args[k].type, MemRefType) and t.strides is None
+            if not args[first + n].uses
+            and k not in grouped
+            and args[k].type == args[first + n].type
+            and isinstance(t := args[k].type, MemRefType)
+            and t.strides is None
         )
 
     def _reverse_params(

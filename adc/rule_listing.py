@@ -21,8 +21,11 @@ def rows() -> list[Row]:
 def _operations() -> Iterator[Row]:
     for operation, rule in rules.RULES.items():
         code = rule.__code__
-        yield operation.name, _operands(operation, code.co_varnames[2 : code.co_argcount]), "both modes", _place(
-            code.co_filename, code.co_firstlineno
+        yield (
+            operation.name,
+            _operands(operation, code.co_varnames[2 : code.co_argcount]),
+            "both modes",
+            _place(code.co_filename, code.co_firstlineno),
         )
 
 

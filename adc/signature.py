@@ -133,9 +133,7 @@ def at(value: Any, path: tuple[int, ...]) -> Any:
     return value
 
 
-def describe(
-    names: tuple[str, ...], path: tuple[int, ...], shapes: tuple[containers.Shape, ...] | None = None
-) -> str:
+def describe(names: tuple[str, ...], path: tuple[int, ...], shapes: tuple[containers.Shape, ...] | None = None) -> str:
     """How a user would write the leaf at ``path`` of all arguments."""
     shown, shape = names[path[0]], shapes[path[0]] if shapes else None
     for position in path[1:]:

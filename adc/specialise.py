@@ -274,9 +274,7 @@ class Gradient(Specialisation):
             return self._named(self.kernel(*values))
         names = {k: self.leaf_name(k) for k in range(len(leaves))}
         arranged = arrange(self, leaves, self.shadows, names, copy=True)
-        replaced = {
-            binding.leaf_path(self.names, self.traced.leaves[k]): array for k, array in arranged.copies.items()
-        }
+        replaced = {binding.leaf_path(self.names, self.traced.leaves[k]): array for k, array in arranged.copies.items()}
         results = self.kernel(*replace_leaves(values, replaced), *(arranged.shadows[k] for k in self.shadows))
         return self._assemble(results, arranged.shadows)
 

@@ -134,9 +134,7 @@ def reverse(pattern: Sparsity, shapes: Sequence[tuple[int, ...]]) -> Colouring:
     return Colouring(pattern, "reverse", colours, used, sweep_of=colours[pattern.rows], place_of=pattern.columns)
 
 
-def fewest(
-    pattern: Sparsity, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]
-) -> Colouring:
+def fewest(pattern: Sparsity, inputs: Sequence[tuple[int, ...]], outputs: Sequence[tuple[int, ...]]) -> Colouring:
     """The way with fewer sweeps; forward mode, which keeps nothing, if it takes as many."""
     down, across = pattern.widest, pattern.transposed.widest
     if down <= across:

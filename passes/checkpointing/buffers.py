@@ -21,10 +21,12 @@ from adc.passes.building import copy
 from adc.passes.effects import Memory, Summaries
 from adc.passes.extents import Extents
 from adc.passes.kinds import WRITES
+from adc.passes.parallel.affine import Forms
 from adc.passes.rewrite import put_before
 
 MOST_BUFFERS = 6
 
+RESIZED = "a list in it grows, or a step changes the shape of an array"
 SHARED = "it writes to an array that something else may hold, and makes it another one; begin with a copy of it"
 RESHAPED = (
     "a step makes an extent of {} one of {}: where a loop is checkpointed its arrays keep their shapes; "
@@ -89,6 +91,32 @@ def period(after: Mapping[int, int]) -> int:
     while count <= MOST_BUFFERS and any(k != n for k, n in place.items()):
         place, count = {k: after[n] for k, n in place.items()}, count + 1
     return count
+
+
+def is_resized(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
+    """Whether a step computes a new extent for one of the arrays at ``positions`` from the one that it has, as a list
+    does that grows."""
+    carried, forms = Carried.by(loop), Forms()
+    for k in positions:
+        place = carried.args[k]
+        for made in memory.roots(carried.yields[k]):
+            if made.op is None or made.op.opdef is not ops.alloc:
+                continue
+            open_extents = [d for d, known in enumerate(_type(made).shape) if known is None]
+            for d, extent in zip(open_extents, made.op.operands, strict=True):
+                if (forms.of(extent) - forms.extent(place, d)).terms and _follows(extent, place, memory):
+                    return True
+    return False
+
+
+def _follows(number: Value, place: Value, memory: Memory) -> bool:
+    """Whether an integer is computed from an extent of ``place``."""
+    op = number.op
+    if op is None or op.regions:
+        return False
+    if op.opdef is ops.dim:
+        return memory.may_overlap(op.operands[0], place)
+    return any(_follows(v, place, memory) for v in op.operands if not _is_array(v))
 
 
 def are_shared(loop: Op, positions: Sequence[int], memory: Memory) -> bool:

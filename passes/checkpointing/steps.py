@@ -13,7 +13,16 @@ from adc.ir.moments import strip_views
 from adc.ir.rewrite import used_from_outside
 from adc.ir.schedules import ALL_STEPS, SCHEDULE, Schedule
 from adc.ir.types import MemRefType, holds_records
-from adc.passes.checkpointing.buffers import SHARED, Carried, are_shared, into_buffers, replaced, used_inside
+from adc.passes.checkpointing.buffers import (
+    RESIZED,
+    SHARED,
+    Carried,
+    are_shared,
+    into_buffers,
+    is_resized,
+    replaced,
+    used_inside,
+)
 from adc.passes.checkpointing.conventions import CHECKPOINT, SPANS
 from adc.passes.checkpointing.outline import CountedLoop, OpenLoop
 from adc.passes.effects import Memory, Summaries
@@ -220,6 +229,8 @@ def _of_arrays(loop: Op, new: Sequence[int], memory: Memory) -> str:
         return "it uses what calls have left"
     if any(isinstance(t, MemRefType) and isinstance(t.element, MemRefType) for t in types):
         return "it uses an array of arrays"
+    if is_resized(loop, new, memory):
+        return RESIZED
     if new and are_shared(loop, new, memory):
         return SHARED
     for n, v in enumerate(captured):

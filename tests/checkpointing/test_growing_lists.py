@@ -1,0 +1,48 @@
+"""Schedules beside lists that grow: their loops are not run again in steps, and other loops are."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad
+from adc.errors import DifferentiationError
+
+
+def popped(x: float, n: int) -> float:
+    items = [math.tanh(x)]
+    for i in range(n):
+        if x * i < 2.5:
+            items.append(math.atan(x * i))
+    y = 0.1 * len(items)
+    while items:
+        y = math.atan(0.7 * y + items.pop())
+    return y
+
+
+def grown(x: float, n: int) -> float:
+    items = [x]
+    for i in range(n):
+        if i % 3 != 1:
+            items.append(math.sin(items[-1] + i))
+    return items[0] * items[len(items) - 1]
+
+
+def halved(u: np.ndarray, n: int) -> float:
+    for _ in range(n):
+        u = np.sin(u[::2])
+    return np.sum(u)
+
+
+def test_another_loop_is_run_by_the_schedule() -> None:
+    plain = jit_grad(popped).grad(0.4, 40)
+    assert jit_grad(popped, checkpoint=adc.revolve(2)).grad(0.4, 40) == pytest.approx(plain, rel=1e-13)
+
+
+def test_nothing_else_to_act_on() -> None:
+    for function, given in ((grown, 0.4), (halved, np.linspace(0.1, 1.0, 64))):
+        with pytest.raises(DifferentiationError, match="a list in it grows, or a step changes the shape of an array"):
+            jit_grad(function, checkpoint=adc.revolve(2)).grad(given, 5)
