@@ -39,6 +39,7 @@ from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.inner import define_derivatives
 from adc.passes.differentiation.requested import gradients_of
+from adc.passes.differentiation.tangents import Tangent
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.parallel_plan import ParallelPlan
 from adc.passes.parallel.parallelise import Parallelise, parallelise
@@ -219,7 +220,7 @@ class Staged:
 
     def tangent(
         self, traced: Traced, wrt: Sequence[int], final: Sequence[int] = (), algebra: Derivatives | None = None
-    ) -> tuple[Module, forward.Tangent]:
+    ) -> tuple[Module, Tangent]:
         """A module with the function that carries tangents, before what is done to lower it."""
         without_marks(traced.module)
         module = self.simplified(traced)

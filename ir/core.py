@@ -148,12 +148,6 @@ class Op:
         value.uses[(self, len(self._operands))] = None
         self._operands.append(value)
 
-    def leave_out_operands(self, first: int) -> None:
-        """Leave out all operands from a position on."""
-        while len(self._operands) > first:
-            value = self._operands.pop()
-            del value.uses[(self, len(self._operands))]
-
     def add_result(self, type: Type, hint: str = "") -> Value:
         value = Value(type, self, len(self.results), hint)
         self.results = (*self.results, value)

@@ -27,6 +27,7 @@ from adc.ir.memory import InterpreterError
 from adc.ir.rewrite import clone_op, inline_block
 from adc.ir.types import MemRefType, f32, f64, index, memref
 from adc.passes.differentiation import differentiate, forward
+from adc.passes.differentiation.tangents import Tangent
 
 FORWARD, REVERSE = "forward mode", "reverse mode"
 
@@ -59,7 +60,7 @@ class Suspect:
         self.testable = bool(self.wrt) and all(map(_plain, (*self.target.args,)))
         self.weighted = _weighted(module, self.target, inlined) if self.testable else self.target
         self._gradient: Func | bool | None = False  # False until it is asked for; None if there is none
-        self._tangent: forward.Tangent | bool | None = False
+        self._tangent: Tangent | bool | None = False
 
     def wrong(self, args: Sequence[Any], tolerance: float, *, each: bool) -> Wrong | None:
         """What is wrong for these arguments, if anything; ``each``: argument by argument, unless they share memory."""
@@ -159,7 +160,7 @@ class Suspect:
             except DifferentiationError:
                 self._tangent = None
         made = self._tangent
-        if not isinstance(made, forward.Tangent):
+        if not isinstance(made, Tangent):
             return None
         if not made.results:
             return float(self.run(copied(given))), 0.0

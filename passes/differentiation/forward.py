@@ -12,8 +12,7 @@ Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from adc.ir import ops
@@ -34,34 +33,12 @@ from adc.passes.differentiation.rule_tangents import ruled_interface
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.shadows import zeroed
 from adc.passes.differentiation.strong_zeros import StrongTangents
-from adc.passes.differentiation.tangents import Tangible
+from adc.passes.differentiation.tangents import Tangent, Tangible
 
-Key = tuple[str, Interface]  # a function, and what of it is differentiated
+Key = tuple[str, Interface, frozenset[int]]  # a function, what of it is differentiated, and what has a tangent of one
 Places = tuple[tuple[int, ...], tuple[int, ...]]  # arguments and results that have a tangent
 
 TANGENT = "adc.tangent"  # of an argument: the position of the argument whose tangent it is
-
-
-@dataclass
-class Tangent:
-    """A function with tangents: it takes the arguments of the one that it was made of, then tangents of those at
-    ``arguments``; it returns its results, then tangents of those at ``results``. ``text`` is what was found out."""
-
-    name: str
-    arguments: tuple[int, ...]
-    results: tuple[int, ...]
-    text: str = ""
-    callees: list[Tangent] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return "\n".join(tangent.text for tangent in self._all({}).values())
-
-    def _all(self, found: dict[str, Tangent]) -> dict[str, Tangent]:
-        if self.name not in found:
-            found[self.name] = self
-            for callee in self.callees:
-                callee._all(found)
-        return found
 
 
 @contractible()
@@ -72,18 +49,20 @@ def jvp(
     final: Sequence[int] = (),
     algebra: Derivatives | None = None,
     useful: Sequence[int] | None = None,
+    ones: Sequence[int] = (),
 ) -> Tangent:
     """Add ``name.jvp`` to ``module``: ``name`` with tangents, given those of the arguments ``wrt``.
 
     It may take tangents of further arguments, memrefs that come to vary: those are zero for what does not vary yet.
     Memrefs are changed by the function as they were before, and so are their tangents: those of ``final`` are wanted.
     Of results that do not vary there is no tangent. ``algebra`` is what tangents are: derivatives, unless it is given.
-    ``useful``: the results whose tangents are wanted, if not all.
+    ``useful``: the results whose tangents are wanted, if not all. ``ones``: numbers whose tangents are one; those are
+    not given, and code that knows it has no use for a mark (``strong_zeros.py``).
     """
     types = module.funcs[name].result_types
     wanted = range(len(types)) if useful is None else useful
     results = frozenset(k for k in wanted if may_have_tangent(types[k]))
-    key = name, Interface(frozenset(wrt), results, frozenset(final))
+    key = name, Interface(frozenset(wrt), results, frozenset(final)), frozenset(ones)
     return _Differentiator(module, algebra or Derivatives()).of(key)
 
 
@@ -107,23 +86,25 @@ class _Differentiator:
             return self.made.setdefault(key, Tangent(ruled.name, arguments, results))
         func, tangible = self.found[key]
         name = self.module.unique_name(f"{key[0]}.{self.algebra.suffix}")
-        made = self.made[key] = Tangent(name, arguments, results, str(tangible.activity))
+        ones = [func.args[k] for k in sorted(key[2])]
+        given = tuple(k for k in arguments if k not in key[2])
+        made = self.made[key] = Tangent(name, given, results, str(tangible.activity))
         func.name = name
         self.module.add(func)
         calls = {}
         for op in func.walk():
             if op.opdef is ops.call and tangible.concerns(op) and not tangible.is_passive(op):
-                calls[op] = self.of((op.attrs["callee"], tangible.interface_of(op)))
+                calls[op] = self.of(_called(op, tangible, ones))
             elif op.opdef is ops.ruled and any(map(tangible.activity.active, op.results)):
-                varied = tangible.activity.varied
-                calls[op] = self.of((op.attrs["callee"], ruled_interface(op, parts(op, self.module).arguments, varied)))
+                interface = ruled_interface(op, parts(op, self.module).arguments, tangible.activity.varied)
+                calls[op] = self.of((op.attrs["callee"], interface, frozenset()))
         made.callees = list(calls.values())
-        _Forward(self.module, func, tangible, calls, self.algebra).function(arguments, results)
+        _Forward(self.module, func, tangible, calls, self.algebra).function(given, results, ones)
         return made
 
     def _analyse(self, key: Key) -> Places:
         """Which arguments and results of a function have tangents, by what is known of those that it calls."""
-        name, interface = key
+        name, interface, _ = key
         by_rule = self.algebra.rule_places(self.module, name, interface)
         if by_rule is not None:
             return by_rule
@@ -136,13 +117,14 @@ class _Differentiator:
         returned = func.body.terminator.operands
         results = [returned[k] for k in interface.useful_results]
         tangible.activity.give_shadows(v for v in results if isinstance(v.type, MemRefType))
+        ones = [func.args[k] for k in key[2]]
         settled = False
         while not settled:
             settled = True
             for op in func.walk():
                 if op.opdef is not ops.call or not tangible.concerns(op) or tangible.is_passive(op):
                     continue
-                arguments, made = self.places((op.attrs["callee"], tangible.interface_of(op)))
+                arguments, made = self.places(_called(op, tangible, ones))
                 for v in (*(op.operands[k] for k in arguments), *(op.results[k] for k in made)):
                     if isinstance(v.type, MemRefType) and v not in tangible:
                         tangible.activity.give_shadows([v])
@@ -153,6 +135,12 @@ class _Differentiator:
             tuple(k for k, a in enumerate(func.args) if a in tangible),
             tuple(k for k, v in enumerate(returned) if v in tangible and may_have_tangent(v.type)),
         )
+
+
+def _called(op: Op, tangible: Tangible, ones: Collection[Value]) -> Key:
+    """What of the callee is differentiated, if ``ones`` are the numbers whose tangents are one."""
+    known = frozenset(k for k, v in enumerate(op.operands) if v in ones)
+    return op.attrs["callee"], tangible.interface_of(op), known
 
 
 class _Forward:
@@ -170,8 +158,11 @@ class _Forward:
         self.tangents: dict[Value, Value] = {}
         self.strong = StrongTangents(func)
 
-    def function(self, arguments: Sequence[int], results: Sequence[int]) -> None:
+    def function(self, arguments: Sequence[int], results: Sequence[int], ones: Iterable[Value]) -> None:
         func = self.func
+        with insert_at(func.body.in_place_of(), func.loc) as start:
+            self.tangents.update((v, const(1.0, v.type)) for v in ones)
+        func.body.set_ops([*start.ops, *func.body.ops])
         numbers = [attrs["adc.alias"] for attrs in func.arg_attrs if "adc.alias" in attrs]
         shift = max(numbers, default=0) + 1
         for k in arguments:

@@ -15,23 +15,28 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
-from adc.ir.arith import const, constant_of
 from adc.ir.attached import attached
-from adc.ir.builder import insert_at
 from adc.ir.callgraph import callees, reachable
 from adc.ir.core import Func, Module, Op
-from adc.ir.types import i1
+from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.costs import cost_of_func, executions, storage_cost
 from adc.passes.differentiation.checkpointed import is_checkpointed
 from adc.passes.differentiation.forward import jvp
 from adc.passes.differentiation.rematerialised import is_rematerialised
 from adc.passes.differentiation.storage import StoragePlan
+from adc.passes.simplify.canonicalize import Canonicalize
+from adc.passes.simplify.cse import CSE
+from adc.passes.simplify.dce import DCE
+from adc.passes.simplify.licm import LICM
 
 TAPE_OVER_TANGENT = 2.0
 """What the memory traffic of a tape costs over what is computed instead, beside what ``costs`` says: arithmetic hides
 behind other arithmetic, a trajectory that leaves the cache does not."""
 
 LARGEST_REST = 0.25  # of the tape, that may be needed in spite of the tangents
+
+TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
+"""What comes before tangents are weighed: they cost what they will when they run, as the function itself does."""
 
 PlansOf = Callable[[Module, tuple[int, ...]], Iterable[StoragePlan]]
 """What is stored for the gradient by some arguments, by the function and all that it calls. The module may change."""
@@ -114,33 +119,12 @@ def _with_tangents(module: Module, name: str, scalars: Sequence[int]) -> Func | 
     known = set(module.funcs)
     made = module.funcs[name]
     for k in scalars:
-        tangent = jvp(module, made.name, (k,), useful=(0,))
+        tangent = jvp(module, made.name, (k,), useful=(0,), ones=(k,))
         if made.name not in known:
             del module.funcs[made.name]
         made = module.funcs[tangent.name]
-        if tangent.arguments != (k,) or tangent.results != (0,):
+        if tangent.arguments or tangent.results != (0,):
             return None
-        _seed(made)
-    del module.funcs[made.name]
-    return made
-
-
-def _seed(func: Func) -> None:
-    """One in the place of the last argument, the tangent of a scalar, which then is not nothing anywhere."""
-    seed = func.args[-1]
-    with insert_at(func.body.in_place_of(), func.loc) as start:
-        one, no = const(1.0, seed.type), const(False, i1)
-    for op, _ in list(seed.uses):
-        if op.opdef is ops.cmpf and op.attrs["predicate"] == "oeq" and constant_of(op.operands[1]) == 0.0:
-            op.result.replace_uses(no)
-            assert op.parent is not None
-            op.parent.set_ops([other for other in op.parent.ops if other is not op])
-            op.drop()
-    for op, _ in list(no.uses):
-        if op.opdef is ops.strong_mulf and all(constant_of(mark) is False for mark in op.operands[2:]):
-            op.leave_out_operands(2)
-            op.opdef = ops.mulf
-    seed.replace_uses(one)
-    func.body.args = func.body.args[:-1]
-    func.arg_attrs.pop()
-    func.body.set_ops([*start.ops, *func.body.ops])
+    part = run_pipeline(Module({other: module.funcs[other] for other in reachable(module, [made.name])}), TIDY)
+    module.funcs.update(part.funcs)
+    return module.funcs.pop(made.name)

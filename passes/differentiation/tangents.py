@@ -1,4 +1,4 @@
-"""Which values of a function have a tangent in forward mode.
+"""Which values of a function have a tangent in forward mode, and which of what the function takes and gives.
 
 A float has one if it is active, an array of floats if its memory has a shadow (see ``adc.passes.differentiation
 .activity``): the tangent of an array is another one of the same type. Records, and arrays that hold arrays or records,
@@ -8,7 +8,7 @@ them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adc.ir.core import Op, Value
 from adc.ir.types import MemRefType
@@ -51,6 +51,28 @@ class Tangible:
             return False
         roots = self.activity.aliasing.roots
         return all(roots(r) == {r} for r in call.results if isinstance(r.type, MemRefType) and r in self)
+
+
+@dataclass
+class Tangent:
+    """A function with tangents: it takes the arguments of the one that it was made of, then tangents of those at
+    ``arguments``; it returns its results, then tangents of those at ``results``. ``text`` is what was found out."""
+
+    name: str
+    arguments: tuple[int, ...]
+    results: tuple[int, ...]
+    text: str = ""
+    callees: list[Tangent] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return "\n".join(tangent.text for tangent in self._all({}).values())
+
+    def _all(self, found: dict[str, Tangent]) -> dict[str, Tangent]:
+        if self.name not in found:
+            found[self.name] = self
+            for callee in self.callees:
+                callee._all(found)
+        return found
 
 
 def _memory(value: Value) -> bool:

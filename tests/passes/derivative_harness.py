@@ -16,7 +16,8 @@ from adc.ir.opdef import OpDef
 from adc.ir.types import Type, f64, index
 from adc.ir.verifier import verify
 from adc.passes.differentiation.differentiate import Adjoint, gradient
-from adc.passes.differentiation.forward import Tangent, jvp
+from adc.passes.differentiation.forward import jvp
+from adc.passes.differentiation.tangents import Tangent
 
 Body = Callable[..., Iterable[Value] | None]
 

@@ -17,6 +17,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module
 from adc.ir.interpreter import run, shuffled
 from adc.ir.opdef import OpDef
+from adc.ir.printer import print_func
 from adc.ir.types import f32, f64, index, memref
 from adc.ir.verifier import verify
 from adc.passes import pipelines
@@ -92,6 +93,23 @@ def test_first_derivatives(opdef: OpDef, point: tuple[float, ...]) -> None:
         assert value == run(scalar(opdef, len(point)), "f", list(point))[0]
         expected = partial(opdef, point, k)
         assert abs(got - expected) <= 1e-12 * max(1.0, abs(expected), abs(point[k])), (k, got, expected)
+
+
+def test_tangents_of_one_are_no_arguments() -> None:
+    """Nor are they marked, also where they are passed on; other tangents of the same callee are."""
+    module = Module()
+    g = define(module, "g", [f64, f64], lambda a, b: [ops.divf(ops.sqrt(a), b)])
+    define(module, "f", [f64, f64], lambda a, b: [call(g, a, b)[0] * call(g, b, a)[0] * a])
+    both = along(module, "f", [2.0, 3.0], [1.0, 0.25])
+    made = jvp(module, "f", (0, 1), ones=(0,))
+    verify(module)
+    assert made.arguments == (1,) and len(module.funcs[made.name].args) == 3
+    assert run(module, made.name, [2.0, 3.0, 0.25]) == pytest.approx([*both[0], *both[1]], rel=1e-15)
+    made = jvp(module, "f", (0,), ones=(0,))
+    assert made.arguments == ()
+    assert run(module, made.name, [2.0, 3.0])[1] == pytest.approx(along(module, "f", [2.0, 3.0], [1.0, None])[1][0])
+    for callee in made.callees:
+        assert callee.arguments == () and "strong" not in print_func(module.funcs[callee.name])
 
 
 @pytest.mark.parametrize(("opdef", "point"), _points())
