@@ -1,10 +1,10 @@
 """Which values are certainly read: what they are used for matters, whatever the data are.
 
 The cotangent of such a value is not zero because nothing has read the value. A value is read if an operation of its own
-block uses it whose result is read; what a loop carries, if the next iteration reads it and who comes after the loop
-does too; what is stored, if the element is certainly loaded and read before something else is stored there
-(``adc.passes.differentiation.rereading``). What is used only in loops, which may not run, or in branches, or what the
-caller gives the cotangent of, may not be. Greatest fixed point.
+block uses it whose result is read, or if both sides of a branch read it; what a loop carries, if the next iteration
+reads it and who comes after the loop does too; what is stored, if the element is certainly loaded and read before
+something else is stored there (``adc.passes.differentiation.rereading``). What is used only in loops, which may not
+run, or on one side of a branch, or what the caller gives the cotangent of, may not be. Greatest fixed point.
 """
 
 from __future__ import annotations
@@ -48,10 +48,17 @@ class Reading:
     def _settle(self, value: Value, block: Block) -> bool:
         if not value.type.is_float or value in self._unread or value in self._results:
             return False
-        if any(user.parent is block and self._reads(user, k) for user, k in value.uses):
+        if self._is_read_in(block, value):
             return False
         self._unread.add(value)
         return True
+
+    def _is_read_in(self, block: Block, value: Value) -> bool:
+        """Whether a value is read whenever a block runs: by one of its operations, or in each region of a branch."""
+        if any(user.parent is block and self._reads(user, k) for user, k in value.uses):
+            return True
+        branches = {op: None for user, _ in value.uses if (op := _ancestor(user, block)) and op.opdef is ops.if_}
+        return any(all(self._is_read_in(region, value) for region in op.regions) for op in branches)
 
     def _reads(self, op: Op, k: int) -> bool:
         """Whether an operation certainly reads its operand ``k``."""
@@ -79,3 +86,12 @@ class Reading:
                 return before.args[k] in self
             return k > 0 and op.results[k - 1] in self and after.args[k - 1] in self
         return op.results[k] in self
+
+
+def _ancestor(op: Op, block: Block) -> Op | None:
+    """The operation of a block that contains ``op``, if it is another one."""
+    while op.parent is not None and op.parent is not block and op.parent.parent_op is not None:
+        op = op.parent.parent_op
+        if op.parent is block:
+            return op
+    return None

@@ -157,9 +157,8 @@ def branch_inside(q, m, x):
     return total
 
 
-TAKEN = [triangular, full, two_loops_inside, in_steps, indirect, carried]
-# Not yet taken: in a branch it is not seen that the inner loop's sum is read, and its products are strong.
-LEFT = [changed, ragged, branch_inside, guarded]
+TAKEN = [triangular, full, two_loops_inside, in_steps, guarded, indirect, carried]
+LEFT = [changed, ragged, branch_inside]
 SIZES = [(0, 2, 3), (1, 2, 1), (5, 2, 0), (9, 3, 2), (23, 2, 5), (40, 4, 4)]
 
 

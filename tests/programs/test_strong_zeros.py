@@ -154,6 +154,35 @@ def test_a_value_that_a_branch_passes_on():
     assert adc.grad(carried)(4.0, 2) == 0.25
 
 
+def test_a_sum_that_one_side_of_a_branch_forgets():
+    def since(x, w):
+        total = 0.0
+        for i in range(len(x)):
+            if w[i] > 0.0:
+                r = math.sqrt(x[i])
+                total += r * r * r
+            else:
+                total = x[i]
+        return total
+
+    x = np.array([0.0, 2.0, 4.0])
+    np.testing.assert_allclose(adc.grad(since)(x, np.array([1.0, -1.0, 1.0])), [0.0, 1.0, 3.0])
+    np.testing.assert_allclose(adc.grad(since)(x, np.array([1.0, 1.0, -1.0])), [0.0, 0.0, 1.0])
+    assert math.isnan(adc.grad(since)(x, np.ones(3))[0])
+
+
+def test_sides_of_branches_in_branches():
+    def nested(x, a, b):
+        r = math.sqrt(x)
+        if a:
+            return r * 2.0 if b else x
+        return r + x
+
+    f = adc.jit_grad(nested)
+    assert f.grad(0.0, True, False) == 1.0
+    assert f.grad(0.0, True, True) == f.grad(0.0, False, True) == INF
+
+
 def test_an_infinite_derivative_that_matters_stays():
     assert adc.grad(lambda x: np.sqrt(x))(0.0) == INF
     assert adc.grad(lambda x: np.where(x >= 0, np.sqrt(x), 0.0))(0.0) == INF
@@ -235,6 +264,22 @@ def softened(x):
     return total
 
 
+def guarded(x, w):
+    """A sum that either side of a branch adds to, in branches of their own."""
+    total = 0.0
+    for i in range(len(x)):
+        if w[i] > 1.0:
+            y = 0.0
+            for j in range(len(x)):
+                y += w[i] * (x[j] - w[j])
+            total += y * y
+        elif w[i] > 0.5:
+            total -= x[i] / w[i]
+        else:
+            total *= x[i]
+    return total
+
+
 POINTS = np.linspace(0.5, 1.5, 7)
 
 
@@ -246,6 +291,7 @@ POINTS = np.linspace(0.5, 1.5, 7)
         (expensive, (POINTS, POINTS[::-1].copy(), POINTS**2)),
         (cooled, (POINTS, 0.1, 3)),
         (softened, (POINTS,)),
+        (guarded, (POINTS, np.linspace(1.5, 0.1, 7))),
     ],
     ids=lambda v: getattr(v, "__name__", "arguments"),
 )
