@@ -301,6 +301,33 @@ def test_a_zero_that_is_read_is_no_strong_one():
         assert adc.jvp(f, (x,), (np.array([0.0, 1.0]),))[1] == 1.0
 
 
+def test_cotangents_that_cancel():
+    """Infinities that cancel are NaN; in reverse mode they are nothing where the element is not seen to be read."""
+
+    def element(x):
+        y = np.sqrt(x)
+        return (y[0] - y[0]) + y[1]
+
+    def no_weight(x):
+        y = np.sqrt(x)
+        return y[0] * (x[1] - 4.0) + y[1]
+
+    def numbers(x):
+        r, s = math.sqrt(x[0]), math.sqrt(x[1])
+        return (r - r) + s
+
+    def whole(x):
+        y = np.sqrt(x)
+        return np.sum(y - y) + y[1]
+
+    x = np.array([0.0, 4.0, 9.0])
+    for f in (element, no_weight, numbers, whole):
+        forward = adc.jacobian(f, mode="forward")(x)
+        np.testing.assert_array_equal(forward, [math.nan, 0.25, 0.0])
+        reverse = [0.0, 0.25, 0.0] if f in (element, no_weight) else forward
+        np.testing.assert_array_equal(adc.grad(f)(x), reverse)
+
+
 def test_a_zero_weight_still_varies():
     def f(w, x):
         y = np.log(x)
