@@ -1,5 +1,6 @@
 # make test   everything that must hold, on a fresh machine with python3, make and a C compiler
-# make test-all   the same with LLVM's optimiser on for every case, and each program in every layout: an hour
+# make test-all   the same with LLVM's optimiser on for every case, each program in every layout, the IR verified after
+#                 each pass: hours
 # make demo   the plate problem, from a decorated function to an object file
 # make valgrind   malformed calls under valgrind, if it is installed
 # make stencils   500 random stencil programs, each on 1, 2, 3, 4 and 8 threads
@@ -17,6 +18,7 @@ FUZZ_FIRST ?= 0
 test: wheel lint types unit
 
 test-all: export ADC_LEVEL := 3
+test-all: export ADC_VERIFY := 1
 test-all: export ADC_THOROUGH := 1
 test-all: test
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +28,7 @@ from adc.ir.schedules import MEMORY
 from adc.ir.types import MemRefType, Type, f64
 from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
-from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.base import Pipeline, asked_verification, run_pipeline
 from adc.passes.checkpointing.budget import Chosen, choose_schedules, workspace
 from adc.passes.checkpointing.calls import expand_calls
 from adc.passes.checkpointing.footprint import Unsized
@@ -314,7 +313,7 @@ class Staged:
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):
-            return run_pipeline(module, passes, verify=bool(os.environ.get("ADC_VERIFY")))
+            return run_pipeline(module, passes, verify=asked_verification())
 
 
 def compile_functions(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
+from enum import Enum
 from typing import ClassVar, Protocol, runtime_checkable
 
 from adc.ir.core import Module
@@ -29,23 +31,41 @@ class PassError(Exception):
     """A pass left invalid IR: an error in adc, not in the user's program."""
 
 
-def run_pipeline(module: Module, passes: Sequence[Pass], *, verify: bool = False, after: Hook | None = None) -> Module:
+class Verify(Enum):
+    """When a pipeline verifies the module. The values are those of the environment variable ``ADC_VERIFY``."""
+
+    NEVER = ""
+    PIPELINES = "pipelines"  # at the start and at the end
+    PASSES = "1"  # at the start and after each pass: an error names the pass
+
+
+def asked_verification() -> Verify:
+    """What ``ADC_VERIFY`` asks for; whatever is not known asks for all."""
+    asked = os.environ.get("ADC_VERIFY", "")
+    return Verify(asked) if asked in ("", "pipelines") else Verify.PASSES
+
+
+def run_pipeline(
+    module: Module, passes: Sequence[Pass], *, verify: Verify = Verify.NEVER, after: Hook | None = None
+) -> Module:
     """Run ``passes`` in order.
 
-    With ``verify`` the module is verified at the start and after each pass; ``PassError`` names the pass that broke it.
+    ``PassError`` names the pass that broke the module, or the pipeline's passes, by how often ``verify`` looks.
     ``after(pass, module, seconds)`` is called after each pass: to dump, to measure.
     """
-    verifies = _verifier() if verify else None
+    verifies = _verifier() if verify is not Verify.NEVER else None
     if verifies is not None:
         verifies(module, "the input of the pipeline")
     for step in passes:
         start = time.perf_counter()
         module = step.run(module)
         seconds = time.perf_counter() - start
-        if verifies is not None:
+        if verifies is not None and verify is Verify.PASSES:
             verifies(module, f"pass {step.name}")
         if after is not None:
             after(step, module, seconds)
+    if verifies is not None and verify is Verify.PIPELINES:
+        verifies(module, f"one of the passes {', '.join(step.name for step in passes)} (ADC_VERIFY=1 names it)")
     return module
 
 

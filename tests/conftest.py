@@ -13,7 +13,7 @@ import tempfile
 
 import pytest
 
-os.environ.setdefault("ADC_VERIFY", "1")  # the verifier runs between passes
+os.environ.setdefault("ADC_VERIFY", "pipelines")  # the tests of passes and `make test-all` verify after each pass
 os.environ.setdefault("ADC_LEVEL", "0")
 os.environ.setdefault("ADC_FULL_TRACEBACK", "1")  # a defect of adc is shown with where it is
 

@@ -8,13 +8,13 @@ from adc.ir.core import Block, Module
 from adc.ir.parser import parse_module
 from adc.ir.printer import print_module
 from adc.ir.verifier import verify
-from adc.passes.base import Pass, run_pipeline
+from adc.passes.base import Pass, Verify, run_pipeline
 
 
 def run_text(passes: Sequence[Pass], before: str) -> str:
     module = parse_module(before)
     verify(module)
-    return plain(run_pipeline(module, passes, verify=True))
+    return plain(run_pipeline(module, passes, verify=Verify.PASSES))
 
 
 def plain(module: Module) -> str:

@@ -13,7 +13,7 @@ from adc.ir.diagnostics import AdcError
 from adc.ir.interpreter import run, shuffled
 from adc.ir.verifier import verify
 from adc.passes import pipelines
-from adc.passes.base import run_pipeline
+from adc.passes.base import Verify, run_pipeline
 from adc.passes.differentiation.differentiate import gradient
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
@@ -77,6 +77,6 @@ def test_random_functions(first: int) -> None:
             with np.errstate(all="ignore"):
                 got = _directional(module, name, arguments, direction, seed)
             assert abs(got - expected) <= 1e-5 * max(1.0, abs(expected)), (seed, stage, got, expected)
-            module = run_pipeline(module, (*pipelines.SIMPLIFY, IfConvert(), DeadStores(), DCE()), verify=True)
+            module = run_pipeline(module, (*pipelines.SIMPLIFY, IfConvert(), DeadStores(), DCE()), verify=Verify.PASSES)
         checked += 1
     assert checked > 5

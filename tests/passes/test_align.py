@@ -12,7 +12,7 @@ from adc.ir import interpreter, ops
 from adc.ir.core import Module, Op
 from adc.ir.loop_attrs import PEELED
 from adc.ir.parser import parse_module
-from adc.passes.base import run_pipeline
+from adc.passes.base import Verify, run_pipeline
 from adc.passes.parallel.align import LEAST, AlignLoops
 
 STEP = """
@@ -68,7 +68,7 @@ def test_iterations_come_first_up_to_a_line(t: str, lower: int, columns: int) ->
     dtype, lanes = (np.float64, 8) if t == "f64" else (np.float32, 16)
     rng = np.random.default_rng(lower)
     args = (*(rng.integers(1, 9, (3, columns)).astype(dtype) for _ in range(2)), lower, columns - 1)
-    module = run_pipeline(step(t), (AlignLoops(),), verify=True)
+    module = run_pipeline(step(t), (AlignLoops(),), verify=Verify.PASSES)
     np.testing.assert_array_equal(run(module, *args), run(step(t), *args))
     few, rest = loops(module)
     assert few.attrs[PEELED]
@@ -88,7 +88,7 @@ def test_iterations_come_first_up_to_a_line(t: str, lower: int, columns: int) ->
 @pytest.mark.parametrize(("lower", "op"), [("%c0", "math.absf"), ("%lo", "math.sin")])
 def test_others_are_left_alone(lower: str, op: str) -> None:
     """Loops that start at a line already, and those of elementary functions."""
-    assert len(loops(run_pipeline(step(lower=lower, op=op), (AlignLoops(),), verify=True))) == 1
+    assert len(loops(run_pipeline(step(lower=lower, op=op), (AlignLoops(),), verify=Verify.PASSES))) == 1
 
 
 def heat(u, steps):

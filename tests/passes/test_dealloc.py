@@ -17,7 +17,7 @@ from adc.ir import ops
 from adc.ir.interpreter import InterpreterError, Statistics, run
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.base import run_pipeline
+from adc.passes.base import Verify, run_pipeline
 from adc.passes.pipelines import FREE, SIMPLIFY
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.dce import DCE
@@ -29,7 +29,7 @@ from tests.passes.rewriting import check
 def statistics(text: str, name: str, args: list[Any]) -> tuple[list[Any], Statistics]:
     """Results, equal with and without deallocations, and what the run with them took."""
     plain = run(parse_module(text), name, [a.copy() if isinstance(a, np.ndarray) else a for a in args])
-    module = run_pipeline(parse_module(text), FREE, verify=True)
+    module = run_pipeline(parse_module(text), FREE, verify=Verify.PASSES)
     taken = Statistics()
     results = run(module, name, args, statistics=taken)
     assert repr(results) == repr(plain)
@@ -141,7 +141,7 @@ def test_swapped_buffers_are_freed_once() -> None:
     for steps in range(4):
         _, taken = statistics(text, "f", [steps, 3, 2.0])
         assert taken.live_bytes == 0
-    module = run_pipeline(parse_module(text), (InsertDeallocs(), Canonicalize(), DCE()), verify=True)
+    module = run_pipeline(parse_module(text), (InsertDeallocs(), Canonicalize(), DCE()), verify=Verify.PASSES)
     assert not any(op.opdef.name == "scf.if" for op in module.funcs["f"].walk())  # who owns what is known
 
 

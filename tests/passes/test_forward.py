@@ -21,7 +21,7 @@ from adc.ir.printer import print_func
 from adc.ir.types import f32, f64, index, memref
 from adc.ir.verifier import verify
 from adc.passes import pipelines
-from adc.passes.base import run_pipeline
+from adc.passes.base import Verify, run_pipeline
 from adc.passes.differentiation.differentiate import gradient
 from adc.passes.differentiation.forward import TANGENT, jvp
 from adc.passes.differentiation.rules import RULES
@@ -304,7 +304,8 @@ def test_random_functions(first: int) -> None:
                 found = run(module, made.name, [*_moved(arguments, direction, 0.0), *given], order=shuffled(seed))
                 got = found[len(module.funcs["f"].result_types)] if 0 in made.results else 0.0
                 assert abs(got - expected) <= 1e-5 * max(1.0, abs(expected)), (seed, stage, got, expected)
-                module = run_pipeline(module, (*pipelines.SIMPLIFY, IfConvert(), DeadStores(), DCE()), verify=True)
+                passes = (*pipelines.SIMPLIFY, IfConvert(), DeadStores(), DCE())
+                module = run_pipeline(module, passes, verify=Verify.PASSES)
         checked += 1
     assert checked > 5
 

@@ -14,7 +14,7 @@ from adc.ir import interpreter, ops
 from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.base import run_pipeline
+from adc.passes.base import Verify, run_pipeline
 from adc.passes.parallel import blocks, tiles
 from adc.passes.parallel.lower_accumulate import LowerAccumulate
 from adc.passes.parallel.settle import SettleAccumulates
@@ -57,7 +57,7 @@ def check(module: Module, inputs: Sequence[Sequence[Any]], kind: str = "auto") -
     plan = LowerAccumulate(kind).plan(module)
     verify(module)
     for passes in ((), (SettleAccumulates(),), SIMPLIFY):
-        module = run_pipeline(module, passes, verify=True)
+        module = run_pipeline(module, passes, verify=Verify.PASSES)
         for args, expected in zip(inputs, before, strict=True):
             for order in (interpreter.forward, interpreter.backward, interpreter.shuffled(7)):
                 assert run(module, args, order) == expected

@@ -13,7 +13,7 @@ from adc import jit_grad
 from adc.ir.core import Module
 from adc.ir.interpreter import run
 from adc.ir.parser import parse_module
-from adc.passes.base import run_pipeline
+from adc.passes.base import Verify, run_pipeline
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.hoist_common import HoistCommon
 from tests.passes.rewriting import check
@@ -134,7 +134,7 @@ def outcomes(module: Module) -> list[object]:
 def test_random_sides(then: str, other: str) -> None:
     module = parse_module(_ANY.format(then, other))
     before = outcomes(module)
-    assert outcomes(run_pipeline(module, (HoistCommon(),), verify=True)) == before
+    assert outcomes(run_pipeline(module, (HoistCommon(),), verify=Verify.PASSES)) == before
 
 
 def bounced(f, solid, omega):

@@ -14,7 +14,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module
 from adc.ir.parser import parse_module
 from adc.ir.types import f64, index
-from adc.passes.base import Pass, PassError, run_pipeline
+from adc.passes.base import Pass, PassError, Verify, asked_verification, run_pipeline
 from adc.passes.pipelines import FREE, LOWER, PREPARE, SIMPLIFY
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.dce import DCE
@@ -35,7 +35,7 @@ class DropsTerminator:
 
 def test_a_pass_that_breaks_the_module_is_named() -> None:
     with pytest.raises(PassError, match="pass drops-terminator"):
-        run_pipeline(parse_module(TEXT), (DCE(), DropsTerminator()), verify=True)
+        run_pipeline(parse_module(TEXT), (DCE(), DropsTerminator()), verify=Verify.PASSES)
 
 
 def test_hook_sees_each_pass_and_its_result() -> None:
@@ -85,3 +85,17 @@ def test_time_grows_with_the_size() -> None:
         return best
 
     assert seconds(8_000) < 9 * seconds(2_000)
+
+
+def test_a_pipeline_that_breaks_the_module_is_named() -> None:
+    with pytest.raises(PassError, match="one of the passes dce, drops-terminator"):
+        run_pipeline(parse_module(TEXT), (DCE(), DropsTerminator()), verify=Verify.PIPELINES)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [("", Verify.NEVER), ("pipelines", Verify.PIPELINES), ("1", Verify.PASSES), ("x", Verify.PASSES)],
+)
+def test_the_environment_says_when_to_verify(monkeypatch: pytest.MonkeyPatch, asked: str, found: Verify) -> None:
+    monkeypatch.setenv("ADC_VERIFY", asked)
+    assert asked_verification() is found

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from adc.ir import ops
 from adc.ir.interpreter import InterpreterError
 from adc.ir.verifier import verify
-from adc.passes.base import Pass, run_pipeline
+from adc.passes.base import Pass, Verify, run_pipeline
 from adc.passes.parallel.outline_nests import OutlineNests
 from adc.passes.pipelines import SIMPLIFY
 from adc.passes.simplify.canonicalize import Canonicalize
@@ -63,6 +63,6 @@ def test_same_before_and_after(name: str, seed: int, fresh: bool) -> None:
         before = [random_ir.Outcome(module, args).seen(signs=signs) for args in inputs]
     except InterpreterError:
         assume(False)
-    module = run_pipeline(module, PIPELINES[name], verify=True)
+    module = run_pipeline(module, PIPELINES[name], verify=Verify.PASSES)
     after = [random_ir.Outcome(module, args, limit=10**6).seen(signs=signs) for args in inputs]
     assert after == before

@@ -20,7 +20,7 @@ from adc.ir.loop_attrs import TILES
 from adc.ir.parser import parse_module
 from adc.ir.steps import COUNTED
 from adc.passes import pipelines
-from adc.passes.base import run_pipeline
+from adc.passes.base import Verify, run_pipeline
 from adc.passes.checkpointing.count_steps import CountSteps
 from adc.passes.parallel import tile_loops
 from adc.passes.parallel.outline_nests import OutlineNests
@@ -369,7 +369,7 @@ def counted(module: Module, shape: tuple[int, ...]) -> list[int]:
     ],
 )
 def test_blocks_are_as_long_as_fits(shape: tuple[int, ...], expected: list[int]) -> None:
-    module = run_pipeline(parse_module(NEST), (TileLoops(),), verify=True)
+    module = run_pipeline(parse_module(NEST), (TileLoops(),), verify=Verify.PASSES)
     assert counted(module, shape) == expected
 
 
@@ -381,7 +381,7 @@ def test_the_pass_by_itself(sizes: Any, shape: tuple[int, ...], any_length: None
     expected = v.copy()
     expected[1:] = u[1:] + u[:-1]
     with mock.patch.multiple(tile_loops, CACHE_BYTES=64, BLOCK_BYTES=48, LEAST_ROWS=2, LEAST_POINTS=3):
-        module = run_pipeline(parse_module(NEST), (TileLoops(sizes),), verify=True)
+        module = run_pipeline(parse_module(NEST), (TileLoops(sizes),), verify=Verify.PASSES)
     assert len(blocks_of(module)) == (1 if sizes is True else len(sizes))
     interpreter.run(module, "f", [u, v])
     np.testing.assert_array_equal(v, expected)
@@ -389,7 +389,7 @@ def test_the_pass_by_itself(sizes: Any, shape: tuple[int, ...], any_length: None
 
 def test_loops_over_blocks_are_no_steps() -> None:
     """Who watches counts time steps, of which a block is a part; nor are they taken apart when long functions are."""
-    module = run_pipeline(parse_module(NEST), (TileLoops((4, 64)), CountSteps(["f"])), verify=True)
+    module = run_pipeline(parse_module(NEST), (TileLoops((4, 64)), CountSteps(["f"])), verify=Verify.PASSES)
     assert not any(COUNTED in op.attrs for op in module.funcs["f"].walk())
     (nest,) = [f for f in OutlineNests(2).run(module).funcs.values() if f.name != "f"] or [module.funcs["f"]]
     assert sum(TILES in op.attrs for op in nest.walk()) == 2
