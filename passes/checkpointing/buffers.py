@@ -104,9 +104,21 @@ def is_resized(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
                 continue
             open_extents = [d for d, known in enumerate(_type(made).shape) if known is None]
             for d, extent in zip(open_extents, made.op.operands, strict=True):
-                if (forms.of(extent) - forms.extent(place, d)).terms and _follows(extent, place, memory):
+                computed = [v for v in _alternatives(extent) if v.op is None or v.op.opdef is not ops.dim]
+                kept = forms.extent(place, d)
+                if any((forms.of(v) - kept).terms and _follows(v, place, memory) for v in computed):
                     return True
     return False
+
+
+def _alternatives(number: Value) -> Iterator[Value]:
+    """What an integer is chosen among: extents of operands that may stretch are."""
+    op = number.op
+    if op is not None and op.opdef in (ops.select, ops.maxsi, ops.minsi):
+        for v in op.operands[1:] if op.opdef is ops.select else op.operands:
+            yield from _alternatives(v)
+    else:
+        yield number
 
 
 def _follows(number: Value, place: Value, memory: Memory) -> bool:

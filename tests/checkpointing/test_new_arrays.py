@@ -263,16 +263,15 @@ def test_an_array_that_changes_its_shape() -> None:
         return np.sum(a**3)
 
     u = np.random.default_rng(0).random(6)
-    compiled = jit_grad(shrinking, checkpoint="sqrt")
-    with pytest.raises(errors.ShapeError, match=r"makes an extent of 6 one of 5.*checkpoint") as caught:
-        compiled.grad(u, 3)
-    assert "for _ in range(n)" in str(caught.value)
-    assert np.array_equal(compiled.grad(u, 0), np.ones(6))
+    with pytest.raises(errors.DifferentiationError, match="a step changes the shape of an array") as refused:
+        jit_grad(shrinking, checkpoint="sqrt").grad(u, 3)
+    assert "for _ in range(n)" in str(refused.value)
     square = np.random.default_rng(1).random((4, 4))
     turning = jit_grad(turned, checkpoint="sqrt")
     np.testing.assert_allclose(turning.grad(square, 5), jit_grad(turned).grad(square, 5), rtol=1e-13)
-    with pytest.raises(errors.ShapeError, match="makes an extent of 3 one of 4"):
+    with pytest.raises(errors.ShapeError, match=r"makes an extent of 3 one of 4.*checkpoint") as caught:
         turning.grad(square[:3], 2)
+    assert "for _ in range(n)" in str(caught.value)
 
 
 def first_is_written_to(u, n):
