@@ -7,6 +7,7 @@ its own, which its processes share, so that nothing is compiled twice and no cod
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import tempfile
@@ -27,6 +28,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     if "ADC_CACHE_DIR" not in os.environ:  # workers have it from the process that starts them
         config.stash[_OWN_FOLDER] = os.environ["ADC_CACHE_DIR"] = tempfile.mkdtemp(prefix="adc-tests-")
+
+
+def pytest_collection_finish() -> None:
+    """What is there for the whole run, thousands of cases among it, is not looked through by each collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

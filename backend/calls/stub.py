@@ -15,6 +15,7 @@ subclass of float, a subclass of ndarray, an equal but not identical static obje
 from __future__ import annotations
 
 import ctypes
+import re
 import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,8 @@ from adc.ir.types import Type, f64, i1
 
 if TYPE_CHECKING:
     from adc.backend.lowering.lower_emitter import Site
+
+_NAME = re.compile(r"@([\w.]+)")
 
 ErrorCallback = Callable[[int, int, int, int], BaseException]
 
@@ -239,8 +242,9 @@ def _utf8(text: str | None) -> bytes | None:
 def imports(text: str) -> dict[str, int]:
     """Addresses of the symbols that a module with stubs declares and this process provides."""
     names = (*python_abi.DECLARATIONS, *python_abi.OBJECTS, *numpy_abi.DECLARATIONS, *numpy_abi.OBJECTS)
+    mentioned = set(_NAME.findall(text))
     known = (*names, "PyArray_Type", *runtime.EXPORTS)
-    return {name: runtime.address(name) for name in known if f"@{name}" in text}
+    return {name: runtime.address(name) for name in known if name in mentioned}
 
 
 def canonical(signature: Signature, args: Sequence[Any]) -> tuple[Any, ...]:

@@ -21,12 +21,12 @@ from adc.passes.building import copy
 from adc.passes.effects import Memory, Summaries
 from adc.passes.extents import Extents
 from adc.passes.kinds import WRITES
-from adc.passes.parallel.affine import Forms
+from adc.passes.parallel.affine import Form, Forms
 from adc.passes.rewrite import put_before
 
 MOST_BUFFERS = 6
 
-RESIZED = "a list in it grows, or a step changes the shape of an array"
+RESIZED = "a list in it grows, or a step changes the shape of an array, or makes it where there was none before"
 SHARED = "it writes to an array that something else may hold, and makes it another one; begin with a copy of it"
 RESHAPED = (
     "a step makes an extent of {} one of {}: where a loop is checkpointed its arrays keep their shapes; "
@@ -94,12 +94,18 @@ def period(after: Mapping[int, int]) -> int:
 
 
 def is_resized(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
-    """Whether a step computes a new extent for one of the arrays at ``positions`` from the one that it has, as a list
-    does that grows."""
+    """Whether the arrays at ``positions`` cannot all keep the extents that they have before the loop.
+
+    One is empty then, as what has no value before the first step is, or a step computes a new extent from the one that
+    there is, as a list does that grows.
+    """
     carried, forms = Carried.by(loop), Forms()
     for k in positions:
-        place = carried.args[k]
-        for made in memory.roots(carried.yields[k]):
+        place, handed = carried.args[k], carried.yields[k]
+        for d in range(_type(place).rank):
+            if _is_zero(forms.extent(carried.inits[k], d)) and not _is_zero(forms.extent(handed, d)):
+                return True
+        for made in memory.roots(handed):
             if made.op is None or made.op.opdef is not ops.alloc:
                 continue
             open_extents = [d for d, known in enumerate(_type(made).shape) if known is None]
@@ -109,6 +115,10 @@ def is_resized(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
                 if any((forms.of(v) - kept).terms and _follows(v, place, memory) for v in computed):
                     return True
     return False
+
+
+def _is_zero(form: Form) -> bool:
+    return not form.terms
 
 
 def _alternatives(number: Value) -> Iterator[Value]:

@@ -46,3 +46,15 @@ def test_nothing_else_to_act_on() -> None:
     for function, given in ((grown, 0.4), (halved, np.linspace(0.1, 1.0, 64))):
         with pytest.raises(DifferentiationError, match="a list in it grows, or a step changes the shape of an array"):
             jit_grad(function, checkpoint=adc.revolve(2)).grad(given, 5)
+
+
+def after(u: np.ndarray, n: int) -> float:
+    for _ in range(n):
+        rate = np.sin(u)
+        u = u + 0.1 * rate
+    return np.sum(u * rate)
+
+
+def test_what_has_no_value_before_the_loop() -> None:
+    with pytest.raises(DifferentiationError, match="makes it where there was none before"):
+        jit_grad(after, checkpoint=adc.revolve(2)).grad(np.linspace(0.1, 1.0, 6), 5)

@@ -12,7 +12,7 @@ from tests.fuzz.check import check
 from tests.fuzz.exact import check as check_bits
 from tests.fuzz.passes import check_passes
 
-NATIVE, INTERPRETED, PASSES, BITS = 180, 80, 40, 40
+NATIVE, OPTIMISED, INTERPRETED, PASSES, BITS = 180, 6, 80, 40, 40
 BATCH = 10
 
 
@@ -20,6 +20,12 @@ BATCH = 10
 def test_compiled(first: int) -> None:
     for seed in range(first, first + BATCH):
         check(seed)
+
+
+@pytest.mark.parametrize("seed", range(4, 4 + 8 * OPTIMISED, 8))
+def test_compiled_as_for_users(seed: int) -> None:
+    """Long arrays, by LLVM's optimiser."""
+    check(seed, level=3)
 
 
 @pytest.mark.parametrize("first", range(0, BITS, BATCH))

@@ -21,7 +21,8 @@ PROGRAMS, SHRINKABLE = 36, 8
 
 @pytest.mark.parametrize("seed", range(100_000, 100_000 + PROGRAMS))
 def test_right_and_the_same_on_any_number_of_threads(seed: int) -> None:
-    check(seed, small=True, level=level_of(seed))
+    """One in nine by LLVM's optimiser."""
+    check(seed, small=True, level=3 if seed % 9 == 0 else level_of(seed))
 
 
 @settings(max_examples=SHRINKABLE, deadline=None, suppress_health_check=list(HealthCheck))
