@@ -6,7 +6,7 @@ types (``Tuple.form``) and from the traced result; a call without lists, dicts a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,42 +43,41 @@ def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
             break
     else:
         return Lowered(values)
-    seen: dict[int, int] = {}
-    objects: list[Any] = []
-
-    def visit(value: Any, where: Callable[[], str]) -> tuple[Any, Shape]:
-        if type(value) in _LEAVES:
-            return value, None
-        try:
-            form = form_of(value)
-        except Unsuitable as reason:
-            raise kinds.UNSUPPORTED_ARGUMENT(
-                f"argument {where()}: {reason}",
-                help=reason.help or "pass arrays and numbers in tuples, lists, dicts or dataclasses",
-            ) from None
-        if form is None:
-            return value, None
-        if form.mutable:
-            number = seen.get(id(value))
-            if number is not None:
-                return (), (Form(form.kind, form.cls, (), number, again=True), ())
-            seen[id(value)] = len(objects)
-            form = form.numbered(len(objects))
-            objects.append(value)
-        label = form.label
-        items = items_of(value, form)
-        if form.kind in ("object", "record"):
-            items = [unusable(item) or item for item in items]
-        parts = [visit(item, lambda k=k: where() + label(k)) for k, item in enumerate(items)]  # type: ignore[misc]
-        shapes = tuple(shape for _, shape in parts)
-        plain = tuple(part for part, _ in parts)
-        return plain, None if form is TUPLE and not any(shapes) else (form, shapes)
-
-    found = [visit(value, lambda name=name: name) for name, value in zip(names, values, strict=True)]  # type: ignore[misc]
+    objects: dict[int, tuple[int, Any]] = {}
+    found = [_apart(value, lambda name=name: name, objects) for name, value in zip(names, values, strict=True)]  # type: ignore[misc]
     shapes = tuple(shape for _, shape in found)
     if not any(shapes):
         return Lowered(values)
-    return Lowered(tuple(value for value, _ in found), shapes, tuple(objects))
+    return Lowered(tuple(value for value, _ in found), shapes, tuple(value for _, value in objects.values()))
+
+
+def _apart(value: Any, where: Callable[[], str], objects: dict[int, tuple[int, Any]]) -> tuple[Any, Shape]:
+    """A value as nested tuples, and what they stand for. ``objects``: those met, with their numbers, by ``id``."""
+    if type(value) in _LEAVES:
+        return value, None
+    try:
+        form = form_of(value)
+    except Unsuitable as reason:
+        raise kinds.UNSUPPORTED_ARGUMENT(
+            f"argument {where()}: {reason}",
+            help=reason.help or "pass arrays and numbers in tuples, lists, dicts or dataclasses",
+        ) from None
+    if form is None:
+        return value, None
+    if form.mutable:
+        known = objects.get(id(value))
+        if known is not None:
+            return (), (Form(form.kind, form.cls, (), known[0], again=True), ())
+        form = form.numbered(len(objects))
+        objects[id(value)] = len(objects), value
+    label = form.label
+    items = items_of(value, form)
+    if form.kind in ("object", "record"):
+        items = [unusable(item) or item for item in items]
+    parts = [_apart(item, lambda k=k: where() + label(k), objects) for k, item in enumerate(items)]  # type: ignore[misc]
+    shapes = tuple(shape for _, shape in parts)
+    plain = tuple(part for part, _ in parts)
+    return plain, None if form is TUPLE and not any(shapes) else (form, shapes)
 
 
 def shaped(abstract: Abstract, shape: Shape) -> Abstract:
@@ -108,18 +107,15 @@ def label(abstracts: Sequence[Abstract], names: Sequence[str], path: Path) -> st
 
 def first_places(abstracts: Sequence[Abstract]) -> dict[int, tuple[Path, Tuple]]:
     """Where each object is taken apart, by its number, and its type."""
-    found: dict[int, tuple[Path, Tuple]] = {}
+    tuples = ((path, a) for k, abstract in enumerate(abstracts) for path, a in _tuples(abstract, (k,)))
+    return {a.form.number: (path, a) for path, a in tuples if a.form.number >= 0 and not a.form.again}
 
-    def visit(abstract: Abstract, path: Path) -> None:
-        if isinstance(abstract, Tuple):
-            if abstract.form.number >= 0 and not abstract.form.again:
-                found[abstract.form.number] = path, abstract
-            for k, item in enumerate(abstract.items):
-                visit(item, (*path, k))
 
-    for k, abstract in enumerate(abstracts):
-        visit(abstract, (k,))
-    return found
+def _tuples(abstract: Abstract, path: Path) -> Iterator[tuple[Path, Tuple]]:
+    if isinstance(abstract, Tuple):
+        yield path, abstract
+        for k, item in enumerate(abstract.items):
+            yield from _tuples(item, (*path, k))
 
 
 # Results --------------------------------------------------------------------------------------------------------------
@@ -141,6 +137,15 @@ def assemble(tree: Result, raw: Any, objects: dict[int, Any]) -> Any:
     made = objects[form.number] = _empty(form)
     fill(made, form, [assemble(t, r, objects) for t, r in zip(tree.items, raw, strict=True)])
     return made
+
+
+def result_leaves(tree: Result, raw: Any) -> Iterator[tuple[ResultLeaf, Any]]:
+    """The numbers and arrays that a result is made of, with their values; ``raw`` is its value in nested tuples."""
+    if isinstance(tree, ResultTuple):
+        for item, part in zip(tree.items, raw, strict=True):
+            yield from result_leaves(item, part)
+    elif isinstance(tree, ResultLeaf):
+        yield tree, raw
 
 
 def positions(tree: Result) -> list[int]:

@@ -38,16 +38,30 @@ def directions(
 
     Raises ``ArgumentError`` for what is not made as its argument is, ``ShapeError`` for arrays of another shape.
     """
-    positions = {binding.leaf_path(names, leaf): k for k, leaf in enumerate(leaves) if leaf.kind == "argument"}
-    places = containers.first_places(abstracts)
-    found: dict[int, Direction] = {}
+    found = _Directions(names, abstracts, leaves, values)
+    for k, (name, abstract, tangent) in enumerate(zip(names, abstracts, tangents, strict=True)):
+        found.add(abstract, (k,), tangent, f"the tangent of {name}")
+    return found.by_position
 
-    def visit(abstract: Abstract, path: tuple[int, ...], tangent: Any, where: str) -> None:
+
+class _Directions:
+    def __init__(
+        self, names: Sequence[str], abstracts: Sequence[Abstract], leaves: Sequence[Leaf], values: tuple[Any, ...]
+    ) -> None:
+        self.by_position: dict[int, Direction] = {}
+        self._values = values
+        self._places = containers.first_places(abstracts)
+        self._positions = {
+            binding.leaf_path(names, leaf): k for k, leaf in enumerate(leaves) if leaf.kind == "argument"
+        }
+
+    def add(self, abstract: Abstract, path: tuple[int, ...], tangent: Any, where: str) -> None:
+        """Take the tangent of what is at ``path`` of the arguments."""
         if tangent is None:
             return
         if isinstance(abstract, Tuple):
             if abstract.form.again:
-                first, abstract = places[abstract.form.number]
+                first, abstract = self._places[abstract.form.number]
                 path = first
             assert isinstance(abstract, Tuple)
             form, count = abstract.form, len(abstract.items)
@@ -55,10 +69,10 @@ def directions(
                 tangent, form, count, where, of="the argument", wrong=kinds.WRONG_TANGENT
             )
             for k, (item, part) in enumerate(zip(abstract.items, parts, strict=True)):
-                visit(item, (*path, k), part, where + form.label(k))
+                self.add(item, (*path, k), part, where + form.label(k))
         elif isinstance(abstract, Array | Scalar) and is_float(abstract):
-            given = _direction(abstract, at(values, path), tangent, where)
-            known = found.setdefault(positions[path], given)
+            given = _direction(abstract, at(self._values, path), tangent, where)
+            known = self.by_position.setdefault(self._positions[path], given)
             if known is not given and not np.array_equal(known.value, given.value, equal_nan=True):
                 raise kinds.WRONG_TANGENT(
                     f"{where} and {known.where} are tangents of one object and differ", help="give one of them as None"
@@ -67,10 +81,6 @@ def directions(
             raise kinds.WRONG_TANGENT(
                 f"{where} belongs to what is not made of floats, which has none", help="pass None"
             )
-
-    for k, (name, abstract, tangent) in enumerate(zip(names, abstracts, tangents, strict=True)):
-        visit(abstract, (k,), tangent, f"the tangent of {name}")
-    return found
 
 
 def _direction(abstract: Abstract, value: Any, tangent: Any, where: str) -> Direction:

@@ -223,18 +223,17 @@ class Jacobian(Specialisation):
 
     def _assemble(self, blocks: dict[tuple[int, int], NDArray]) -> Any:
         """For each float, or array of them, in the result: its derivatives, arranged as a gradient is."""
+        return self._arranged(self.traced.result, blocks)
 
-        def visit(tree: Result) -> Any:
-            if isinstance(tree, ResultLeaf):
-                if not is_float(tree.abstract):
-                    return None
-                found = {k: self._block(tree, k, blocks[tree.position, k]) for k in self.wanted.wrt}
-                return self.wanted.build(found)
-            if isinstance(tree, ResultTuple):
-                return build(containers.plain_form(tree.form), [visit(item) for item in tree.items])
-            return None
-
-        return visit(self.traced.result)
+    def _arranged(self, tree: Result, blocks: dict[tuple[int, int], NDArray]) -> Any:
+        if isinstance(tree, ResultLeaf):
+            if not is_float(tree.abstract):
+                return None
+            found = {k: self._block(tree, k, blocks[tree.position, k]) for k in self.wanted.wrt}
+            return self.wanted.build(found)
+        if isinstance(tree, ResultTuple):
+            return build(containers.plain_form(tree.form), [self._arranged(item, blocks) for item in tree.items])
+        return None
 
     def _block(self, tree: ResultLeaf, k: int, block: NDArray) -> Any:
         if isinstance(tree.abstract, Scalar) and isinstance(self.traced.leaves[k].abstract, Scalar):
@@ -252,17 +251,8 @@ def _leaves(tree: Result) -> Iterator[ResultLeaf]:
 
 def outputs_of(tree: Result, raw: Any) -> list[Output]:
     """The floats and arrays of floats of a result, each once, given its value in nested tuples."""
-    found: dict[int, Output] = {}
-
-    def visit(tree: Result, part: Any) -> None:
-        if isinstance(tree, ResultLeaf) and is_float(tree.abstract):
-            found[tree.position] = Output(tree, np.shape(part))
-        elif isinstance(tree, ResultTuple):
-            for item, inner in zip(tree.items, part, strict=True):
-                visit(item, inner)
-
-    visit(tree, raw)
-    return list(found.values())
+    leaves = [(leaf, part) for leaf, part in containers.result_leaves(tree, raw) if is_float(leaf.abstract)]
+    return list({leaf.position: Output(leaf, np.shape(part)) for leaf, part in leaves}.values())
 
 
 def _with_identity(tree: Result) -> str | None:

@@ -22,10 +22,11 @@ from adc.backend.calls.abi import (
 )
 from adc.boundary import public
 from adc.compiler import Staged, clear_shadows, compile_functions
+from adc.containers import result_leaves
 from adc.cotangents import Seeds
 from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
-from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
+from adc.frontend.tracer import Traced
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
 from adc.ir.callgraph import callees
@@ -34,7 +35,7 @@ from adc.ir.fixpoint import Fixpoint
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
 from adc.seeding import both_halves, seeded
-from adc.selecting import GradLeaf, GradTree, everything
+from adc.selecting import built, everything
 from adc.specialise import Specialisation, arrange, misfit
 
 NDArray = np.ndarray[Any, Any]
@@ -267,13 +268,7 @@ class Pullback:
         seeds.add_result(cotangent)
         seeds.add_final(final or {})
         found = self._pulled(seeds)
-
-        def build(tree: GradTree) -> Any:
-            if tree is None:
-                return None
-            return found(tree.position) if isinstance(tree, GradLeaf) else tree.build(map(build, tree.items))
-
-        cotangents = tuple(build(tree) for tree in code.wanted.positional)
+        cotangents = tuple(built(tree, found) for tree in code.wanted.positional)
         return code.subject.parameters.without_first(cotangents, self._given)
 
     def by_result(self, cotangents: Mapping[int, Any]) -> Callable[[int], Any]:
@@ -389,30 +384,13 @@ def _array(value: Any, what: str) -> NDArray:
 
 def _shapes(traced: Traced, raw: Any) -> dict[int, tuple[int, ...]]:
     """The shapes of the arrays that the function returns or leaves in objects, by the position of the IR result."""
-    found: dict[int, tuple[int, ...]] = {}
-
-    def visit(tree: Result, part: Any) -> None:
-        if isinstance(tree, ResultTuple):
-            for item, inner in zip(tree.items, part, strict=True):
-                visit(item, inner)
-        elif isinstance(tree, ResultLeaf):
-            found[tree.position] = np.shape(part)
-
     trees = [traced.result, *traced.changed.values()]
-    for tree, part in zip(trees, raw if traced.changed else [raw], strict=True):
-        visit(tree, part)
-    return found
+    parts = zip(trees, raw if traced.changed else [raw], strict=True)
+    return {leaf.position: np.shape(value) for tree, part in parts for leaf, value in result_leaves(tree, part)}
 
 
 def fingerprint(array: NDArray) -> tuple[Any, ...]:
-    """A short summary of the contents of an array, by which a change shows. Costs two passes over the memory."""
-    if array.size == 0:
-        return (array.shape,)
-    whole = np.ascontiguousarray(array)
-    words = whole.reshape(-1).view({8: np.uint64, 4: np.uint32, 1: np.uint8}[whole.itemsize])
-    width = 512
-    body = words[: words.size - words.size % width].reshape(-1, width)
-    columns = np.bitwise_xor.reduce(body, axis=0) if len(body) else words[:0]
-    rows = np.add.reduce(body, axis=1, dtype=words.dtype) if len(body) else words[:0]
-    rest = words[words.size - words.size % width :]
-    return (array.shape, hash(columns.tobytes()), hash(rows.tobytes()), hash(rest.tobytes()))
+    """A short summary of the contents of an array, by which a change shows. Costs a pass over the memory."""
+    from adc.backend.runtime import digest  # loads the code generator, which the interpreter does without
+
+    return array.shape, digest(array)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,23 @@ class GradTuple:
 GradTree = GradLeaf | GradTuple | None
 
 
+def built(tree: GradTree, gradient: Callable[[int], Any]) -> Any:
+    """The gradients of a tree as Python gets them, from ``gradient`` of each argument of the IR."""
+    if tree is None:
+        return None
+    if isinstance(tree, GradLeaf):
+        return gradient(tree.position)
+    return tree.build([built(item, gradient) for item in tree.items])
+
+
+def _positions(tree: GradTree) -> Iterator[int]:
+    if isinstance(tree, GradLeaf):
+        yield tree.position
+    elif isinstance(tree, GradTuple):
+        for item in tree.items:
+            yield from _positions(item)
+
+
 @dataclass(frozen=True)
 class Wanted:
     """The gradients asked for, as trees over IR arguments; ``wrt`` lists all those arguments, in order."""
@@ -53,34 +70,16 @@ class Wanted:
     @property
     def ordered(self) -> tuple[int, ...]:
         """The arguments of ``wrt`` in the order in which their gradients come."""
-        found: dict[int, None] = {}
-
-        def collect(tree: GradTree) -> None:
-            if isinstance(tree, GradLeaf):
-                found[tree.position] = None
-            elif isinstance(tree, GradTuple):
-                for item in tree.items:
-                    collect(item)
-
-        for tree in (*self.positional, *(tree for _, tree in self.named)):
-            collect(tree)
-        return tuple(found)
+        trees = (*self.positional, *(tree for _, tree in self.named))
+        return tuple(dict.fromkeys(position for tree in trees for position in _positions(tree)))
 
     def build(self, by_position: Mapping[int, Any]) -> Any:
         """The gradients as Python gets them, from those by each argument of the IR."""
-
-        def build(tree: GradTree) -> Any:
-            if tree is None:
-                return None
-            if isinstance(tree, GradLeaf):
-                return by_position[tree.position]
-            return tree.build(map(build, tree.items))
-
-        positional = tuple(build(tree) for tree in self.positional)
+        positional = tuple(built(tree, by_position.__getitem__) for tree in self.positional)
         gradients: Any = positional[0] if self.single else positional
         if not self.named:
             return gradients
-        by_name = {name: build(tree) for name, tree in self.named}
+        by_name = {name: built(tree, by_position.__getitem__) for name, tree in self.named}
         return (gradients, by_name) if positional else by_name
 
     def result(self, traced: Traced, places: Mapping[int, int]) -> Result:

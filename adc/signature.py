@@ -251,16 +251,16 @@ def pinned(
     abstracts: tuple[Abstract, ...], values: tuple[Any, ...], paths: Iterable[tuple[int, ...]]
 ) -> tuple[Abstract, ...]:
     """The types with the leaves at ``paths`` as constants: their values are part of what is compiled for."""
-
-    def replaced(a: Abstract, path: tuple[int, ...], value: Any) -> Abstract:
-        if not path:
-            return Static(value)
-        assert isinstance(a, Tuple)
-        k = path[0]
-        items = (*a.items[:k], replaced(a.items[k], path[1:], value[k]), *a.items[k + 1 :])
-        return replace(a, items=items)
-
     result = list(abstracts)
     for path in paths:
-        result[path[0]] = replaced(result[path[0]], path[1:], values[path[0]])
+        result[path[0]] = _pinned(result[path[0]], path[1:], values[path[0]])
     return tuple(result)
+
+
+def _pinned(a: Abstract, path: tuple[int, ...], value: Any) -> Abstract:
+    if not path:
+        return Static(value)
+    assert isinstance(a, Tuple)
+    k = path[0]
+    items = (*a.items[:k], _pinned(a.items[k], path[1:], value[k]), *a.items[k + 1 :])
+    return replace(a, items=items)

@@ -19,7 +19,16 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from adc.backend import support, target
-from adc.backend.calls import array_memory, callable_slots, interrupts, numpy_abi, python_abi, running, unchanged
+from adc.backend.calls import (
+    array_memory,
+    callable_slots,
+    contents,
+    interrupts,
+    numpy_abi,
+    python_abi,
+    running,
+    unchanged,
+)
 from adc.backend.optimize import optimize_or_find
 from adc.ir import forks
 
@@ -40,6 +49,7 @@ EXPORTS = (
     *running.EXPORTS,
     *array_memory.EXPORTS,
     *unchanged.EXPORTS,
+    *contents.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
     "adc_capsule_destroy",
     "adc_rt_capsule",
@@ -55,7 +65,14 @@ def _load() -> dict[str, int]:
     signals = interrupts.interrupts_ir(linux=_is_linux())
     arrays = array_memory.array_memory_ir()
     own = support.support_ir("external", linux=_is_linux())
-    parts = (running.running_ir(), arrays, unchanged.UNCHANGED_IR, _CAPSULE_IR, callable_slots.TEXT)
+    parts = (
+        running.running_ir(),
+        arrays,
+        unchanged.UNCHANGED_IR,
+        contents.contents_ir(),
+        _CAPSULE_IR,
+        callable_slots.TEXT,
+    )
     text = "\n".join((own, signals, *parts))
     declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS
     externals = [name for name in (*declarations, *python_abi.OBJECTS) if f"@{name}" in text]
@@ -173,6 +190,18 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     extents = (ctypes.c_int64 * len(shape))(*shape)
     array: np.ndarray[Any, Any] = _new_array()(len(shape), extents, id(dtype), size)
     return array
+
+
+@functools.cache
+def _digest() -> Callable[..., Any]:
+    kind = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p, ctypes.c_int64)
+    return kind(address("adc_digest"))
+
+
+def digest(array: np.ndarray[Any, Any]) -> int:
+    """64 bits that tell apart what arrays of one size hold, bit by bit (``adc.backend.calls.contents``)."""
+    whole = np.ascontiguousarray(array)
+    return int(_digest()(whole.ctypes.data, whole.nbytes))
 
 
 def release_memory() -> None:

@@ -5,6 +5,7 @@ Arrays that share memory stay so in copies, in directions, and in sums: what is 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,32 +22,31 @@ Rebuild = Callable[[Sequence[Any]], Any]
 @dataclass(frozen=True)
 class _Node:
     form: Form
-    parts: tuple[Any, ...]
+    parts: tuple[_Node | int, ...]
 
 
 def flat(value: Any, like: Any = None) -> tuple[list[Any], Rebuild]:
     """The leaves of containers, and what builds them of others. ``like``: of something made of the same containers,
     with None in place of some."""
     leaves: list[Any] = []
+    return leaves, functools.partial(_rebuilt, _apart(value, like, leaves))
 
-    def visit(value: Any, like: Any) -> Any:
-        form = form_of(value if like is None else like)
-        if form is None:
-            leaves.append(value)
-            return len(leaves) - 1
-        models = items_of(like, form) if like is not None else [None] * len(items_of(value, form))
-        parts = [None] * len(models) if value is None else items_of(value, form)
-        return _Node(form, tuple(visit(part, model) for part, model in zip(parts, models, strict=True)))
 
-    tree = visit(value, like)
+def _apart(value: Any, like: Any, leaves: list[Any]) -> _Node | int:
+    """The containers, with the positions of leaves; these are added to ``leaves``."""
+    form = form_of(value if like is None else like)
+    if form is None:
+        leaves.append(value)
+        return len(leaves) - 1
+    models = items_of(like, form) if like is not None else [None] * len(items_of(value, form))
+    parts = [None] * len(models) if value is None else items_of(value, form)
+    return _Node(form, tuple(_apart(part, model, leaves) for part, model in zip(parts, models, strict=True)))
 
-    def rebuild(leaves: Sequence[Any]) -> Any:
-        def made(node: Any) -> Any:
-            return build(node.form, [made(part) for part in node.parts]) if isinstance(node, _Node) else leaves[node]
 
-        return made(tree)
-
-    return leaves, rebuild
+def _rebuilt(node: _Node | int, leaves: Sequence[Any]) -> Any:
+    return (
+        build(node.form, [_rebuilt(part, leaves) for part in node.parts]) if isinstance(node, _Node) else leaves[node]
+    )
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
