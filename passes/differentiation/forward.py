@@ -248,8 +248,11 @@ class _Forward:
             self._set(op.result, carried)
 
     def _choice(self, op: Op) -> None:
-        a, b = (self.tangent(v) for v in op.operands[1:])
-        self._set(op.result, self.algebra.chosen(op.operands[0], a, b))
+        condition, *sides = op.operands
+        a, b = map(self.tangent, sides)
+        chosen = self.algebra.chosen(condition, a, b)
+        self.strong.sources.choose(chosen, condition, a, b)
+        self._set(op.result, chosen)
 
     # Memory ----------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,8 @@ derivative. What a rule does not use of ``y`` and the operands need not be kept 
 
 Kinks. ``absf`` has derivative 0 at 0; minima and maxima share the cotangent equally among equal operands; ``hypot``
 has gradient 0 at the origin; rounding has derivative 0 everywhere; ``sqrt``, ``cbrt``, ``log`` have IEEE's infinity
-at 0; ``atan2`` has gradient 0 at the origin, too. ``pow(x, p)`` has ``d/dx = 0`` where ``p = 0``; where ``x = 0`` the
-exponent counts as a constant.
+at 0; ``atan2`` has gradient 0 at the origin and at infinity. ``pow(x, p)`` has ``d/dx = 0`` where ``p = 0``; where
+``x = 0`` the exponent counts as a constant.
 
 Partials: Abramowitz and Stegun, Handbook of Mathematical Functions, chapters 4 (elementary), 6 (gamma), 7 (erf).
 """
@@ -59,13 +59,15 @@ def _extremum(g: Value, y: Value, a: Value, b: Value) -> Terms:
 
 
 def _power(g: Value, y: Value, x: Value, p: Value) -> Terms:
-    # Of zero the exponent counts as a constant, in derivatives of any order.
+    # Of zero the exponent counts as a constant, in derivatives of any order, and infinity has a constant logarithm.
     none = _is("oeq", x, 0.0)
-    base = ops.select(none, const(1.0, x.type), x)
+    finite = ops.select(_is("oeq", x, math.inf), ops.stop_gradient(x), x)
+    base = ops.select(none, const(1.0, x.type), finite)
     e = p if constant_of(p) is not None else ops.select(none, ops.stop_gradient(p), p)
-    partial = e * ops.powf(x, e - 1.0)
-    lost = ops.andi(_is("oeq", p, 0.0), _is("uno", partial, partial))  # zero times infinity
-    return g * _unless(lost, partial), _unless(none, g * (y * ops.log(base)))
+    power = ops.powf(x, e - 1.0)
+    product = e * power
+    lost = ops.andi(_is("oeq", p, 0.0), _is("uno", product, product))  # zero times infinity, or what is no number
+    return g * ops.strong_mulf(e, power, lost, const(False, lost.type)), _unless(none, g * (y * ops.log(base)))
 
 
 def _strong_product(g: Value, y: Value, a: Value, b: Value, za: Value, zb: Value) -> Terms:
@@ -76,7 +78,7 @@ def _strong_product(g: Value, y: Value, a: Value, b: Value, za: Value, zb: Value
 
 def _strong_quotient(g: Value, y: Value, a: Value, b: Value, za: Value) -> Terms:
     share = g / b
-    return share, -ops.strong_mulf(share, y, const(False, za.type), za), None
+    return share, ops.strong_mulf(-share, y, const(False, za.type), za), None
 
 
 def _quotient(g: Value, y: Value, a: Value, b: Value) -> Terms:
@@ -100,10 +102,11 @@ def _hypot(g: Value, y: Value, a: Value, b: Value) -> Terms:
 
 
 def _atan2(g: Value, y: Value, a: Value, b: Value) -> Terms:
-    # Twice by the hypotenuse, since a * a + b * b may overflow.
+    # Twice by the hypotenuse, since a * a + b * b may overflow. At infinity the angle does not vary.
     r = ops.hypot(a, b)
-    inverse = _unless(_is("oeq", r, 0.0), 1.0 / r)
-    return (g * inverse) * (b * inverse), -((g * inverse) * (a * inverse))
+    flat = ops.ori(_is("oeq", r, 0.0), ops.andi(_is("oeq", r, math.inf), _is("ord", a, b)))
+    inverse = _unless(flat, 1.0 / r)
+    return (g * inverse) * (_unless(flat, b) * inverse), -((g * inverse) * (_unless(flat, a) * inverse))
 
 
 def _one_less_square(x: Value) -> Value:

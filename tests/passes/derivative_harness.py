@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adc.ir import ops
-from adc.ir.arith import const_index
+from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.interpreter import run, shuffled
@@ -82,6 +82,19 @@ def define(module: Module, name: str, types: Sequence[Type], body: Body, hints: 
     return module.add(func)
 
 
+def tangent_alone(module: Module, made: Tangent) -> str:
+    """Let a function with tangents return that of its first result alone, a float."""
+    func = module.funcs[made.name]
+    end = func.body.terminator
+    found = end.operands[len(end.operands) - len(made.results)] if 0 in made.results else None
+    func.body.set_ops(func.body.ops[:-1])
+    with insert_at(func.body, func.loc):
+        build(ops.return_, [const(0.0, f64) if found is None else found])
+    end.drop()
+    func.result_types = (f64,)
+    return made.name
+
+
 class Modes:
     """The first and second derivatives of an operation on f64, each in two modes."""
 
@@ -95,6 +108,8 @@ class Modes:
         self._forward_over_reverse = jvp(self.module, self._reverse, self.wrt)
         inner = [gradient(self.module, "f", (k,)).name for k in self.wrt]
         self._reverse_over_reverse = [gradient(self.module, name, self.wrt).name for name in inner]
+        along = [tangent_alone(self.module, jvp(self.module, "f", (k,))) for k in self.wrt]
+        self._reverse_over_forward = [gradient(self.module, name, self.wrt).name for name in along]
 
     def reverse(self, point: Sequence[float]) -> list[float]:
         return run(self.module, self._reverse, list(point))
@@ -107,6 +122,9 @@ class Modes:
 
     def reverse_over_reverse(self, point: Sequence[float]) -> list[list[float]]:
         return [run(self.module, name, list(point)) for name in self._reverse_over_reverse]
+
+    def reverse_over_forward(self, point: Sequence[float]) -> list[list[float]]:
+        return [run(self.module, name, [*point, 1.0]) for name in self._reverse_over_forward]
 
     def _along(self, made: Tangent, point: Sequence[float], k: int, results: int) -> list[float]:
         """What a forward derivative along axis ``k`` gives for each result; zero if it does not vary."""

@@ -28,7 +28,7 @@ from adc.passes.differentiation.rules import RULES
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
 from adc.passes.simplify.ifconvert import IfConvert
-from tests.passes.derivative_harness import branch, call, define, loop, parallel
+from tests.passes.derivative_harness import branch, call, define, loop, parallel, tangent_alone
 from tests.passes.random_ir import generate
 from tests.passes.test_adjoint_random import WRT, _difference, _point
 from tests.passes.test_rules import BY_FUNCTION, EXACT_BY_HAND, KINKS, TRUTH, _points
@@ -54,19 +54,7 @@ def along(module: Module, name: str, arguments: Sequence[Any], tangents: Sequenc
 
 def only_tangent(module: Module, name: str, wrt: Sequence[int]) -> str:
     """The function with tangents as one that returns the tangent of the first result alone."""
-    made = jvp(module, name, wrt)
-    func = module.funcs[made.name]
-    end = func.body.terminator
-    if 0 in made.results:
-        found = end.operands[len(module.funcs[name].result_types) + made.results.index(0)]
-    else:
-        found = None
-    func.body.set_ops(func.body.ops[:-1])
-    with insert_at(func.body, func.loc):
-        build(ops.return_, [const(0.0, f64) if found is None else found])
-    end.drop()
-    func.result_types = (f64,)
-    return made.name
+    return tangent_alone(module, jvp(module, name, wrt))
 
 
 def scalar(opdef: OpDef, count: int) -> Module:

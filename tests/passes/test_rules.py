@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 from adc.ir import ops
-from adc.ir.core import Module
+from adc.ir.arith import const
+from adc.ir.core import Module, Value
 from adc.ir.interpreter import run
 from adc.ir.opdef import OpDef
 from adc.ir.types import f32, f64, i1, index
 from adc.passes.differentiation.differentiate import gradient
 from adc.passes.differentiation.need import needs
 from adc.passes.differentiation.rules import CONSTANT, RULES
+from adc.passes.differentiation.strong_zeros import leaves_out
 from tests.passes.derivative_harness import define
 
 # The functions in mpmath, independent of what the operations compute.
@@ -186,6 +188,18 @@ def test_strong_products_and_quotients(marks: tuple[bool, bool]) -> None:
     with np.errstate(all="ignore"):
         by_a = math.inf if za else 0.25
         assert run(module, quotient, [a, b, za]) == [0.0 if za else 0.75, by_a, 0.0 if za else -3.0 / 16.0]
+
+
+@pytest.mark.parametrize("marks", [(False, False), (False, True), (True, False)])
+def test_what_strong_products_leave_out(marks: tuple[bool, bool]) -> None:
+    """A factor matters unless the other one may be nothing."""
+    module = Module()
+
+    def body(a: Value, b: Value, unknown: Value) -> list[Value]:
+        return [ops.strong_mulf(a, b, *(unknown if mark else const(False, i1) for mark in marks))]
+
+    (op,) = (op for op in define(module, "f", [f64, f64, i1], body).walk() if op.opdef is ops.strong_mulf)
+    assert leaves_out(op) == [k for k in (0, 1) if marks[1 - k]]
 
 
 def test_stop_gradient_is_a_constant() -> None:

@@ -301,6 +301,81 @@ def test_a_zero_that_is_read_is_no_strong_one():
         assert adc.jvp(f, (x,), (np.array([0.0, 1.0]),))[1] == 1.0
 
 
+def after_a_choice(x, c):
+    return np.sqrt(np.where(x <= 1.0, x * x, 1.0))
+
+
+def before_a_choice(x, c):
+    return np.where(x >= 0.0, np.sqrt(x), 0.0) * x
+
+
+def before_an_extremum(x, c):
+    return np.maximum(np.sqrt(x), -1.0) * x
+
+
+def after_a_branch(x, c):
+    y = x * x if c else 1.0
+    return math.sqrt(y)
+
+
+def before_a_branch(x, c):
+    r = math.sqrt(x)
+    y = r if c else 0.0
+    return y * x
+
+
+def between_branches(x, c):
+    y = 2.0
+    if c:
+        y = x * x if x < 1.0 else 3.0
+    r = math.sqrt(y)
+    if x < 1.0:
+        s = (r if c else 1.0) * x
+    else:
+        s = 0.5
+    return s
+
+
+@pytest.mark.parametrize(
+    "program",
+    [after_a_choice, before_a_choice, before_an_extremum, after_a_branch, before_a_branch, between_branches],
+    ids=lambda p: p.__name__,
+)
+def test_zeros_that_are_read_after_choices_and_branches(program):
+    """A factor of zero is none that was not chosen: NaN in all modes where it is read, nothing where it is not."""
+    f = adc.jit_grad(program)
+    assert math.isnan(f.grad(0.0, True)) and math.isnan(f.jvp((0.0, True), (1.0, None))[1])
+    assert f.jvp((0.0, True), (0.0, None))[1] == 0.0
+    for x, c in ((0.25, True), (0.25, False), (2.0, True), (0.0, False)):
+        found = f.grad(x, c)
+        np.testing.assert_allclose(found, f.jvp((x, c), (1.0, None))[1], rtol=1e-14)
+        if x > 0.0:
+            slope = (program(x + 1e-6, c) - program(x - 1e-6, c)) / 2e-6
+            assert found == pytest.approx(slope, rel=1e-7, abs=1e-9)
+            curve = (f.grad(x + 1e-6, c) - f.grad(x - 1e-6, c)) / 2e-6
+            assert adc.grad(adc.grad(program))(x, c) == pytest.approx(curve, rel=1e-7, abs=1e-8)
+            assert adc.hvp(program, (x, c), (1.0, None)) == pytest.approx(curve, rel=1e-7, abs=1e-8)
+
+
+def test_zeros_that_come_out_of_memory_and_loops():
+    """They are nothing in forward mode."""
+
+    def stored(x):
+        y = np.empty(len(x))
+        for i in range(len(x)):
+            y[i] = x[i] * x[i]
+        return math.sqrt(y[0])
+
+    def carried(x, n):
+        y = 1.0
+        for _ in range(n):
+            y = x * x
+        return math.sqrt(y)
+
+    assert adc.jvp(stored, (np.zeros(2),), (np.ones(2),))[1] == 0.0 and math.isnan(adc.grad(stored)(np.zeros(2))[0])
+    assert adc.jvp(carried, (0.0, 1), (1.0, None))[1] == 0.0 and math.isnan(adc.grad(carried)(0.0, 1))
+
+
 def test_cotangents_that_cancel():
     """Infinities that cancel are NaN; in reverse mode they are nothing where the element is not seen to be read."""
 
