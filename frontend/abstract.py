@@ -64,6 +64,12 @@ class Tuple(Abstract):
     def __str__(self) -> str:
         if self.form.again:
             return f"the same {self.form}"
+        if self.form.kind == "function":
+            return str(self.form)
+        if self.form.kind == "text":
+            return "str"
+        if self.form.kind == "choice":
+            return f"one of {', '.join(map(str, self.form.names))}"
         if self.form.kind in ("tuple", "list"):
             return f"{self.form}({', '.join(map(str, self.items))})"
         names = (f"{n!r}: " if self.form.kind == "dict" else f"{n}=" for n in self.form.names)

@@ -13,8 +13,9 @@ from adc.frontend.control.jumps import NEVER
 from adc.frontend.data import growing, heap
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import Text
+from adc.frontend.data.described import describe
 from adc.frontend.data.forms import TUPLE, Form
-from adc.frontend.data.merge import Clash, arrays, coerce, describe, flatten, rebuild
+from adc.frontend.data.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.type_names import describe_type

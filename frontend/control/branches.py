@@ -9,19 +9,9 @@ from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
 from adc.frontend.control.lengths import meet, way_out
 from adc.frontend.data import heap
+from adc.frontend.data.described import Maybe, describe
 from adc.frontend.data.joining import identical, join_values, narrow, narrow_values, same_objects
-from adc.frontend.data.merge import (
-    Clash,
-    Maybe,
-    arrays,
-    clash_message,
-    coerce,
-    describe,
-    flatten,
-    rebuild,
-    types,
-    unset,
-)
+from adc.frontend.data.merge import Clash, arrays, clash_message, coerce, flatten, rebuild, types, unset
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.data.values import GONE, AbstractValue, Poison
 from adc.frontend.errors import refuse

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 from adc.frontend import abstract
 from adc.frontend.data import heap
+from adc.frontend.data.callables import function_of
 from adc.frontend.data.compounds import Contents
+from adc.frontend.data.described import Maybe, Same, describe, widen
 from adc.frontend.data.joining import identical
-from adc.frontend.data.merge import Clash, Maybe, Same, arrays, describe, differing, join, widen
+from adc.frontend.data.merge import Clash, alternatives, array_count, arrays, differing, join, options_of
 from adc.frontend.data.values import AbstractValue, Array, Compound, Poison, Ref, Static, Unbound
 from adc.frontend.errors import refuse
 from adc.ir import kinds
@@ -88,6 +90,7 @@ class _Settling:
             and isinstance(end, Compound)
             and start.form == end.form
             and len(start.items) == len(head.items) == len(end.items)
+            and function_of(start) == function_of(end)
         ):
             met = [
                 self._met(f"{place}.{k}", *items)
@@ -123,7 +126,6 @@ class _Settling:
         held = self.end[end.key]
         self.held.setdefault(chosen.key, held.value if isinstance(held, Unbound) else held)
         return chosen, chosen
-
 
     def _source(self, place: str, chosen: Ref, end: Ref) -> None:
         """What ``chosen`` is in the next iteration. Two that become one object are that object from then on."""
@@ -164,15 +166,33 @@ def widened_contents(start: Contents, spec: abstract.Abstract, end: AbstractValu
     return abstract.Tuple(tuple(items), start.form)
 
 
-def carried_arrays(v: AbstractValue, spec: abstract.Abstract) -> list[Array]:
-    """The arrays of ``v`` in order, without those in what is ``Same``."""
+def objects_in_choices(a: abstract.Abstract, inside: bool = False) -> list[Ref]:
+    """The objects that belong to alternatives, as those of bound methods do: which ones these are must be known."""
+    if isinstance(a, Same):
+        return [a.value] if inside and isinstance(a.value, Ref) else []
+    if isinstance(a, Maybe):
+        return objects_in_choices(a.item, inside)
+    if not isinstance(a, abstract.Tuple):
+        return []
+    return [ref for item in a.items for ref in objects_in_choices(item, inside or a.form.kind == "choice")]
+
+
+def carried_arrays(v: AbstractValue, spec: abstract.Abstract) -> list[Array | None]:
+    """The arrays of ``v`` in the order of ``spec``, without those in what is ``Same``; None for those of functions that
+    ``v`` is not."""
     if isinstance(spec, Same):
         return []
     if isinstance(spec, Maybe):
         return carried_arrays(v.value if isinstance(v, Unbound) else v, spec.item)
+    if isinstance(spec, abstract.Tuple) and spec.form.kind == "choice":
+        found: list[Array | None] = []
+        given = options_of(v)
+        for key, t in alternatives(spec).items():
+            found += carried_arrays(given[key], t) if key in given else [None] * array_count(t)
+        return found
     if isinstance(v, Compound) and isinstance(spec, abstract.Tuple) and len(v.items) == len(spec.items):
         return [a for item, s in zip(v.items, spec.items, strict=True) for a in carried_arrays(item, s)]
-    return arrays(v)
+    return list(arrays(v))
 
 
 def made_in(carry: Carry, value: AbstractValue) -> list[tuple[str, AbstractValue]]:

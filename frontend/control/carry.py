@@ -13,27 +13,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adc.frontend import abstract
-from adc.frontend.control.carried_objects import carried_arrays, made_in, settle_objects, widened_contents
+from adc.frontend.control.carried_objects import (
+    carried_arrays,
+    made_in,
+    objects_in_choices,
+    settle_objects,
+    widened_contents,
+)
 from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
 from adc.frontend.control.lengths import Appends, settled_list, way_out
 from adc.frontend.data import heap
 from adc.frontend.data.compounds import Contents
+from adc.frontend.data.described import Maybe, describe, widen
 from adc.frontend.data.growing import is_growing
 from adc.frontend.data.joining import Narrowing, narrow
-from adc.frontend.data.merge import (
-    Clash,
-    Maybe,
-    arrays,
-    coerce,
-    describe,
-    flatten,
-    join,
-    rebuild,
-    types,
-    unset,
-    widen,
-)
+from adc.frontend.data.merge import Clash, array_count, arrays, coerce, flatten, join, rebuild, types, unset
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Unbound
@@ -197,7 +192,7 @@ class Carry:
     def settle(self, body: Block) -> bool:
         """Whether the assumptions hold for what the body left in the frame; if not, they are widened."""
         good, start = settle_objects(self), dict(self.before)
-        env = self.frame.env
+        env, moved = self.frame.env, False
         if not good:
             self._assume_apart()
         for name, spec in self.specs.items():
@@ -209,9 +204,13 @@ class Carry:
                 )
             wider = self._widened(name, spec, end)
             if wider != spec:
+                moved = moved or bool(array_count(wider))
                 self.specs[name] = wider
                 good = good and _differ_in_weakness(spec, wider) and not _narrow(body)
         good = self.appends.settle(self) and good
+        if moved:  # the arrays of a variable may be others now: nothing that was concluded of them holds
+            self.apart.clear()
+            self._assume_apart()
         if any(is_growing(self.before.get(name)) and self.before[name] is not v for name, v in start.items()):
             self._assume_apart()
         for name in sorted(self.unknown):
@@ -258,8 +257,12 @@ class Carry:
             if self.attempts == 0 and start is not None:
                 # A literal takes the type that it meets in the loop: 0.0 before a sum of float32 is float32.
                 joined = join(describe(start), found)
-                return joined if spec == widen(describe(start)) else join(joined, spec)
-            return join(spec, found)
+                result = joined if spec == widen(describe(start)) else join(joined, spec)
+            else:
+                result = join(spec, found)
+            if any(ref.key not in self.before for ref in objects_in_choices(result)):
+                raise Clash("one of them belongs to an object that the loop makes: make it before the loop")
+            return result
         except Clash as clash:
             narrow(self.frame, name, spec, found)
             before = "unset" if start is None else describe_type(start)
@@ -384,8 +387,8 @@ def _leaves(name: str, value: AbstractValue | None, spec: abstract.Abstract | No
     """The arrays of a variable that are carried: what stays the same value (in ``spec``) is not."""
     if value is None:
         return {}
-    found = arrays(value) if spec is None else carried_arrays(value, spec)
-    return {f"{name}#{k}": a for k, a in enumerate(found)}
+    found = list(arrays(value)) if spec is None else carried_arrays(value, spec)
+    return {f"{name}#{k}": a for k, a in enumerate(found) if a is not None}
 
 
 def _differ_in_weakness(a: abstract.Abstract, b: abstract.Abstract) -> bool:

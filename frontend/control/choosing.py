@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import reduce
 from types import ModuleType
 
 from adc.frontend.control.branches import either, trace
 from adc.frontend.data import cells
-from adc.frontend.data.compounds import OneOf, constant_of_type
-from adc.frontend.data.merge import coerce, describe, join
+from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.described import describe
+from adc.frontend.data.merge import coerce, join
 from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
@@ -58,9 +60,7 @@ def _changed(frame: Frame, node: ast.expr, assigned: frozenset[str], calls: bool
     return not (isinstance(owner, Static) and isinstance(owner.value, type | ModuleType))
 
 
-def _compared(
-    frame: Frame, name: ast.Name, op: ast.cmpop, node: ast.expr, holds: bool, evaluate: Evaluate
-) -> None:
+def _compared(frame: Frame, name: ast.Name, op: ast.cmpop, node: ast.expr, holds: bool, evaluate: Evaluate) -> None:
     if not isinstance(op, ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
         return
     if not isinstance(node, ast.Constant | ast.Name | ast.Attribute):
@@ -79,10 +79,7 @@ def _keep(frame: Frame, name: ast.Name, wanted: Callable[[AbstractValue], bool])
         return
     kept = [v for v in value.options if wanted(v)]
     if kept and len(kept) < len(value.options):
-        fewer = describe(kept[0])
-        for v in kept[1:]:
-            fewer = join(fewer, describe(v))
-        frame.env[name.id] = constant_of_type(fewer) if len(kept) == 1 else coerce(value, fewer)
+        frame.env[name.id] = kept[0] if len(kept) == 1 else coerce(value, reduce(join, map(describe, kept)))
 
 
 def for_each(frame: Frame, nodes: Sequence[ast.AST], path: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from adc.frontend import abstract
-from adc.frontend.data.merge import Maybe
+from adc.frontend.data.described import Maybe
 from adc.ir.diagnostics import CompileError
 from adc.ir.types import Type, f64, i64
 

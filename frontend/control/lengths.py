@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from adc.frontend.data import heap
+from adc.frontend.data.callables import function_of
 from adc.frontend.data.compounds import Contents
+from adc.frontend.data.described import describe, widen
 from adc.frontend.data.growing import common_type, converted, is_growing, uneven, with_room
 from adc.frontend.data.joining import identical
-from adc.frontend.data.merge import Clash, describe, widen
+from adc.frontend.data.merge import Clash
 from adc.frontend.data.values import AbstractValue, Unbound
 from adc.frontend.frame import Frame
 from adc.ir.builder import insert_at
@@ -124,7 +126,9 @@ def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents 
 
 
 def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:
-    """What the refusal of two lists advises."""
+    """What the refusal of two values advises: of lists, and of functions."""
+    if function_of(a) is not None and function_of(b) is not None:
+        return "call each in a branch of its own: y = f(x) under the condition, and y = g(x) under the other"
     if not uneven(a, b):
         return otherwise
     return (

@@ -10,7 +10,8 @@ from functools import partial
 from adc.frontend.control.carry import Carry
 from adc.frontend.control.jumps import unending
 from adc.frontend.control.lengths import FEW
-from adc.frontend.data.merge import Clash, clash_message, coerce, describe, flatten, join, rebuild
+from adc.frontend.data.described import describe
+from adc.frontend.data.merge import Clash, clash_message, coerce, flatten, join, rebuild
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, is_numeric
 from adc.frontend.errors import refuse

@@ -17,8 +17,9 @@ from adc.frontend.control.branches import branch
 from adc.frontend.control.jumps import BREAK, RETURN
 from adc.frontend.control.loops import Counted, Trace, counted
 from adc.frontend.data import heap
+from adc.frontend.data.described import describe, widen
 from adc.frontend.data.joining import narrow
-from adc.frontend.data.merge import Clash, describe, join, widen
+from adc.frontend.data.merge import Clash, join
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import GONE, AbstractValue, Array, Poison, Range, Scalar, Static, Unbound, is_numeric
 from adc.frontend.errors import refuse

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from adc.frontend import abstract
 from adc.frontend.data.forms import BOUND, Form
-from adc.frontend.data.values import AbstractValue, Compound
+from adc.frontend.data.values import AbstractValue, Compound, Method, Static
 from adc.frontend.syntax.source import FunctionSource
 
 if TYPE_CHECKING:
@@ -104,6 +105,20 @@ class Partial(Compound):
     @property
     def _names(self) -> tuple[str, ...]:
         return self.form.names[1:]  # type: ignore[return-value]
+
+
+def function_of(v: AbstractValue | None) -> object:
+    """What is called, without the values that go along: equal for two that call the same. None of what is no
+    function."""
+    if isinstance(v, Static) and callable(v.value):
+        return abstract.Static(v.value)
+    if isinstance(v, Method):
+        return v.name
+    if isinstance(v, Bound):
+        return function_of(v.function)
+    if isinstance(v, Partial):
+        return function_of(v.items[0])
+    return v.form if isinstance(v, Closure) else None
 
 
 def partial(positional: Sequence[AbstractValue], keywords: Mapping[str, AbstractValue]) -> Partial:

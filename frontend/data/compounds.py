@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Sequence
 from types import FunctionType
-from typing import Any
 
-from adc.frontend import abstract
 from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.described import describe, key_of
 from adc.frontend.data.forms import BOUND, Form
-from adc.frontend.data.values import AbstractValue, Compound, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Compound, Scalar, Tuple
 from adc.ir.core import Value
 
 
@@ -23,25 +22,29 @@ class Record(Compound):
 
 
 class OneOf(Compound):
-    """One of several constants (texts, None, functions, ...), chosen at run time: its item is the position among them.
-    What is done with it is done with each, under a condition, as with a ``Choice``."""
+    """One of several constants (texts, None, functions, ...), chosen at run time: its items are the number of the
+    chosen one and all of them. A function has the values along that it captured, which are undefined if it is not the
+    chosen one. What is done with it is done with each, under a condition, as with a ``Choice``."""
 
     @property
     def position(self) -> Value:
-        (item,) = self.items
+        item = self.items[0]
         assert isinstance(item, Scalar)
         return item.value
 
     @property
     def options(self) -> tuple[AbstractValue, ...]:
-        return tuple(constant_of_type(a) for a in self.form.names)
+        return self.items[1:]
+
+    def of(self, items: Iterable[AbstractValue]) -> OneOf:
+        position, *options = items
+        return one_of(position, options)
 
 
-def constant_of_type(a: Any) -> AbstractValue:
-    """The only value of a type that has but one."""
-    if isinstance(a, abstract.Static):
-        return Static(a.value)
-    return compound(a.form, tuple(map(constant_of_type, a.items)))
+def one_of(position: AbstractValue, options: Sequence[AbstractValue]) -> OneOf:
+    """The one of the options whose number is ``position``."""
+    form = Form("choice", object, tuple(key_of(describe(v)) for v in options))
+    return OneOf((position, *options), form)
 
 
 class Contents(Record):
@@ -74,3 +77,7 @@ class Text(Compound):
     @property
     def values(self) -> tuple[Scalar, ...]:
         return self.items  # type: ignore[return-value]
+
+
+WHOLE = (Closure, Partial, OneOf)
+"""Functions, bound ones aside, and constants that the run chooses: they have no cotangent and no axis of their own."""

@@ -31,7 +31,8 @@ class Form:
     ``record`` is an instance of a frozen dataclass, ``object`` one of any other class. Where several values travel
     together, objects that can be mutated are numbered; ``again`` stands for one that has come before, without items.
     ``protected`` says why it must not be mutated, if so. A ``function`` was defined in a traced function,
-    or is a partial. A ``choice`` is one of several constants: ``names`` are their types, the item is a position there.
+    or is a partial. A ``choice`` is one of several constants or functions: ``names`` tell them apart; the items are the
+    number of the chosen one, and all of them.
     A ``text`` has a template for a name, and numbers for items.
     """
 
@@ -237,7 +238,7 @@ def build(form: Form, items: Sequence[Any]) -> Any:
     if form.kind == "namedtuple":
         return form.cls._make(items)  # type: ignore[attr-defined]
     if form.kind == "choice":
-        return form.names[items[0]].value
+        return items[1 + items[0]]
     if form == BOUND:
         return items[0]  # of its gradient, that of the object
     made: Any = types.SimpleNamespace() if form.cls is types.SimpleNamespace else object.__new__(form.cls)

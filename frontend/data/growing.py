@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 from adc.frontend import abstract
 from adc.frontend.data import heap
 from adc.frontend.data.compounds import Contents, compound
+from adc.frontend.data.described import describe, widen
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.forms import Form
-from adc.frontend.data.merge import Clash, coerce, describe, flatten, join, rebuild, widen
+from adc.frontend.data.merge import Clash, coerce, flatten, join, rebuild
 from adc.frontend.data.roots import NOWHERE
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, array

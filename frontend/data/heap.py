@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adc.frontend.data.callables import Closure
-from adc.frontend.data.compounds import Contents, OneOf
+from adc.frontend.data.compounds import Contents
 from adc.frontend.data.forms import Form
 from adc.frontend.data.values import AbstractValue, Compound, Poison, Ref, Static, Tuple, Unbound
 from adc.frontend.errors import refuse
@@ -172,10 +172,6 @@ def pack(frame: Frame, values: Sequence[AbstractValue], numbers: dict[str, int])
             return Contents(tuple(map(packed, held.items)), held.form.numbered(number, v.protected))
         if isinstance(v, Closure):
             v = frame.tracer.captured(v)
-        if isinstance(v, OneOf) and any(isinstance(f, Closure) and f.code.free for f in v.options):
-            message = "which function this is must be known when it leaves the function that defines it"
-            help = "call it here, or choose where it is called"
-            raise refuse(current_loc(), message, help, kind=kinds.NOT_CONSTANT)
         if isinstance(v, Compound):
             return v.of(map(packed, v.items))
         return v

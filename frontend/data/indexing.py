@@ -11,7 +11,8 @@ from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
 from adc.frontend.data import growing, heap
 from adc.frontend.data.compounds import Contents
-from adc.frontend.data.merge import Clash, coerce, describe, join
+from adc.frontend.data.described import describe
+from adc.frontend.data.merge import Clash, coerce, join
 from adc.frontend.data.sequences import assign_dict, constant_key, dict_items, is_list, known_items, new_list
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (

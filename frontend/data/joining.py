@@ -7,8 +7,10 @@ from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.data import heap
+from adc.frontend.data.callables import function_of
 from adc.frontend.data.compounds import Contents
-from adc.frontend.data.merge import Clash, Same, describe, join
+from adc.frontend.data.described import Same, describe
+from adc.frontend.data.merge import Clash, join
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import GONE, AbstractValue, Array, Compound, Ref, Scalar, Static, Unbound
 from adc.frontend.frame import Frame
@@ -105,12 +107,10 @@ def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
         a, b = (env.get(ref.key, GONE) for env in (first, second))
         pairs[ref.key] = meet(a, b)
 
-    def meet(
-        a: AbstractValue | None, b: AbstractValue | None
-    ) -> tuple[AbstractValue | None, AbstractValue | None]:
+    def meet(a: AbstractValue | None, b: AbstractValue | None) -> tuple[AbstractValue | None, AbstractValue | None]:
         if isinstance(a, Ref) and isinstance(b, Ref) and a is not b and a.kind == b.kind and a.cls is b.cls:
             return (same := either(a, b)), same
-        if isinstance(a, Compound) and isinstance(b, Compound) and a.form == b.form and len(a.items) == len(b.items):
+        if isinstance(a, Compound) and isinstance(b, Compound) and _alike(a, b):
             met = [meet(x, y) for x, y in zip(a.items, b.items, strict=True)]
             return _with(a, [x for x, _ in met]), _with(b, [y for _, y in met])
         for value in (a, b):
@@ -135,6 +135,13 @@ def same_objects(frame: Frame, first: Env, second: Env, pairs: Pairs) -> None:
             pairs[name] = meet(a, b)
 
 
+def _alike(a: Compound, b: Compound) -> bool:
+    """Whether two values are joined item by item; functions that are not the same one are alternatives."""
+    if a.form != b.form or len(a.items) != len(b.items):
+        return False
+    return function_of(a) == function_of(b)
+
+
 def _held(env: Env, ref: Ref) -> AbstractValue | None:
     value = env.get(ref.key, GONE)
     return value.value if isinstance(value, Unbound) else value
@@ -144,5 +151,3 @@ def _with(v: Compound, items: list[AbstractValue | None]) -> Compound:
     if all(new is old for new, old in zip(items, v.items, strict=True)):
         return v
     return v.of(item for item in items if item is not None)
-
-

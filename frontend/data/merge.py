@@ -4,14 +4,14 @@ values and built up again."""
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data.callables import Code
 from adc.frontend.data.compounds import OneOf, compound
-from adc.frontend.data.forms import Form
+from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, key_of, widen
+from adc.frontend.data.forms import BOUND, Form
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -19,7 +19,6 @@ from adc.frontend.data.values import (
     AbstractValue,
     Array,
     Compound,
-    Lazy,
     Range,
     Ref,
     Scalar,
@@ -27,7 +26,6 @@ from adc.frontend.data.values import (
     Unbound,
     array,
     is_number,
-    number_dtype,
 )
 from adc.frontend.numeric.convert import as_scalar, convert, kind
 from adc.ir import ops
@@ -40,77 +38,15 @@ class Clash(Exception):
     """Two values have no common type."""
 
 
-@dataclass(frozen=True)
-class Maybe(abstract.Abstract):
-    """A variable that may be unset: a flag, then the value."""
-
-    item: abstract.Abstract
-
-
-@dataclass(frozen=True)
-class Span(abstract.Abstract):
-    """A ``range``: the types of start, stop and step."""
-
-    bounds: abstract.Tuple
-    parallel: bool
-
-
-@dataclass(frozen=True, eq=False)
-class Same(abstract.Abstract):
-    """A value that can only be handed on as it is: the same object on every path."""
-
-    value: AbstractValue
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-
-def describe(v: AbstractValue) -> abstract.Abstract:
-    """The abstract type of a value; literals stay ``Static``."""
-    if isinstance(v, Static):
-        return abstract.Static(v.value)
-    if isinstance(v, Scalar):
-        return abstract.Scalar(v.dtype, v.weak)
-    if isinstance(v, Array):
-        return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type))
-    if isinstance(v, Compound):
-        return abstract.Tuple(tuple(describe(item) for item in v.items), v.form)
-    if isinstance(v, Unbound):
-        return Maybe(describe(v.value))
-    if isinstance(v, Range):
-        return Span(abstract.Tuple(tuple(describe(item) for item in _bounds(v))), v.parallel)
-    assert not isinstance(v, Lazy)
-    return Same(v)
-
-
-def widen(a: abstract.Abstract) -> abstract.Abstract:
-    """``a`` with known numbers as run-time ones."""
-    if isinstance(a, abstract.Static) and is_number(a.value):
-        return abstract.Scalar(*number_dtype(a.value))
-    if isinstance(a, abstract.Tuple):
-        return replace(a, items=tuple(widen(item) for item in a.items))
-    if isinstance(a, Maybe):
-        return Maybe(widen(a.item))
-    return a
-
-
-def _bounds(r: Range) -> tuple[AbstractValue, ...]:
-    return r.start, r.stop, r.step
-
-
 def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     """A type to which values of both convert without a change of meaning. Raises ``Clash``."""
     if a == b:
         return a
     if isinstance(a, Maybe) or isinstance(b, Maybe):
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
-    constants = _alternatives(a), _alternatives(b)
-    if all(constants) and not (_is_bool(a) and _is_bool(b)):
-        names = tuple(dict.fromkeys([*constants[0], *constants[1]]))
-        return abstract.Tuple((abstract.Scalar(i64),), Form("choice", object, names))
+    first, second = alternatives(a), alternatives(b)
+    if first and second and not (_is_bool(a) and _is_bool(b)) and not _of_one_class(a, b):
+        return _join_alternatives(first, second)
     if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
         if a.form != b.form or len(a.items) != len(b.items):
             raise Clash(differing(a, b))
@@ -132,17 +68,76 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     raise Clash("they have no common type")
 
 
-def _alternatives(a: abstract.Abstract) -> tuple[Hashable, ...]:
-    """The constants that a value of type ``a`` may be, if it is one; numbers are none, they have types of their own,
-    but for True and False beside other constants."""
+Alternatives = dict[Hashable, abstract.Abstract]
+MOST_NESTED = 8  # functions in functions among alternatives, as a loop makes that wraps a function in each iteration
+
+
+def alternatives(a: abstract.Abstract) -> Alternatives:
+    """The constants and functions that a value of type ``a`` may be, by what tells them apart; none if it is another
+    value. Numbers are none, they have types of their own, but for True and False beside other constants."""
     if isinstance(a, abstract.Static):
-        return () if is_number(a.value) and not _is_bool(a) else (a,)
+        return {} if is_number(a.value) and not _is_bool(a) else {a: a}
+    if isinstance(a, abstract.Tuple) and a.form.kind == "choice":
+        return dict(zip(a.form.names, a.items[1:], strict=True))
+    return {key_of(a): a} if _is_function(a) and _can_move(a) else {}
+
+
+def options_of(v: AbstractValue) -> dict[Hashable, AbstractValue]:
+    """The constants and functions that a value may be, by what tells them apart."""
+    return dict(zip(v.form.names, v.options, strict=True)) if isinstance(v, OneOf) else {key_of(describe(v)): v}
+
+
+def _is_function(a: abstract.Abstract) -> bool:
+    """Whether values of type ``a`` are functions, or objects that can be called."""
+    bound = isinstance(a, abstract.Tuple) and (a.form.kind == "function" or a.form == BOUND)
+    return bound or hasattr(_class_of(a), "__call__")  # noqa: B004
+
+
+def _class_of(a: abstract.Abstract) -> type | None:
+    """The class of an object, which may be a frozen dataclass; None of other values."""
+    if isinstance(a, Same) and isinstance(a.value, Ref) and a.value.kind == "object":
+        return a.value.cls
+    return a.form.cls if isinstance(a, abstract.Tuple) and a.form.kind == "record" and a.form != BOUND else None
+
+
+def _of_one_class(a: abstract.Abstract, b: abstract.Abstract) -> bool:
+    return _class_of(a) is not None and _class_of(a) is _class_of(b)
+
+
+def _can_move(a: abstract.Abstract) -> bool:
+    """Whether a value, once it is taken apart, can be built up anywhere: not one that is tied to its place."""
+    if isinstance(a, Same):
+        return isinstance(a.value, Ref)
+    if isinstance(a, Maybe):
+        return _can_move(a.item)
+    return not isinstance(a, abstract.Tuple) or all(map(_can_move, a.items))
+
+
+def _nesting(a: abstract.Abstract) -> int:
     if not isinstance(a, abstract.Tuple):
-        return ()
-    if a.form.kind == "choice":
-        return a.form.names
-    code = a.form.names[0] if a.form.kind == "function" else None
-    return (a,) if isinstance(code, Code) and not a.items else ()
+        return 0
+    return (a.form.kind == "function") + max(map(_nesting, a.items), default=0)
+
+
+def _join_alternatives(first: Alternatives, second: Alternatives) -> abstract.Abstract:
+    found = dict(first)
+    for key, a in second.items():
+        found[key] = _join_items(found[key], a) if key in found else a
+    if len(found) == 1:
+        return next(iter(found.values()))
+    result = abstract.Tuple((abstract.Scalar(i64), *found.values()), Form("choice", object, tuple(found)))
+    if _nesting(result) > MOST_NESTED:
+        raise Clash(
+            "they are made of one another, to a depth that is not known when the function is compiled"
+        )
+    return result
+
+
+def _join_items(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
+    """The type of two alternatives that are one: constants, or functions with other values along."""
+    if isinstance(a, abstract.Tuple) and isinstance(b, abstract.Tuple):
+        return replace(a, items=tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)))
+    return a
 
 
 def _is_bool(a: abstract.Abstract) -> bool:
@@ -153,12 +148,12 @@ def differing(a: abstract.Abstract, b: abstract.Abstract) -> str:
     """Why two containers do not go together."""
     if not isinstance(a, abstract.Tuple) or not isinstance(b, abstract.Tuple):
         return "they have no common type"
+    if _is_function(a) and _is_function(b):
+        return "they are different functions, and one uses what cannot be handed on, such as a method of an array"
     if a.form.cls is not b.form.cls:
         return f"they are of the classes {a.form} and {b.form}"
     if a.form.kind == "text":
         return "they are made of different texts"
-    if a.form.kind == "function":
-        return "they are different functions, and which one is called must be known when the function is compiled"
     if a.form.names != b.form.names and a.form.kind != "list":
         return f"they do not have the same {'keys' if a.form.kind == 'dict' else 'attributes'}"
     return f"they have {len(a.items)} and {len(b.items)} items"
@@ -199,13 +194,13 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
         wanted = abstract.memref_type(to)
         return v if v.type == wanted else replace(v, memref=ops.cast(v.memref, type=wanted))
     if isinstance(to, abstract.Tuple) and to.form.kind == "choice":
-        return _chosen(v, to.form)
+        return _chosen(v, to)
     if isinstance(to, abstract.Tuple):
         assert isinstance(v, Compound)
         return v.of(coerce(item, t) for item, t in zip(v.items, to.items, strict=True))
     if isinstance(to, Span):
         assert isinstance(v, Range)
-        start, stop, step = (coerce(item, t) for item, t in zip(_bounds(v), to.bounds.items, strict=True))
+        start, stop, step = (coerce(item, t) for item, t in zip(bounds_of(v), to.bounds.items, strict=True))
         return Range(start, stop, step, to.parallel)
     if isinstance(to, Maybe):
         if isinstance(v, Unbound):
@@ -214,24 +209,31 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
     return v
 
 
-def _chosen(v: AbstractValue, form: Form) -> OneOf:
-    """A constant, or one of others (which it is not, if they are not in ``form``), as one of those of ``form``."""
-    if not isinstance(v, OneOf):
-        return OneOf((Scalar(const_index(form.names.index(describe(v))), i64),), form)
-    if v.form == form:
-        return v
-    places = [form.names.index(name) if name in form.names else 0 for name in v.form.names]
+def _chosen(v: AbstractValue, to: abstract.Tuple) -> OneOf:
+    """A constant or function, or one of several (which it is not, if they are not among those of ``to``), as one of
+    those of ``to``."""
+    given = options_of(v)
+    options = [coerce(given[key], t) if key in given else undefined(t) for key, t in alternatives(to).items()]
+    places = [to.form.names.index(name) if name in to.form.names else 0 for name in given]
     position = const_index(places[0])
-    for k, place in enumerate(places[1:], 1):
-        position = ops.select(ops.cmpi(v.position, const_index(k), predicate="eq"), const_index(place), position)
-    return OneOf((Scalar(position, i64),), form)
+    if isinstance(v, OneOf):
+        for k, place in enumerate(places[1:], 1):
+            here = ops.cmpi(v.position, const_index(k), predicate="eq")
+            position = ops.select(here, const_index(place), position)
+        if places == list(range(len(places))):
+            position = v.position
+    return OneOf((Scalar(position, i64), *options), to.form)
 
 
 def unset(to: abstract.Abstract) -> Unbound:
     """An unset variable of type ``to``: zeros, which may be converted though nobody reads them, and no memory."""
-    item = to.item if isinstance(to, Maybe) else to
-    empty = [ops.undef(type=t) if isinstance(t, MemRefType) else const(0, t) for t in types(item)]
-    return Unbound(const(False, i1), rebuild(item, iter(empty), lambda k: frozenset()))
+    return Unbound(const(False, i1), undefined(to.item if isinstance(to, Maybe) else to))
+
+
+def undefined(a: abstract.Abstract) -> AbstractValue:
+    """A value of type ``a`` that nobody reads."""
+    empty = [ops.undef(type=t) if isinstance(t, MemRefType) else const(0, t) for t in types(a)]
+    return rebuild(a, iter(empty), lambda k: frozenset())
 
 
 def types(a: abstract.Abstract) -> list[Type]:
@@ -258,7 +260,7 @@ def flatten(v: AbstractValue) -> list[Value]:
     if isinstance(v, Compound):
         return [x for item in v.items for x in flatten(item)]
     if isinstance(v, Range):
-        return [x for item in _bounds(v) for x in flatten(item)]
+        return [x for item in bounds_of(v) for x in flatten(item)]
     if isinstance(v, Unbound):
         return [v.flag, *flatten(v.value)]
     return []
@@ -300,11 +302,12 @@ def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int]
 
 
 def array_count(a: abstract.Abstract) -> int:
+    """How many arrays values of type ``a`` take apart into."""
     if isinstance(a, Maybe):
         return array_count(a.item)
-    if isinstance(a, Span):
-        return 0
-    return sum(isinstance(leaf, abstract.Array) for leaf in abstract.walk_abstract(a))
+    if isinstance(a, abstract.Tuple):
+        return sum(map(array_count, a.items))
+    return int(isinstance(a, abstract.Array))
 
 
 def clash_message(name: str, a: AbstractValue, b: AbstractValue, reason: Clash) -> str:

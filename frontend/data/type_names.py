@@ -36,6 +36,10 @@ def describe_type(v: AbstractValue) -> str:
     return f"a {name}" if isinstance(v, Array | Lazy) else name
 
 
+def _shown(option: AbstractValue) -> str:
+    return str(abstract.Static(option.value)) if isinstance(option, Static) else _type_name(option)
+
+
 def _type_name(v: AbstractValue) -> str:
     if isinstance(v, Static):
         if v.value is None:
@@ -60,7 +64,7 @@ def _type_name(v: AbstractValue) -> str:
     if isinstance(v, Text):
         return "str"
     if isinstance(v, OneOf):
-        return f"one of {', '.join(map(str, v.form.names))}"
+        return f"one of {', '.join(map(_shown, v.options))}"
     if isinstance(v, Bound):
         return f"method {_type_name(v.function).removeprefix('function ')}"
     if isinstance(v, Compound):

@@ -22,8 +22,8 @@ from adc.frontend.control.iteration import Indexed, Items, sequence
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data import growing, heap, sequences
 from adc.frontend.data.callables import Closure
+from adc.frontend.data.described import widen
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.merge import widen
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,

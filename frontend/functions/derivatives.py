@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend.data import sequences
+from adc.frontend.data.described import describe
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.merge import describe, rebuild
+from adc.frontend.data.merge import rebuild
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple, is_static_number
 from adc.frontend.errors import refuse
@@ -119,9 +120,7 @@ def _array_tangent(frame: Frame, v: Array, tangent: Array) -> Value:
     copy = materialise(frame, lazy_of(tangent))
     assert isinstance(copy, Array)
     if copy.dtype != v.dtype:
-        raise refuse(
-            current_loc(), "a tangent is of another dtype than its argument", kind=kinds.WRONG_TYPE
-        )
+        raise refuse(current_loc(), "a tangent is of another dtype than its argument", kind=kinds.WRONG_TYPE)
     return copy.memref if copy.type == v.type else ops.cast(copy.memref, type=v.type)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from adc.frontend.data import growing, heap
-from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.callables import Bound, Closure
+from adc.frontend.data.compounds import WHOLE
 from adc.frontend.data.dims import Dim, dim_value, same_dim
 from adc.frontend.data.roots import NOWHERE, Roots, overlap
 from adc.frontend.data.type_names import describe_type
@@ -57,7 +58,7 @@ class Argument:
                 "give in_axes a tuple with None in its place: then it is the same for all; or make it an array",
                 kind=kinds.WRONG_TYPE,
             )
-        elif isinstance(v, Compound) and not isinstance(v, Closure | Partial | Bound):
+        elif isinstance(v, Compound) and not isinstance(v, (*WHOLE, Bound)):
             for item in v.items:
                 yield from self._mapped(item)
 
@@ -80,7 +81,7 @@ class Argument:
                 found = _along(v, self._axis(v), k)
                 again = isinstance(found, Array) and overlap(found.roots, copied)
                 return nests.materialise(frame, nests.lazy_of(found)) if again else found  # type: ignore[arg-type]
-            if isinstance(v, Compound) and not isinstance(v, Closure | Partial | Bound):
+            if isinstance(v, Compound) and not isinstance(v, (*WHOLE, Bound)):
                 return v.of(map(of, v.items))
             return v
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from adc.frontend.control.branches import trace
 from adc.frontend.data import growing, heap
-from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.callables import Bound
+from adc.frontend.data.compounds import WHOLE
 from adc.frontend.data.dims import Dim, dim_value, same_dim
 from adc.frontend.data.roots import NOWHERE, Roots, overlap
 from adc.frontend.data.type_names import describe_type
@@ -115,7 +116,7 @@ def _results(frame: Frame, first: _First, length: Dim, targets: list[Array]) -> 
             return targets[-1]
         if isinstance(v, Static) and not callable(v.value):
             return v
-        if isinstance(v, Compound) and not isinstance(v, Closure | Partial | Bound) and not growing.is_growing(v):
+        if isinstance(v, Compound) and not isinstance(v, (*WHOLE, Bound)) and not growing.is_growing(v):
             return v.of(map(of, v.items))
         raise refuse(
             current_loc(),

@@ -13,9 +13,10 @@ from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
 from adc.frontend.control.loops import make_range
 from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.callables import Closure
+from adc.frontend.data.described import describe
 from adc.frontend.data.dims import Dim, dim_value
 from adc.frontend.data.joining import narrow_values
-from adc.frontend.data.merge import Clash, coerce, describe, join
+from adc.frontend.data.merge import Clash, coerce, join
 from adc.frontend.data.texts import shown
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 
 from adc.frontend.abstract import Row
 from adc.frontend.data import heap
-from adc.frontend.data.callables import Closure, Partial
-from adc.frontend.data.compounds import Contents
+from adc.frontend.data.compounds import WHOLE, Contents
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple, is_number
 from adc.frontend.errors import refuse
@@ -22,7 +21,7 @@ def shaped_as(value: AbstractValue, leaf: Callable[[Scalar | Array], AbstractVal
     """The cotangent of a result: its shape, with ``leaf`` of each float and array of floats; else None."""
     if isinstance(value, Scalar | Array):
         return leaf(value) if value.dtype.is_float else NONE
-    if isinstance(value, Compound) and not isinstance(value, Closure | Partial | Contents):
+    if isinstance(value, Compound) and not isinstance(value, (*WHOLE, Contents)):
         return value.of(shaped_as(item, leaf) for item in value.items)
     return NONE
 
@@ -55,7 +54,7 @@ class Spread:
         elif isinstance(primal, Array):
             if primal.dtype.is_float:
                 self._array(primal, given, name)
-        elif isinstance(primal, Compound) and not isinstance(primal, Closure | Partial):
+        elif isinstance(primal, Compound) and not isinstance(primal, WHOLE):
             self._container(primal, given, name)
         elif not (isinstance(given, Static) and is_number(given.value)):
             self._refuse(f"{name} is {describe_type(primal)}, which has none: give None for it")
@@ -80,7 +79,7 @@ class Spread:
         held: Compound | None = None
         if isinstance(given, Ref):
             held = heap.contents(self.frame, given)
-        elif isinstance(given, Compound) and not isinstance(given, Closure | Partial):
+        elif isinstance(given, Compound) and not isinstance(given, WHOLE):
             held = given
         if held is None:
             self._refuse(f"{name} is {describe_type(primal)}, and what is given for it is {describe_type(given)}")

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.frontend import abstract
-from adc.frontend.data.merge import Clash, coerce, describe, flatten, join
+from adc.frontend.data.described import describe
+from adc.frontend.data.merge import Clash, coerce, flatten, join
 from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.values import AbstractValue
 from adc.frontend.errors import refuse

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adc.frontend.data.callables import Closure, Partial, partial
+from adc.frontend.data.callables import partial
+from adc.frontend.data.compounds import WHOLE
 from adc.frontend.data.merge import flatten
 from adc.frontend.data.roots import Roots, overlap
 from adc.frontend.data.type_names import describe_type
@@ -67,9 +68,7 @@ def _argnums(v: AbstractValue) -> ArgNums:
         return v.value
     if isinstance(v, Tuple) and all(isinstance(i, Static) and type(i.value) is int for i in v.items):
         return tuple(i.value for i in v.items)  # type: ignore[attr-defined]
-    raise refuse(
-        current_loc(), "argnums is an integer, or a tuple of integers, written down", kind=kinds.WRONG_ARGNUMS
-    )
+    raise refuse(current_loc(), "argnums is an integer, or a tuple of integers, written down", kind=kinds.WRONG_ARGNUMS)
 
 
 class _Gradient:
@@ -106,8 +105,10 @@ def call_gradient(frame: Frame, made: _Gradient, args: Sequence[AbstractValue], 
     else:
         numbers = made.argnums if isinstance(made.argnums, tuple) else (made.argnums,)  # type: ignore[assignment]
     positions = [n + count if n < 0 else n for n in numbers]
-    if any(not 0 <= n < count for n in positions) or len(set(positions)) != len(positions) or (
-        not positions and made.argnums != FLOATS
+    if (
+        any(not 0 <= n < count for n in positions)
+        or len(set(positions)) != len(positions)
+        or (not positions and made.argnums != FLOATS)
     ):
         raise refuse(
             current_loc(),
@@ -130,7 +131,7 @@ def _has_floats(v: AbstractValue) -> bool:
     """Whether a gradient by this argument can be had; a float that is written down counts."""
     if isinstance(v, Static):
         return isinstance(v.value, float)
-    plain = isinstance(v, Scalar | Array) or (isinstance(v, Compound) and not isinstance(v, Closure | Partial))
+    plain = isinstance(v, Scalar | Array) or (isinstance(v, Compound) and not isinstance(v, WHOLE))
     return plain and any(x.dtype.is_float for x in leaves(v))
 
 
@@ -250,9 +251,7 @@ def _emit(
     return Scalar(op.results[0], made.dtype, made.weak), [shaped(v) for v in by]
 
 
-def _refuse_overlap(
-    sources: list[Scalar | Array], used: list[Value], around: list[Array], written: Roots
-) -> None:
+def _refuse_overlap(sources: list[Scalar | Array], used: list[Value], around: list[Array], written: Roots) -> None:
     """Refuse arrays that overlap, and of which the function writes to one: it works on copies, one of each.
 
     ``around``: the arrays that the function may use besides.

@@ -165,13 +165,9 @@ class Ruled:
             # Nobody said that a partial derivative that is not given is zero.
             given_by = [v for v, c in zip(given_by, cotangents, strict=True) if not _is_none(c)]
         self._note_unknown(packed, given_by)
-        return Part(
-            first, value, second, inputs, [spread.found[x] for x in order], tuple(places[x] for x in order)
-        )
+        return Part(first, value, second, inputs, [spread.found[x] for x in order], tuple(places[x] for x in order))
 
-    def _reverse_of(
-        self, frame: Frame, rule: Rule
-    ) -> tuple[AbstractValue, Callable[[AbstractValue], AbstractValue]]:
+    def _reverse_of(self, frame: Frame, rule: Rule) -> tuple[AbstractValue, Callable[[AbstractValue], AbstractValue]]:
         positional, keywords = self.layout.spread(frame)
         args = [v for _, v in positional]
         name = name_of(rule.function)

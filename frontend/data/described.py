@@ -1,0 +1,100 @@
+"""The abstract types of abstract values; those of what only a function being traced has; and what tells one
+alternative of a choice from another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from adc.frontend import abstract
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Compound,
+    Lazy,
+    Range,
+    Scalar,
+    Static,
+    Unbound,
+    is_number,
+    number_dtype,
+)
+from adc.ir.types import f64
+
+
+@dataclass(frozen=True)
+class Maybe(abstract.Abstract):
+    """A variable that may be unset: a flag, then the value."""
+
+    item: abstract.Abstract
+
+
+@dataclass(frozen=True)
+class Span(abstract.Abstract):
+    """A ``range``: the types of start, stop and step."""
+
+    bounds: abstract.Tuple
+    parallel: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Same(abstract.Abstract):
+    """A value that can only be handed on as it is: the same object on every path."""
+
+    value: AbstractValue
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def bounds_of(r: Range) -> tuple[AbstractValue, ...]:
+    return r.start, r.stop, r.step
+
+
+def describe(v: AbstractValue) -> abstract.Abstract:
+    """The abstract type of a value; literals stay ``Static``."""
+    if isinstance(v, Static):
+        return abstract.Static(v.value)
+    if isinstance(v, Scalar):
+        return abstract.Scalar(v.dtype, v.weak)
+    if isinstance(v, Array):
+        return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type))
+    if isinstance(v, Compound):
+        return abstract.Tuple(tuple(describe(item) for item in v.items), v.form)
+    if isinstance(v, Unbound):
+        return Maybe(describe(v.value))
+    if isinstance(v, Range):
+        return Span(abstract.Tuple(tuple(describe(item) for item in bounds_of(v))), v.parallel)
+    assert not isinstance(v, Lazy)
+    return Same(v)
+
+
+def widen(a: abstract.Abstract) -> abstract.Abstract:
+    """``a`` with known numbers as run-time ones. A constant among alternatives stays what it is."""
+    if isinstance(a, abstract.Static) and is_number(a.value):
+        return abstract.Scalar(*number_dtype(a.value))
+    if isinstance(a, abstract.Tuple):
+        kept = abstract.Static if a.form.kind == "choice" else ()
+        return replace(a, items=tuple(item if isinstance(item, kept) else widen(item) for item in a.items))
+    if isinstance(a, Maybe):
+        return Maybe(widen(a.item))
+    return a
+
+
+def key_of(a: abstract.Abstract) -> abstract.Abstract:
+    """What tells alternatives of a choice apart: their types, without what values of one type can be converted in."""
+    if isinstance(a, abstract.Tuple):
+        return replace(a, items=tuple(map(_key_of_item, a.items)))
+    return a
+
+
+def _key_of_item(a: abstract.Abstract) -> abstract.Abstract:
+    if isinstance(a, abstract.Scalar) or (isinstance(a, abstract.Static) and is_number(a.value)):
+        return abstract.Scalar(f64)
+    if isinstance(a, abstract.Array):
+        return abstract.Array(a.element, a.rank)
+    if isinstance(a, Maybe):
+        return Maybe(_key_of_item(a.item))
+    return key_of(a)
