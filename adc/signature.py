@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import enum
 import inspect
 import operator
 import types
@@ -176,7 +177,7 @@ def plain(
             f"argument {where}: a {kind.__name__} is not supported",
             help="pass a NumPy array, or a list of numbers and arrays",
         )
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, enum.Enum):
         return float(value) if isinstance(value, float) else int(value)
     return value
 

@@ -6,6 +6,7 @@ A specialisation key is a tuple of these. They are immutable and hashable, and s
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -219,10 +220,10 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
         if value.dtype not in DTYPES:
             raise TypeError(f"a NumPy scalar of type {value.dtype} is not supported; {_SUPPORTED}")
         return Scalar(DTYPES[value.dtype], weak=False)
-    if isinstance(value, int):
-        return Scalar(i64)
-    if isinstance(value, float):
-        return Scalar(f64)
+    if isinstance(value, int | float):
+        if isinstance(value, enum.Enum):  # with a name, which decides more than its value
+            return Static(value)
+        return Scalar(i64 if isinstance(value, int) else f64)
     if isinstance(value, np.ndarray):
         return _abstract_array(value)
     form = form_of(value)

@@ -92,7 +92,7 @@ def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
 
 def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> AbstractValue:
     """A value from outside: numbers and arrays become arguments read at each call, all else is static and guarded."""
-    if isinstance(value, int | float | np.generic | np.ndarray) and not isinstance(value, bool):
+    if isinstance(value, int | float | np.generic | np.ndarray) and not isinstance(value, bool | enum.Enum):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             message = f"'{name}' cannot be used here: {value} does not fit into 64 bits"
             raise refuse(current_loc(), message, "make it a float", kind=kinds.UNSUPPORTED_VALUE)

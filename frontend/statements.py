@@ -134,7 +134,7 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
     owner = evaluate_owner(frame, target.value)
     items = items_of(frame, owner, target.slice)
     with frame.at(target):
-        if isinstance(owner, Ref | Choice | OneOf):
+        if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
             settled = arrays.settled(frame, value)
             with_items(frame, items, lambda each: _store_items(frame, owner, each, settled))
             return
@@ -156,11 +156,10 @@ def _store_item(
     frame: Frame, owner: AbstractValue, items: list[subscripts.Item], value: AbstractValue
 ) -> AbstractValue:
     """``owner[items] = value`` of a list, a dict or an object with ``__setitem__``."""
-    assert isinstance(owner, Ref)
     setter = records.method(frame, owner, "__setitem__")
     if setter is not None:
         frame.tracer.call(frame, setter, [subscripts.key_of(items), value], {})
-    elif owner.kind == "object":
+    elif not isinstance(owner, Ref) or owner.kind == "object":
         raise refuse(current_loc(), f"cannot store into {describe_type(owner)}", kind=kinds.UNSUPPORTED_TARGET)
     elif (part := subscripts.known_slice(items)) is not None:
         indexing.store_slice(frame, owner, part, value)
@@ -208,7 +207,7 @@ def _augmented(frame: Frame, statement: ast.AugAssign) -> None:
             options.split(frame, owner, update_attribute)
         return
     items = items_of(frame, owner, target.slice)
-    if isinstance(owner, Ref | Choice | OneOf):
+    if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
         several = isinstance(owner, Choice | OneOf) or any(isinstance(item.value, OneOf) for item in items)
         with frame.at(target):
             held = None if several else subscripts.read(frame, owner, items)

@@ -3,6 +3,7 @@ alternative of a choice from another."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, replace
 
 from adc.frontend import abstract
@@ -72,8 +73,9 @@ def describe(v: AbstractValue) -> abstract.Abstract:
 
 
 def widen(a: abstract.Abstract) -> abstract.Abstract:
-    """``a`` with known numbers as run-time ones. A constant among alternatives stays what it is."""
-    if isinstance(a, abstract.Static) and is_number(a.value):
+    """``a`` with known numbers as run-time ones. A constant among alternatives stays what it is, and so does a member
+    of an enum."""
+    if isinstance(a, abstract.Static) and is_number(a.value) and not is_member(a):
         return abstract.Scalar(*number_dtype(a.value))
     if isinstance(a, abstract.Tuple):
         kept = abstract.Static if a.form.kind == "choice" else ()
@@ -81,6 +83,11 @@ def widen(a: abstract.Abstract) -> abstract.Abstract:
     if isinstance(a, Maybe):
         return Maybe(widen(a.item))
     return a
+
+
+def is_member(a: abstract.Abstract) -> bool:
+    """Whether ``a`` is a member of an enum, which may be a number as well."""
+    return isinstance(a, abstract.Static) and isinstance(a.value, enum.Enum)
 
 
 def key_of(a: abstract.Abstract) -> abstract.Abstract:
@@ -91,6 +98,8 @@ def key_of(a: abstract.Abstract) -> abstract.Abstract:
 
 
 def _key_of_item(a: abstract.Abstract) -> abstract.Abstract:
+    if is_member(a):
+        return a
     if isinstance(a, abstract.Scalar) or (isinstance(a, abstract.Static) and is_number(a.value)):
         return abstract.Scalar(f64)
     if isinstance(a, abstract.Array):

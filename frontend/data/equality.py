@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Callable, Sequence
 
+from adc.frontend.control.branches import branch
 from adc.frontend.data import growing, heap, records
 from adc.frontend.data.compounds import OneOf, Text
+from adc.frontend.data.joining import identical
 from adc.frontend.data.options import split, split_all
 from adc.frontend.data.sequences import constant_key, dict_items, known_items
 from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_numeric
@@ -62,15 +65,63 @@ def _comparable(frame: Frame, v: AbstractValue) -> tuple[object, Sequence[Abstra
     if isinstance(v, Tuple):
         return (tuple,), v.items, ()
     if records.is_instance(v):
-        cls = records.class_of(v)
-        if getattr(getattr(cls, "__dataclass_params__", None), "eq", False):
-            held_ = records.held_by(frame, v)
-            return (cls, held_.form.names), held_.items, ()
+        cls, by = records.class_of(v), records.generated(frame, v, "__eq__")
+        if by is not None:
+            return (cls, by), _compared_fields(frame, v, by), ()
         raise refuse(
             current_loc(),
             f"whether two objects of {cls.__name__} are one is not known: it has no __eq__",
             kind=kinds.NOT_CONSTANT,
         )
+    return None
+
+
+def _compared_fields(frame: Frame, v: AbstractValue, by: type) -> list[AbstractValue]:
+    """The fields that the methods of the dataclass ``by`` compare."""
+    return [records.attribute(frame, v, f.name) for f in dataclasses.fields(by) if f.compare]
+
+
+_ORDER = {"<": "__lt__", "<=": "__le__", ">": "__gt__", ">=": "__ge__"}
+
+
+def ordered(
+    frame: Frame,
+    symbol: str,
+    a: AbstractValue,
+    b: AbstractValue,
+    compare: Callable[[AbstractValue, AbstractValue], AbstractValue],
+) -> AbstractValue | None:
+    """``a < b`` and its kin of two tuples, lists, or instances of one dataclass with an order: the first items that
+    differ decide, by ``compare``. None for others."""
+    first, second = _in_order(frame, symbol, a), _in_order(frame, symbol, b)
+    if first is None or second is None or first[0] != second[0]:
+        return None
+    pairs = list(zip(first[1], second[1], strict=False))
+
+    def from_(k: int) -> AbstractValue:
+        if k == len(pairs):
+            return Static(bool(scalars.PYTHON[symbol](len(first[1]), len(second[1]))))
+        x, y = pairs[k]
+        same = True if identical(x, y) else scalars.truth(item_equal(frame, x, y))
+        if isinstance(same, bool):
+            return from_(k + 1) if same else compare(x, y)
+        result = branch(frame, same, lambda: from_(k + 1), lambda: compare(x, y))
+        assert result is not None
+        return result
+
+    return from_(0)
+
+
+def _in_order(frame: Frame, symbol: str, v: AbstractValue) -> tuple[object, Sequence[AbstractValue]] | None:
+    """What two values must have in common to have an order, and their items."""
+    by = records.generated(frame, v, _ORDER[symbol])
+    if by is not None:
+        return records.class_of(v), _compared_fields(frame, v, by)
+    if isinstance(v, Tuple) and v.form.kind in ("tuple", "namedtuple"):
+        return tuple, v.items
+    if isinstance(v, Ref) and v.kind == "list":
+        items = known_items(frame, v)
+        return None if items is None else (list, items)
     return None
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.compounds import OneOf, compound
-from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, key_of, widen
+from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, key_of
 from adc.frontend.data.forms import BOUND, Form
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
@@ -26,6 +27,7 @@ from adc.frontend.data.values import (
     Unbound,
     array,
     is_number,
+    number_dtype,
 )
 from adc.frontend.numeric.convert import as_scalar, convert, kind
 from adc.ir import ops
@@ -62,10 +64,19 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
             raise Clash("the numbers of dimensions differ")
         layouts = {a.layout, b.layout}
         return replace(a, layout="any" if "any" in layouts or not a.rank else "inner")
-    x, y = widen(a), widen(b)
+    x, y = _number(a), _number(b)
     if isinstance(x, abstract.Scalar) and isinstance(y, abstract.Scalar):
         return _join_scalars(a, x, b, y)
     raise Clash("they have no common type")
+
+
+def _number(a: abstract.Abstract) -> abstract.Abstract:
+    """``a`` as a run-time number, if it is one, or a member of an enum, or one of several, that is a number as well."""
+    if isinstance(a, abstract.Static) and is_number(a.value):
+        return abstract.Scalar(*number_dtype(a.value))
+    if isinstance(a, abstract.Tuple) and a.form.kind == "choice" and all(map(is_member, a.items[1:])):
+        return reduce(join, map(_number, a.items[1:]))
+    return a
 
 
 Alternatives = dict[Hashable, abstract.Abstract]
@@ -74,9 +85,10 @@ MOST_NESTED = 8  # functions in functions among alternatives, as a loop makes th
 
 def alternatives(a: abstract.Abstract) -> Alternatives:
     """The constants and functions that a value of type ``a`` may be, by what tells them apart; none if it is another
-    value. Numbers are none, they have types of their own, but for True and False beside other constants."""
+    value. Numbers are none, they have types of their own, but for members of enums, and True and False beside other
+    constants."""
     if isinstance(a, abstract.Static):
-        return {} if is_number(a.value) and not _is_bool(a) else {a: a}
+        return {} if is_number(a.value) and not _is_bool(a) and not is_member(a) else {a: a}
     if isinstance(a, abstract.Tuple) and a.form.kind == "choice":
         return dict(zip(a.form.names, a.items[1:], strict=True))
     return {key_of(a): a} if _is_function(a) and _can_move(a) else {}
@@ -187,6 +199,8 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
     if isinstance(to, Same):
         return v if isinstance(v, Ref) else NONE  # it is not handed on: ``rebuild`` has it
     if isinstance(to, abstract.Scalar):
+        if isinstance(v, OneOf):
+            return _number_of(v, to)
         s = as_scalar(v)
         return Scalar(convert(s, to.type), to.type, to.weak)
     if isinstance(to, abstract.Array):
@@ -223,6 +237,17 @@ def _chosen(v: AbstractValue, to: abstract.Tuple) -> OneOf:
         if places == list(range(len(places))):
             position = v.position
     return OneOf((Scalar(position, i64), *options), to.form)
+
+
+def _number_of(v: OneOf, to: abstract.Scalar) -> Scalar:
+    """The number that one of several members of enums is."""
+    first, *others = (coerce(option, to) for option in v.options)
+    assert isinstance(first, Scalar)
+    value = first.value
+    for k, other in enumerate(others, 1):
+        assert isinstance(other, Scalar)
+        value = ops.select(ops.cmpi(v.position, const_index(k), predicate="eq"), other.value, value)
+    return Scalar(value, to.type, to.weak)
 
 
 def unset(to: abstract.Abstract) -> Unbound:

@@ -192,12 +192,29 @@ def method(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue | Non
     found, where = frame.tracer.looks.member(class_of(owner), name)
     if found is ABSENT or where in (object, tuple) or not inspect.isroutine(found):
         return None
-    if isinstance(found, types.FunctionType) and found.__code__.co_filename == "<string>":
-        return None  # made by dataclass or namedtuple
+    if _is_generated(found):
+        return None
     shared = _shared(frame, class_of(owner), name, found, where)
     if shared is not None:
         return shared
     return bound(owner, class_function(frame, where, name, found, found))
+
+
+def _is_generated(found: object) -> bool:
+    """Whether dataclass or namedtuple made a method."""
+    found = getattr(found, "__wrapped__", found)
+    return isinstance(found, types.FunctionType) and found.__code__.co_filename == "<string>"
+
+
+def generated(frame: Frame, v: AbstractValue, name: str) -> type | None:
+    """The dataclass whose special method ``name`` was generated, if instances like ``v`` have that one."""
+    if not is_instance(v) or isinstance(v, Tuple):
+        return None
+    found, where = frame.tracer.looks.member(class_of(v), name)
+    if "__dataclass_fields__" not in vars(where) or not _is_generated(found):
+        return None
+    class_function(frame, where, name, found, found)
+    return where
 
 
 def set_attribute(frame: Frame, owner: AbstractValue, name: str, value: AbstractValue) -> AbstractValue:

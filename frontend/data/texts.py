@@ -13,35 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adc.frontend.data.compounds import Text
-from adc.frontend.data.forms import Form
+from adc.frontend.data.shown import formatted, text, type_of
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.raising import escape
-from adc.ir.types import Type, f32, f64, i1, i32, i64
-
-_TYPES: dict[tuple[Type, bool], str] = {
-    (f64, True): "float",
-    (i64, True): "int",
-    (i1, True): "bool",
-    (f64, False): "float64",
-    (f32, False): "float32",
-    (i64, False): "int64",
-    (i1, False): "bool_",
-}
-
-
-def _type(v: Scalar) -> str:
-    return _TYPES.get((v.dtype, v.weak), "int32" if v.dtype == i32 else "float32")
-
-
-def text(template: str, values: Sequence[Scalar]) -> AbstractValue:
-    """A template with its numbers; without any, the string."""
-    if values:
-        return Text(tuple(values), Form("text", str, (template,)))
-    return Static("".join(literal for literal, *_ in string.Formatter().parse(template)))
 
 
 def template_of(v: AbstractValue, values: list[Scalar]) -> str:
@@ -51,7 +30,7 @@ def template_of(v: AbstractValue, values: list[Scalar]) -> str:
         return v.template
     if isinstance(v, Scalar):
         values.append(v)
-        return f"{{{_type(v)}!v}}"
+        return f"{{{type_of(v)}!v}}"
     if isinstance(v, Static) and isinstance(v.value, str):
         return escape(v.value)
     if isinstance(v, Static) and v.value is None:
@@ -68,47 +47,15 @@ def template_of(v: AbstractValue, values: list[Scalar]) -> str:
     )
 
 
-def formatted(v: AbstractValue, conversion: str, spec: str, values: list[Scalar]) -> str:
-    """The template for a value formatted as in an f-string; ``spec`` is a template itself."""
-    if isinstance(v, Scalar):
-        values.append(v)
-        return "{" + _type(v) + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "") + "}"
-    known = spec.replace("{{", "{").replace("}}", "}")
-    if isinstance(v, Static):
-        if "{" in known:
-            message = "a format that depends on run-time values needs a run-time number to show"
-            raise refuse(current_loc(), message, kind=kinds.NOT_CONSTANT)
-        functions: dict[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
-        try:
-            return escape(format(functions[conversion](v.value) if conversion else v.value, known))
-        except (ValueError, TypeError) as error:
-            raise refuse(current_loc(), str(error), kind=kinds.INVALID_VALUE) from None
-    if not spec and conversion != "a":
-        if isinstance(v, Text) and conversion != "r":
-            values += v.values
-            return v.template
-        if isinstance(v, Tuple):
-            return _tuple(v, values)
-    raise refuse(
-        current_loc(),
-        f"{describe_type(v)} cannot be shown in a text here",
-        "show numbers: elements, extents, sums",
-        kind=kinds.WRONG_TYPE,
-    )
-
-
-def _tuple(v: Tuple, values: list[Scalar]) -> str:
-    items = [formatted(item, "r", "", values) for item in v.items]
-    return f"({', '.join(items)}{',' * (len(items) == 1)})"
-
-
-def joined(node: ast.JoinedStr, evaluate: Callable[[ast.expr], AbstractValue]) -> AbstractValue:
+def joined(frame: Frame, node: ast.JoinedStr, evaluate: Callable[[ast.expr], AbstractValue]) -> AbstractValue:
     """An f-string."""
     values: list[Scalar] = []
-    return text(_joined(node, evaluate, values), values)
+    return text(_joined(frame, node, evaluate, values), values)
 
 
-def _joined(node: ast.JoinedStr, evaluate: Callable[[ast.expr], AbstractValue], values: list[Scalar]) -> str:
+def _joined(
+    frame: Frame, node: ast.JoinedStr, evaluate: Callable[[ast.expr], AbstractValue], values: list[Scalar]
+) -> str:
     template = ""
     for part in node.values:
         if isinstance(part, ast.Constant):
@@ -118,12 +65,12 @@ def _joined(node: ast.JoinedStr, evaluate: Callable[[ast.expr], AbstractValue], 
         value = evaluate(part.value)
         conversion = "" if part.conversion < 0 else chr(part.conversion)
         if not isinstance(part.format_spec, ast.JoinedStr):
-            template += formatted(value, conversion, "", values)
+            template += formatted(frame, value, conversion, "", values)
             continue
         # The number comes before those in its format.
         inner: list[Scalar] = []
-        spec = _joined(part.format_spec, evaluate, inner)
-        template += formatted(value, conversion, spec, values)
+        spec = _joined(frame, part.format_spec, evaluate, inner)
+        template += formatted(frame, value, conversion, spec, values)
         values += inner
     return template
 
@@ -139,7 +86,7 @@ def concatenated(a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
 _PERCENT = re.compile(r"%(?:%|([-+ 0#]*)(\d*)((?:\.\d+)?)([a-zA-Z]))")
 
 
-def percent(form: str, operand: AbstractValue) -> AbstractValue:
+def percent(frame: Frame, form: str, operand: AbstractValue) -> AbstractValue:
     """``form % operand`` where numbers are not known."""
     items = list(operand.items) if isinstance(operand, Tuple) else [operand]
     values: list[Scalar] = []
@@ -152,7 +99,7 @@ def percent(form: str, operand: AbstractValue) -> AbstractValue:
             continue
         if not items:
             raise refuse(current_loc(), "not enough arguments for format string", kind=kinds.WRONG_CALL)
-        template += _percent(match, items.pop(0), values)
+        template += _percent(frame, match, items.pop(0), values)
     rest = form[position:]
     if "%" in rest:
         message = f"the format {rest[rest.index('%') :]!r} is not supported"
@@ -162,18 +109,18 @@ def percent(form: str, operand: AbstractValue) -> AbstractValue:
     return text(template + escape(rest), values)
 
 
-def _percent(match: re.Match[str], item: AbstractValue, values: list[Scalar]) -> str:
+def _percent(frame: Frame, match: re.Match[str], item: AbstractValue, values: list[Scalar]) -> str:
     spec = match[0][1:]
     if isinstance(item, Scalar):
         values.append(item)
-        return f"{{{_type(item)}!%:{spec}}}"
+        return f"{{{type_of(item)}!%:{spec}}}"
     if isinstance(item, Static):
         try:
             return escape(match[0] % (item.value,))
         except (TypeError, ValueError) as error:
             raise refuse(current_loc(), str(error), kind=kinds.INVALID_VALUE) from None
     if spec in ("s", "r"):
-        return formatted(item, spec, "", values)
+        return formatted(frame, item, spec, "", values)
     message = f"%{spec} is not defined for {describe_type(item)}"
     raise refuse(current_loc(), message, kind=kinds.UNSUPPORTED_OPERAND)
 
@@ -183,14 +130,17 @@ def is_format(obj: Any) -> bool:
     return isinstance(getattr(obj, "__self__", None), str) and getattr(obj, "__name__", "") == "format"
 
 
-def format_(form: str, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+def format_(
+    frame: Frame, form: str, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue:
     """``form.format(*args, **kwargs)``."""
     values: list[Scalar] = []
     counter = iter(range(len(args)))
-    return text(_format(form, args, kwargs, counter, values), values)
+    return text(_format(frame, form, args, kwargs, counter, values), values)
 
 
 def _format(
+    frame: Frame,
     form: str,
     args: Sequence[AbstractValue],
     kwargs: Mapping[str, AbstractValue],
@@ -206,8 +156,8 @@ def _format(
             position = next(counter) if not field else int(field) if field.isdigit() else field
             value = args[position] if isinstance(position, int) else kwargs[position]
             inner: list[Scalar] = []
-            shape = _format(spec, args, kwargs, counter, inner) if spec else ""
-            template += formatted(value, conversion or "", shape, values)
+            shape = _format(frame, spec, args, kwargs, counter, inner) if spec else ""
+            template += formatted(frame, value, conversion or "", shape, values)
             values += inner
     except (KeyError, IndexError, StopIteration) as error:
         message = f"this format has no argument for {error}"
@@ -220,8 +170,8 @@ def _format(
 def shown(conversion: str) -> Callable[..., AbstractValue]:
     """``str`` or ``repr`` of a value."""
 
-    def rule(frame: Any, v: AbstractValue | None = None) -> AbstractValue:
+    def rule(frame: Frame, v: AbstractValue | None = None) -> AbstractValue:
         values: list[Scalar] = []
-        return Static("") if v is None else text(formatted(v, conversion, "", values), values)
+        return Static("") if v is None else text(formatted(frame, v, conversion, "", values), values)
 
     return rule

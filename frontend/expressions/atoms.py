@@ -88,7 +88,7 @@ def formatted_string(frame: Frame, node: ast.JoinedStr) -> AbstractValue:
 
     def text(each: list[AbstractValue]) -> AbstractValue:
         frame.env.update(zip(chosen, each, strict=True))
-        return joined(node, lambda part: evaluate(frame, part))
+        return joined(frame, node, lambda part: evaluate(frame, part))
 
     return options.split_all(frame, list(chosen.values()), text)
 

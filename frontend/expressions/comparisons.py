@@ -130,12 +130,23 @@ def _compare_static(
             return Static(bool(scalars.PYTHON[symbol](left.value, right.value)))
         except TypeError:
             pass
+    compared = equality.ordered(frame, symbol, left, right, lambda x, y: _compare_items(frame, symbol, x, y, node))
+    if compared is not None:
+        return compared
     raise refuse(
         current_loc(),
         f"{symbol} is not defined for {describe_type(left)} and {describe_type(right)}",
         for_array(left, right),
         kind=kinds.UNSUPPORTED_OPERAND,
     )
+
+
+def _compare_items(
+    frame: Frame, symbol: str, left: AbstractValue, right: AbstractValue, node: ast.expr
+) -> AbstractValue:
+    if is_numeric(left) and is_numeric(right):
+        return arrays.operate(frame, symbol, left, right)
+    return options.split_all(frame, (left, right), lambda pair: _compare_static(frame, symbol, pair[0], pair[1], node))
 
 
 def _membership(

@@ -23,6 +23,7 @@ from adc.frontend.functions import decorators, derivatives, mapped, rematerialis
 from adc.frontend.functions.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.functions.closures import SELF, capture
 from adc.frontend.functions.signature import bind
+from adc.frontend.libraries import special_methods
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
 from adc.frontend.names import known_int
@@ -123,12 +124,12 @@ def call_plain(
             raise refuse(current_loc(), message, "use positional arguments", kind=kinds.UNSUPPORTED_OPTION)
         return make_error(callee.value, tuple(args))
     if is_format(callee.value):
-        return format_(callee.value.__self__, args, kwargs)
+        return format_(frame, callee.value.__self__, args, kwargs)
     if is_library(callee.value):
         if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
             args = [sequences.snapshot(frame, a) for a in args]
             kwargs = {name: sequences.snapshot(frame, a) for name, a in kwargs.items()}
-        return LIBRARY[callee.value](frame, args, kwargs)
+        return _call_library(frame, callee.value, args, kwargs)
     if isinstance(callee.value, records.GeneratedInit):
         return making.generated(frame, callee.value.cls, args, kwargs)
     if making.is_class(callee.value):
@@ -155,6 +156,19 @@ def call_plain(
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(frame, _node(target.source), target.source.name, args, kwargs, defaults)
     return call_function(frame, target, bound)
+
+
+def _call_library(
+    frame: Frame, function: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue:
+    rule = LIBRARY[function]
+    if not kwargs:
+        found = special_methods.call(frame, function, args, lambda number: rule(frame, [number], {}))
+        if found is not None:
+            return found
+        if _root_package(function) == "math":
+            args = special_methods.as_numbers(frame, args)
+    return rule(frame, args, kwargs)
 
 
 def _keeps(callee: AbstractValue) -> bool:

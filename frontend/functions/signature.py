@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend import abstract
@@ -69,7 +70,7 @@ def prepare(v: AbstractValue) -> AbstractValue:
 
     Array expressions have been computed before.
     """
-    if is_static_number(v) and not isinstance(v.value, bool):  # type: ignore[attr-defined]
+    if is_static_number(v) and not isinstance(v.value, bool | enum.Enum):  # type: ignore[attr-defined]
         return as_scalar(v)
     if isinstance(v, Closure):
         v = capture(v)

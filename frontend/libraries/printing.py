@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend import abstract
-from adc.frontend.data import growing, records, sequences
-from adc.frontend.data.compounds import Text
-from adc.frontend.data.texts import formatted
+from adc.frontend.data.shown import converted
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Ref, Scalar, Static, Tuple
+from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.foreign import call_foreign
@@ -21,7 +19,7 @@ from adc.ir import kinds, ops, printing
 from adc.ir.arith import const
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
-from adc.ir.raising import KEPT, escape
+from adc.ir.raising import KEPT
 from adc.ir.types import f64, i64
 
 
@@ -38,7 +36,7 @@ def print_(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abs
             values.append(v.memref if v.memref.type == t else ops.cast(v.memref, type=t))
             continue
         numbers: list[Scalar] = []
-        template = _template(frame, v, "s", numbers)
+        template = converted(frame, v, "s", numbers)
         items.append((template, len(numbers)))
         values += [_passed(s) for s in numbers]
     named = printing.named(printing.Printed(tuple(items), **options), [v.type for v in values])
@@ -53,41 +51,6 @@ def _passed(s: Scalar) -> Value:
     """A number as C takes it: the template has its type."""
     t = f64 if s.dtype.is_float else i64
     return to_element(convert(s, t), t)
-
-
-def _template(frame: Frame, v: AbstractValue, conversion: str, numbers: list[Scalar]) -> str:
-    """The template for what ``str`` or ``repr`` gives."""
-    if isinstance(v, Static) and not isinstance(v.value, bool | int | float):
-        return escape(str(v.value) if conversion == "s" else repr(v.value))
-    if growing.grows(frame, v):
-        raise _refused(v, "show its items in a loop, or np.asarray(x)")
-    if isinstance(v, Ref) and v.kind == "dict":
-        pairs = sequences.dict_items(frame, v).items()
-        shown = [f"{escape(repr(n))}: {_template(frame, x, 'r', numbers)}" for n, x in pairs]
-        return f"{{{{{', '.join(shown)}}}}}"
-    for name in ("__str__", "__repr__") if conversion == "s" else ("__repr__",):
-        own = records.method(frame, v, name)
-        if own is not None:
-            return _template(frame, frame.tracer.call(frame, own, [], {}), "s", numbers)
-    if sequences.is_list(v):
-        v = sequences.snapshot(frame, v)
-        assert isinstance(v, Tuple)
-        return f"[{', '.join(_template(frame, item, 'r', numbers) for item in v.items)}]"
-    if isinstance(v, Tuple) and v.form.kind == "list":
-        return f"[{', '.join(_template(frame, item, 'r', numbers) for item in v.items)}]"
-    if isinstance(v, Tuple):
-        shown = [_template(frame, item, "r", numbers) for item in v.items]
-        if v.form.kind == "namedtuple":
-            named = (f"{n}={x}" for n, x in zip(v.form.names, shown, strict=True))
-            return f"{v.form.cls.__name__}({', '.join(named)})"
-        return f"({', '.join(shown)}{',' * (len(shown) == 1)})"
-    if isinstance(v, Scalar | Text | Static):
-        return formatted(v, conversion, "", numbers)
-    raise _refused(v, "show numbers, texts and arrays")
-
-
-def _refused(v: AbstractValue, help: str) -> Exception:
-    return refuse(current_loc(), f"{describe_type(v)} cannot be printed here", help, kind=kinds.WRONG_TYPE)
 
 
 def _options(kwargs: Mapping[str, AbstractValue]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
             return Static(scalars.PYTHON[symbol](a.value, b.value))
         except TypeError:
             pass
-    made = _text(symbol, a, b)
+    made = _text(frame, symbol, a, b)
     if made is not None:
         return made
     found = concatenation.operate(frame, symbol, a, b)
@@ -70,12 +70,12 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     return scalars.binary(symbol, a, b)
 
 
-def _text(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
+def _text(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """Texts with run-time numbers in them: put together, or made by %."""
     if symbol == "+":
         return texts.concatenated(a, b)
     if symbol == "%" and isinstance(a, Static) and isinstance(a.value, str):
-        return texts.percent(a.value, b)
+        return texts.percent(frame, a.value, b)
     return None
 
 

@@ -56,7 +56,7 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return place.load() if isinstance(place, Element) else place
     if isinstance(owner, Lazy):
         return read(frame, materialise(frame, owner), items)
-    if isinstance(owner, Tuple | Ref):
+    if isinstance(owner, Tuple | Ref) or records.is_instance(owner):
         return _read_container(frame, owner, items)
     if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
         return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
@@ -78,11 +78,11 @@ def _read_static(frame: Frame, owner: Any, key: Any, loc: Loc) -> AbstractValue:
     return external(frame, value, ("item", id(owner), key), name, lambda: owner[key])
 
 
-def _read_container(frame: Frame, owner: Tuple | Ref, items: list[Item]) -> AbstractValue:
+def _read_container(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     getter = records.method(frame, owner, "__getitem__")
     if getter is not None:
         return frame.tracer.call(frame, getter, [key_of(items)], {})
-    if isinstance(owner, Ref) and owner.kind == "object":
+    if not isinstance(owner, Tuple) and records.is_instance(owner):
         raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
     with at_loc(items[0].loc if len(items) == 1 else current_loc()):
         if growing.grows(frame, owner) and len(items) == 1 and isinstance(items[0].value, Slice):
