@@ -6,13 +6,12 @@ operation that must end the region, since the table declares them together.
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate import bits, wrap
 from adc.ir.opdef import OpDef
-from adc.ir.raising import MOST, places
+from adc.ir.raising import MOST, class_of, places
 from adc.ir.typerules import require
 from adc.ir.types import MemRefType, RecordType, Type, i1, index
 
@@ -73,9 +72,8 @@ def order(op: Op) -> None:
 def error_kind(op: Op) -> None:
     """``adc.assert`` names an exception, and its message has a place for each value."""
     name, message = op.attrs["error"], op.attrs["message"]
-    cls = getattr(builtins, name, None)
-    known = name in ("ShapeError", "BoundsError") or (isinstance(cls, type) and issubclass(cls, Exception))
-    require(known, f"no such exception: {name}")
+    cls = class_of(name)
+    require(cls is not None or name in ("ShapeError", "BoundsError"), f"no such exception: {name}")
     own = isinstance(message, str)
     require(own or cls is not None, f"no such exception: {name}")
     try:

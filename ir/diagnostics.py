@@ -223,6 +223,10 @@ class CompileIndexError(CompileError, IndexError):
     """A subscript that the object in front of it does not take."""
 
 
+class CompileKeyError(CompileError, KeyError):
+    """A key that a dict has not."""
+
+
 class CompileNameError(CompileError, NameError):
     """A name that is not defined."""
 

@@ -115,6 +115,7 @@ UNSUPPORTED_INDEXING = _kind(
 )
 NOT_SUBSCRIPTABLE = _kind("not-subscriptable", d.CompileTypeError, "a subscript of what has no items")
 CONSTANT_OUT_OF_RANGE = _kind("constant-out-of-range", d.CompileIndexError, "a constant subscript outside its tuple")
+MISSING_KEY = _kind("missing-key", d.CompileKeyError, "a key that the dict has not")
 
 # Parallel loops -------------------------------------------------------------------------------------------------------
 

@@ -3,8 +3,9 @@
 ``adc.assert`` has its message in one of two forms. A string is one of adc's own, with ``{}`` for each value; the place
 is added to it. A tuple of strings are the arguments of an exception that the program raises, each a template in the
 grammar of ``str.format``: ``{T}``, ``{T!r:>8}`` stand for a value of Python type T, formatted so; ``{T!%:5.2f}`` for
-``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. ``KEPT``
-alone stands for an exception that Python code raised which compiled code called: the value is its number.
+``"%5.2f" % value``; an argument that is ``{T!v}`` alone for the value itself, and ``{None!v}`` for None. The class of
+such an exception is a built-in one, or one of the program's, which has a dotted name (``class_name``). ``KEPT`` alone
+stands for an exception that Python code raised which compiled code called: the value is its number.
 """
 
 from __future__ import annotations
@@ -36,6 +37,32 @@ TYPES: dict[str, Any] = {
 }
 _CONVERSIONS: dict[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}
 Piece = tuple[str, str | None, str, str | None]  # literal text, then a hole: type, format, conversion
+
+
+def class_name(cls: type[Exception]) -> str:
+    """The name by which code raises exceptions of a class: of one that is not built in, its module and name, numbered
+    where several classes have the same."""
+    if getattr(builtins, cls.__name__, None) is cls:
+        return str(cls.__name__)
+    plain = f"{cls.__module__}.{cls.__qualname__}"
+    name = plain
+    for number in itertools.count(2):
+        if _classes.setdefault(name, cls) is cls:
+            break
+        name = f"{plain}#{number}"
+    return name
+
+
+_classes: dict[str, type[Exception]] = {}
+
+
+def class_of(name: str) -> type[Exception] | None:
+    """The class of exceptions that a name stands for; None if it is none. One of a program that runs elsewhere, whose
+    IR was read as text, is ``Exception``."""
+    if "." in name:
+        return _classes.get(name, Exception)
+    cls = getattr(builtins, name, None)
+    return cls if isinstance(cls, type) and issubclass(cls, Exception) else None
 
 
 def pieces(template: str) -> Iterator[Piece]:
@@ -82,7 +109,7 @@ def exception(error: str, message: Message, values: Sequence[object], loc: Loc =
 
 def _raised(error: str, message: tuple[str, ...], values: Iterator[object]) -> Exception:
     try:
-        made: Exception = getattr(builtins, error)(*(_argument(template, values) for template in message))
+        made: Exception = (class_of(error) or Exception)(*(_argument(template, values) for template in message))
     except Exception as problem:  # what Python raises in its stead, for instance for a wrong format
         made = problem.with_traceback(None)
         made.__context__ = None

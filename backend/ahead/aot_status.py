@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import enum
 import re
 from collections.abc import Iterator, Sequence
@@ -89,7 +88,7 @@ _ERRORS = {
 
 
 def _status(error: str) -> Status:
-    cls = getattr(builtins, error, None)
+    cls = raising.class_of(error)
     names = [error] if cls is None else [base.__name__ for base in cls.__mro__]
     return next((_ERRORS[name] for name in names if name in _ERRORS), Status.ERROR)
 
@@ -220,7 +219,8 @@ def _format(site: Site) -> str:
         arguments = [_printf(template, shown) for template in site.message]
         message = arguments[0] if len(arguments) == 1 else ", ".join(arguments)
     place = f"{site.loc.file}:{site.loc.line}:{site.loc.column + 1}: ".replace("%", "%%") if site.loc.line else ""
-    return f"{place}{site.error}: {message}" if message else f"{place}{site.error}"
+    error = site.error.partition("#")[0].removeprefix("__main__.")
+    return f"{place}{error}: {message}" if message else f"{place}{error}"
 
 
 def _printf(template: str, shown: Iterator[str]) -> str:

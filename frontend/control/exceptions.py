@@ -4,7 +4,6 @@ run-time numbers in them (``adc.ir.raising``)."""
 from __future__ import annotations
 
 import ast
-import builtins
 
 from adc.frontend.control.branches import end_with, trace
 from adc.frontend.control.choosing import for_each
@@ -19,7 +18,7 @@ from adc.frontend.frame import Frame
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, current_loc
-from adc.ir.raising import MOST
+from adc.ir.raising import MOST, class_name
 from adc.ir.types import i1
 
 
@@ -91,11 +90,11 @@ def as_error(value: AbstractValue) -> Error | None:
 
 def make_error(cls: type[BaseException], args: tuple[AbstractValue, ...]) -> Error:
     """``cls(*args)``."""
-    if getattr(builtins, cls.__name__, None) is not cls or not issubclass(cls, Exception):
+    if not issubclass(cls, Exception):
         raise refuse(
             current_loc(),
             f"exceptions of class {cls.__name__} cannot be raised in compiled code",
-            "raise a built-in exception such as ValueError or RuntimeError",
+            "derive it from Exception, or raise a built-in exception such as ValueError or RuntimeError",
             kind=kinds.UNSUPPORTED_VALUE,
         )
     if issubclass(cls, BaseExceptionGroup):
@@ -110,6 +109,6 @@ def emit(frame: Frame, error: Error) -> None:
     if len(values) > MOST:
         message = f"a message with more than {MOST} run-time values is not supported"
         raise refuse(current_loc(), message, "show fewer", kind=kinds.UNSUPPORTED_OPTION)
-    attrs = {"error": error.cls.__name__, "message": arguments}
+    attrs = {"error": class_name(error.cls), "message": arguments}
     build(ops.assert_, [const(False, i1), *(v.value for v in values)], attrs)
     frame.env[NEVER] = NONE

@@ -43,7 +43,7 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
         items, key = dict_items(frame, owner), constant_key(index)
         if key not in items:
             raise refuse(
-                current_loc(), f"KeyError: the dict has no key {key!r}", _keys(items), kind=kinds.CONSTANT_OUT_OF_RANGE
+                current_loc(), f"the dict has no key {key!r}", keys_of(items), kind=kinds.MISSING_KEY
             )
         return items[key]
     held = owner if isinstance(owner, Tuple) else heap.contents(frame, owner)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
     return selected or _chosen(frame, held.items, position, 0, len(held.items))
 
 
-def _keys(items: dict[object, AbstractValue]) -> str:
+def keys_of(items: dict[object, AbstractValue]) -> str:
     return f"it has {', '.join(map(repr, items))}" if items else "it is empty"
 
 

@@ -185,9 +185,9 @@ class Stream(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Error(AbstractValue):
-    """An instance of a built-in exception."""
+    """An instance of an exception."""
 
-    cls: type[BaseException]
+    cls: type[Exception]
     args: tuple[AbstractValue, ...]
 
 

@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 PROGRAM = '''
+class TooMany(ValueError):
+    pass
+
+
 def update(a: "f64[::1]", t: "f32", n: "i64") -> "f64":
     s = 0.0
     for i in range(n):
@@ -20,6 +24,8 @@ def update(a: "f64[::1]", t: "f32", n: "i64") -> "f64":
         assert a[i] < 5.0, "too large"
         a[i] += 1.0
         s += a[i]
+    if n < 0:
+        raise TooMany(f"{n} of 3")
     if n == 0:
         raise OverflowError(n, "args")
     return s
@@ -42,6 +48,7 @@ CASES = [
     (3, [1.0, 2.0, 0.25], 10, "KeyError: at 002: 0.250 0.5 of 3, 2, 100%"),
     (2, [1.0, 6.0, 0.25], 8, "AssertionError: too large"),
     (0, [1.0, 6.0, 0.25], 9, "OverflowError: 0, args"),
+    (-1, [1.0, 6.0, 0.25], 2, "TooMany: -1 of 3"),
 ]
 
 
