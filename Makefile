@@ -79,7 +79,7 @@ bench: $(VENV)/bench
 
 # What the suite does not ask: machine code, calls, bounds checks, maps, the time to compile and to the first gradient.
 bench-more: $(VENV)/bench
-	for name in stencil heat bounds overflow call_overhead vmap hvp compile_time first_gradient latency; do \
+	for name in stencil heat bounds overflow call_overhead pullback vmap hvp compile_time first_gradient latency; do \
 	  echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:

@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
+from adc.ir.callgraph import callees
 from adc.ir.core import Block, Func, Module, Value
+from adc.ir.rewrite import inline_block
 from adc.ir.types import MemRefType, Type, index, memref, record
 from adc.passes.differentiation import pieces
 from adc.passes.differentiation.demand import CallPlan
@@ -100,10 +102,24 @@ def _reverse(module: Module, name: str, plan: CallPlan) -> tuple[str, tuple[int,
         given = [_copied(cotangents[k], primal.result_types[k]) for k in plan.given]
         operands = [*func.args[:fixed], *given, *(cotangents[k] for k in plan.cotangents_in)]
         operands += [values[-1]] if plan.record else []
-        attrs = {"callee": reverse.name, "types": reverse.result_types}
-        build(ops.return_, build(ops.call, operands, attrs).results)
+        if _may_move(module, reverse, plan):
+            del module.funcs[reverse.name]
+            build(ops.return_, inline_block(reverse.body, operands))
+        else:
+            attrs = {"callee": reverse.name, "types": reverse.result_types}
+            build(ops.return_, build(ops.call, operands, attrs).results)
     module.add(func)
     return func.name, taken
+
+
+def _may_move(module: Module, reverse: Func, plan: CallPlan) -> bool:
+    """Whether the reverse sweep may stand in the function that takes cotangents, where its stores to them and what
+    shadows begin with are seen together.
+
+    Not where shadows of results come with the record: it may hold the same memory once more, by what only calls hide.
+    """
+    called = {name for func in module.funcs.values() for name in callees(func)}
+    return not plan.shadow_results and not reverse.attrs and reverse.name not in called
 
 
 def _unpacked(packed: Value, types: Sequence[Type], plan: CallPlan) -> tuple[Value, ...]:

@@ -33,6 +33,7 @@ from adc.passes.simplify.dead_stores import DeadStores
 from adc.passes.simplify.dealloc import InsertDeallocs
 from adc.passes.simplify.drop_rules import DropRules
 from adc.passes.simplify.first_writes import FirstWrites
+from adc.passes.simplify.forward_copies import ForwardCopies
 from adc.passes.simplify.hoist_common import HoistCommon
 from adc.passes.simplify.ifconvert import IfConvert
 from adc.passes.simplify.inline import Inline
@@ -92,7 +93,10 @@ SHARE: Pipeline = (
 )
 """Which loops are parallel, and how what they add to shadows is summed."""
 
-LOWER: Pipeline = (DropRules((Inline(),)), *SIMPLIFY, CSE(), *SHARE, *TIDY, DeadStores(), *WIDEN, *FREE, *OUTLINE)
+LOWER: Pipeline = (
+    *(DropRules((Inline(),)), *SIMPLIFY, ForwardCopies(), CSE()),
+    *(*SHARE, *TIDY, DeadStores(), *WIDEN, *FREE, *OUTLINE),
+)
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
 
 
