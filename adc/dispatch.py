@@ -25,6 +25,7 @@ from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract, walk_abstract
 from adc.frontend.rules.registry import RULES
 from adc.ir import forks, kinds
+from adc.ir.notices import AdcWarning
 from adc.ir.schedules import Schedule
 from adc.options import NONE, Derivative, Selection
 from adc.overlap import with_overlap
@@ -194,7 +195,7 @@ class Dispatcher(NativeCallable):
                     return spec
             try:
                 spec = self._compile(Staged(subject, key))
-            except (AdcError, MemoryError):
+            except (AdcError, AdcWarning, MemoryError):
                 raise
             except Exception as error:
                 raise internal(error, subject.name) from error

@@ -1,7 +1,7 @@
 """The errors that adc raises. Each is an ``AdcError`` and also the built-in that one would expect there.
 
 ``CompileError`` is the base of refusals of source code. ``error.kind`` says what is wrong by a short name that stays
-the same between releases; docs/errors.md lists them.
+the same between releases; docs/errors.md lists them. ``AdcWarning`` is what adc says of what changes no result.
 """
 
 from adc.ir.diagnostics import (
@@ -31,9 +31,11 @@ from adc.ir.diagnostics import (
     ToolError,
     UnsetError,
 )
+from adc.ir.notices import AdcWarning
 
 __all__ = [
     "AdcError",
+    "AdcWarning",
     "ArgumentError",
     "ArgumentValueError",
     "BoundsError",

@@ -15,6 +15,7 @@ from adc.dispatch import Checkpointing, Dispatcher, Made, writable
 from adc.errors import AdcError, DifferentiationError
 from adc.frontend.abstract import Abstract
 from adc.ir import kinds
+from adc.ir.notices import AdcWarning
 from adc.jvps import JvpFunction
 from adc.options import Derivative, Selection
 from adc.signature import normalise
@@ -118,7 +119,7 @@ class GradientFunction(Checkpointing):
             found, _ = self._made(lowered, borrowed, lambda key: forecast(subject, key, values, self._derivative))
         except DifferentiationError as error:
             raise error.helped(_OF_PULLBACKS) if error.kind == kinds.NOT_SCALAR.name else error from None
-        except (AdcError, MemoryError):
+        except (AdcError, AdcWarning, MemoryError):
             raise
         except Exception as error:
             raise internal(error, subject.name) from error

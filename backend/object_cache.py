@@ -21,7 +21,6 @@ import os
 import secrets
 import stat
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +29,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from adc.backend.target import Target
+from adc.ir.notices import warn
 
 SUFFIX = ".adc-object"
 _LIMIT = 1_000_000_000
@@ -155,10 +155,9 @@ def _check(number: int, is_kind: Callable[[int], bool], kind: str) -> None:
 @functools.cache
 def _say(folder: Path, why: str) -> None:
     """Once: that files are not used, and what to do."""
-    warnings.warn(
+    warn(
         f"machine code that is kept in {folder} is not used: {why}. Take away what others may write "
-        "(`chmod -R go-w`), or let ADC_CACHE_DIR name a directory of your own",
-        stacklevel=2,
+        "(`chmod -R go-w`), or let ADC_CACHE_DIR name a directory of your own"
     )
 
 

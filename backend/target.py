@@ -8,13 +8,13 @@ import functools
 import os
 import platform
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
 
 from adc.ir import forks
+from adc.ir.notices import warn
 
 _LIBMVEC = "libmvec.so.1"
 _OPENMP = ("libgomp.so.1", "libomp.so.5", "libomp.so", "libiomp5.so")
@@ -214,5 +214,5 @@ def openmp() -> dict[str, int] | None:
         except (OSError, AttributeError):
             continue
         return {symbol: address for symbol, address in addresses.items() if address is not None}
-    warnings.warn("no OpenMP runtime (libgomp.so.1) was found: parallel loops run on one thread", stacklevel=2)
+    warn("no OpenMP runtime (libgomp.so.1) was found: parallel loops run on one thread")
     return None

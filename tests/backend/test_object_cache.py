@@ -5,11 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import os
+import re
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from adc import jit_grad
 from adc.backend import object_cache, optimize, runtime
 from adc.backend.target import host
 from adc.cli import main
+from adc.errors import AdcWarning
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXT = f'target triple = "{host().triple}"\ndefine double @f(double %x) {{ ret double %x }}\n'
@@ -61,7 +65,7 @@ def imported(path: Path, seen: set[Path]) -> set[Path]:
 
 def test_all_that_makes_code_is_in_its_name() -> None:
     files = {path.name for path in imported(Path(optimize.__file__), set())}
-    assert files == {*object_cache._MAKERS, "object_cache.py", "forks.py"}
+    assert files == {*object_cache._MAKERS, "object_cache.py", "forks.py", "notices.py"}
 
 
 def square(a, k):
@@ -207,6 +211,41 @@ def test_what_is_not_used_is_said_once(folder: Path, monkeypatch: pytest.MonkeyP
         for _ in range(3):
             optimize.optimize_or_find(TEXT, host())
     assert len(said) == 1
+
+
+FOREIGN = "machine code that is kept in .* is not used: a directory of it belongs to another user"
+
+
+@pytest.mark.parametrize(
+    ("meant", "filters"),
+    [
+        (False, [{"action": "error"}]),
+        (False, [{"action": "error", "category": Warning}]),
+        (False, [{"action": "error", "category": UserWarning}]),
+        (False, [{"action": "error", "category": AdcWarning}, {"action": "error"}]),
+        (True, [{"action": "error"}, {"action": "error", "category": AdcWarning}]),
+        (True, [{"action": "error", "message": "machine code that is kept"}]),
+    ],
+)
+def test_where_all_warnings_are_errors(
+    meant: bool, filters: list[dict[str, Any]], folder: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    """A filter for any warning does not stop a program for want of kept code; one that means this warning does."""
+    optimize.optimize_or_find(TEXT, host())
+    monkeypatch.setattr(os, "geteuid", lambda user=os.geteuid(): user + 1)
+    with warnings.catch_warnings():
+        warnings.resetwarnings()
+        for given in filters:
+            warnings.filterwarnings(**given)
+        for _ in range(2):
+            if meant:
+                with pytest.raises(AdcWarning, match=FOREIGN):
+                    jit_grad(square)(np.ones(3), 2.0)
+            else:
+                assert jit_grad(square)(np.ones(3), 2.0) == 6.0
+                assert jit_grad(square).grad(np.ones(3), 2.0).tolist() == [4.0] * 3
+    said = capsys.readouterr().err
+    assert len(re.findall(f"^AdcWarning: {FOREIGN}", said, re.MULTILINE)) == (not meant)
 
 
 def test_where_nothing_can_be_written(folder: Path, runs: list[str]) -> None:
