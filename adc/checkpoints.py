@@ -10,7 +10,7 @@ from adc.boundary import public
 from adc.frontend import checkpoints
 from adc.frontend.checkpoints import Checkpoint, combined
 from adc.frontend.libraries.table import known_as
-from adc.pickling import reduced
+from adc.pickling import made_of, reduced
 
 __all__ = ["Checkpoint", "checkpoint", "combined", "every", "revolve", "steps"]
 
@@ -30,6 +30,7 @@ def _complete(blank: checkpoints.Checkpointed[..., Any], fn: Callable[..., Any])
 
 
 copyreg.pickle(checkpoints.Checkpointed, _reduced)
+made_of(checkpoints.Checkpointed, lambda made: (made.function,))
 
 for _function in (revolve, every, steps, checkpoint):
     known_as(_function, getattr(checkpoints, _function.__name__))

@@ -34,7 +34,7 @@ from adc.options import (
     tiles,
 )
 from adc.overlap import with_overlap
-from adc.pickling import Memo, Recipe, reduced
+from adc.pickling import Memo, Recipe, made_of, reduced
 from adc.pullbacks import Pullback, PullbackCode
 from adc.signature import abstracts_of, normalise
 from adc.specialise import Primal, Specialisation
@@ -132,7 +132,10 @@ class JitFunction(Dispatcher, Generic[P, R]):
         fn = self._subject.fn
         memo = fn.__dict__.get(_OWN)
         own = isinstance(memo, Memo) and memo.value is self
-        return _complete, (fn, self._chosen, self._subject.options, self.__adc_binding__, own)
+        return _complete, (*self._made_of(), own)
+
+    def _made_of(self) -> tuple[Any, ...]:
+        return self._subject.fn, self._chosen, self._subject.options, self.__adc_binding__
 
     def _like(self, chosen: Selection, options: Options) -> JitFunction[P, R]:
         """The same function with other options."""
@@ -167,6 +170,9 @@ class JitFunction(Dispatcher, Generic[P, R]):
     if TYPE_CHECKING:
 
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+
+made_of(JitFunction, JitFunction._made_of)
 
 
 @overload

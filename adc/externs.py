@@ -24,7 +24,7 @@ from adc.ir import externals, kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
 from adc.ir.types import MemRefType, Type, f64, i64
-from adc.pickling import reduced
+from adc.pickling import made_of, reduced
 
 
 class External:
@@ -77,6 +77,9 @@ class External:
 
     def __repr__(self) -> str:
         return f"<C function {self.result} {self.symbol}({', '.join(p.text for p in self.parameters)})>"
+
+
+made_of(External, lambda function: function.given)
 
 
 def _is_array(parameter: Parameter) -> bool:

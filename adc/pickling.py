@@ -8,6 +8,7 @@ so it is compiled once, too.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import importlib
 import inspect
@@ -92,7 +93,8 @@ def reduced(obj: Any, recipe: Callable[[], Recipe]) -> tuple[Any, ...]:
 
 class Place(NamedTuple):
     """Where the sender has an object, or the Python function that it is made of as ``recipe`` says: a process that has
-    the same there, as those that run the same script, takes that. ``code`` tells whether it is the same."""
+    the same there, as those that run the same script, takes that. ``code`` tells whether it is the same:
+    the code of the function and all that it was compiled with."""
 
     module: str
     name: str
@@ -114,10 +116,29 @@ def _there(place: Place) -> Any:
     return found if _fingerprint(found) == place.code else None
 
 
+_MADE_OF: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+
+
+def made_of(cls: type, parts: Callable[[Any], tuple[Any, ...]]) -> None:
+    """Let what objects of a class are made of tell them apart: functions, options, numbers and texts."""
+    _MADE_OF[cls] = parts
+
+
 def _fingerprint(obj: Any) -> str:
-    """What tells the code of one function from that of another."""
-    code = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__code__", None)
-    return "" if code is None else hashlib.sha256(repr(texts.facts(code)).encode()).hexdigest()
+    """What tells one function from another: its code, and how it is compiled."""
+    return hashlib.sha256(repr(_facts(obj)).encode()).hexdigest()
+
+
+def _facts(obj: Any) -> object:
+    kind = type(obj)
+    if isinstance(obj, types.FunctionType):
+        inner = obj.__dict__.get("__wrapped__")
+        return "function", texts.facts(obj.__code__), None if inner is None else _facts(inner)
+    if (parts := next((_MADE_OF[c] for c in kind.__mro__ if c in _MADE_OF), None)) is not None:
+        return kind.__qualname__, [_facts(part) for part in parts(obj)]
+    if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
+        return kind.__qualname__, [(f.name, _facts(getattr(obj, f.name))) for f in dataclasses.fields(obj)]
+    return [_facts(item) for item in obj] if kind is tuple else repr(obj)
 
 
 def by_name(obj: Any) -> tuple[Any, ...] | None:

@@ -2,7 +2,9 @@
 
 import concurrent.futures
 import copy
+import dataclasses
 import functools
+import importlib.util
 import multiprocessing
 import os
 import pickle
@@ -16,6 +18,8 @@ import pytest
 
 import adc
 from adc import jit_grad, pickling
+from adc.decorator import JitFunction
+from adc.options import Options, Selection
 from tests.functions import shipped
 
 
@@ -147,6 +151,89 @@ def test_a_pullback_stays_here():
             dumps(back)
         assert isinstance(caught.value, TypeError) and "send product and its arguments" in str(caught.value)
     assert copy.copy(back) is back and copy.deepcopy([back]) == [back]
+
+
+CHANGED = {
+    "threads": 1,
+    "parallel": False,
+    "engine": "interpreter",
+    "level": 1,
+    "bounds": False,
+    "contract": True,
+    "accumulate": "private",
+    "deterministic": False,
+    "tile": (8,),
+    "checkpoint": adc.revolve(3),
+    "time_block": 2,
+}
+
+
+@pytest.fixture
+def module(monkeypatch, tmp_path):
+    """A module that other processes may lack, with one function."""
+    made = written(tmp_path / "first.py", "x * x * x")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    cloudpickle.register_pickle_by_value(made)
+    yield made
+    cloudpickle.unregister_pickle_by_value(made)
+
+
+def written(path, formula):
+    path.write_text(f"def cube(x):\n    return {formula}\n")
+    spec = importlib.util.spec_from_file_location("sent_by_value", path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_every_option_is_tried():
+    assert CHANGED.keys() == {field.name for field in dataclasses.fields(Options)}
+
+
+@pytest.mark.parametrize("what", [*CHANGED, "argnums", "argnames", "the code", "the kind"])
+def test_what_was_compiled_otherwise_is_not_taken_for_it(what, module, monkeypatch, tmp_path):
+    """The process that it comes to has another function at the place of the one that was sent."""
+    plain, options = module.cube, Options(level=0)
+    sent = module.cube = JitFunction(plain, Selection(), options)
+    text = cloudpickle.dumps(sent)
+    if what in CHANGED:
+        there = JitFunction(plain, Selection(), dataclasses.replace(options, **{what: CHANGED[what]}))
+    elif what == "the code":
+        there = JitFunction(written(tmp_path / "second.py", "x * x * 2.0").cube, Selection(), options)
+    elif what == "the kind":
+        there = plain
+    else:
+        chosen = Selection((0,), False) if what == "argnums" else Selection((), False, ("x",))
+        there = JitFunction(plain, chosen, options)
+    module.cube = there
+    monkeypatch.setattr(pickling, "_known", type(pickling._known)())  # as in another process
+    found = pickle.loads(text)
+    assert found is not there and found is not sent
+    assert (found._subject.options, found._chosen) == (sent._subject.options, sent._chosen)
+    assert found.grad(2.0) == 12.0
+    module.cube = JitFunction(plain, Selection(), options)
+    monkeypatch.setattr(pickling, "_known", type(pickling._known)())
+    assert pickle.loads(text) is module.cube
+
+
+def test_a_plain_function_is_not_taken_from_under_a_decorator(module, monkeypatch):
+    """What is sent is made of a function that a module has; where it comes, the module has it compiled, otherwise."""
+    plain = module.cube
+    text = cloudpickle.dumps(jit_grad(plain))
+    module.cube = jit_grad(contract=True)(plain)
+    monkeypatch.setattr(pickling, "_known", type(pickling._known)())
+    found = pickle.loads(text)
+    assert isinstance(found, adc.JitFunction) and not found._subject.options.contract
+    assert found.grad(2.0) == 12.0
+
+
+def test_c_functions_at_one_place(module, monkeypatch):
+    sent = module.function = adc.extern(None, "cos", "f64(f64)")
+    sent.__module__, sent.__qualname__ = module.__name__, "function"
+    text = pickle.dumps(sent)
+    module.function = adc.extern(None, "sin", "f64(f64)")
+    monkeypatch.setattr(pickling, "_known", type(pickling._known)())
+    assert pickle.loads(text)(0.0) == 1.0
 
 
 def test_without_cloudpickle(monkeypatch, spawned):
