@@ -28,6 +28,7 @@ class Variable:
     """An entry of a namespace: a module's variable, or what is in a class or among keyword defaults."""
 
     __slots__ = ("name", "namespace")
+    has_version = True  # of its namespace, where dictionaries have any
 
     def __init__(self, namespace: dict[str, Any], name: str) -> None:
         self.namespace = namespace
@@ -39,6 +40,14 @@ class Variable:
     @property
     def place(self) -> tuple[Any, ...]:
         return "variable", id(self.namespace), self.name
+
+
+class Field(Variable):
+    """An entry of the dictionary of an object that is no module. Some interpreters (3.13) store to an attribute without
+    giving the dictionary another version."""
+
+    __slots__ = ()
+    has_version = False
 
 
 class CellVariable:
@@ -221,10 +230,11 @@ class Looks:
 
 def attribute_place(owner: Any, name: str) -> Variable | Part:
     """How to read an attribute: of modules, and of what adc makes, in their namespaces, where it is there."""
-    if isinstance(owner, types.ModuleType) or type(owner).__module__.split(".")[0] == "adc":
+    is_module = isinstance(owner, types.ModuleType)
+    if is_module or type(owner).__module__.split(".")[0] == "adc":
         own = getattr(owner, "__dict__", {})
         if name in own:
-            return Variable(own, name)
+            return Variable(own, name) if is_module else Field(own, name)
     return Part(owner, name)
 
 

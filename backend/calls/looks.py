@@ -21,7 +21,8 @@ _PARTS: dict[type, tuple[str, ...]] = {
 
 class Look(Protocol):
     """``fetch()`` looks, and is to give ``seen``. If ``fetch`` has the attributes ``namespace`` (a dict) and ``name``,
-    ``cell``, or ``owner`` and ``attribute``, it is read without a call, where that is possible."""
+    ``cell``, or ``owner`` and ``attribute``, it is read without a call, where that is possible. ``has_version``: that
+    the version of the namespace may stand for what is in it."""
 
     @property
     def fetch(self) -> Callable[[], Any]: ...
@@ -41,7 +42,9 @@ class Table:
         self._entries: list[tuple[int, int, int, Look | None]] = []
         for (kind, first), group in itertools.groupby(placed, key=lambda entry: entry[0][:2]):
             same = list(group)
-            if kind == VARIABLE and (offset := python_abi.version_offset()) is not None:
+            versioned = kind == VARIABLE and all(getattr(look.fetch, "has_version", False) for _, look in same)
+            # Where versions are not known each variable is looked up at each call.
+            if versioned and (offset := python_abi.version_offset()) is not None:
                 self._entries.append((VERSION, first + offset, len(same), None))
             self._entries += [(*place, look) for place, look in same]
         self._words = (ctypes.c_int64 * (1 + WORDS * len(self._entries)))(len(self._entries))

@@ -111,7 +111,8 @@ def offset_in(kind: type, attribute: str) -> int | None:
 
 @functools.cache
 def version_offset() -> int | None:
-    """Where dictionaries have a number that is another after each change; None if that is not known."""
+    """Where dictionaries of modules, of classes and such as are made by hand have a number that is another after each
+    change; None if that is not known. Those of instances are not asked."""
     offset, space = object.__basicsize__ + 8, {"a": 1}
     if sys.version_info[:2] not in ((3, 11), (3, 12), (3, 13)):
         return None
