@@ -9,12 +9,12 @@ Reference: Griewank and Walther, Evaluating Derivatives, 2nd ed., SIAM 2008, sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
-from adc.ir.attached import attached, is_float
+from adc.ir.attached import attached, is_float, parts
 from adc.ir.builder import build, current_block, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType, Type, i64, index
@@ -22,10 +22,11 @@ from adc.passes.building import sum_of
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.augment import serialise, serialise_reductions
 from adc.passes.differentiation.need import emit_rule
-from adc.passes.differentiation.rule_tangents import Places, rule_places, rule_tangent
+from adc.passes.differentiation.rule_tangents import Places, rule_places, rule_tangent, tangents_by_pullback
 from adc.passes.differentiation.rules import differentiable
 from adc.passes.differentiation.shadows import cast_to, like
 from adc.passes.differentiation.strong_zeros import StrongTangents
+from adc.passes.differentiation.user_rules import expand, rules_of
 
 
 class Derivatives:
@@ -49,10 +50,10 @@ class Derivatives:
         for k, v in enumerate(op.operands):
             if active(v):
                 g = carried(v)
-                (term,) = emit_rule(op, [k], g, op.result, op.operands, current_block(), strong.mark(op, k, g))
+                mark = strong.mark(op, k, g)
+                (term,) = emit_rule(op, [k], g, op.result, op.operands, current_block(), mark, strong.sources)
                 if term is not None:
                     terms.append(term)
-                    strong.sources.multiple(op, k, term, g)
         if not terms:
             return None
         whole = sum_of(terms)
@@ -65,6 +66,23 @@ class Derivatives:
 
     def accumulate(self, op: Op, carried: Value, memref: Value, subscripts: Sequence[Value]) -> None:
         build(op.opdef, [carried, memref, *subscripts], dict(op.attrs))
+
+    def expand(self, module: Module, func: Func) -> None:
+        """Put what rules compute in the place of the calls whose results carry something by that."""
+        expand(module, func, forward=True)
+
+    def is_pulled(self, module: Module, op: Op) -> bool:
+        """Whether the pullback says what belongs to the results of ``adc.ruled``."""
+        rules = rules_of(module, op)
+        assert rules is not None
+        return rules.frule is None
+
+    def pulled(self, module: Module, op: Op, given: Mapping[int, Value], strong: StrongTangents) -> list[Value]:
+        """What belongs to the results of ``adc.ruled``, by what belongs to some of the arguments of the call."""
+        rules = rules_of(module, op)
+        assert rules is not None
+        types = [r.type for r in op.results if r.type.is_float]
+        return tangents_by_pullback(module, rules, parts(op, module).residuals, types, given, strong.sources)
 
     def rule_places(self, module: Module, name: str, interface: Interface) -> Places | None:
         """Which arguments and results of a function carry something by its derivative rules; None if it has none."""
@@ -100,6 +118,12 @@ class Dependences(Derivatives):
 
     def accumulate(self, op: Op, carried: Value, memref: Value, subscripts: Sequence[Value]) -> None:
         build(ops.store, [ops.ori(ops.load(memref, *subscripts), carried), memref, *subscripts])
+
+    def expand(self, module: Module, func: Func) -> None:
+        """Calls stay calls."""
+
+    def is_pulled(self, module: Module, op: Op) -> bool:
+        return False
 
     def rule_places(self, module: Module, name: str, interface: Interface) -> Places | None:
         func = module.funcs[name]

@@ -32,7 +32,7 @@ from adc.passes.differentiation.held import held, may_have_tangent, unpack_besid
 from adc.passes.differentiation.rule_tangents import ruled_interface
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.shadows import zeroed
-from adc.passes.differentiation.strong_zeros import StrongTangents
+from adc.passes.differentiation.strong_zeros import StrongTangents, unless_nothing
 from adc.passes.differentiation.tangents import Tangent, Tangible
 
 Key = tuple[str, Interface, frozenset[int]]  # a function, what of it is differentiated, and what has a tangent of one
@@ -97,8 +97,10 @@ class _Differentiator:
                 calls[op] = self.of(_called(op, tangible, ones))
             elif op.opdef is ops.ruled and any(map(tangible.activity.active, op.results)):
                 interface = ruled_interface(op, parts(op, self.module).arguments, tangible.activity.varied)
-                calls[op] = self.of((op.attrs["callee"], interface, frozenset()))
-        made.callees = list(calls.values())
+                by: Key = op.attrs["callee"], interface, frozenset()
+                pulled = self.algebra.is_pulled(self.module, op)
+                calls[op] = Tangent(op.attrs["callee"], *self.places(by)) if pulled else self.of(by)
+        made.callees = [callee for callee in calls.values() if callee in self.made.values()]
         _Forward(self.module, func, tangible, calls, self.algebra).function(given, results, ones)
         return made
 
@@ -110,6 +112,7 @@ class _Differentiator:
             return by_rule
         func = clone_func(self.module.funcs[name], name)
         func.attrs.pop("adc.entry", None)
+        self.algebra.expand(self.module, func)
         self.algebra.serialise(func)
         tangible = Tangible(analyse(self.module, func, interface))
         tangible.activity.include_held()
@@ -326,13 +329,16 @@ class _Forward:
                 if isinstance(result.type, MemRefType) and result in self.tangible:
                     self._set(result, self._zero(result))
             return
-        for tangent in [self.tangent(op.operands[k]) for k in plan.arguments]:
+        given = [self.tangent(op.operands[k]) for k in plan.arguments]
+        for tangent in given:
             op.add_operand(tangent)
         current_block().append(op)
-        at = {}
-        for k in plan.results:
-            at[k] = len(op.results)
-            self._set(op.results[k], op.add_result(self.algebra.of(op.results[k].type)))
+        at = {k: len(op.results) + n for n, k in enumerate(plan.results)}
+        found = [op.add_result(self.algebra.of(op.results[k].type)) for k in plan.results]
+        if attached(self.module.funcs[op.attrs["callee"]]) is not None:
+            found = self._by_rule(found, given)
+        for k, tangent in zip(plan.results, found, strict=True):
+            self._set(op.results[k], tangent)
         op.attrs["callee"] = plan.name
         op.attrs["types"] = tuple(r.type for r in op.results)
         apart = op.attrs.get(APART)
@@ -344,13 +350,27 @@ class _Forward:
         plan = self.calls.get(op)
         if plan is None:
             return
-        count = len(op.operands) - len(self.module.funcs[op.attrs["callee"]].args)
-        arguments = op.operands[count:]
-        tangents = [self.tangent(arguments[k]) for k in plan.arguments]
-        types = self.module.funcs[plan.name].result_types
-        made = build(ops.call, [*arguments, *tangents], {"callee": plan.name, "types": types})
-        for k, tangent in zip(plan.results, made.results[len(op.results) :], strict=True):
+        arguments = parts(op, self.module).arguments
+        given = {k: self.tangent(arguments[k]) for k in plan.arguments}
+        if self.algebra.is_pulled(self.module, op):
+            found = self.algebra.pulled(self.module, op, given, self.strong)
+        else:
+            types = self.module.funcs[plan.name].result_types
+            made = build(ops.call, [*arguments, *given.values()], {"callee": plan.name, "types": types})
+            found = self._by_rule(made.results[len(op.results) :], given.values())
+        for k, tangent in zip(plan.results, found, strict=True):
             self._set(op.results[k], tangent)
+
+    def _by_rule(self, found: Iterable[Value], given: Collection[Value]) -> list[Value]:
+        """Tangents that the rule of a user made of numbers: nothing if these are."""
+        if not all(v.type.is_float for v in given):
+            return list(found)
+        sources = self.strong.sources
+        mark = sources.mark(*given)
+        tangents = [unless_nothing(mark, v) if v.type.is_float else v for v in found]
+        for tangent in tangents:
+            sources.note(tangent, *given)
+        return tangents
 
     def _loop(self, op: Op, first: int) -> None:
         """A counted loop; what it carries are its operands from ``first`` on."""

@@ -19,6 +19,7 @@ from adc.ir.core import Attr, Block, Loc, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import Type, i1
 from adc.passes.differentiation.rules import RULES, Terms
+from adc.passes.differentiation.sources import Sources
 
 
 @functools.cache
@@ -97,11 +98,13 @@ def emit_rule(
     operands: Sequence[Value | None],
     target: Block,
     mark: Value | None = None,
+    sources: Sources | None = None,
 ) -> list[Value | None]:
     """Append to ``target`` the terms of the ``active`` operands, without what only other terms need.
 
     Values that are not needed may be None. Returns one term per entry of ``active``. Where ``mark`` holds, ``g`` is
-    nothing, and so is what it is multiplied with (see ``adc.passes.differentiation.strong_zeros``).
+    nothing, and so is what it is multiplied with; ``sources`` is told what becomes of ``g`` (see
+    ``adc.passes.differentiation.strong_zeros``).
     """
     dummies = Block((op.result.type, *(v.type for v in op.operands)))
     filled = [dummies.args[k + 1] if v is None else v for k, v in enumerate(operands)]
@@ -115,9 +118,12 @@ def emit_rule(
         if made not in kept:
             made.drop()
             continue
-        if mark is not None and not multiples.isdisjoint(made.operands):
-            with insert_at(target, op.loc):
-                _strengthen(made, multiples, mark)
+        if not multiples.isdisjoint(made.operands):
+            if sources is not None:
+                sources.follow(made, multiples)
+            if mark is not None:
+                with insert_at(target, op.loc):
+                    _strengthen(made, multiples, mark)
             multiples.add(made.result)
         target.append(made)
     return wanted

@@ -25,8 +25,9 @@ from adc.passes.differentiation.reading import Reading
 from adc.passes.differentiation.residuals import reached
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.shadows import like, zeroed
+from adc.passes.differentiation.sources import Sources
 from adc.passes.differentiation.storage import Recipes
-from adc.passes.differentiation.strong_zeros import Sources, strong
+from adc.passes.differentiation.strong_zeros import constant_where, unless_nothing
 from adc.passes.differentiation.tape import loops_above
 
 Cotangents = dict[Value, Value]
@@ -171,10 +172,8 @@ class ReverseSweep:
         y = self.reader.value(op.result) if need.result else None
         operands = [self.reader.value(v) if k in need.operands else None for k, v in enumerate(op.operands)]
         mark = None if op.result in self.reading else self.sources.mark(g)
-        terms = emit_rule(op, active, g, y, operands, self.reader.frame.target, mark)
+        terms = emit_rule(op, active, g, y, operands, self.reader.frame.target, mark, self.sources)
         for k, term in zip(active, terms, strict=True):
-            if term is not None:
-                self.sources.multiple(op, k, term, g)
             self.add(cotangents, op.operands[k], term)
 
     def _ruled(self, op: Op, cotangents: Cotangents) -> None:
@@ -189,13 +188,15 @@ class ReverseSweep:
         wanted = self.augmented.ruled_cotangents(op)
         needed = user_rules.needed_residuals(module, op, wanted)
         residuals = parts(op, module).residuals
+        cotangents_given = list(given.values())
+        mark = None if any(r in self.reading for r in given) else self.sources.mark(*cotangents_given)
         passed = [self.reader.value(v) if k in needed else const(0, v.type) for k, v in enumerate(residuals)]
+        passed = [constant_where(mark, v) for v in passed]
         passed += [given.get(r, const(0.0, r.type)) for r in op.results if r.type.is_float]
-        pullback = module.funcs[rules.pullback]
-        terms = inline_block(pullback.body, passed)
-        read = any(r in self.reading for r in given)
+        terms = inline_block(module.funcs[rules.pullback].body, passed)
         for n in wanted:
-            term = terms[n] if read else strong(list(given.values()), terms[n])
+            term = unless_nothing(mark, terms[n])
+            self.sources.note(term, *cotangents_given)
             self.add(cotangents, arguments[rules.cotangents[n]], term)
 
     # Memory ----------------------------------------------------------------------------------------------------------

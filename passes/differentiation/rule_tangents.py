@@ -5,6 +5,8 @@ A pullback is linear, so with a cotangent of one for a result it gives the parti
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
 from adc.ir.arith import const
@@ -13,11 +15,11 @@ from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import recursive
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.rewrite import inline_block
-from adc.ir.types import FloatType, MemRefType, Type
+from adc.ir.types import FloatType, MemRefType, Type, i1
 from adc.passes.building import sum_of
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.shadows import cast_to, like, zeroed
-from adc.passes.differentiation.strong_zeros import strong
+from adc.passes.differentiation.sources import Sources
 from adc.passes.differentiation.user_rules import inline_small
 
 Places = tuple[tuple[int, ...], tuple[int, ...]]  # arguments and results that have a tangent
@@ -115,14 +117,38 @@ def _by_pullback(
     found = inline_block(module.funcs[rules.rrule].body, own)
     count = len(primal.result_types)
     results, residuals = found[:count], found[count:]
-    floats = [k for k, t in enumerate(primal.result_types) if t.is_float]
+    types = [t for t in primal.result_types if t.is_float]
+    return results + tangents_by_pullback(module, rules, residuals, types, given, Sources())
+
+
+def tangents_by_pullback(
+    module: Module,
+    rules: Attached,
+    residuals: Sequence[Value],
+    types: Sequence[Type],
+    given: Mapping[int, Value],
+    sources: Sources,
+) -> list[Value]:
+    """Append the tangents of the results, floats of ``types``, by the tangents of some arguments."""
+    assert rules.pullback is not None
     pullback = module.funcs[rules.pullback]
-    for k in floats:
-        unit = [const(float(k == n), primal.result_types[n]) for n in floats]
+    marks = {n: sources.mark(dot) for n, dot in given.items()}
+    tangents = []
+    for k, t in enumerate(types):
+        unit = [const(float(k == n), other) for n, other in enumerate(types)]
         partials = dict(zip(rules.cotangents, inline_block(pullback.body, [*residuals, *unit]), strict=True))
-        terms = [_converted(strong([dot], partials[n] * dot), primal.result_types[k]) for n, dot in given.items()]
-        results.append(sum_of(terms) if terms else const(0.0, primal.result_types[k]))
-    return results
+        terms = []
+        for n, dot in given.items():
+            term = _converted(_product(dot, partials[n], marks[n]), t)
+            sources.note(term, dot)
+            terms.append(term)
+        tangents.append(sum_of(terms) if terms else const(0.0, t))
+        sources.note(tangents[-1], *terms)
+    return tangents
+
+
+def _product(dot: Value, partial: Value, mark: Value | None) -> Value:
+    return dot * partial if mark is None else ops.strong_mulf(dot, partial, mark, const(False, i1))
 
 
 def _zero(v: Value) -> Value:

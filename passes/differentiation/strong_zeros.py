@@ -23,19 +23,16 @@ operation may have made an infinity out of finite numbers.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import reduce
 
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
-from adc.ir.builder import current_block, insert_at
-from adc.ir.core import Block, Func, Op, Value
+from adc.ir.core import Func, Op, Value
 from adc.ir.types import i1
 from adc.passes.differentiation.activity import edges
 from adc.passes.differentiation.need import needs
 from adc.passes.differentiation.rules import RULES
+from adc.passes.differentiation.sources import Sources
 
 _EXTREMA = frozenset({ops.maximumf, ops.minimumf, ops.maxnumf, ops.minnumf})
 
@@ -52,139 +49,17 @@ def leaves_out(op: Op) -> Sequence[int]:
     return (1,) if kind is ops.strong_divf else ()
 
 
-@dataclass(frozen=True)
-class Choice:
-    """What is made of one side's sources where the condition holds, of the other's where it does not."""
+def unless_nothing(mark: Value | None, term: Value) -> Value:
+    """``term``, which a rule of a user made; zero where ``mark`` holds, since what it was made of is nothing then.
 
-    condition: Value
-    sides: tuple[tuple[Source, ...], tuple[Source, ...]]
-
-
-Source = Value | Choice
-
-
-class Sources:
-    """Which numbers each cotangent, or tangent, is made of: it is nothing if all of these are."""
-
-    MOST = 4
-
-    def __init__(self) -> None:
-        self._sources: dict[Value, tuple[Source, ...]] = {}
-        self._marks: dict[tuple[Block, Source], Value | None] = {}
-        self._results: dict[Value, Value | None] = {}
-
-    def of(self, value: Value) -> tuple[Source, ...]:
-        if value in self._sources:
-            return self._sources[value]
-        return () if constant_of(value) == 0.0 else (value,)
-
-    def multiple(self, op: Op, k: int, term: Value, g: Value) -> None:
-        """``term`` is what ``op`` makes of ``g`` for its operand ``k``, which it may leave out."""
-        made = term.op
-        if k not in leaves_out(op) or made is None:
-            self.note(term, g)
-        elif made.opdef is ops.select:
-            sides = [() if constant_of(v) == 0.0 else self.of(g) for v in made.operands[1:]]
-            self._choose(term, made.operands[0], sides)
-        elif made.opdef in (ops.strong_mulf, ops.strong_divf):
-            sources = self.of(g)
-            for mark in made.operands[2:]:
-                if constant_of(mark) != 0:
-                    sources = (Choice(mark, ((), sources)),)
-            self._set(term, sources)
-
-    def note(self, made: Value, *parts: Value) -> None:
-        """``made`` is a multiple, or the sum of multiples, of ``parts``."""
-        if made not in parts:
-            self._set(made, tuple(dict.fromkeys(source for part in parts for source in self.of(part))))
-
-    def choose(self, made: Value, condition: Value, a: Value, b: Value) -> None:
-        """``made`` is ``a`` if the condition holds, and ``b`` if not."""
-        self._choose(made, condition, [self.of(a), self.of(b)])
-
-    def _choose(self, made: Value, condition: Value, sides: Sequence[tuple[Source, ...]]) -> None:
-        then, otherwise = sides
-        self._set(made, then if then == otherwise else (Choice(condition, (then, otherwise)),))
-
-    def _set(self, made: Value, sources: tuple[Source, ...]) -> None:
-        if sum(map(_size, sources)) <= self.MOST:
-            self._sources[made] = sources
-
-    def mark(self, value: Value) -> Value | None:
-        """Whether a value is nothing at all, at the insertion point; None if it is known not to be."""
-        return self._all(self.of(value))
-
-    def _all(self, sources: tuple[Source, ...]) -> Value | None:
-        marks = [self._is_nothing(source) for source in sources]
-        if any(mark is None for mark in marks):
-            return None
-        return reduce(ops.andi, [mark for mark in marks if mark is not None]) if marks else const(True, i1)
-
-    def _is_nothing(self, source: Source) -> Value | None:
-        at = current_block(), source
-        if at not in self._marks:
-            if isinstance(source, Choice):
-                self._marks[at] = self._chosen(source)
-            elif constant_of(source):
-                return None
-            elif self._is_known_in_branch(source):
-                self._marks[at] = self._from_branch(source)
-            else:
-                self._marks[at] = ops.cmpf(source, const(0.0, source.type), predicate="oeq")
-        return self._marks[at]
-
-    def _chosen(self, choice: Choice) -> Value | None:
-        sides = [self._all(side) for side in choice.sides]
-        if all(side is None for side in sides):
-            return None
-        return ops.select(choice.condition, *(const(False, i1) if side is None else side for side in sides))
-
-    def _is_known_in_branch(self, value: Value) -> bool:
-        """Whether a branch gave the value and knows more of it than what it is."""
-        op = value.op
-        if op is None or op.opdef is not ops.if_:
-            return False
-        given = [region.terminator.operands[value.index] for region in op.regions]
-        return any(self.of(v) != (v,) or self._is_known_in_branch(v) for v in given)
-
-    def _from_branch(self, value: Value) -> Value | None:
-        """Whether what a branch gave is nothing: one more result of the branch."""
-        op = value.op
-        assert op is not None
-        if value not in self._results:
-            made: list[tuple[Block, Value | None]] = []
-            for region in op.regions:
-                with insert_at(region.in_place_of(), op.loc) as block:
-                    made.append((block, self.mark(region.terminator.operands[value.index])))
-            self._results[value] = _with_result(op, made) if any(mark is not None for _, mark in made) else None
-        return self._results[value]
-
-
-def _with_result(branch: Op, made: Sequence[tuple[Block, Value | None]]) -> Value:
-    """One more result of a branch, computed by a block at the end of each region; false where that gives None."""
-    for region, (block, mark) in zip(branch.regions, made, strict=True):
-        end = region.terminator
-        with insert_at(block, branch.loc):
-            end.add_operand(const(False, i1) if mark is None else mark)
-        region.set_ops([*region.ops[:-1], *block.ops, end])
-    return branch.add_result(i1)
-
-
-def _size(source: Source) -> int:
-    """How many numbers have to be looked at."""
-    return 1 + sum(map(_size, itertools.chain(*source.sides))) if isinstance(source, Choice) else 1
-
-
-def strong(cotangents: Sequence[Value], term: Value) -> Value:
-    """``term``, which a rule of a user made of ``cotangents``; zero where these are and ``term`` is NaN.
-
-    Appended at the insertion point.
+    It varies with that as it would elsewhere.
     """
-    zero = const(0.0, term.type)
-    vain = ops.cmpf(term, term, predicate="uno")
-    for g in reversed(cotangents):
-        vain = ops.andi(ops.cmpf(g, const(0.0, g.type), predicate="oeq"), vain)
-    return ops.select(vain, zero, term)
+    return term if mark is None else ops.strong_mulf(term, const(1.0, term.type), mark, const(False, i1))
+
+
+def constant_where(mark: Value | None, value: Value) -> Value:
+    """A factor of what is nothing where ``mark`` holds: it then may vary, and be infinite."""
+    return ops.select(mark, ops.stop_gradient(value), value) if mark is not None and value.type.is_float else value
 
 
 # Forward mode ---------------------------------------------------------------------------------------------------------

@@ -35,12 +35,13 @@ def rules_of(module: Module, op: Op) -> Attached | None:
 # Calls of numbers -----------------------------------------------------------------------------------------------------
 
 
-def expand(module: Module, func: Func) -> None:
-    """Put what rules compute in the place of the calls of numbers in ``func``."""
+def expand(module: Module, func: Func, *, forward: bool = False) -> None:
+    """Put what rules compute in the place of the calls of numbers in ``func``; ``forward``: where only a pullback says
+    what the tangents are."""
     circular: frozenset[str] | None = None
     for op in list(func.walk()):
         rules = rules_of(module, op) if op.opdef is ops.call else None
-        if rules is None or rules.rrule is None:
+        if rules is None or rules.rrule is None or (forward and rules.frule is not None):
             continue
         rule = module.funcs[rules.rrule]
         if any(isinstance(t, MemRefType) for t in (*(a.type for a in rule.args), *rule.result_types)):

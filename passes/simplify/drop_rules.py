@@ -84,6 +84,8 @@ def _plain(op: Op) -> Value:
     """What is marked is zero, so its partner is replaced: products can still be fused with sums."""
     a, b, *marks = op.operands
     zero, one = const(0.0, a.type), const(1.0, a.type)
+    if op.opdef is ops.strong_mulf and constant_of(b) == 1.0 and constant_of(marks[1]) == 0:
+        return ops.select(marks[0], zero, a)
     if constant_of(marks[0]) != 0:
         b = ops.select(marks[0], zero if op.opdef is ops.strong_mulf else one, b)
     if len(marks) == 2 and constant_of(marks[1]) != 0:

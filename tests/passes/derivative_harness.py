@@ -17,6 +17,7 @@ from adc.ir.types import Type, f64, index
 from adc.ir.verifier import verify
 from adc.passes.differentiation.differentiate import Adjoint, gradient
 from adc.passes.differentiation.forward import jvp
+from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.tangents import Tangent
 
 Body = Callable[..., Iterable[Value] | None]
@@ -95,14 +96,40 @@ def tangent_alone(module: Module, made: Tangent) -> str:
     return made.name
 
 
-class Modes:
-    """The first and second derivatives of an operation on f64, each in two modes."""
+def define_with_rule(module: Module, name: str, opdef: OpDef, count: int) -> Func:
+    """An operation on f64 as a function with a derivative rule of its own, which computes what that of adc does."""
 
-    def __init__(self, opdef: OpDef) -> None:
+    def rrule(*args: Value) -> list[Value]:
+        y = opdef(*args)
+        return [y, y, *args]
+
+    def pullback(y: Value, *rest: Value) -> list[Value]:
+        *args, g = rest
+        return [const(0.0, f64) if term is None else term for term in RULES[opdef](g, y, *args)]
+
+    define(module, f"{name}.rrule", [f64] * count, rrule)
+    define(module, f"{name}.pullback", [f64] * (count + 2), pullback)
+    func = define(module, name, [f64] * count, lambda *args: [opdef(*args)])
+    func.attrs |= {"adc.rule": f"rrule {name}", "adc.rrule": f"{name}.rrule", "adc.pullback": f"{name}.pullback"}
+    func.attrs |= {"adc.cotangents": tuple(range(count)), "adc.constant": ()}
+    return func
+
+
+class Modes:
+    """The first and second derivatives of an operation on f64, each in all modes.
+
+    ``ruled``: the operation is in a function that has a derivative rule.
+    """
+
+    def __init__(self, opdef: OpDef, *, ruled: bool = False) -> None:
         self.count = len(opdef.samples[0])
         self.wrt = tuple(range(self.count))
         self.module = Module()
-        define(self.module, "f", [f64] * self.count, lambda *args: [opdef(*args)])
+        if ruled:
+            user = define_with_rule(self.module, "u", opdef, self.count)
+            define(self.module, "f", [f64] * self.count, lambda *args: call(user, *args))
+        else:
+            define(self.module, "f", [f64] * self.count, lambda *args: [opdef(*args)])
         self._reverse = gradient(self.module, "f", self.wrt).name
         self._forward = jvp(self.module, "f", self.wrt)
         self._forward_over_reverse = jvp(self.module, self._reverse, self.wrt)

@@ -1,7 +1,8 @@
 """Every derivative rule where it is singular, at kinks, and of infinities and NaN: modes agree, Hessians are symmetric.
 
-Generated from the table of operations. What the numbers are is tested beside the rules; here it is that forward mode
-gives what reverse mode gives, to the sign of an infinity.
+Generated from the table of operations, and again for functions with derivative rules that say the same. What the
+numbers are is tested beside the rules; here it is that forward mode gives what reverse mode gives, to the sign of an
+infinity.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ def same(a: Any, b: Any) -> bool:
     return bool(np.allclose(a, b, rtol=1e-12, atol=1e-15, equal_nan=True))
 
 
+@pytest.mark.parametrize("ruled", [False, True], ids=["", "ruled"])
 @pytest.mark.parametrize("opdef", TRUTH, ids=lambda opdef: opdef.name)
-def test_modes_agree(opdef: OpDef) -> None:
-    modes = Modes(opdef)
+def test_modes_agree(opdef: OpDef, ruled: bool) -> None:
+    modes = Modes(opdef, ruled=ruled)
     with np.errstate(all="ignore"):
         for point in points(modes.count):
             assert same(modes.reverse(point), modes.forward(point)), point

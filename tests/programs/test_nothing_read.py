@@ -357,6 +357,18 @@ def test_zeros_that_are_read_after_choices_and_branches(program):
             assert adc.hvp(program, (x, c), (1.0, None)) == pytest.approx(curve, rel=1e-7, abs=1e-8)
 
 
+def test_kinks_leave_nothing_in_either_mode():
+    """Where a rule says that the derivative is zero, infinities before and after do not matter."""
+    cases = [
+        (lambda x: math.sqrt(abs(x)), 0.0),
+        (lambda x: math.sqrt(math.hypot(x, 0.0 * x)), 0.0),
+        (lambda x: 1.0 / (1.0 + np.sqrt(abs(x))), 0.0),
+        (lambda x: np.sqrt(np.maximum(x, 0.0)), -1.0),
+    ]
+    for f, x in cases:
+        assert adc.grad(f)(x) == adc.jvp(f, (x,), (1.0,))[1] == 0.0
+
+
 def test_zeros_that_come_out_of_memory_and_loops():
     """They are nothing in forward mode."""
 
