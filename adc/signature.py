@@ -226,7 +226,8 @@ def abstracts_of(
         try:
             found.append(abstract_of(value))
         except TypeError as error:
-            raise kinds.UNSUPPORTED_ARGUMENT(f"argument {name}: {error}") from None
+            help = getattr(error, "help", "")
+            raise kinds.UNSUPPORTED_ARGUMENT(f"argument {name}: {error}", help=help) from None
     if shapes:
         found = [containers.shaped(a, shape) for a, shape in zip(found, shapes, strict=True)]
     return tuple(found)

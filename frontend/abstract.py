@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adc.frontend.data.forms import TUPLE, Form, build, form_of, items_of
+from adc.frontend.data.forms import TUPLE, Form, Unsuitable, build, form_of, items_of
 from adc.ir.types import IntType, MemRefType, Type, f32, f64, i1, i32, i64, index
 
 Layout = Literal["C", "inner", "any"]
@@ -218,7 +218,7 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
         return Scalar(i1)
     if isinstance(value, np.generic):
         if value.dtype not in DTYPES:
-            raise TypeError(f"a NumPy scalar of type {value.dtype} is not supported; {_SUPPORTED}")
+            raise Unsuitable(f"a NumPy scalar of type {value.dtype} is not supported; {_SUPPORTED}", instead(value))
         return Scalar(DTYPES[value.dtype], weak=False)
     if isinstance(value, int | float):
         if isinstance(value, enum.Enum):  # with a name, which decides more than its value
@@ -238,13 +238,25 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
     return Tuple(tuple(abstract_of(item, seen) for item in items_of(value, form)), form)
 
 
+def instead(value: np.ndarray[Any, Any] | np.generic) -> str:
+    """What to pass in place of an array, or a number of NumPy's, of a dtype that adc has not."""
+    dtype, number = value.dtype, isinstance(value, np.generic)
+    if dtype.kind == "c":
+        return "pass the real and the imaginary part: x.real.copy(), x.imag.copy()"
+    if dtype.kind not in "biuf":
+        return "pass arrays of numbers"
+    wanted = "float64" if dtype.kind == "f" else "int64"
+    return f"convert it: np.{wanted}(x)" if number else f"convert it: x.astype(np.{wanted})"
+
+
 _SUPPORTED = "supported are float64, float32, int64, int32 and bool"
 
 
 def _abstract_array(value: np.ndarray[Any, Any]) -> Array:
     element = DTYPES.get(value.dtype)
     if element is None or not value.dtype.isnative:
-        raise TypeError(f"an array of dtype {value.dtype} is not supported; {_SUPPORTED}, in native byte order")
+        message = f"an array of dtype {value.dtype} is not supported; {_SUPPORTED}, in native byte order"
+        raise Unsuitable(message, instead(value))
     layout: Layout = "any"
     if value.flags.c_contiguous:
         layout = "C"

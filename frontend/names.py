@@ -100,7 +100,10 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
             capture = Capture(key, name, fetch, abstract.abstract_of(value))
         except TypeError as error:
             raise refuse(
-                current_loc(), f"'{name}' cannot be used here: {error}", kind=kinds.UNSUPPORTED_VALUE
+                current_loc(),
+                f"'{name}' cannot be used here: {error}",
+                getattr(error, "help", ""),
+                kind=kinds.UNSUPPORTED_VALUE,
             ) from None
         result = frame.capture(capture)
         if isinstance(result, Scalar) and not result.dtype.is_float:

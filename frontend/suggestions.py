@@ -18,8 +18,10 @@ _TEXT = "work with text outside the compiled function"
 _SORT = "sort outside the compiled function, and pass in the array or the order"
 _STATIC = "write out what it stands for: code that is made at run time cannot be compiled"
 _INPUT = "read outside the compiled function, and pass the values in"
-_SUMS = "the nearest that is supported is numpy.sum; for all sums fill an array in a loop: out[i] = out[i - 1] + x[i]"
-_PRODUCTS = "the nearest that is supported is numpy.prod; for all products fill an array in a loop"
+_SUMS = "np.sum gives the last of them; for all fill an array in a loop: out[i] = out[i - 1] + x[i]"
+_PRODUCTS = "np.prod gives the last of them; for all fill an array in a loop: out[i] = out[i - 1] * x[i]"
+_QUANTILE = "sort outside the compiled function, and pass in the order: the quantile is a mean of two elements"
+_BITS = "take the number apart outside the compiled function, or with np.floor(np.log2(np.abs(x)))"
 _WHERE_IS = "keep the best element and its position in two variables of a loop"
 
 # By module and name: what does the same. A name that ends with a dot stands for all of a module.
@@ -73,7 +75,15 @@ FUNCTIONS = {
     "math.comb": "use math.gamma, or a loop that multiplies",
     "math.perm": "use math.gamma, or a loop that multiplies",
     "math.gcd": "write Euclid's algorithm as a while loop",
-    "math.fsum": "use sum or np.sum",
+    "math.fsum": "use np.sum; or add in a loop that keeps what is lost (Neumaier's sum): arithmetic is not reordered",
+    "math.frexp": _BITS,
+    "math.ldexp": "multiply by 2.0 ** k",
+    "math.modf": "use math.trunc(x), and x - math.trunc(x)",
+    "math.isclose": "use abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol)",
+    "math.isqrt": "write Newton's iteration as a while loop",
+    "math.lcm": "write Euclid's algorithm as a while loop",
+    "math.nextafter": "compute it outside, and pass it in",
+    "math.sumprod": "use np.dot of two arrays",
     "math.prod": "multiply in a loop, or use np.prod of an array",
     "math.dist": "use np.sqrt(np.sum((p - q) ** 2))",
     "math.ulp": "compute it outside, and pass it in",
@@ -113,7 +123,21 @@ FUNCTIONS = {
     "numpy.moveaxis": "use np.transpose",
     "numpy.einsum": "use @, np.sum(a * b) with new axes, or loops",
     "numpy.tensordot": "use @, np.sum(a * b) with new axes, or loops",
-    "numpy.inner": "use np.dot",
+    "numpy.inner": "use np.dot(a, b) of vectors, a @ b.T of matrices",
+    "numpy.sinc": "use np.where(x == 0.0, 1.0, np.sin(t) / t) with t = np.where(x == 0.0, 1.0, np.pi * x)",
+    "numpy.frexp": _BITS,
+    "numpy.ldexp": "multiply by 2.0 ** k",
+    "numpy.modf": "use np.trunc(x), and x - np.trunc(x)",
+    "numpy.logaddexp": "use m + np.log(np.exp(a - m) + np.exp(b - m)) with m = np.maximum(a, b)",
+    "numpy.nan_to_num": "use np.where(np.isnan(x), 0.0, x)",
+    "numpy.float_power": "use **",
+    "numpy.signbit": "use np.copysign(1.0, x) < 0.0",
+    "numpy.nextafter": "compute it outside, and pass it in",
+    "numpy.spacing": "compute it outside, and pass it in",
+    "numpy.logspace": "use base ** np.linspace(a, b, n)",
+    "numpy.geomspace": "use np.exp(np.linspace(np.log(a), np.log(b), n))",
+    "numpy.ptp": "use np.max(x) - np.min(x)",
+    "numpy.unwrap": "add multiples of 2 * np.pi in a loop",
     "numpy.kron": "write four nested loops",
     "numpy.cross": "write the three components out",
     "numpy.trace": "add the diagonal up in a loop: s += a[i, i]",
@@ -133,16 +157,17 @@ FUNCTIONS = {
     "numpy.digitize": "write the search as a loop",
     "numpy.histogram": "count in a loop, or outside: counts are integers and have no gradient",
     "numpy.bincount": "count in a loop: counts[k[i]] += 1",
-    "numpy.median": "sort outside; the nearest that is supported is numpy.mean",
-    "numpy.percentile": "sort outside; the nearest that is supported is numpy.mean",
-    "numpy.quantile": "sort outside; the nearest that is supported is numpy.mean",
+    "numpy.median": _QUANTILE,
+    "numpy.percentile": _QUANTILE,
+    "numpy.quantile": _QUANTILE,
     "numpy.average": "use np.sum(w * x) / np.sum(w), or np.mean",
     "numpy.cov": "use np.mean and np.sum",
     "numpy.corrcoef": "use np.mean and np.sum",
-    "numpy.nansum": "use np.sum(np.where(np.isnan(x), 0.0, x)); the nearest that is supported is numpy.sum",
-    "numpy.nanmean": "use np.where(np.isnan(x), 0.0, x) first; the nearest that is supported is numpy.mean",
-    "numpy.nanmax": "use np.where(np.isnan(x), -np.inf, x) first; the nearest that is supported is numpy.max",
-    "numpy.nanmin": "use np.where(np.isnan(x), np.inf, x) first; the nearest that is supported is numpy.min",
+    "numpy.nansum": "use np.sum(np.where(np.isnan(x), 0.0, x))",
+    "numpy.nanmean": "use np.sum(np.where(np.isnan(x), 0.0, x)) / (x.size - np.count_nonzero(np.isnan(x)))",
+    "numpy.nanmax": "use np.max(np.where(np.isnan(x), -np.inf, x))",
+    "numpy.nanmin": "use np.min(np.where(np.isnan(x), np.inf, x))",
+    "numpy.nanprod": "use np.prod(np.where(np.isnan(x), 1.0, x))",
     "numpy.argmax": _WHERE_IS,
     "numpy.argmin": _WHERE_IS,
     "numpy.nonzero": "go through the elements in a loop; np.count_nonzero counts them",
@@ -231,6 +256,7 @@ OPTIONS = {
     "default": "test the length first",
     "ddof": "multiply by n / (n - ddof)",
     "mode": _LOOP,
+    "axis": "go along the other axes in a loop, and call it for each row",
 }
 # The full names of all functions that have a rule, which the table of the library fills in.
 SUPPORTED: set[str] = set()
@@ -243,6 +269,8 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
     lower = {c.lower(): c for c in known}
     if name.lower() in lower:
         return lower[name.lower()]
+    if len(name) <= 3:  # one letter more, or less, or another one
+        known = [c for c in known if abs(len(c) - len(name)) <= 1]
     close = difflib.get_close_matches(name, known, 1, 0.7 if len(name) > 3 else 0.65)
     return close[0] if close else None
 
@@ -260,7 +288,10 @@ def for_name(name: str, candidates: Iterable[str]) -> str:
 
 
 def for_function(obj: Any, shown: str) -> str:
-    """The way out for a function, shown as ``shown``, that has no rule and is not written in Python."""
+    """The way out for a function, shown as ``shown``, that has no rule and is not written in Python.
+
+    It exists, so its name is no slip for that of another: only one of the same name in another module does the same.
+    """
     owner, name = getattr(obj, "__self__", None), str(getattr(obj, "__name__", ""))
     if type(owner).__name__ == "ufunc" and name in UFUNC_METHODS:
         return UFUNC_METHODS[name]
@@ -279,9 +310,6 @@ def for_function(obj: Any, shown: str) -> str:
     for prefix, advice in FUNCTIONS.items():
         if prefix.endswith(".") and shown.startswith(prefix):
             return advice
-    close = nearest(name, known)
-    if close is not None and (same := _in_family(known[close], module)):
-        return f"the nearest that is supported is {same}"
     return "write it in Python, as a function that adc can trace"
 
 

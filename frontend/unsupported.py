@@ -48,5 +48,9 @@ def refuse_statement(loc: Loc, node: ast.AST) -> Exception:
             "match takes constants, names, alternatives and tuples of these, and guards; use if and elif",
             kind=kinds.UNSUPPORTED_STATEMENT,
         )
+    if isinstance(node, ast.Delete) and not all(isinstance(target, ast.Name) for target in node.targets):
+        item = isinstance(node.targets[0], ast.Subscript)
+        help = "use pop: d.pop(key), xs.pop(k)" if item else "objects keep their fields: set it to None"
+        return refuse(loc, "del is not supported", help, kind=kinds.UNSUPPORTED_STATEMENT)
     message, help = _STATEMENTS.get(type(node), (f"{type(node).__name__} statements are not supported", ""))
     return refuse(loc, message, help, kind=kinds.UNSUPPORTED_STATEMENT)

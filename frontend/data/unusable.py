@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.abstract import instead
 from adc.frontend.data import forms
 
 _PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_})
@@ -48,7 +49,7 @@ def unusable(value: Any, within: tuple[int, ...] = ()) -> Unusable | None:
         if value.dtype.char in _CHARS and value.dtype.isnative:
             return None
         what = "an array of dtype" if isinstance(value, np.ndarray) else "a NumPy scalar of type"
-        return _one(f"{what} {value.dtype} is not supported", "supported are float64, float32, int64, int32 and bool")
+        return _one(f"{what} {value.dtype} is not supported", instead(value))
     try:
         form = forms.form_of(value)
     except forms.Unsuitable as error:

@@ -18,7 +18,7 @@ from adc.frontend.data.dims import Dim
 from adc.frontend.data.forms import TUPLE, Form, Sort
 from adc.frontend.data.roots import NOWHERE, Roots
 from adc.ir import kinds, ops
-from adc.ir.core import Value
+from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import Note
 from adc.ir.kinds import Kind
 from adc.ir.schedules import Schedule
@@ -35,6 +35,13 @@ class Static(AbstractValue):
     """Any Python object known at trace time: a literal, a function, a module, None, a type, a string."""
 
     value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class LargeLiteral(Static):
+    """An integer that 64 bits do not hold, and where it is written."""
+
+    loc: Loc
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import ast
 from adc.frontend.data import cells, growing, options, sequences
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.texts import joined
-from adc.frontend.data.values import AbstractValue, Static, Tuple
+from adc.frontend.data.values import AbstractValue, LargeLiteral, Static, Tuple
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
 from adc.frontend.functions.closures import make_closure
@@ -21,6 +21,8 @@ def constant(frame: Frame, node: ast.Constant) -> AbstractValue:
     """A literal."""
     if isinstance(node.value, complex | bytes):
         raise refuse_expression(frame.loc(node), node)
+    if isinstance(node.value, int) and node.value >= 2**63:
+        return LargeLiteral(node.value, frame.loc(node))
     return Static(node.value)
 
 

@@ -144,8 +144,8 @@ def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) 
     if places is not None:
         raise refuse(
             current_loc(),
-            "round() to digits is not supported",
-            "scale, round and scale back",
+            "round() of a float to digits, which Python rounds in decimals, is not supported",
+            "use np.round(x, digits), which scales, rounds and scales back",
             kind=kinds.UNSUPPORTED_OPTION,
         )
     return Scalar(convert(Scalar(ops.roundeven(s.value), s.dtype), i64), i64)
@@ -231,7 +231,17 @@ def _schedule(function: Callable[..., Schedule]) -> Rule:
     return rule
 
 
-def _pow(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+def _pow(frame: Frame, x: AbstractValue, y: AbstractValue, modulus: AbstractValue | None = None) -> AbstractValue:
+    if modulus is not None:
+        known = fold(pow, [x, y, modulus])
+        if known is not None:
+            return known
+        raise refuse(
+            current_loc(),
+            "pow() with a modulus is supported for integers that are known when the function is compiled",
+            "square and multiply in a while loop, with % after each product",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
     return arrays.operate(frame, "**", x, y)
 
 
@@ -344,7 +354,7 @@ TABLE: dict[Any, Rule] = {
     every: _schedule(every),
     checkpoint: positional("checkpoint", 1, rematerialised.checkpoint),
     stop_gradient: positional("stop_gradient", 1, _stop_gradient),
-    pow: positional("pow", 2, _pow),
+    pow: positional("pow", range(2, 4), _pow),
     divmod: positional("divmod", 2, _divmod),
     sum: positional("sum", range(1, 3), _sum),
     type: positional("type", 1, _type),

@@ -276,7 +276,7 @@ TABLE: dict[Any, Rule] = {
     np.isnan: _truth_of("isnan", is_nan),
     np.isinf: _truth_of("isinf", is_inf),
     np.isfinite: _truth_of("isfinite", is_finite),
-    np.where: positional("np.where", 3, _where),
+    np.where: positional("np.where", 3, _where, "go through the elements in a loop; np.where(c, a, b) chooses"),
     np.clip: positional("np.clip", range(1, 4), _clip),
     np.round: positional("np.round", range(1, 3), _round),
     np.float64: cast_rule("np.float64", f64, False, np.float64),

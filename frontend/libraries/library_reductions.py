@@ -93,7 +93,7 @@ def _test(name: str, r: reductions.Reduction, finish: Callable[[Scalar], Scalar]
         assert isinstance(total, Scalar)
         return finish(total)
 
-    return positional(f"np.{name}", 1, rule)
+    return positional(f"np.{name}", 1, rule, f"along an axis, use a loop: out[i] = np.{name}(x[i])")
 
 
 def _truth(s: Scalar) -> Scalar:

@@ -9,11 +9,11 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Scalar, Static, is_number, number_dtype
+from adc.frontend.data.values import AbstractValue, LargeLiteral, Scalar, Static, is_number, number_dtype
 from adc.frontend.errors import refuse
 from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of
-from adc.ir.builder import build, current_loc
+from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Value
 from adc.ir.types import Type, f32, f64, i1, i32, i64, index
 
@@ -28,7 +28,8 @@ def as_scalar(v: AbstractValue) -> Scalar:
     if isinstance(v, Static) and is_number(v.value):
         dtype, weak = number_dtype(v.value)
         if beyond(v):
-            trap_unless(const(False, i1), "OverflowError", TOO_LARGE.format(v.value))
+            with at_loc(v.loc if isinstance(v, LargeLiteral) else current_loc()):
+                trap_unless(const(False, i1), "OverflowError", TOO_LARGE.format(v.value))
             return Scalar(const(0, index), i64, weak)
         return Scalar(const(_item(v.value), abstract.value_type(dtype)), dtype, weak)
     raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}", kind=kinds.WRONG_TYPE)

@@ -24,8 +24,8 @@ Rule = Callable[[Frame, Sequence[AbstractValue], Mapping[str, AbstractValue]], A
 OnScalars = Callable[..., AbstractValue]
 
 
-def positional(name: str, count: int | range, rule: Callable[..., AbstractValue]) -> Rule:
-    """A rule for positional arguments only; checks how many there are."""
+def positional(name: str, count: int | range, rule: Callable[..., AbstractValue], help: str = "") -> Rule:
+    """A rule for positional arguments only; checks how many there are. ``help``: what to write for other numbers."""
     counts = range(count, count + 1) if isinstance(count, int) else count
 
     def call(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
@@ -33,7 +33,8 @@ def positional(name: str, count: int | range, rule: Callable[..., AbstractValue]
         if len(args) not in counts:
             wanted = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
             what = "argument" if wanted == "1" else "arguments"
-            raise refuse(current_loc(), f"{name}() takes {wanted} {what} here, got {len(args)}", kind=kinds.WRONG_CALL)
+            message = f"{name}() takes {wanted} {what} here, got {len(args)}"
+            raise refuse(current_loc(), message, help, kind=kinds.WRONG_CALL)
         return rule(frame, *args)
 
     return call

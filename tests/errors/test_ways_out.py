@@ -1,0 +1,166 @@
+"""The ways out that refusals name: none that misleads, and where they are formulas these give what was asked for."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad
+from adc.errors import AdcError, CompileError
+from adc.frontend.suggestions import FUNCTIONS, for_function, full_name, nearest
+
+X = np.array([[0.5, np.nan, -1.5], [2.0, 0.0, 3.0]])
+# What the advice says, and what was asked for.
+FORMULAS: dict[str, tuple[Any, Any]] = {
+    "numpy.nansum": (lambda x: np.sum(np.where(np.isnan(x), 0.0, x)), np.nansum(X)),
+    "numpy.nanmean": (
+        lambda x: np.sum(np.where(np.isnan(x), 0.0, x)) / (x.size - np.count_nonzero(np.isnan(x))),
+        np.nanmean(X),
+    ),
+    "numpy.nanmax": (lambda x: np.max(np.where(np.isnan(x), -np.inf, x)), np.nanmax(X)),
+    "numpy.nanmin": (lambda x: np.min(np.where(np.isnan(x), np.inf, x)), np.nanmin(X)),
+    "numpy.nanprod": (lambda x: np.prod(np.where(np.isnan(x), 1.0, x)), np.nanprod(X)),
+    "numpy.nan_to_num": (lambda x: np.where(np.isnan(x), 0.0, x), np.nan_to_num(X)),
+    "numpy.inner": (lambda x: x @ x.T, np.inner(X, X)),
+    "numpy.ptp": (lambda x: np.max(x) - np.min(x), np.ptp(X)),
+}
+
+
+def sinc(x):
+    t = np.where(x == 0.0, 1.0, np.pi * x)
+    return np.where(x == 0.0, 1.0, np.sin(t) / t)
+
+
+def logaddexp(a, b):
+    m = np.maximum(a, b)
+    return m + np.log(np.exp(a - m) + np.exp(b - m))
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas(name: str) -> None:
+    formula, expected = FORMULAS[name]
+    assert FUNCTIONS[name].startswith("use ")
+    np.testing.assert_allclose(jit_grad(formula)(X), expected, rtol=1e-14)
+
+
+def test_formulas_of_several_lines() -> None:
+    x = np.array([0.0, 0.3, -2.0])
+    np.testing.assert_allclose(jit_grad(sinc)(x), np.sinc(x), rtol=1e-14)
+    assert np.isfinite(adc.grad(lambda x: np.sum(sinc(x)))(x)).all()
+    np.testing.assert_allclose(jit_grad(logaddexp)(x, x + 800.0), np.logaddexp(x, x + 800.0), rtol=1e-14)
+
+
+@pytest.mark.parametrize("module", [math, np], ids=lambda m: m.__name__)
+def test_functions_that_exist_are_no_slips(module: Any) -> None:
+    """The nearest supported one has the same name, if one is named."""
+    for name in dir(module):
+        function = getattr(module, name)
+        if name.startswith("_") or not callable(function):
+            continue
+        help = for_function(function, full_name(function))
+        if "the nearest that is supported is " in help:
+            assert help.rpartition(".")[2] == function.__name__, help
+
+
+def test_short_names_are_near_to_short_names() -> None:
+    assert nearest("foo", ["floor", "format"]) is None
+    assert nearest("sni", ["sin", "cos"]) == "sin"
+    assert nearest("sine", ["sin", "cos"]) == "sin"
+
+
+def refusal(fn: Any, *args: Any) -> AdcError:
+    with pytest.raises(AdcError) as caught:
+        jit_grad(fn)(*args)
+    return caught.value
+
+
+def test_numbers_of_arguments() -> None:
+    assert "np.where(c, a, b)" in refusal(lambda x: np.where(x > 0), np.ones(3)).help
+    assert "np.any(x[i])" in refusal(lambda x: np.any(x, 0), np.ones((2, 2))).help
+    assert "loop" in refusal(lambda x: np.all(x, axis=0), np.ones((2, 2))).help
+    assert "square and multiply" in refusal(lambda n: pow(n, 2, 3), 5).help
+    assert jit_grad(lambda x: pow(3, -1, 7) * x)(2.0) == pow(3, -1, 7) * 2.0
+
+
+def test_items_are_popped() -> None:
+    def f(x):
+        d = {"a": x, "b": 1.0}
+        del d["b"]
+        return d["a"]
+
+    assert "d.pop(key)" in refusal(f, 1.0).help
+
+
+@pytest.mark.parametrize(
+    ("dtype", "help"),
+    [
+        (np.uint8, "x.astype(np.int64)"),
+        (np.int16, "x.astype(np.int64)"),
+        (np.float16, "x.astype(np.float64)"),
+        (np.longdouble, "x.astype(np.float64)"),
+        (">f8", "x.astype(np.float64)"),
+        (complex, "x.real.copy()"),
+        (str, "arrays of numbers"),
+    ],
+)
+def test_arrays_of_other_dtypes(dtype: Any, help: str) -> None:
+    array = np.array([1, 0]).astype(dtype)
+    assert help in refusal(lambda x: x[0], array).help
+    assert help in refusal(lambda x: array[0] * x, 1.0).help
+
+
+def test_numbers_of_other_dtypes() -> None:
+    assert "np.float64(x)" in refusal(lambda x: x, np.float16(1.0)).help
+
+
+def test_types_are_numpys() -> None:
+    with pytest.raises(AdcError, match="'a' is a 1-D int64 array and has no gradient"):
+        adc.grad(lambda a: np.sum(a))(np.arange(3))
+
+
+def below_its_use(n):
+    m = 99999999999999999999  # here
+    k = n + 1
+    return k + m
+
+
+def in_several_lines(n):
+    return (
+        n + 1 + 99999999999999999999  # here
+    )
+
+
+def in_a_branch(n):
+    m = n
+    if n > 0:
+        m = 99999999999999999999  # here
+    return m
+
+
+def passed_on(n):
+    return added(
+        n,
+        99999999999999999999,  # here
+    )
+
+
+def added(n, m):
+    return n + m
+
+
+@pytest.mark.parametrize("fn", [below_its_use, in_several_lines, in_a_branch, passed_on], ids=lambda f: f.__name__)
+def test_large_literals_are_shown_where_they_are(fn: Any) -> None:
+    with pytest.raises(OverflowError, match="99999999999999999999") as caught:
+        jit_grad(fn)(1)
+    with open(__file__) as source:
+        line = source.read().splitlines()[caught.value.loc.line - 1]  # type: ignore[attr-defined]
+    assert line.endswith("# here")
+
+
+def test_rounding_to_digits() -> None:
+    error = refusal(lambda x: round(x, 2), 0.5)
+    assert isinstance(error, CompileError) and "np.round(x, digits)" in error.help
