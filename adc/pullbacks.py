@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +36,7 @@ from adc.ir.types import MemRefType, Type
 from adc.seeding import both_halves, seeded
 from adc.selecting import built, everything
 from adc.specialise import Specialisation, arrange, misfit
+from adc.turns import Turn
 
 NDArray = np.ndarray[Any, Any]
 
@@ -221,7 +221,7 @@ class Pullback:
         self._shapes = _shapes(code.traced, result)
         # Shape and dtype of each array: the results may not depend on some of them at all.
         self._like = {k: (v.shape, v.dtype) for k, v in enumerate(leaves) if isinstance(v, np.ndarray)}
-        self._lock = threading.Lock()
+        self._turn = Turn(record)
         self._given = 0
 
     def without(self, count: int) -> Pullback:
@@ -277,7 +277,9 @@ class Pullback:
 
     def _pulled(self, seeds: Seeds) -> Callable[[int], Any]:
         code = self._code
-        with self._lock:
+        with self._turn:
+            if code.has_record:
+                self._turn.check(code.subject.name)
             shadows = {**self._shadows, **{k: _new_array(*self._like[k]) for k in code.fresh}}
             for k, shadow in shadows.items():
                 if k not in code.cleared:

@@ -105,7 +105,7 @@ def _load() -> dict[str, int]:
 
 def _after_fork(addresses: dict[str, int]) -> None:
     """In a forked child: the thread that forked is the main thread, and there are no others."""
-    ctypes.c_int32.from_address(addresses["adc_forked"]).value = 1
+    ctypes.c_int32.from_address(addresses["adc_forked"]).value += 1  # other threads' locks are free, too
     ctypes.c_int32.from_address(addresses["adc_ticker_alive"]).value = 0
     ctypes.c_void_p.from_address(addresses["adc_runs"]).value = None
     ctypes.c_int32.from_address(addresses["adc_runs_watched"]).value = 0

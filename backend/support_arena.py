@@ -38,16 +38,20 @@ declare i64 @llvm.ctlz.i64(i64, i1)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
+; A lock that is held has the number of forks that led to this process, plus one. One with another number was held by a
+; thread of a process before, which is not here and will never release it: it is free.
 define internal void @adc_rt_lock(ptr %lock) {
+  %forks = load atomic i32, ptr @adc_forked monotonic, align 4
+  %mine = add i32 %forks, 1
   br label %try
 try:
-  %old = atomicrmw xchg ptr %lock, i32 1 acquire, align 4
-  %taken = icmp ne i32 %old, 0
+  %old = atomicrmw xchg ptr %lock, i32 %mine acquire, align 4
+  %taken = icmp eq i32 %old, %mine
   br i1 %taken, label %wait, label %done
 wait:
   %ignored = call i32 @sched_yield()
   %now = load atomic i32, ptr %lock monotonic, align 4
-  %busy = icmp ne i32 %now, 0
+  %busy = icmp eq i32 %now, %mine
   br i1 %busy, label %wait, label %try
 done:
   ret void

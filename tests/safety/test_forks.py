@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 import adc
 from adc import jit_grad
-from adc.backend import optimize
+from adc.backend import optimize, runtime
 from adc.ir import forks
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -115,3 +117,78 @@ def test_two_threads_that_hold_locks_and_fork(monkeypatch: pytest.MonkeyPatch) -
         thread.join()
     assert found == [0, 0]
     assert not forks._holders and not forks._forking
+
+
+@pytest.mark.parametrize("forks_before", [0, 1])
+def test_locks_of_native_code_that_another_thread_holds(forks_before: int) -> None:
+    """The lock of the arena of arrays, held when the process forks; in a child of a child, too."""
+    x = np.linspace(0.0, 1.0, 1 << 15)
+    f = jit_grad(lambda x: np.sin(x) * 2.0)
+    f(x)
+    arena = ctypes.c_void_p.from_address(runtime.address("adc_array_arena")).value
+    assert arena is not None
+    lock = ctypes.c_int32.from_address(arena + 12)
+
+    def child() -> bool:
+        if forks_before and lock.value == 1:
+            f(x)
+            lock.value = 2
+            return status_of(child) == 0
+        return bool(np.array_equal(f(x), np.sin(x) * 2.0) and np.array_equal(f(x), f(x)) and lock.value == 0)
+
+    assert lock.value == 0
+    lock.value = 1
+    try:
+        assert status_of(child) == 0
+    finally:
+        lock.value = 0
+
+
+def slow(x: Any, n: int) -> Any:
+    """Its reverse sweep reads a record, if it has more than one step, and takes a while if it has many."""
+    for _ in range(n):
+        x = x * np.cos(x)
+    return x
+
+
+def test_a_pullback_that_another_thread_runs() -> None:
+    """In the child it is refused, for its record may be half done; what has no record, or ran elsewhere, goes on."""
+    x = np.linspace(0.1, 0.9, 4)
+    f = jit_grad(slow, threads=1)
+    _, back = f.pullback(x, 1_000_000)
+    _, other = f.pullback(x, 3)
+    expected = other(np.ones(4))[0]
+    running, thread = threading.Event(), threading.Thread(target=lambda: (running.set(), back(np.ones(4))))
+    thread.start()
+    assert running.wait(60.0)
+    while thread.is_alive() and back._turn._lock.acquire(blocking=False):
+        back._turn._lock.release()
+
+    def child() -> bool:
+        with pytest.raises(adc.AdcError, match="ran in another thread when this process was forked off"):
+            back(np.ones(4))
+        return bool(np.array_equal(other(np.ones(4))[0], expected) and np.array_equal(f(x, 3), slow(x, 3)))
+
+    assert status_of(child) == 0
+    thread.join()
+    assert np.isfinite(back(np.ones(4))[0]).all()
+
+
+def test_a_pullback_without_a_record_goes_on() -> None:
+    x = np.linspace(0.1, 0.9, 4)
+    _, back = jit_grad(lambda x: np.sin(x)).pullback(x)
+    assert not back._code.has_record
+    there, go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with back._turn:
+            there.set()
+            go.wait(60.0)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    assert there.wait(60.0)
+    assert status_of(lambda: bool(np.allclose(back(np.ones(4))[0], np.cos(x), rtol=1e-14))) == 0
+    go.set()
+    thread.join()
+    assert status_of(lambda: bool(np.allclose(back(np.ones(4))[0], np.cos(x), rtol=1e-14))) == 0

@@ -1,0 +1,55 @@
+"""One sweep at a time over what a pullback keeps, and none where a fork has left it half done."""
+
+from __future__ import annotations
+
+import os
+import threading
+from weakref import WeakSet
+
+from adc.ir import kinds
+
+
+class Turn:
+    """A lock for ``with``, for the record of one call. It is lost if another thread held it when this process was
+    forked off: the thread is not here, and what it was doing to the record was not finished."""
+
+    def __init__(self, record: object) -> None:
+        self._lost = False
+        self._record = record
+        self._lock = threading.RLock()
+        _turns.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def check(self, name: str) -> None:
+        """Raises if the record, of a call of ``name``, is lost."""
+        if self._lost:
+            raise kinds.NOT_SENDABLE(
+                f"the pullback of a call of {name} ran in another thread when this process was forked off: what it "
+                "keeps is half done here",
+                help=f"call it in the process that it was made in; or call {name} again for another",
+            )
+
+    def after_fork(self) -> None:
+        if self._lock.acquire(blocking=False):
+            self._lock.release()
+        else:
+            self._lock, self._lost = threading.RLock(), True
+            _kept.append(self._record)  # its memory may be in no order to be freed
+
+
+_turns: WeakSet[Turn] = WeakSet()
+_kept: list[object] = []
+
+
+def _in_child() -> None:
+    for turn in list(_turns):
+        turn.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_in_child)
