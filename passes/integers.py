@@ -15,6 +15,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate import EXACT_RESULTS
+from adc.ir.nesting import inside
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 from adc.passes import carried
 
@@ -300,7 +301,7 @@ class SmallIntegers(Integers):
         assert loop is not None
         with super().taking(value, interval):
             for known in (self._intervals, self._exact):
-                for v in [v for v in known if v is not value and _is_inside(v, loop)]:
+                for v in [v for v in known if v is not value and inside(v, loop)]:
                     del known[v]  # found where it was taken to be small
             self._followed.append(loop)
             try:
@@ -310,23 +311,13 @@ class SmallIntegers(Integers):
 
     def interval(self, value: Value, depth: int = MAX_DEPTH) -> Interval:
         low, high = super().interval(value, depth)
-        if any(_is_inside(value, loop) for loop in self._followed):
+        if any(inside(value, loop) for loop in self._followed):
             return low, high
         if (low < -self._limit or high > self._limit) and low < high and self._available(value):
             self.small[value] = None
             low, high = max(low, -self._limit), min(high, self._limit)
             self._intervals[value] = low, max(low, high)
         return low, high
-
-
-def _is_inside(value: Value, loop: Op) -> bool:
-    """Whether ``value`` is computed in a loop's body, or carried by it."""
-    block = value.block
-    while block is not None and block.parent_op is not None:
-        if block.parent_op is loop:
-            return True
-        block = block.parent_op.parent
-    return False
 
 
 def _largest_extent(memref: Value) -> int:

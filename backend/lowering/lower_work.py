@@ -12,6 +12,7 @@ from adc.backend.lowering.lower_types import literal, register_type
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import TILES, TRIPS
+from adc.ir.nesting import enclosing
 from adc.ir.types import f64
 
 # Other operations count 1. The unit is about 0.02 ns in vectorised code, 0.1 ns in scalar code.
@@ -190,12 +191,7 @@ def strip_of(e: FunctionEmitter, loop: Op) -> int:
 
 
 def _is_inside_loop(loop: Op) -> bool:
-    block = loop.parent
-    while block is not None and (op := block.parent_op) is not None:
-        if op.opdef in (ops.for_, ops.while_, ops.parallel):
-            return True
-        block = op.parent
-    return False
+    return any(op.opdef in (ops.for_, ops.while_, ops.parallel) for op in enclosing(loop.parent))
 
 
 def _goes_along_array(loop: Op) -> bool:

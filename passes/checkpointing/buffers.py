@@ -15,6 +15,7 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.moments import strip_views
+from adc.ir.nesting import holds
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.building import copy
@@ -231,17 +232,8 @@ def _sources(array: Value, loop: Op) -> list[Value]:
     op = (array := strip_views(array)).op
     if op is None or op.opdef is not ops.if_:
         return [array]
-    sides = [region for region in op.regions if _holds(region, loop)] or op.regions
+    sides = [region for region in op.regions if holds(region, loop)] or op.regions
     return [found for side in sides for found in _sources(side.terminator.operands[array.index], loop)]
-
-
-def _holds(block: Block, op: Op) -> bool:
-    while op.parent is not block:
-        around = op.parent.parent_op if op.parent is not None else None
-        if around is None:
-            return False
-        op = around
-    return True
 
 
 def _meet(some: Sequence[Value], others: Sequence[Value], memory: Memory) -> bool:

@@ -10,6 +10,7 @@ from adc.ir import kinds, ops
 from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Loc, Module, Op
 from adc.ir.moments import strip_views
+from adc.ir.nesting import enclosing
 from adc.ir.rewrite import used_from_outside
 from adc.ir.schedules import ALL_STEPS, SCHEDULE, Schedule
 from adc.ir.types import MemRefType, holds_records
@@ -187,21 +188,14 @@ def _open_with_floats(block: Block) -> Iterator[Op]:
 
 def _of_many(loop: Op, memory: Memory) -> str:
     """Why a loop that runs often, on threads perhaps, should not have snapshots, or nothing."""
-    parallel = next((op for op in _around(loop) if op.opdef is ops.parallel), None)
+    parallel = next((op for op in enclosing(loop.parent) if op.opdef is ops.parallel), None)
     for v in used_from_outside([loop]):
         if isinstance(v.type, MemRefType) and memory.may_write(loop, v):
             made = [root.op for root in memory.roots(v) if root.op is not None and root.op.opdef is ops.alloc]
-            own = [op for op in made if parallel is None or parallel in _around(op)]
+            own = [op for op in made if parallel is None or parallel in enclosing(op.parent)]
             if len(own) < len(memory.roots(v)):
                 return "each time that it runs it changes a part of an array that is there for all"
     return ""
-
-
-def _around(op: Op) -> Iterator[Op]:
-    """The operations that an operation is in, from the innermost."""
-    while op.parent is not None and (around := op.parent.parent_op) is not None:
-        yield around
-        op = around
 
 
 def _of_condition(loop: Op, memory: Memory) -> str:

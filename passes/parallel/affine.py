@@ -7,12 +7,13 @@ comparisons need (``adc.passes.parallel.ranges``).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, KeysView, Mapping
+from collections.abc import Iterable, KeysView, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.types import IndexType, IntType
 from adc.passes.extents import Extent, Extents
 from adc.passes.integers import Integers, Interval
@@ -332,27 +333,6 @@ def _modest(form: Form) -> bool:
     if len(form.terms) > MAX_TERMS or form.degree > MAX_DEGREE:
         return False
     return all(abs(c) < MAX_CONSTANT for c in form.terms.values())
-
-
-def enclosing(block: Block | None) -> Iterator[Op]:
-    """The operations in whose regions ``block`` is, innermost first."""
-    while block is not None:
-        op = block.parent_op
-        if op is None:
-            return
-        yield op
-        block = op.parent
-
-
-def with_enclosing(op: Op) -> Iterator[Op]:
-    """``op``, then the operations in whose regions it is, innermost first."""
-    yield op
-    yield from enclosing(op.parent)
-
-
-def inside(value: Value, op: Op) -> bool:
-    """Whether ``value`` is defined inside ``op``, as an argument of its regions or by an operation in them."""
-    return any(ancestor is op for ancestor in enclosing(value.block))
 
 
 def nest_around(op: Op, known: Iterable[Value]) -> Op:

@@ -22,10 +22,11 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import PEELED, REVERSE, TILES
+from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.kinds import ELEMENT, PURE
-from adc.passes.parallel.affine import inside, nest_around
+from adc.passes.parallel.affine import nest_around
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.rewrite import put_before
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Op, Value
+from adc.ir.nesting import holds
 from adc.passes.parallel.dependence import Access, Analysis, never_zero
 
 _ADDS, _SUBTRACTS = frozenset({ops.addf, ops.addi}), frozenset({ops.subf, ops.subi})
@@ -115,7 +116,7 @@ def _back(
     if op is None or sum(o is user for o, _ in value.uses) != 1:
         return None
     stores = [o for o, _ in value.uses if o.opdef is ops.store]
-    if user is not store and len(stores) == 1 and _around(stores[0], store):
+    if user is not store and len(stores) == 1 and holds(stores[0].parent, store):
         return (stores[0], [], [link]) if list(stores[0].operands) == [value, *element] else None
     if op.opdef is ops.load:
         return (op, [], [link]) if list(op.operands) == list(element) else None
@@ -143,14 +144,6 @@ def _back(
                 terms = [*terms, (term, -1 if op.opdef in _SUBTRACTS else 1)]
             return before, terms, [link, *links]
     return None
-
-
-def _around(op: Op, other: Op) -> bool:
-    """Whether ``other`` is in the block of ``op``, or within an operation of it."""
-    block = other.parent
-    while block is not None and block is not op.parent:
-        block = block.parent_op.parent if block.parent_op is not None else None
-    return block is not None
 
 
 def _at_once(update: Update, accesses: Mapping[Op, Access]) -> bool:

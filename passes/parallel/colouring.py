@@ -22,11 +22,12 @@ from adc.ir.arith import const, const_index, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import TRIPS
+from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, i1, i64, index
 from adc.passes.building import strip
 from adc.passes.effects import Memory
-from adc.passes.parallel.affine import Form, enclosing, inside
+from adc.passes.parallel.affine import Form
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.private import shared
 from adc.passes.parallel.ranges import Emitter

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from adc.ir import ops
 from adc.ir.core import Func, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.passes.checkpointing.conventions import is_over_steps
 from adc.passes.costs import has_known_length, trips
 from adc.passes.kinds import COUNTED
-from adc.passes.parallel.affine import enclosing, inside
 from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.fixed import Fixed
 from adc.passes.parallel.touched import Touched

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 from adc.passes.effects import Summaries
-from adc.passes.parallel.affine import INT64, LOOPS, Form, Forms, Symbol, enclosing, inside, is_wide
+from adc.passes.parallel.affine import INT64, LOOPS, Form, Forms, Symbol, is_wide
 from adc.passes.parallel.ranges import TRUE, Ranges, running
 
 Span = tuple[Form, Form]  # least and greatest subscript

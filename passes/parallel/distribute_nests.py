@@ -15,10 +15,10 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index
 from adc.passes.building import strip
-from adc.passes.parallel.affine import inside
 from adc.passes.parallel.sums import Link, Sum, sums_of, taken_out
 from adc.passes.rewrite import keep_args, put_instead
 

@@ -14,12 +14,12 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.building import parallel_extreme
 from adc.passes.effects import Memory
 from adc.passes.kinds import COUNTED, LOOPS
-from adc.passes.parallel.affine import enclosing, inside
 
 PER_ITERATION, AT_LEAST = 16, 4096
 """Elements that may be gone through for each iteration of the nest, and in any case."""

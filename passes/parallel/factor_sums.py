@@ -31,13 +31,13 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, iteration_number, trip_count
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import enclosing
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.building import choose, nest
 from adc.passes.effects import Summaries
 from adc.passes.kinds import COUNTED
-from adc.passes.parallel.affine import enclosing
 from adc.passes.parallel.cold import walk_warm
 from adc.passes.parallel.common_factors import FEWEST_ITERATIONS, Finder, Term
 from adc.passes.parallel.dependence import Analysis

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from adc.ir import ops
 from adc.ir.builder import current_block, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, RecordType
-from adc.passes.parallel.affine import LOOPS, enclosing, inside
+from adc.passes.parallel.affine import LOOPS
 from adc.passes.parallel.dependence import Access, Analysis, never_zero
 from adc.passes.parallel.ranges import TRUE, Ranges
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.core import Op, Value
+from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op
-from adc.passes.parallel.affine import inside
 from adc.passes.parallel.dependence import Analysis
 
 

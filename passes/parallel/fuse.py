@@ -17,10 +17,11 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import inside, with_enclosing
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.effects import Effects, Memory, Summaries
 from adc.passes.kinds import ELEMENT
-from adc.passes.parallel.affine import LOOPS, Form, inside, with_enclosing
+from adc.passes.parallel.affine import LOOPS, Form
 from adc.passes.parallel.cold import COLD, warm_regions
 from adc.passes.parallel.dependence import MAX_PAIRS, Access, Analysis, distinct
 from adc.passes.parallel.joining import joined_branches, joined_loops, with_following

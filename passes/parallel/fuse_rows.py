@@ -17,9 +17,9 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Module, Op, Value
+from adc.ir.nesting import inside
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.kinds import LOOPS, PURE
-from adc.passes.parallel.affine import inside
 from adc.passes.parallel.conflicts import has_accumulate
 from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.fuse import fuse, may_be_fused

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.types import Type, index
 from adc.passes.checkpointing.conventions import is_over_steps
-from adc.passes.parallel.affine import LOOPS, Form, enclosing, inside
+from adc.passes.parallel.affine import LOOPS, Form
 from adc.passes.parallel.cold import walk_warm
 from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.parallel_plan import ShadowPlan

@@ -14,10 +14,11 @@ from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
 from adc.passes.building import choose
-from adc.passes.parallel.affine import LOOPS, enclosing, inside
+from adc.passes.parallel.affine import LOOPS
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.gather import both
 from adc.passes.parallel.ranges import Emitter

@@ -16,8 +16,9 @@ from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE
+from adc.ir.nesting import enclosing
 from adc.ir.types import MemRefType
-from adc.passes.parallel.affine import Form, Forms, enclosing
+from adc.passes.parallel.affine import Form, Forms
 from adc.passes.parallel.cold import is_cold
 from adc.passes.parallel.ranges import Emitter
 from adc.passes.parallel.vectorise_outer import LANES

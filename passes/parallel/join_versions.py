@@ -19,11 +19,11 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import with_enclosing
 from adc.ir.rewrite import Mapping, clone_op, inline_block
 from adc.ir.types import IndexType
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.effects import Summaries
-from adc.passes.parallel.affine import with_enclosing
 from adc.passes.parallel.cold import COLD, warm_regions
 from adc.passes.parallel.dependence import Analysis, comparisons, conjuncts
 from adc.passes.parallel.fuse import fusible

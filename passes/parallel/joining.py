@@ -5,9 +5,9 @@ from __future__ import annotations
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import with_enclosing
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import Type
-from adc.passes.parallel.affine import with_enclosing
 
 
 def joined_loops(first: Op, second: Op) -> Op:

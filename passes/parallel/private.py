@@ -22,12 +22,12 @@ from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import CHUNKS, PRIVATE
+from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index, scalar_bytes
 from adc.passes.building import parallel_loop, strip
 from adc.passes.costs import BLOCK_BYTES, cost_of
 from adc.passes.kinds import COUNTED
-from adc.passes.parallel.affine import inside
 from adc.passes.parallel.dependence import Analysis
 from adc.passes.parallel.vectorise_outer import LANES
 from adc.passes.rewrite import put_instead

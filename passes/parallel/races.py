@@ -17,11 +17,12 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import Note
+from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.rewrite import clone_func, inline_block
 from adc.passes.effects import Summaries
 from adc.passes.integers import Integers
-from adc.passes.parallel.affine import LOOPS, enclosing
+from adc.passes.parallel.affine import LOOPS
 from adc.passes.parallel.array_sums import Update, accumulate, meets_everywhere, updated
 from adc.passes.parallel.cold import is_cold
 from adc.passes.parallel.dependence import Access, Analysis

@@ -14,10 +14,11 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
+from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.permutations import Permutations
 from adc.ir.types import i1, index
-from adc.passes.parallel.affine import Form, Forms, Symbol, enclosing
+from adc.passes.parallel.affine import Form, Forms, Symbol
 from adc.passes.parallel.division import quotient, remainder
 from adc.passes.parallel.extremes import Extremes
 

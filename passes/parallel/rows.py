@@ -13,9 +13,10 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, span
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.passes.building import parallel_extreme
-from adc.passes.parallel.affine import Form, inside
+from adc.passes.parallel.affine import Form
 from adc.passes.parallel.cold import COLD
 from adc.passes.parallel.dependence import Access, Analysis
 from adc.passes.parallel.settle import to_sequential

@@ -18,12 +18,12 @@ from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE
+from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.building import parallel_loop, strip
 from adc.passes.costs import cost_of, trips
 from adc.passes.kinds import LOOPS, PURE
-from adc.passes.parallel.affine import inside
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.rewrite import put_instead
 

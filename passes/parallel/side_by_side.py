@@ -23,10 +23,11 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import CHUNKS
 from adc.ir.moments import strip_views
+from adc.ir.nesting import inside
 from adc.ir.types import MemRefType
 from adc.passes.effects import Memory
 from adc.passes.kinds import COUNTED, LOOPS, PURE, TERMINATORS
-from adc.passes.parallel.affine import Forms, inside
+from adc.passes.parallel.affine import Forms
 from adc.passes.parallel.cold import warm_regions
 
 GATHER = 4.0

@@ -25,11 +25,11 @@ from adc.ir.arith import const, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.moments import strip_views
+from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_block
 from adc.ir.types import MemRefType, i1, index
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.integers import Integers, Linear
-from adc.passes.parallel.affine import inside
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.rewrite import replace_op
 from adc.passes.simplify.patterns import MIRRORED

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
-from adc.passes.parallel.affine import Form, enclosing, inside
+from adc.ir.nesting import enclosing, inside
+from adc.passes.parallel.affine import Form
 from adc.passes.parallel.fission import Fission
 
 

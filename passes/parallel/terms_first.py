@@ -21,13 +21,13 @@ from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import at_loc, build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE, TRIPS
+from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, index
 from adc.passes.building import strip
 from adc.passes.costs import cost_of, cost_of_block
 from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import COUNTED, LOOPS, PURE
-from adc.passes.parallel.affine import inside
 from adc.passes.parallel.set_apart import has_functions, with_inner
 from adc.passes.rewrite import put_instead
 

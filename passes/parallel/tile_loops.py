@@ -24,9 +24,10 @@ from adc.ir.arith import const_index, constant_of, trip_count
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import TILES
+from adc.ir.nesting import inside
 from adc.ir.types import index
 from adc.passes.costs import BLOCK_BYTES, CACHE_BYTES
-from adc.passes.parallel.affine import Form, Forms, inside, nest_around
+from adc.passes.parallel.affine import Form, Forms, nest_around
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.parallel_plan import NestPlan
 from adc.passes.parallel.ranges import Emitter

@@ -14,10 +14,11 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import REVERSE
+from adc.ir.nesting import enclosing, inside
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.costs import has_known_length
 from adc.passes.kinds import COUNTED, ELEMENT, PURE, TRAPS, WRITES
-from adc.passes.parallel.affine import Form, Forms, Symbol, enclosing, inside
+from adc.passes.parallel.affine import Form, Forms, Symbol
 from adc.passes.parallel.align import is_quick
 from adc.passes.parallel.cold import walk_warm, warm_regions
 

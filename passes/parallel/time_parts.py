@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
-from adc.passes.parallel.affine import Form, enclosing
+from adc.ir.nesting import enclosing
+from adc.passes.parallel.affine import Form
 from adc.passes.parallel.dependence import Access
 
 _SIMPLE = frozenset({ops.parallel, ops.for_, ops.if_})

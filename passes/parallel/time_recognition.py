@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from adc.ir import ops
 from adc.ir.arith import constant_of, fusible
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import inside
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.costs import has_known_length
 from adc.passes.kinds import LOOPS, PURE
-from adc.passes.parallel.affine import inside
 from adc.passes.parallel.align import is_quick
 from adc.passes.parallel.cold import cold_region, warm_regions
 from adc.passes.parallel.dependence import Access, Analysis

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
-from adc.passes.parallel.affine import Form, inside
+from adc.ir.nesting import inside
+from adc.passes.parallel.affine import Form
 from adc.passes.parallel.dependence import Access
 
 Guards = tuple[tuple[Value, bool], ...]

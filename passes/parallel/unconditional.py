@@ -14,9 +14,10 @@ from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing
 from adc.ir.types import MemRefType
 from adc.passes.extents import Extents
-from adc.passes.parallel.affine import LOOPS, enclosing
+from adc.passes.parallel.affine import LOOPS
 from adc.passes.parallel.dependence import Access, Analysis
 from adc.passes.parallel.ranges import TRUE, Ranges, running
 

@@ -22,11 +22,12 @@ from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import at_loc, build, contractible, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, TRIPS
+from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type, index
 from adc.passes.building import parallel_loop
 from adc.passes.effects import Memory, Summaries
-from adc.passes.parallel.affine import Forms, inside
+from adc.passes.parallel.affine import Forms
 from adc.passes.parallel.side_by_side import Lanes, Packing, choose, outermost
 from adc.passes.rewrite import put_instead
 

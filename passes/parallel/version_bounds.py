@@ -20,10 +20,11 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.passes.effects import Memory, Summaries
 from adc.passes.integers import SmallIntegers
-from adc.passes.parallel.affine import LOOPS, Form, Forms, Symbol, enclosing, inside, is_wide
+from adc.passes.parallel.affine import LOOPS, Form, Forms, Symbol, is_wide
 from adc.passes.parallel.cold import COLD, walk_warm, warm_regions
 from adc.passes.parallel.extremes import Extremes, Origins
 from adc.passes.parallel.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, running, sides

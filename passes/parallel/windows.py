@@ -14,10 +14,11 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
 from adc.passes.building import choose, parallel_loop
-from adc.passes.parallel.affine import LOOPS, Form, Symbol, enclosing, inside
+from adc.passes.parallel.affine import LOOPS, Form, Symbol
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.gather import Axis, Subscripts, between, both
 

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
-from adc.passes.parallel.affine import Form, inside
+from adc.ir.nesting import inside
+from adc.passes.parallel.affine import Form
 from adc.passes.parallel.dependence import Access
 from adc.passes.parallel.fills import touches
 from adc.passes.parallel.fission import Fission

@@ -17,11 +17,11 @@ from adc.ir.attached import attached
 from adc.ir.builder import insert_at
 from adc.ir.callgraph import callees, components, reachable, recursive
 from adc.ir.core import Block, Func, Module, Op
+from adc.ir.nesting import enclosing
 from adc.ir.rewrite import inline_block
 from adc.ir.schedules import REMATERIALISED
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.kinds import LOOPS
-from adc.passes.parallel.affine import enclosing
 from adc.passes.rewrite import put_instead, replace_op
 
 _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})

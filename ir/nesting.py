@@ -1,0 +1,33 @@
+"""What is inside what: blocks, operations and values, by the regions around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adc.ir.core import Block, Op, Value
+
+
+def enclosing(block: Block | None) -> Iterator[Op]:
+    """The operations in whose regions ``block`` is, innermost first."""
+    while block is not None:
+        op = block.parent_op
+        if op is None:
+            return
+        yield op
+        block = op.parent
+
+
+def with_enclosing(op: Op) -> Iterator[Op]:
+    """``op``, then the operations in whose regions it is, innermost first."""
+    yield op
+    yield from enclosing(op.parent)
+
+
+def inside(value: Value, op: Op) -> bool:
+    """Whether ``value`` is defined inside ``op``, as an argument of its regions or by an operation in them."""
+    return any(ancestor is op for ancestor in enclosing(value.block))
+
+
+def holds(block: Block | None, op: Op) -> bool:
+    """Whether ``op`` is in ``block``, or inside an operation of it."""
+    return block is not None and any(around.parent is block for around in with_enclosing(op))
