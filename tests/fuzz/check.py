@@ -64,10 +64,12 @@ def check(
     size: int = 14,
     only: frozenset[str] | None = None,
     level: int | None = None,
+    twice: bool | None = None,
 ) -> Verdict:
     """Generate a program and check it. Raises ``AssertionError`` (or what went wrong), with the program's text.
 
-    One in eight has arrays that are long enough for vectors. ``level``: LLVM's, by default ``level_of``.
+    One in eight has arrays that are long enough for vectors. ``level``: LLVM's, by default ``level_of``. ``twice``:
+    whether second derivatives are checked, too; by default of one in five.
     """
     rng = rng or random.Random(seed)
     long = seed % 8 == 4
@@ -76,7 +78,7 @@ def check(
     try:
         subject = Subject(program, leaves, jit_grad(_engine=engine, _level=level_of(seed) if level is None else level))
         subject.step = SHORT_STEP if long else STEP
-        subject.twice = seed % 5 == 0
+        subject.twice = seed % 5 == 0 if twice is None else twice
         return subject.check(rng)
     except Exception as error:
         error.add_note(f"seed {seed}\narguments {leaves!r}\n{program.text}")
