@@ -90,7 +90,8 @@ def in_a_call(m, a, b, c):
     return np.sum(c * a)
 
 
-def check(function: Callable[..., Any]) -> None:
+def check(function: Callable[..., Any], ways: tuple[str, ...] = ("gradient", "pullback")) -> None:
+    """``ways``: which derivatives are compiled beside the function, all by LLVM's optimiser."""
     rng = np.random.default_rng(6)
     m = rng.random(N) < 0.5
     arrays = [rng.standard_normal(N) for _ in range(3)]
@@ -101,12 +102,14 @@ def check(function: Callable[..., Any]) -> None:
     for x, y in zip(expected, got, strict=True):
         assert np.allclose(x, y, rtol=1e-13, atol=1e-13)
     by = (1, 2, 3)
-    gradients, truth = (adc.grad(f, argnums=by)(m.copy(), *oracle[1:]) for f in (compiled, interpreted))
-    for x, y in zip(gradients, truth, strict=True):
-        assert np.allclose(x, y, rtol=1e-11, atol=1e-11)
-    _, back = compiled.pullback(m.copy(), *arrays)
-    for x, y in zip(back(1.0)[1:], truth, strict=True):
-        assert np.allclose(x, y, rtol=1e-11, atol=1e-11)
+    truth = adc.grad(interpreted, argnums=by)(m.copy(), *oracle[1:])
+    for way in ways:
+        if way == "gradient":
+            gradients = adc.grad(compiled, argnums=by)(m.copy(), *oracle[1:])
+        else:
+            gradients = compiled.pullback(m.copy(), *arrays)[1](1.0)[1:]
+        for x, y in zip(gradients, truth, strict=True):
+            assert np.allclose(x, y, rtol=1e-11, atol=1e-11), way
 
 
 @pytest.mark.parametrize("function", [moved_out, in_both, in_one, flags, unrolled, in_a_call], ids=lambda f: f.__name__)
@@ -145,19 +148,20 @@ class Generator:
         return "\n".join(self.lines)
 
 
-def check_seed(seed: int) -> None:
+def check_seed(seed: int, ways: tuple[str, ...] = ("gradient", "pullback")) -> None:
     text = Generator(seed).text()
     name = f"<branches {seed}>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     names: dict[str, Any] = {"np": np}
     exec(compile(text, name, "exec"), names)
-    check(names["program"])
+    check(names["program"], ways)
 
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=25, deadline=None)
 def test_random_branches(seed: int) -> None:
-    check_seed(seed)
+    """The gradient of one half, the pullback of the others: LLVM takes most of the time."""
+    check_seed(seed, ("gradient",) if seed % 2 else ("pullback",))
 
 
 def test_loads_that_llvm_makes_of_others() -> None:

@@ -168,6 +168,12 @@ def copied(args: list[Any]) -> list[Any]:
     return [a.copy() if isinstance(a, np.ndarray) else a for a in args]
 
 
+def followed(gradient: Any) -> bool:
+    """Whether loops of a gradient that ran had a schedule; its report would compile it again to say so."""
+    plans = [str(plan) for code in gradient._known() for plan in code.staged.steps]
+    return any("checkpointed" in plan for plan in plans)
+
+
 def bits(value: Any, gradients: Any) -> list[bytes]:
     return [np.asarray(x).tobytes() for x in (value, *gradients)]
 
@@ -179,15 +185,17 @@ def test_the_bits_of_storing_all(name: str, dtype: Any) -> None:
     args, lengths, before = arguments(name, dtype), (0, 1, 2, 5, 16), runtime.threads()
     with threads_at_once(1):
         try:
-            level = 3 if name == "heat" else None
-            stored = jit_grad(function, argnums=argnums, checkpoint="store-all", _level=level)
+            # By LLVM's optimiser where machine code is the question: one program, storing all and by one schedule.
+            optimised = 3 if (name, dtype) == ("heat", np.float64) else None
+            stored = jit_grad(function, argnums=argnums, checkpoint="store-all", _level=optimised)
             expected = {n: stored.value_and_grad(*copied(args), n) for n in lengths}
             for schedule in SCHEDULES if dtype is np.float64 else SCHEDULES[2:4]:
+                level = optimised if schedule == "revolve:3" else None
                 compiled = jit_grad(function, argnums=argnums, checkpoint=schedule, _level=level)
                 for n, threads in itertools.product(lengths, (1, 2)):
                     runtime.set_threads(threads)
                     assert bits(*compiled.value_and_grad(*copied(args), n)) == bits(*expected[n]), (schedule, n)
-                assert "checkpointed" in str(compiled.report())
+                assert followed(compiled.value_and_grad)
         finally:
             runtime.set_threads(before)
     tolerance = 1e-11 if dtype is np.float64 else 3e-4

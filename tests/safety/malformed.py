@@ -8,6 +8,7 @@ called after what they were made from has changed.
 from __future__ import annotations
 
 import gc
+import os
 import random
 import sys
 from collections import Counter
@@ -93,7 +94,8 @@ FUNCTIONS: dict[Callable[..., Any], str] = {
     total: "a", gather: "ai", scatter: "aif", parallel_scatter: "aif", stencil: "aan", window: "ann", slices: "aa",
     plane: "mnn", integers: "ann", local: "nf", pair: "tf", returned: "an",
 }  # fmt: skip
-COMPILED = {f: jit_grad(_level=1)(f) for f in FUNCTIONS}
+LEVEL = int(os.environ.get("ADC_LEVEL", "1"))
+COMPILED = {f: jit_grad(_level=LEVEL)(f) for f in FUNCTIONS}
 DTYPES = ["f8", "f8", "f8", "f4", "i8", "i4", "?", "f2", "g", "F", "D", "O", "M8[s]", "U2", "S1", "u1", ">f8", "i2"]
 
 
