@@ -185,13 +185,10 @@ def test_the_bits_of_storing_all(name: str, dtype: Any) -> None:
     args, lengths, before = arguments(name, dtype), (0, 1, 2, 5, 16), runtime.threads()
     with threads_at_once(1):
         try:
-            # By LLVM's optimiser where machine code is the question: one program, storing all and by one schedule.
-            optimised = 3 if (name, dtype) == ("heat", np.float64) else None
-            stored = jit_grad(function, argnums=argnums, checkpoint="store-all", _level=optimised)
+            stored = jit_grad(function, argnums=argnums, checkpoint="store-all")
             expected = {n: stored.value_and_grad(*copied(args), n) for n in lengths}
             for schedule in SCHEDULES if dtype is np.float64 else SCHEDULES[2:4]:
-                level = optimised if schedule == "revolve:3" else None
-                compiled = jit_grad(function, argnums=argnums, checkpoint=schedule, _level=level)
+                compiled = jit_grad(function, argnums=argnums, checkpoint=schedule)
                 for n, threads in itertools.product(lengths, (1, 2)):
                     runtime.set_threads(threads)
                     assert bits(*compiled.value_and_grad(*copied(args), n)) == bits(*expected[n]), (schedule, n)
@@ -203,6 +200,19 @@ def test_the_bits_of_storing_all(name: str, dtype: Any) -> None:
         usual = jit_grad(function, argnums=argnums).value_and_grad(*copied(args), n)
         for f, e in zip((value, *gradients), (usual[0], *usual[1]), strict=True):
             np.testing.assert_allclose(f, e, rtol=tolerance, atol=tolerance)
+
+
+def test_the_bits_of_storing_all_by_llvms_optimiser(optimised: None) -> None:
+    args, before = arguments("heat"), runtime.threads()
+    with threads_at_once(1):
+        stored, compiled = (jit_grad(heat, argnums=(0, 1), checkpoint=s) for s in ("store-all", "revolve:3"))
+        try:
+            for n, threads in itertools.product((0, 1, 2, 5, 16), (1, 2)):
+                runtime.set_threads(threads)
+                found, expected = (f.value_and_grad(*copied(args), n) for f in (compiled, stored))
+                assert bits(*found) == bits(*expected), (n, threads)
+        finally:
+            runtime.set_threads(before)
 
 
 def test_against_differences() -> None:

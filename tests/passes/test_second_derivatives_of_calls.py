@@ -3,6 +3,8 @@ returns is in the record of that call, too."""
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -79,11 +81,10 @@ def test_forward_over_reverse(function, n: int) -> None:  # type: ignore[no-unty
         return float(np.imag(plain(function, moved, n)) / 1e-30)
 
     truth = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
-    compiled = jit_grad(function)
-    np.testing.assert_allclose(compiled.grad(A.copy(), n) @ D, along(0.0), rtol=1e-12)
-    found = adc.hvp(compiled, (A.copy(), n), (D, None))
+    np.testing.assert_allclose(compiled(function).grad(A.copy(), n) @ D, along(0.0), rtol=1e-12)
+    found = forward_over_reverse(function, n)
     np.testing.assert_allclose(found @ D, truth, rtol=1e-8)
-    hessian = adc.hessian(compiled)(A.copy(), n)
+    hessian = adc.hessian(compiled(function))(A.copy(), n)
     np.testing.assert_allclose(hessian @ D, found, rtol=1e-12)
     np.testing.assert_allclose(hessian, hessian.T, rtol=1e-11, atol=1e-13)
 
@@ -105,13 +106,40 @@ def summed(function, n):
     return along
 
 
+@functools.cache
+def forward_over_reverse(function, n):
+    return adc.hvp(compiled(function), (A.copy(), n), (D, None))
+
+
+@functools.cache
+def compiled(function):
+    return jit_grad(function)
+
+
+@functools.cache
+def reverse_over_reverse(function, engine):
+    """By the array, for any ``n``."""
+
+    def along(d, a, n):
+        return np.sum(d * adc.grad(function)(a, n))
+
+    return adc.grad(jit_grad(along, _engine=engine), argnums=1)
+
+
 @pytest.mark.parametrize("n", [0, 1, 3])
 @pytest.mark.parametrize("function", [of_the_array, of_an_element, of_several, in_a_loop])
 @pytest.mark.parametrize("engine", ["native", "interpreter"])
 def test_reverse_over_reverse(function, n, engine):
     """The shadow that the first sweep adds to is in the record that the second one reads."""
-    found = adc.grad(jit_grad(summed(function, n), _engine=engine), argnums=1)(D, A.copy())
-    np.testing.assert_allclose(found, adc.hvp(jit_grad(function), (A.copy(), n), (D, None)), rtol=1e-11, atol=1e-14)
+    found = reverse_over_reverse(function, engine)(D, A.copy(), n)
+    np.testing.assert_allclose(found, forward_over_reverse(function, n), rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("function", [of_the_array, of_an_element, of_several, in_a_loop])
+def test_reverse_over_reverse_with_a_constant(function):
+    """The depth is known when it is compiled."""
+    found = adc.grad(jit_grad(summed(function, 1)), argnums=1)(D, A.copy())
+    np.testing.assert_allclose(found, forward_over_reverse(function, 1), rtol=1e-11, atol=1e-14)
 
 
 def test_reverse_over_reverse_through_a_recursion() -> None:
