@@ -33,6 +33,7 @@ class Extents:
         self._shapes: dict[Value, Shape] = {}
         self._assumed: dict[Value, Shape] = {}
         self._provisional: dict[Value, Shape] = {}  # what follows from the assumptions
+        self._chosen: dict[Value, Extent] = {}  # by select; what follows from the assumptions, too
         self._level = 0  # of recursion
         self._active: set[Op] = set()  # loops being solved
 
@@ -49,14 +50,31 @@ class Extents:
         return shape
 
     def extent(self, value: Value) -> Extent:
-        """What an SSA value says as an extent: equal for equal constants and equal ``memref.dim``."""
+        """What an SSA value says as an extent: equal for equal constants and equal ``memref.dim``. One that is chosen
+        among equal ones, as where an operand may stretch, is that one."""
         op = value.op
         if op is not None:
             if op.opdef is ops.constant:
                 return int(op.attrs["value"])
             if op.opdef is ops.dim:
                 return self.shape(op.operands[0])[op.attrs["dim"]]
+            if op.opdef is ops.select:
+                known = self._chosen.get(value)
+                if known is None:
+                    known = self._chosen[value] = self._one_of(value, op)
+                return known
         return value
+
+    def _one_of(self, value: Value, op: Op) -> Extent:
+        if self._level == MAX_DEPTH:
+            return value
+        self._level += 1
+        condition, *sides = op.operands
+        if condition in self._conditions:
+            sides = [sides[0 if self._conditions[condition] else 1]]
+        found = [self.extent(side) for side in sides]
+        self._level -= 1
+        return found[0] if all(e == found[0] for e in found) else value
 
     def _unknown(self, memref: Value) -> Shape:
         assert isinstance(memref.type, MemRefType)
@@ -168,6 +186,7 @@ class Extents:
     def _assume(self, shapes: dict[Value, Shape]) -> None:
         self._assumed = shapes
         self._provisional = {}
+        self._chosen = {}
 
 
 def _loops_around(op: Op) -> list[Op]:

@@ -149,7 +149,9 @@ def are_shared(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
     later = list(_later(loop))
     inside = list(_written(loop.regions[-1].walk(), memory))
     outside = list(_written((inner for op in later for inner in (op, *_nested(op))), memory))
-    if not _meet(inside, [of.args[k] for k in positions], memory) and not _meet(outside, results, memory):
+    # What a step does not look at may be anything before it.
+    looked_at = [of.args[k] for k in positions if loop.opdef is not ops.for_ or _is_accessed(of.args[k], loop)]
+    if not _meet(inside, looked_at, memory) and not _meet(outside, results, memory):
         return False
     handed = [of.yields[k] for k in positions]
     given = [of.inits[k] for k in positions]

@@ -181,7 +181,56 @@ def shots(u, n):
     return np.sum(found)
 
 
+def handed_on_twice(u, n):
+    """Two new arrays in a step: one is multiplied by the one before, the other takes its place."""
+    v = 0.5 * u
+    for _ in range(n):
+        t = np.sin(u)
+        u = v * t + u
+        v = t
+    return np.sum(u * v)
+
+
+def momentum(x, n):
+    p = np.zeros_like(x)
+    for _ in range(n):
+        p = 0.9 * p - 0.1 * np.sin(x)
+        x = x + p
+    return np.sum(x * x)
+
+
+def three_in_a_circle(u, n):
+    a, b, c = u, 2.0 * u, 3.0 * u
+    for _ in range(n):
+        t = np.sin(a) * c
+        a, b, c = b * t, t, b
+    return np.sum(a * b + c)
+
+
+def begins_with_a_copy(u, n):
+    u = u.copy()
+    for _ in range(n):
+        before = u.copy()
+        u[1:-1] = before[1:-1] + 0.1 * before[1:-1] * (before[2:] - 2.0 * before[1:-1] + before[:-2])
+    return np.sum(u * u)
+
+
+def copies_within_a_function(u, n):
+    u = u.copy()
+    before = u
+    for _ in range(n):
+        before = moved(u)
+    return np.sum(u * before)
+
+
+def moved(u):
+    before = u.copy()
+    u[1:-1] = before[1:-1] + 0.1 * before[1:-1] * (before[2:] - before[:-2])
+    return before
+
+
 COUNTED = [
+    *(handed_on_twice, momentum, three_in_a_circle, begins_with_a_copy, copies_within_a_function),
     *(renewed, returned, history, reversed_views, crossed, runge_kutta, lorenz, branches, changed_in_place_too),
     *(of_the_first, doubled, dataclasses, lists, single, many_places, scalar, shots),
 ]
@@ -222,7 +271,14 @@ def test_second_derivatives_and_pullbacks(program: Any) -> None:
     np.testing.assert_allclose(on_disk, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("program", [renewed, returned, runge_kutta, lorenz, branches], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(renewed, returned, runge_kutta, lorenz, branches, handed_on_twice, momentum, three_in_a_circle),
+        *(begins_with_a_copy, copies_within_a_function),
+    ],
+    ids=lambda f: f.__name__,
+)
 def test_within_a_number_of_bytes(program: Any) -> None:
     u, n = np.tile(given(program), 1 if program is lorenz else 20), 30
     plain = jit_grad(program)
@@ -272,6 +328,26 @@ def test_an_array_that_changes_its_shape() -> None:
     with pytest.raises(errors.ShapeError, match=r"makes an extent of 3 one of 4.*checkpoint") as caught:
         turning.grad(square[:3], 2)
     assert "for _ in range(n)" in str(caught.value)
+
+
+def test_arrays_that_stretch_in_the_first_step() -> None:
+    """Extents that agree from the second step on are not taken for the same before the loop."""
+
+    def stretched(u, n):
+        v, w = u[:1], 2.0 * u
+        for _ in range(n):
+            t = np.sin(v)
+            v = w * t
+            w = t + w
+        return np.sum(v * w)
+
+    u = np.random.default_rng(0).random(5)
+    for n in (0, 1, 2, 4):
+        np.testing.assert_allclose(jit_grad(stretched)(u, n), stretched(u, n), rtol=1e-14)
+        tangent = adc.jvp(stretched, (u, n), (np.ones(5), None))[1]
+        np.testing.assert_allclose(jit_grad(stretched).grad(u, n).sum(), tangent, rtol=1e-12)
+        one = u[:1]
+        np.testing.assert_allclose(jit_grad(stretched)(one, n), stretched(one, n), rtol=1e-14)
 
 
 def first_is_written_to(u, n):
