@@ -123,6 +123,57 @@ def test_second_derivatives_at_kinks_are_said_to_be(function, point):
     adc.check_grads(function, (point + 0.5,), order=2)
 
 
+MIDDLES = {
+    "abs": (lambda x: abs(x), 0.0),
+    "abs and a slope": (lambda x: abs(x) + 3.0 * x, 0.0),
+    "one of many": (lambda x: np.sum(np.abs(x) * np.exp(x)), np.array([0.5, 0.0, -2.0])),
+    "single precision": (lambda x: np.sum(np.abs(x)), np.array([0.5, 0.0], np.float32)),
+    "maximum": (lambda x: np.sum(np.maximum(x, 0.0)), np.zeros(2)),
+    "inside": (lambda x: np.sin(abs(x) + x * x), 0.0),
+}
+
+
+@pytest.mark.parametrize("name", MIDDLES)
+@pytest.mark.parametrize("modes", ["forward", "reverse"])
+def test_kinks_are_told_where_the_derivative_is_the_middle_of_both_slopes(name, modes):
+    function, point = MIDDLES[name]
+    with pytest.raises(DifferentiationError, match=f"{modes} mode .* the slopes to both sides .* looks like a kink"):
+        adc.check_grads(function, (point,), modes=modes)
+
+
+def newton(x):
+    """It ends where it is accurate to seven digits: another number of steps is a jump."""
+    y = x
+    for _ in range(100):
+        if abs(y * y - x) < 1e-7:
+            break
+        y = 0.5 * (y + x / y)
+    return y
+
+
+SMOOTH = {
+    "beside a kink": (lambda x: abs(x), 0.25),
+    "no kink of the first derivative": (lambda x: x * abs(x), 0.0),
+    "curved": (lambda x: np.cosh(30.0 * x), 0.0),
+    "flat": (lambda x: 1e6 + 1e-3 * x, 2.0),
+    "constant": (lambda x: 0.0 * x + 1.0, 2.0),
+    "steep": (lambda x: 1e8 * x, 1e-3),
+    "single precision": (lambda x: np.sum(np.sin(x) * x), np.linspace(0.1, 2.0, 5, dtype=np.float32)),
+    "rounded": (lambda x: np.sum(np.sin(1e3 + x) + 1e5) - 1e5, np.linspace(0.0, 1.0, 50)),
+}
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_no_kink_is_told_where_there_is_none(name):
+    function, point = SMOOTH[name]
+    adc.check_grads(function, (point,), rtol=1e-4)
+
+
+@pytest.mark.parametrize("point", [2.0, 3.0, 7.5, 1234.5])
+def test_jumps_of_an_iteration_are_no_kinks(point):
+    adc.check_grads(newton, (point,), rtol=1e-4)
+
+
 def test_first_derivatives_at_kinks_are_said_to_be():
     with pytest.raises(DifferentiationError, match="looks like a kink"):
         adc.check_grads(lambda x: max(x, 3.0 * x), (0.0,))

@@ -46,8 +46,8 @@ def check_grads(
 ) -> None:
     """Check the derivatives of ``fn`` at ``args`` against differences, up to ``order`` (1 or 2), in some ``modes``.
 
-    Second derivatives, of functions that return one float, are formed forward over reverse. What is raised says it
-    if the point looks like a kink. See ``test_rule``.
+    Second derivatives, of functions that return one float, are formed forward over reverse. A point that looks like a
+    kink is told: it raises, too, where the derivative is the middle of the slopes to both sides. See ``test_rule``.
     """
     chosen = (modes,) if isinstance(modes, str) else tuple(modes)
     if not chosen or not set(chosen) <= set(MODES):

@@ -85,6 +85,26 @@ def kinked(f: Along, found: float, *, single: bool = False) -> bool:
     return stays and high - low > 2.0 * near and low - near <= found <= high + near
 
 
+def kink(f: Along, *, single: bool = False) -> tuple[float, float] | None:
+    """The slopes to both sides of zero, the smaller first, if they stay apart however small the steps; else None.
+
+    Central differences have the middle of them, which a derivative at a kink may well be. What rounding does, or an
+    iteration that ends where it is accurate enough, grows as the step falls, and is none.
+    """
+    steps = (4e-2, 1e-2, 4e-3) if single else (1e-4, 1e-5, 1e-6)
+    slopes = [one_sided(f, h) for h in steps]
+    gaps = [high - low for low, high in slopes]
+    if not all(map(math.isfinite, gaps)):
+        return None
+    low, high = slopes[-1]
+    apart = min(gaps) > (5e-2 if single else 1e-3) * max(abs(low), abs(high))
+    if not (apart and max(gaps) < 1.5 * min(gaps)):
+        return None
+    h = steps[-1]
+    rough = max(noise(lambda t, side=side: f(side + t), h) for side in (-4.0 * h, 4.0 * h))  # type: ignore[misc]
+    return (low, high) if min(gaps) * h > 20.0 * rough else None
+
+
 def isolated(derivative: Along, expected: float, *, single: bool = False) -> bool:
     """Whether a derivative is what differences say on both sides of zero, whatever it is at zero itself."""
     h, near = (1e-2, 5e-2) if single else (1e-5, 1e-3)

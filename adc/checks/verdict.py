@@ -85,6 +85,7 @@ class Check:
         self.weight = mapped(self.expected, self._random)
         self.final_weights = {name: self._random(self.args[k]) for name, k in self.finals.items()}
         self._truth: differences.Difference | None = None
+        self._smooth = False  # that it is not at a kink was seen
 
     # What is checked -------------------------------------------------------------------------------------------------
 
@@ -209,7 +210,7 @@ class Check:
     # Verdicts --------------------------------------------------------------------------------------------------------
 
     def _right(self, mine: float, what: str, size: float) -> None:
-        """Raise unless differences agree."""
+        """Raise unless differences agree, those to both sides among them: a kink is told whatever is right there."""
         if self._truth is None:
             self._truth = differences.derivative(self._along, single=self.single)
         try:
@@ -217,6 +218,13 @@ class Check:
         except Disagreement as wrong:
             wrong.kink = differences.kinked(self._along, mine, single=self.single)
             raise
+        if self._smooth:
+            return
+        sides = differences.kink(self._along, single=self.single)
+        if sides is not None:
+            between = f"where the slopes to both sides are {sides[0]:.6g} and {sides[1]:.6g}"
+            raise self._wrong(f"{what} gives {mine:.9g} along a direction, {between}", kink=True)
+        self._smooth = True
 
     def _close(self, mine: float, truth: float, what: str, size: float, rtol: float | None = None) -> None:
         scale = max(size, abs(truth), abs(mine) if np.isfinite(mine) else 0.0)
