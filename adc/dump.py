@@ -26,6 +26,7 @@ from adc.frontend.annotations import annotated, parse_signature
 from adc.ir import kinds
 from adc.ir.printer import print_module
 from adc.options import FIRST, NONE, Derivative
+from adc.seeding import clears, seeded
 from adc.selecting import everything, select
 
 STAGES = ("traced", "simplified", "plan", "adjoint", "tangent", "lowered", "llvm", "asm")
@@ -120,6 +121,10 @@ def dump(
         traced = staged.traced(reverse=True)
         module, found, plan = staged.split(traced, everything(names, staged.abstracts, traced))
         roots = [plan.augmented, plan.reverse]
+        if stage in ("lowered", "llvm", "asm"):  # with what takes cotangents and clears shadows
+            forward_half, reverse_half, _ = seeded(module, traced.entry, plan)
+            clears(module, traced, plan, reverse_half)
+            roots = [forward_half, reverse_half]
     else:
         traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
         module, adjoint = staged.gradient(traced, wanted, with_value=True, clears=True)

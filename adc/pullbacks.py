@@ -20,7 +20,7 @@ from adc.backend.calls.abi import (
     TupleOut,
 )
 from adc.boundary import public
-from adc.compiler import Staged, clear_shadows, compile_functions
+from adc.compiler import Staged, compile_functions
 from adc.containers import result_leaves
 from adc.cotangents import Seeds
 from adc.errors import AdcError
@@ -28,12 +28,11 @@ from adc.frontend.abstract import Array, Scalar, numpy_dtype
 from adc.frontend.tracer import Traced
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
-from adc.ir.callgraph import callees
 from adc.ir.core import Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, Type
-from adc.seeding import both_halves, seeded
+from adc.seeding import both_halves, clears, seeded
 from adc.selecting import built, everything
 from adc.specialise import Specialisation, arrange, misfit
 from adc.turns import Turn
@@ -52,7 +51,7 @@ class PullbackCode(Specialisation):
         module, self.adjoint, self.plan = staged.split(traced, self.wanted)
         forward, reverse, self.taken = seeded(module, traced.entry, self.plan)
         self.shadows = list(self.plan.shadows)
-        self.cleared = self._clear(module, reverse)
+        self.cleared = clears(module, traced, self.plan, reverse)
         module = staged.prepared(module)
         staged.keep_to_memory(module, forward, reverse, both_halves(module, forward, reverse, self.plan, self.taken))
         self.fresh = self._fresh_shadows(module)
@@ -99,25 +98,6 @@ class PullbackCode(Specialisation):
         miss = misfit if self.wrapped else miss
         self.repeatable = self.wrapped and not self.aliased
         self.forward, self.reverse = compile_functions(staged, module, signatures, miss)
-
-    def _clear(self, module: Module, reverse: str) -> frozenset[int]:
-        """Let the reverse sweep set shadows to zero that begin so: those of arguments which nothing stores to.
-
-        Such a shadow begins with zeros unless the caller gives a cotangent of what the argument holds afterwards,
-        which can as well be added in the end.
-        """
-        called = {name for func in module.funcs.values() for name in callees(func)}
-        if self.aliased or reverse in called:
-            return frozenset()
-        args = module.funcs[self.plan.augmented].args[len(self.traced.leaves) :]
-        kept = list(self.plan.kept)
-        func, positions = module.funcs[reverse], []
-        for n, k in enumerate(self.shadows):
-            if k in kept and k not in self.traced.mutated and not args[n].uses:
-                positions.append(len(kept) + n)
-                func.arg_attrs[positions[-1]]["adc.shadow"] = kept.index(k)
-        clear_shadows(func, positions)
-        return frozenset(self.shadows[k - len(kept)] for k in positions)
 
     def _fresh_shadows(self, module: Module) -> frozenset[int]:
         """Arguments whose shadows the forward sweep does not refer to: each reverse sweep can have new ones."""

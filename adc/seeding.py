@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from adc.compiler import alias_groups, clear_shadows
+from adc.frontend.tracer import Traced
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
@@ -35,6 +37,26 @@ def seeded(module: Module, name: str, plan: CallPlan) -> tuple[str, str, tuple[i
     forward = _forward(module, name, plan) if plan.shadow_results else plan.augmented
     reverse, taken = _reverse(module, name, plan)
     return forward, reverse, taken
+
+
+def clears(module: Module, traced: Traced, plan: CallPlan, reverse: str) -> frozenset[int]:
+    """Let the reverse function set shadows to zero that begin so: those of arguments which nothing stores to.
+
+    Such a shadow begins with zeros unless the caller gives a cotangent of what the argument holds afterwards, which can
+    as well be added in the end. Returns the arguments whose shadows these are.
+    """
+    called = {name for func in module.funcs.values() for name in callees(func)}
+    if alias_groups(traced) or reverse in called:
+        return frozenset()
+    args = module.funcs[plan.augmented].args[len(traced.leaves) :]
+    kept = list(plan.kept)
+    func, positions = module.funcs[reverse], []
+    for n, k in enumerate(plan.shadows):
+        if k in kept and k not in traced.mutated and not args[n].uses:
+            positions.append(len(kept) + n)
+            func.arg_attrs[positions[-1]]["adc.shadow"] = kept.index(k)
+    clear_shadows(func, positions)
+    return frozenset(plan.shadows[k - len(kept)] for k in positions)
 
 
 def both_halves(module: Module, forward: str, reverse: str, plan: CallPlan, taken: Sequence[int]) -> Func:

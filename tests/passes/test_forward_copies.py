@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import adc
-from adc import jit_grad
+from adc import jit_grad, pullbacks
+from adc.compiler import compile_functions, part_of
+from adc.ir.printer import print_module
 from adc.passes.simplify.forward_copies import ForwardCopies
 from tests.passes.rewriting import check, run_text
 
@@ -134,3 +136,20 @@ def test_a_cotangent_that_is_an_argument() -> None:
     by_a, by_b = back(a)
     np.testing.assert_allclose(by_a, a * 8 * np.cos(2 * a) * np.cos(3 * b), rtol=1e-13)
     np.testing.assert_allclose(by_b, a * -12 * np.sin(2 * a) * np.sin(3 * b), rtol=1e-13)
+
+
+def test_what_is_shown_of_a_pullback_is_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts: list[str] = []
+
+    def compiled(staged: Any, module: Any, signatures: Any, miss: Any) -> Any:
+        texts.append(print_module(part_of(module, [module_entry(module), *(s.function for s in signatures)])))
+        return compile_functions(staged, module, signatures, miss)
+
+    def module_entry(module: Any) -> str:
+        return next(name for name, func in module.funcs.items() if "adc.entry" in func.attrs)
+
+    monkeypatch.setattr(pullbacks, "compile_functions", compiled)
+    for function in (product, branches, views):
+        _, back = jit_grad(function).pullback(np.ones(5), np.ones(5))
+        assert back.dump_ir("lowered") == texts[-1]
+    assert "memref.copy" not in texts[0]
