@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,7 @@ from adc.frontend.control.exceptions import assert_, raise_
 from adc.frontend.control.flow import after_loop, for_items, function_body, loop_body
 from adc.frontend.control.iteration import known, sequence
 from adc.frontend.control.loops import for_range, while_loop
-from adc.frontend.control.parallel_loops import for_prange
+from adc.frontend.control.parallel_loops import for_prange, runs_in_order
 from adc.frontend.data import cells, growing, heap, indexing, options, records, sequences
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.heap import Unroll
@@ -274,7 +275,9 @@ def updated(frame: Frame, old: AbstractValue, symbol: str, value: AbstractValue)
 def _for(frame: Frame, statement: ast.For) -> None:
     value = evaluate(frame, statement.iter)
     body = partial(loop_body, frame, statement, _execute_one)
-    if isinstance(value, Range) and value.parallel:
+    if isinstance(value, Range) and value.parallel and runs_in_order(frame, statement):
+        _for_range(frame, statement, replace(value, parallel=False), body)
+    elif isinstance(value, Range) and value.parallel:
         for_prange(frame, statement, value, body)
     elif isinstance(value, Range):
         _for_range(frame, statement, value, body)

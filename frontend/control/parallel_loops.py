@@ -8,9 +8,13 @@ array. A private variable that an iteration may read before it has set it travel
 from __future__ import annotations
 
 import ast
+import builtins
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType, ModuleType
+
+import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.control.branches import branch
@@ -34,7 +38,7 @@ from adc.ir.diagnostics import Note
 from adc.ir.types import i1, i64, index
 
 _OPERATORS: dict[type[ast.operator], Reduction] = {ast.Add: SUM, ast.Sub: SUM, ast.Mult: PROD}
-_FUNCTIONS = {"min": MIN, "max": MAX}
+_FUNCTIONS: dict[object, Reduction] = {min: MIN, max: MAX, np.minimum: MIN, np.maximum: MAX}
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,18 @@ class _Update:
     statement: ast.stmt
     reduction: Reduction | None
     reads: int  # reads of the variable that belong to the update
+    in_order: bool = False  # by a function of NumPy's, which treats NaN and zeros in a way of its own
+
+
+def runs_in_order(frame: Frame, stmt: ast.For) -> bool:
+    """Whether iterations combine arrays by products, minima or maxima, as ``r *= x`` and ``r = np.maximum(r, x)`` do,
+    or numbers by functions of NumPy's: there is no reduction for these, so they run one after the other."""
+    if not isinstance(stmt.target, ast.Name):
+        return False
+    return any(
+        any(u.in_order for u in updates) or (reduction is not SUM and isinstance(frame.env.get(n), Array))
+        for n, (reduction, updates) in _combined(frame, stmt, stmt.target.id).items()
+    )
 
 
 def for_prange(frame: Frame, stmt: ast.For, r: Range, trace_body: Trace) -> None:
@@ -109,15 +125,6 @@ def _in_place(frame: Frame, stmt: ast.For, combined: Mapping[str, tuple[Reductio
             continue
         if not all(isinstance(u.statement, ast.AugAssign | ast.Assign) for u in updates):
             raise _refuse_carried(frame, stmt, n, updates)
-        for u in updates:
-            if isinstance(u.statement, ast.Assign) and not isinstance(u.statement.value, ast.BinOp):
-                raise refuse(
-                    frame.loc(u.statement),
-                    f"'{n}' is an array, of which a parallel loop makes sums alone, by += or -=",
-                    "use range instead of prange",
-                    [Note("the parallel loop", frame.loc(stmt))],
-                    kind=kinds.CARRIED_VARIABLE,
-                )
         found.add(n)
         if any(isinstance(u.statement, ast.Assign) for u in updates):
             frame.in_place.update(u.statement for u in updates)
@@ -261,18 +268,29 @@ def _updates(frame: Frame, statements: Sequence[ast.stmt], name: str) -> Iterato
 
 
 def _combination(frame: Frame, s: ast.Assign, name: str) -> _Update:
-    """``s = s + x``, ``s = x + s``, ``s = s - x``, ``s = s * x``, ``s = min(s, x)``."""
+    """``s = s + x``, ``s = x + s``, ``s = s - x``, ``s = s * x``, ``s = min(s, x)``, ``s = np.minimum(s, x)``."""
     value = s.value
     if isinstance(value, ast.BinOp):
         left, right = _is(value.left, name), _is(value.right, name)
         swappable = isinstance(value.op, ast.Add | ast.Mult)
         if left != right and (left or swappable):
             return _Update(s, _OPERATORS.get(type(value.op)), 1)
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and not value.keywords:
-        builtin = value.func.id not in frame.liveness.local and value.func.id not in frame.module_globals
-        if builtin and len(value.args) == 2 and sum(_is(a, name) for a in value.args) == 1:
-            return _Update(s, _FUNCTIONS.get(value.func.id), 1)
+    if isinstance(value, ast.Call) and not value.keywords:
+        function = _function(frame, value.func)
+        if function in _FUNCTIONS and len(value.args) >= 2 and sum(_is(a, name) for a in value.args) == 1:
+            return _Update(s, _FUNCTIONS[function], 1, function not in (min, max))
     return _Update(s, None, 0)
+
+
+def _function(frame: Frame, node: ast.expr) -> object:
+    """``min``, or ``np.minimum``, as what they are now; tracing the call looks at them in turn. None for others."""
+    if isinstance(node, ast.Attribute):
+        module = _function(frame, node.value)
+        return getattr(module, node.attr, None) if isinstance(module, ModuleType) else None
+    if not isinstance(node, ast.Name) or node.id in frame.liveness.local or node.id in frame.cells:
+        return None
+    found = frame.module_globals.get(node.id, getattr(builtins, node.id, None))
+    return found if isinstance(found, ModuleType | np.ufunc | BuiltinFunctionType) else None
 
 
 def _is(node: ast.AST, name: str) -> bool:

@@ -204,7 +204,7 @@ def carried(u):
 def array_maximum(u):
     r = np.zeros(1)
     for i in prange(len(u)):
-        r = max(r, u[i : i + 1])  # error: 'r' is an array, of which a parallel loop makes sums alone, by += or -=
+        r = max(r, u[i : i + 1])  # error: use np.maximum on arrays
     return r.sum()
 
 
