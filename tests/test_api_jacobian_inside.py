@@ -113,6 +113,54 @@ def test_the_same_bits_on_threads() -> None:
     assert np.array_equal(one, two)
 
 
+# Made where they are called -------------------------------------------------------------------------------------------
+
+
+def made_inside(x):
+    return np.sum(adc.jacobian(to_array)(x) ** 2)
+
+
+def made_inside_by_reverse_mode(x):
+    return np.sum(adc.jacobian(to_array, argnums=0, mode="reverse")(x) ** 2)
+
+
+def hessian_made_inside(x):
+    return np.sum(adc.hessian(to_float)(x) * to_matrix(x))
+
+
+def kept_in_a_loop(x):
+    total = 0.0
+    for _ in range(3):
+        jacobian = adc.jacobian(to_array)
+        total += np.sum(jacobian(x + total))
+    return total
+
+
+@pytest.mark.parametrize(
+    "fn", [made_inside, made_inside_by_reverse_mode, hessian_made_inside, kept_in_a_loop], ids=lambda f: f.__name__
+)
+def test_made_where_they_are_called(fn: Any) -> None:
+    x, h = RNG.random(3) + 0.5, 1e-6
+    assert np.isclose(jit_grad(fn)(x), fn(x), rtol=1e-12)
+    difference = [(fn(x + h * e) - fn(x - h * e)) / (2 * h) for e in np.eye(3)]
+    assert np.allclose(adc.grad(fn)(x), difference, rtol=1e-5, atol=1e-7)
+
+
+def test_what_cannot_be_made_there() -> None:
+    def of_a_nested_function(x):
+        return np.sum(adc.jacobian(lambda y: y * x[0])(x))
+
+    def of_no_mode(x):
+        return np.sum(adc.jacobian(to_array, mode="sideways")(x))
+
+    with pytest.raises(adc.errors.CompileError, match=r"adc.jacobian\(\) cannot be called") as caught:
+        jit_grad(of_a_nested_function)(np.ones(3))
+    assert "defined outside" in caught.value.help
+    with pytest.raises(adc.errors.AdcError, match="mode must be one of") as wrong:
+        jit_grad(of_no_mode)(np.ones(3))
+    assert wrong.value.loc.line == of_no_mode.__code__.co_firstlineno + 1
+
+
 # Reports --------------------------------------------------------------------------------------------------------------
 
 

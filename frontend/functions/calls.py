@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import functools
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -35,6 +36,7 @@ from adc.frontend.syntax.matching import has_length
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+from adc.ir.diagnostics import AdcError
 
 CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractValue]
 
@@ -139,6 +141,9 @@ def call_plain(
         return folded
     if derivatives.is_jvp(callee.value):
         return derivatives.jvp(frame, args, kwargs, frame.tracer.call)
+    made = _made_now(callee.value, args, kwargs)
+    if made is not None:
+        return made
     _refuse_own(callee.value)
     function = python_function(callee.value)
     frame.tracer.looks.unwrapped(callee.value)
@@ -189,11 +194,41 @@ def _goes_through(callee: AbstractValue) -> bool:
     return isinstance(callee, Static) and is_library(callee.value)
 
 
+_OF_KNOWN = ("jacobian", "hessian")
+
+
+def _made_now(
+    obj: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
+) -> AbstractValue | None:
+    """``adc.jacobian(f)`` or ``adc.hessian(f)`` of a function that is known: made now, as if outside."""
+    name = getattr(obj, "__name__", None)
+    if name not in _OF_KNOWN or obj is not getattr(sys.modules.get("adc"), name, None):
+        return None
+    given, named = [_known(a) for a in args], {n: _known(a) for n, a in kwargs.items()}
+    if not all((*given, *named.values())):
+        return None
+    options = tuple((n, v.value) for n, v in named.items() if v)
+    try:
+        return Static(_made(obj, tuple(v.value for v in given if v), options))
+    except AdcError as error:
+        raise error.placed(current_loc()) from None
+    except TypeError:  # what is given cannot be compared
+        return None
+
+
+@functools.lru_cache(maxsize=256)
+def _made(obj: Any, args: tuple[Any, ...], kwargs: tuple[tuple[str, Any], ...]) -> Any:
+    """The same object for the same function: what calls it is compiled for that."""
+    return obj(*args, **dict(kwargs))
+
+
 def _refuse_own(obj: Any) -> None:
     """Refuse adc's public functions: they work on functions, outside compiled code."""
     name = getattr(obj, "__name__", None)
     if name is not None and obj is getattr(sys.modules.get("adc"), name, None):
         help = f"call adc.{name}() outside, and pass in what it gives"
+        if name in _OF_KNOWN:
+            help = f"call adc.{name}() of a function that is defined outside, or outside, and pass in what it gives"
         raise refuse(
             current_loc(), f"adc.{name}() cannot be called in a compiled function", help, kind=kinds.OUTSIDE_ONLY
         )
