@@ -149,7 +149,7 @@ class _Ownership:
                 self._classes.union(op.result, op.operands[0])
                 self._own(scope, op.result)
             elif kind is ops.dealloc:
-                self._take(scope, op.operands[0])
+                self._freed_here(scope, op.operands[0])
             elif kind is ops.call:
                 self._call(op, scope)
             else:
@@ -205,27 +205,46 @@ class _Ownership:
         """What is in ``record`` is the callee's, which frees it: where it was packed here, that which it does free."""
         held: Iterable[Value]
         if record.op is not None and record.op.opdef is ops.pack:
-            held = [record.op.operands[k] for k in self._freed(call, record) if _refers(record.op.operands[k].type)]
+            freed, emptied = self._freed(call, record)
+            held = [record.op.operands[k] for k in freed if _refers(record.op.operands[k].type)]
+            for k in emptied:
+                self._take_contents(scope, record.op.operands[k])
         else:
             held = self._classes.members(self._classes.reach(record))
         for value in held:
             if value is not record:
                 self._take(scope, value)
 
-    def _freed(self, call: Op, record: Value) -> set[int]:
-        """The positions in ``record`` of what the callee frees; all of them where that is not seen."""
+    def _freed_here(self, scope: _Scope, memref: Value) -> None:
+        """``memref`` is freed. What was loaded may be any of what its holder has."""
+        base = _base(memref)
+        self._take(scope, base)
+        if base.op is not None and base.op.opdef is ops.load:
+            self._take_contents(scope, base.op.operands[0])
+
+    def _take_contents(self, scope: _Scope, holder: Value) -> None:
+        """What a memref of memrefs may hold is freed by who has it."""
+        t = holder.type.element if isinstance(holder.type, MemRefType) else None
+        if not isinstance(t, MemRefType):
+            return
+        for value in list(self._classes.members(self._classes.reach(holder))):
+            if isinstance(value.type, MemRefType) and (value.type.rank, value.type.element) == (t.rank, t.element):
+                self._take(scope, value)
+
+    def _freed(self, call: Op, record: Value) -> tuple[set[int], set[int]]:
+        """The positions in ``record`` of what the callee frees, and of that whose contents it frees; all of them where
+        that is not seen."""
         assert record.op is not None
         everything = set(range(len(record.op.operands)))
         callee = self._module.funcs.get(call.attrs["callee"])
         if callee is None:
-            return everything
+            return everything, everything
         users = [user for user, _ in callee.args[call.operands.index(record)].uses]
         if any(user.opdef not in (ops.unpack, ops.release) for user in users):
-            return everything
+            return everything, everything
         unpacked = [user.results for user in users if user.opdef is ops.unpack]
-        return {
-            k for values in unpacked for k, v in enumerate(values) if any(u.opdef is ops.dealloc for u, _ in v.uses)
-        }
+        freed = {k for values in unpacked for k, v in enumerate(values) if _is_freed(v)}
+        return freed, {k for values in unpacked for k, v in enumerate(values) if _is_emptied(v)}
 
     # Moving ownership -------------------------------------------------------------------------------------------------
 
@@ -446,6 +465,16 @@ def _base(memref: Value) -> Value:
 
 def _refers(t: object) -> bool:
     return isinstance(t, MemRefType | RecordType)
+
+
+def _is_freed(value: Value) -> bool:
+    return any(user.opdef is ops.dealloc for user, _ in value.uses)
+
+
+def _is_emptied(holder: Value) -> bool:
+    """Whether something is freed that is loaded from a memref of memrefs."""
+    loads = (user for user, _ in holder.uses if user.opdef is ops.load)
+    return any(_is_freed(load.result) for load in loads)
 
 
 def _holds_memrefs(value: Value) -> bool:

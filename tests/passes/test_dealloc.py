@@ -315,3 +315,55 @@ def test_what_a_callee_frees_of_a_record_is_freed_once(hand, freed):
     found = [op.operands[0].hint for op in module.funcs["f"].walk() if op.opdef is ops.dealloc]
     assert found == freed
     assert run(module, "f", [3]) == [2.0]
+
+
+HELD = """
+func.func @f(%n: index) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f64
+  %h = memref.alloc(%c1) : memref<?xmemref<?xf64>>
+  %inside = memref.alloc(%n) : memref<?xf64>
+  linalg.fill ins(%one : f64) outs(%inside : memref<?xf64>)
+  memref.store %inside, %h[%c0] : memref<?xmemref<?xf64>>
+{hand}
+  func.return %x : f64
+}
+
+func.func @take(%r: !adc.record) -> f64 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %h = adc.unpack %r : memref<?xmemref<?xf64>>
+  %a = memref.load %h[%c0] : memref<?xmemref<?xf64>>
+  %x = memref.load %a[%c0] : memref<?xf64>
+  scf.for %i = %c0 to %c1 step %c1 {
+    %b = memref.load %h[%i] : memref<?xmemref<?xf64>>
+    {free}
+    scf.yield
+  }
+  adc.release %r : !adc.record
+  func.return %x : f64
+}
+"""
+HANDED = """  %r = adc.pack %h : memref<?xmemref<?xf64>>
+  %x = func.call @take(%r) : (!adc.record) -> f64"""
+FREED_HERE = """  %a = memref.load %h[%c0] : memref<?xmemref<?xf64>>
+  %x = memref.load %a[%c0] : memref<?xf64>
+  memref.dealloc %a : memref<?xf64>"""
+FREE_INSIDE = "memref.dealloc %b : memref<?xf64>"
+
+
+@pytest.mark.parametrize(
+    ("hand", "free", "freed"),
+    [(HANDED, FREE_INSIDE, ["h"]), (HANDED, "", ["inside", "h"]), (FREED_HERE, "", ["a", "h"])],
+    ids=["by the callee", "by nobody", "here"],
+)
+def test_what_is_freed_of_a_memref_of_memrefs_is_freed_once(hand, free, freed):
+    """Whoever frees what is loaded from one frees what was stored to it."""
+    module = parse_module(HELD.replace("{hand}", hand).replace("{free}", free))
+    verify(module)
+    module = InsertDeallocs().run(module)
+    verify(module)
+    found = [op.operands[0].hint for op in module.funcs["f"].walk() if op.opdef is ops.dealloc]
+    assert sorted(found) == sorted(freed)
+    assert run(module, "f", [3]) == [1.0]
