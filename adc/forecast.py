@@ -14,8 +14,9 @@ from adc.errors import OutOfMemoryError
 from adc.frontend.abstract import Abstract
 from adc.ir.schedules import Schedule
 from adc.options import Derivative
+from adc.passes.checkpointing import prices
 from adc.passes.checkpointing.budget import Chosen
-from adc.passes.checkpointing.schedule import repeated_function
+from adc.passes.checkpointing.schedule import FRUGAL, WIDTH, repeated_function
 from adc.specialise import Specialisation
 
 ALL = (1 << 63) - 1
@@ -28,7 +29,9 @@ class LoopForecast:
     ``state``: bytes of a snapshot. ``tape``: bytes that a piece keeps for each step. At most ``snapshots`` are there at
     a time, those on disk included; pieces are of ``length`` steps; ``repeated`` steps are run again, with a tape or to
     come to where it begins. No snapshots: there is no schedule, and one tape for all steps. ``known``: whether the
-    number of steps is, before the loop runs; if not, ``steps``, ``tape`` and ``repeated`` are 0.
+    number of steps is, before the loop runs; if not, ``steps``, ``tape`` and ``repeated`` are 0. ``shared``: the bytes
+    that snapshots and the tape of a piece have together; pieces then are of at most ``length`` steps. 0: each has its
+    own.
     """
 
     line: int
@@ -39,6 +42,7 @@ class LoopForecast:
     length: int
     repeated: int
     known: bool = True
+    shared: int = 0
 
     def __str__(self) -> str:
         if not self.known:
@@ -47,8 +51,10 @@ class LoopForecast:
         each = f"state {_shown(self.state)}, tape {_shown(self.tape)} for each step"
         if not self.snapshots:
             return f"  line {self.line}: {self.steps} steps; {each}; all on one tape"
-        again = f"{self.snapshots} snapshots, pieces of {self.length}; {self.repeated} steps run again"
-        return f"  line {self.line}: {self.steps} steps; {each}; {again}"
+        kept = f"{self.snapshots} snapshots, pieces of {self.length}"
+        if self.shared:
+            kept = f"at most {self.snapshots} snapshots and tapes of {self.length} steps share {_shown(self.shared)}"
+        return f"  line {self.line}: {self.steps} steps; {each}; {kept}; {self.repeated} steps run again"
 
 
 @dataclass(frozen=True)
@@ -155,12 +161,13 @@ def _pieces(schedule: Schedule, steps: int) -> tuple[int, int]:
 
 class _Forecasting:
     def __init__(self, final: _Final, chosen: Chosen, sizes: Sequence[float]) -> None:
-        names = [chosen.footprint, chosen.search, repeated_function(final.module)]
-        self._measure, self._search, self._repeats = numbers.compiled(final.staged, final.module, names)
+        module = final.module
+        names = [chosen.footprint, chosen.search, repeated_function(module), prices.repeated_function(module)]
+        self._measure, self._search, self._repeats, self._shared = numbers.compiled(final.staged, module, names)
         self._open = chosen.open_loops
         self._lines = [final.module.funcs[name].loc.line for name in chosen.loops]
         self._sizes = sizes
-        self._frugal = (1, 1) * len(self._lines)
+        self._frugal = FRUGAL * len(self._lines)
 
     def made(self, name: str, memory: int | None, whole: int | None) -> Forecast:
         least, *_ = self._footprint(self._frugal)
@@ -170,7 +177,7 @@ class _Forecasting:
         except OutOfMemoryError as error:
             raise too_little(error, whole) from None
         found, *steps = self._footprint(schedule)
-        peak: int | None = found
+        peak: int | None = found if memory is None else min(found, memory)
         loops = tuple(self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
         if whole is not None:
             least = min(least, whole)
@@ -186,7 +193,7 @@ class _Forecasting:
         pairs = [
             (given.snapshots, 1) if is_open else _pieces(given, n) for is_open, n in zip(self._open, steps, strict=True)
         ]
-        schedule = tuple(number for pair in pairs for number in pair)
+        schedule = tuple(number for pair in pairs for number in (*pair, *FRUGAL[2:]))
         loops = tuple(
             replace(loop, snapshots=0) if refused and not loop.known else loop
             for loop in (self._loop(k, schedule, steps[k]) for k in range(len(self._lines)))
@@ -210,7 +217,8 @@ class _Forecasting:
         return tuple(found)
 
     def _footprint(self, schedule: Sequence[int]) -> list[int]:
-        return list(self._measure(*self._sizes, *schedule))
+        """The peak, and the number of steps of each loop."""
+        return list(self._measure(*self._sizes, *schedule))[: 1 + len(self._lines)]
 
     def _schedule(self, memory: int) -> tuple[int, ...]:
         if not self._lines:
@@ -218,13 +226,16 @@ class _Forecasting:
         return tuple(self._search(*self._sizes, memory))
 
     def _peak(self, memory: int) -> int:
-        return self._footprint(self._schedule(memory))[0]
+        # What stands for leaves that share their room takes a little more than they do.
+        return min(self._footprint(self._schedule(memory))[0], memory)
 
     def _loop(self, k: int, schedule: Sequence[int], steps: int) -> LoopForecast:
         def peak(snapshots: int, length: int) -> int:
-            return self._footprint([*schedule[: 2 * k], snapshots, length, *schedule[2 * k + 2 :]])[0]
+            frugal = [*self._frugal]
+            frugal[WIDTH * k : WIDTH * k + 2] = snapshots, length
+            return self._footprint(frugal)[0]
 
-        snapshots, length = schedule[2 * k : 2 * k + 2]
+        snapshots, length, room, _, tape = own = schedule[WIDTH * k : WIDTH * (k + 1)]
         if self._open[k]:
             return LoopForecast(self._lines[k], 0, peak(2, 1) - peak(1, 1), 0, snapshots, length, 0, known=False)
         return LoopForecast(
@@ -233,16 +244,21 @@ class _Forecasting:
             (peak(steps, 1) - peak(1, 1)) // (steps - 1) if steps > 1 else 0,
             (peak(1, steps) - peak(1, steps // 2)) // (steps - steps // 2) if steps > 1 else 0,
             snapshots,
-            length,
-            self._again(steps, snapshots, length),
+            min(room // tape, steps) if room else length,
+            self._again(steps, own),
+            shared=room,
         )
 
     def _repeated(self, schedule: Sequence[int]) -> int:
         _, *steps = self._footprint(schedule)
-        return sum(self._again(n, *schedule[2 * k : 2 * k + 2]) for k, n in enumerate(steps) if not self._open[k])
+        each = (schedule[WIDTH * k : WIDTH * (k + 1)] for k in range(len(steps)))
+        return sum(self._again(n, own) for n, own, is_open in zip(steps, each, self._open, strict=True) if not is_open)
 
-    def _again(self, steps: int, snapshots: int, length: int) -> int:
+    def _again(self, steps: int, schedule: Sequence[int]) -> int:
         """Each step is run once more, with a tape; and those before where pieces begin, as the schedule says."""
+        snapshots, length, room, state, tape = schedule
+        if room:
+            return steps + int(self._shared(steps, snapshots, room, state, tape)[0])
         pieces = -(-steps // length)
         (repeated,) = self._repeats(pieces, snapshots)
         return steps + int(repeated) * length

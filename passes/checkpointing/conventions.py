@@ -23,6 +23,19 @@ ASKED = "adc.asked"
 """Attribute of functions that run a loop by a schedule that another one says: the name of that."""
 
 
+BLOCKS = "adc.blocks"
+"""Attribute of loops that allocate or free the blocks that snapshots are in, which are no steps, and of the
+deallocation of the array that held them: of the loop that allocates all, the name of the function that says the
+schedule, else nothing."""
+
+LENT = "adc.lent"
+"""Attribute of allocations and deallocations of such blocks in between: while a tape has their room, they are gone."""
+
+
+PLANS = "adc.plans"
+"""Attribute of functions that work out a schedule, whose loops are no steps."""
+
+
 def is_over_steps(func: Func, loop: Op) -> bool:
     """Whether a schedule says how many iterations a loop of ``func`` has, of which sums must not depend."""
     if SPANS not in func.attrs or loop.opdef is not ops.for_:

@@ -16,7 +16,7 @@ from adc.ir.callgraph import reachable, recursive
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE, TILES
 from adc.ir.steps import CONTINUES, COUNTED
-from adc.passes.checkpointing.conventions import SPANS
+from adc.passes.checkpointing.conventions import BLOCKS, PLANS, SPANS
 
 _SPAN = (0, 1, 3)
 _OPEN = (0,)
@@ -60,7 +60,7 @@ class _Search:
 
     def function(self, name: str, ends: Ends | None = None) -> None:
         func = self.module.funcs.get(name)
-        if func is None or name in self.found:
+        if func is None or name in self.found or PLANS in func.attrs:
             return
         self.found[name] = {}
         if _is_of_steps(func):
@@ -74,7 +74,8 @@ class _Search:
             elif op.opdef is ops.parallel or TILES in op.attrs:
                 self.inside.update(_called(op))
             elif op.opdef is ops.for_ or op.opdef is ops.while_:
-                self._loop(func, op, ends)
+                if BLOCKS not in op.attrs:
+                    self._loop(func, op, ends)
             else:
                 for region in op.regions:
                     self._block(func, region, ends)

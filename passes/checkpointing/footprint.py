@@ -26,7 +26,7 @@ from adc.ir.moments import strip_views
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType, RecordType, f64, index, scalar_bytes
-from adc.passes.checkpointing.conventions import ASKED, BOUNDS, SPANS
+from adc.passes.checkpointing.conventions import ASKED, BLOCKS, BOUNDS, LENT, SPANS
 from adc.passes.extents import Extents
 
 LINE = 64
@@ -70,18 +70,26 @@ Given = Mapping[str, Sequence[Value]]
 Seen = Callable[[str, Value], None]
 
 
+def _ignore(name: str, value: Value) -> None:
+    pass
+
+
 class Footprint:
     """Appends, at the insertion point, what it finds about one function of ``module``.
 
     ``results`` are values that stand for the results of calls of some functions, by name: of those that say schedules.
-    ``seen`` is told whom a loop asks for its schedule, and how many steps it has. ``threads``: how many copies there
+    ``seen`` is told whom a loop asks for its schedule, and how many steps it has; ``blocks`` the same, and how many
+    bytes a snapshot has if that has a block of its own, else none. ``threads``: how many copies there
     are of what an iteration of a loop on threads allocates; None: as many as there are threads when that is asked.
     """
 
-    def __init__(self, module: Module, results: Given, seen: Seen, threads: int | None = None) -> None:
+    def __init__(
+        self, module: Module, results: Given, seen: Seen, blocks: Seen = _ignore, threads: int | None = None
+    ) -> None:
         self._module = module
         self._given = results
         self._seen = seen
+        self._blocks = blocks
         self._threads = threads
         self._recursive = recursive(module)
         self._allocating = _allocating(module)
@@ -110,6 +118,8 @@ class Footprint:
         peaks: list[Value] = []
         more = False  # allocated since the last peak
         for op in block.ops:
+            if LENT in op.attrs:
+                continue  # a tape that takes no more has that room
             if op.opdef is ops.dealloc:
                 if more:
                     peaks.append(self._sum(live))
@@ -117,6 +127,8 @@ class Footprint:
                 freed = self._freed(frame, op.operands[0])
                 if freed is not None:
                     live[freed] -= 1
+                if BLOCKS in op.attrs:
+                    live[self._held(frame, op)] -= 1
             elif op.opdef is ops.alloc:
                 if FILE not in op.attrs and not _is_small(op.result):
                     live[self._bytes(frame, op.result, op.loc)] += 1
@@ -163,6 +175,8 @@ class Footprint:
         if op.opdef is ops.if_:
             return self._branch(frame, op)
         peak, left = self._iteration(frame, op)
+        if op.attrs.get(BLOCKS):
+            self._blocks(op.attrs[BLOCKS], self._own_blocks(frame, op, left))
         if op.opdef is ops.parallel and op.attrs.get("threads") and self._threads != 1 and peak is not None:
             peak = self._times(peak, self._thread_count())
         if not left:
@@ -175,6 +189,26 @@ class Footprint:
         before = self._times(each, ops.maxsi(ops.subi(trips, self._constant(1)), self._constant(0)))
         before = ops.maxsi(before, self._constant(0))  # or frees something
         return ops.addi(before, peak), Counter({self._times(each, trips): 1})
+
+    def _own_blocks(self, frame: _Frame, loop: Op, left: Live) -> Value:
+        """Of a loop that makes blocks for snapshots, the bytes of a snapshot if a block has one row, else zero."""
+        made = [op.result for op in loop.regions[0].ops if op.opdef is ops.alloc]
+        rows = self._component(frame, made[0], (0,)) if made else None
+        if rows is None:
+            return self._constant(0)
+        own = ops.cmpi(rows, self._constant(1), predicate="eq")
+        return ops.select(own, self._sum(left), self._constant(0))
+
+    def _held(self, frame: _Frame, dealloc: Op) -> Value:
+        """The bytes of all blocks that an array holds, which is freed."""
+        (holder,) = dealloc.operands
+        t = holder.type
+        assert isinstance(t, MemRefType) and isinstance(t.element, MemRefType)
+        count, *extents = (self._component(frame, holder, (d,)) for d in range(1 + t.element.rank))
+        known = [extent for extent in extents if extent is not None]
+        if count is None or len(known) < len(extents):
+            raise Unsized(dealloc.loc, "the size of a snapshot is not known before")
+        return self._times(self._size(scalar_bytes(t.element.element), known), count)
 
     def _branch(self, frame: _Frame, op: Op) -> tuple[Value | None, Live]:
         (first, left), (second, other) = (self._block(frame, region) for region in op.regions)
@@ -282,15 +316,19 @@ class Footprint:
             if extent is None:
                 raise Unsized(loc, "the size of an array is not known before")
             extents.append(extent)
+        return self._size(scalar_bytes(t.element), extents)
+
+    def _size(self, element: int, extents: Sequence[Value]) -> Value:
+        """The same, by its extents."""
 
         def found() -> Value:
-            total = self._constant(scalar_bytes(t.element))
+            total = self._constant(element)
             for extent in extents:
                 total = self._times(total, extent)
             lines = ops.floordivsi(ops.addi(total, self._constant(2 * LINE - 1)), self._constant(LINE))
             return ops.muli(lines, self._constant(LINE))
 
-        return self._once(("bytes", scalar_bytes(t.element), *extents), found)
+        return self._once(("bytes", element, *extents), found)
 
     def _times(self, a: Value, b: Value) -> Value:
         """A product, of ``MOST`` at the most."""
@@ -333,7 +371,8 @@ class Footprint:
         return self._component(frame, value, ())
 
     def _component(self, frame: _Frame, value: Value, path: Path) -> Value | None:
-        """A number, an extent of an array, or such a part of what is in a record."""
+        """A number, an extent of an array, or such a part of what is in a record. After the extents of an array of
+        arrays follow those of what it holds, which are alike."""
         key = (frame, value, path)
         for scope in reversed(self._scopes):
             if key in scope:
@@ -349,7 +388,7 @@ class Footprint:
 
     def _find(self, frame: _Frame, value: Value, path: Path) -> Value | None:
         op = value.op
-        if isinstance(value.type, MemRefType):
+        if isinstance(value.type, MemRefType) and path[0] < value.type.rank:
             extent = frame.extents.shape(value)[path[0]]
             if isinstance(extent, int):
                 return self._constant(extent)
@@ -374,6 +413,9 @@ class Footprint:
             return self._carried(frame, op.regions[0].args[1 + value.index], path)
         if op.opdef is ops.dim:
             return self._component(frame, op.operands[0], (op.attrs["dim"],))
+        if op.opdef is ops.alloc and isinstance(value.type, MemRefType):
+            stored = [use.operands[0] for use, k in value.uses if use.opdef is ops.store and k == 1]
+            return self._component(frame, stored[0], (path[0] - value.type.rank,)) if stored else None
         if op.opdef is ops.threads:
             return self._thread_count()
         if (bounds := span(value)) is not None and (called := self._range(frame, *bounds)) is not None:

@@ -85,15 +85,23 @@ def _split(pieces: Value, s: Value) -> Value:
     return ops.maxsi(place, one)
 
 
+WIDTH = 5
+"""A schedule that is chosen while the program runs has so many numbers: snapshots, and steps of a piece; then the bytes
+that snapshots and tapes share, those of a snapshot, and those of the tape of a step (see ``prices``). Where they share
+none these are 0, 0 and 1."""
+
+FRUGAL = (1, 1, 0, 0, 1)
+"""One snapshot, and pieces of one step."""
+
+
 def undecided(module: Module, loop: Loc, *, is_open: bool) -> str:
-    """The name of the function that says the schedule of a loop: snapshots, and steps of a piece. As long as nothing
-    better is known these are one and one. All copies of a loop share it. ``is_open``: the number of steps is not known
-    before."""
+    """The name of the function that says the schedule of a loop. As long as nothing better is known that is ``FRUGAL``.
+    All copies of a loop share it. ``is_open``: the number of steps is not known before."""
     name = f"{UNDECIDED}.{loop.line}.{loop.column}"
     if name not in module.funcs:
-        func = module.add(Func(name, [], [index, index], [], loop))
+        func = module.add(Func(name, [], [index] * WIDTH, [], loop))
         with insert_at(func.body):
-            build(ops.return_, [const_index(1), const_index(1)])
+            build(ops.return_, [const_index(n) for n in FRUGAL])
         if is_open:
             func.attrs[OPEN] = True
     return name

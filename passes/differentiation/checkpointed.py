@@ -12,7 +12,7 @@ time it begins with that alone. Where the reverse sweep runs but once they are f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -22,7 +22,7 @@ from adc.ir.core import Block, Func, Module, Value
 from adc.ir.types import MemRefType, index, record
 from adc.passes.building import choose, copy
 from adc.passes.checkpointing.conventions import ASKED, BOUNDS, CHECKPOINT
-from adc.passes.checkpointing.schedule import split_function
+from adc.passes.checkpointing.schedule import WIDTH, split_function
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.demand import CallPlan, union
 from adc.passes.differentiation.open_steps import run_open
@@ -137,26 +137,29 @@ class Steps:
             self.primal.loc,
         )
         with insert_at(func.body, func.loc):
-            given = list(func.args[: len(args)])
-            pieces = self._pieces(given[1])
-            carried: Sequence[Value] = [given[k] for k in self.carried]
-            on_disk = self._on_disk(pieces) if self.disk else None
-            slots = Slots.made([given[k] for k in self.state], carried, pieces.slots, on_disk, self.directory)
-            places = ops.alloc(ops.addi(pieces.slots, const_index(2)), type=MemRefType((None,), index))
-            copies = [copied(given[k]) for k in self.copied]
-            buffers = [like(given[k]) for k in self.state]
-            build(ops.store, [const_index(0), places, const_index(0)])
-            self._save(slots, const_index(0), given, carried)
-            if self.advance:
-                pieces, carried = self._run_open(pieces.slots, slots, places, given, carried)
-            else:
-                carried = self._run_counted(pieces, slots, places, buffers, given, carried)
-            left = [pieces.steps, pieces.count, pieces.slots, places, *slots.values(), *buffers, *copies]
+            carried, left = self._forward(list(func.args[: len(args)]))
             build(ops.return_, [*carried, build(ops.pack, left).result])
         if self.asked:
             func.attrs[ASKED] = self.asked
         self._packed = [v.type for v in left]
         return func
+
+    def _forward(self, given: Sequence[Value]) -> tuple[Sequence[Value], Sequence[Value]]:
+        """Append the forward sweep; what is carried in the end, and what goes into the record."""
+        pieces = self._pieces(given[1])
+        carried: Sequence[Value] = [given[k] for k in self.carried]
+        on_disk = self._on_disk(pieces) if self.disk else None
+        slots = Slots.made([given[k] for k in self.state], carried, pieces.slots, on_disk, self.directory)
+        places = ops.alloc(ops.addi(pieces.slots, const_index(2)), type=MemRefType((None,), index))
+        copies = [copied(given[k]) for k in self.copied]
+        buffers = [like(given[k]) for k in self.state]
+        build(ops.store, [const_index(0), places, const_index(0)])
+        self._save(slots, const_index(0), given, carried)
+        if self.advance:
+            pieces, carried = self._run_open(pieces.slots, slots, places, given, carried)
+        else:
+            carried = self._run_counted(pieces, slots, places, buffers, given, carried)
+        return carried, [pieces.steps, pieces.count, pieces.slots, places, *slots.values(), *buffers, *copies]
 
     def _run_counted(
         self,
@@ -208,7 +211,8 @@ class Steps:
         snapshots: Value | None = const_index(self.snapshots + self.disk) if self.snapshots else None
         length = const_index(self.piece) if self.piece else root(steps)
         if self.asked:
-            snapshots, length = build(ops.call, [], {"callee": self.asked, "types": (index, index)}).results
+            attrs = {"callee": self.asked, "types": (index,) * WIDTH}
+            snapshots, length, *_ = build(ops.call, [], attrs).results
         if self.advance:
             return Pieces(steps, steps, snapshots or const_index(1))
         count = ops.ceildivsi(steps, length)
@@ -279,32 +283,43 @@ class Steps:
             given: dict[int, Value] = {k: next(inputs) for k in plan.kept}
             shadows = {k: next(inputs) for k in plan.shadows}
             incoming = {k: next(inputs) for k in plan.cotangents_in}
-            steps, count, slot_count, places, *others = self._unpacked(next(inputs))
-            rest = iter(others)
-            slots = Slots.of(rest, len(self.state), len(self.carried), disk=bool(self.disk))
-            given.update(zip((*self.state, *self.copied), rest, strict=True))
-            given.update((k, as_type(given[k], self.types[k])) for k in (*self.state, *self.copied))
-            pieces = Pieces(steps, steps if self.advance else count, slot_count)
-            totals = self._totals(incoming)
-            left = Left(slots, places, given, shadows)
-            end, totals = self._reverse_last(pieces, left, totals)
-            ends = self._reverse_pieces(pieces, left, totals, end)
-            # What is left for another time is the first snapshot alone.
-            build(ops.store, [const_index(0), places, pieces.slots])
-            build(ops.store, [const_index(0), places, ops.addi(pieces.slots, const_index(1))])
-            if self.once:
-                for memory in (places, *others):
-                    if isinstance(memory.type, MemRefType):
-                        build(ops.dealloc, [memory])
+            ends = self._backward(self._unpacked(next(inputs)), given, shadows, self._totals(incoming))
             build(ops.return_, [ends.get(k, const(0.0, self.types[k])) for k in plan.cotangents_out])
         return func
+
+    def _backward(
+        self, taken: Sequence[Value], given: dict[int, Value], shadows: dict[int, Value], totals: dict[int, Value]
+    ) -> dict[int, Value]:
+        """Append the reverse sweep; the cotangents in the end. ``taken``: from the record."""
+        steps, count, slot_count, places, *others = taken
+        rest = iter(others)
+        slots = Slots.of(rest, len(self.state), len(self.carried), disk=bool(self.disk))
+        self._give_copies(given, rest)
+        pieces = Pieces(steps, steps if self.advance else count, slot_count)
+        left = Left(slots, places, given, shadows)
+        end, totals = self._reverse_last(pieces, left, totals)
+        ends = self._reverse_pieces(pieces, left, totals, end)
+        # What is left for another time is the first snapshot alone.
+        build(ops.store, [const_index(0), places, pieces.slots])
+        build(ops.store, [const_index(0), places, ops.addi(pieces.slots, const_index(1))])
+        if self.once:
+            for memory in (places, *others):
+                if isinstance(memory.type, MemRefType):
+                    build(ops.dealloc, [memory])
+        return ends
+
+    def _give_copies(self, given: dict[int, Value], memory: Iterator[Value]) -> None:
+        """Let the working buffers and the copies that were made stand for arguments."""
+        given.update(zip((*self.state, *self.copied), memory, strict=True))
+        given.update((k, as_type(given[k], self.types[k])) for k in (*self.state, *self.copied))
 
     def _unpacked(self, left: Value) -> Sequence[Value]:
         types = tuple(self._packed)
         memory = [isinstance(t, MemRefType) for t in types]
         roots = tuple((-1 - n,) if is_memory else () for n, is_memory in enumerate(memory))
-        attrs = {"types": types, "roots": roots, "contents": ((),) * len(types)}
-        return build(ops.unpack, [left], attrs).results
+        holds = [isinstance(t, MemRefType) and isinstance(t.element, MemRefType) for t in types]
+        contents = tuple((-1 - len(types) - n,) if is_holder else () for n, is_holder in enumerate(holds))
+        return build(ops.unpack, [left], {"types": types, "roots": roots, "contents": contents}).results
 
     def _totals(self, incoming: dict[int, Value]) -> dict[int, Value]:
         """The cotangents that the loop over the pieces carries, by position: of floats that are carried or used."""
@@ -318,11 +333,11 @@ class Steps:
     def _restore(self, left: Left, number: Value) -> tuple[Sequence[Value], Sequence[Value]]:
         """Append copies of a snapshot to the working buffers; the arguments, what is carried excepted, and that."""
         carried = left.slots.restore(number, [left.given[k] for k in self.state])
-        return self._args(left), carried
+        return self._args(left.given), carried
 
-    def _args(self, left: Left) -> Sequence[Value]:
+    def _args(self, given: dict[int, Value]) -> Sequence[Value]:
         """The arguments, what is carried excepted."""
-        return [left.given.get(k, const_index(0)) for k in range(self.first_carried)]
+        return [given.get(k, const_index(0)) for k in range(self.first_carried)]
 
     def _reverse_last(
         self, pieces: Pieces, left: Left, totals: dict[int, Value]
@@ -333,7 +348,7 @@ class Steps:
         before = ops.subi(pieces.count, const_index(1))
         one, none = Block(), Block()
         with insert_at(one):
-            args, carried = self._args(left), left.slots.carried(pieces.slots)
+            args, carried = self._args(left.given), left.slots.carried(pieces.slots)
             found = self._reverse_piece(pieces, before, pieces.count, args, carried, left.shadows, totals)
             build(ops.yield_, [found[k] for k in totals])
         with insert_at(none):

@@ -35,6 +35,7 @@ from adc.passes.differentiation.reverse import Cotangents
 from adc.passes.differentiation.reverse_regions import RegionSweep
 from adc.passes.differentiation.rule_calls import split_functions
 from adc.passes.differentiation.shadows import forward_shadow
+from adc.passes.differentiation.shared_room import SharedRoom, may_share
 from adc.passes.differentiation.split_plans import SplitKey, SplitPlans
 from adc.passes.differentiation.storage import Recipes, StoragePlan, plan_storage
 from adc.passes.differentiation.tape import Tape
@@ -257,7 +258,8 @@ class _Differentiator:
 
     def _split_steps(self, primal: Func, key: SplitKey, assumed: CallPlan) -> tuple[CallPlan, Func, Func]:
         """The same for a function of steps, which is differentiated piece by piece."""
-        steps = Steps(self.module, primal, key, assumed, self._both_sweeps)
+        kind = SharedRoom if may_share(primal, key) else Steps
+        steps = kind(self.module, primal, key, assumed, self._both_sweeps)
         inner = self.sweeps[steps.run, steps.interface][1]
         plan = steps.plan
         self.adjoints[key] = Adjoint(plan.augmented, plan.reverse, inner.activity, inner.plan, str(steps), [inner])

@@ -294,7 +294,7 @@ class _Forward:
 
     def _dealloc(self, op: Op) -> None:
         if op.operands[0] in self.tangents:
-            build(ops.dealloc, [self.tangents[op.operands[0]]])
+            build(ops.dealloc, [self.tangents[op.operands[0]]], dict(op.attrs))
 
     def _release(self, op: Op) -> None:
         if op.operands[0] in self.tangents:

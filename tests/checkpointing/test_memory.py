@@ -151,7 +151,8 @@ def test_a_schedule_with_snapshots_on_disk() -> None:
     for n in (0, 1, 40):
         there = compiled.grad.forecast(*copied(args), n, checkpoint=adc.every(1, disk=True))
         one = compiled.grad.forecast(*copied(args), n, checkpoint="recompute-all")  # a snapshot in memory
-        assert 0 <= one.peak - there.peak <= 2 * args[0].nbytes, n
+        # In memory it has a block of its own, and an array that holds the block.
+        assert 0 <= one.peak - there.peak <= 2 * args[0].nbytes + 4 * LINE, n
 
 
 @pytest.mark.parametrize("name", ["heat", "bodies", "recurrent", "two_loops"])

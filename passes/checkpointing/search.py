@@ -1,0 +1,232 @@
+"""The search for schedules that keep to a number of bytes, as functions of the IR.
+
+Of the schedules that fit, and run no more steps again than pieces of one step would in the same room, the one with the
+fewest repeated steps, a piece counted as one more, and of these the one that takes the least memory. If there is but
+one loop, and its snapshots have blocks of their own, they may share their room with the tapes (see ``prices``): then
+what fits is asked for each number of snapshots and the longest tape beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Value
+from adc.ir.types import index
+from adc.passes.checkpointing.prices import DEEPEST, Room, repeated_steps
+from adc.passes.checkpointing.schedule import FRUGAL, WIDTH, repeated_function
+
+MOST_SNAPSHOTS = 1 << 16
+"""Of a loop of unknown length, whose snapshots have their room before it begins."""
+
+
+class Search:
+    """Appends the search for the schedule of one loop after the other."""
+
+    def __init__(self, module: Module, footprint: Func, sizes: Sequence[Value]) -> None:
+        self._module = module
+        self._footprint = footprint
+        self._sizes = sizes
+        self._repeated = repeated_function(module)
+
+    def measured(self, chosen: Sequence[Value]) -> Sequence[Value]:
+        """The peak; the number of steps of each loop; and the bytes of a snapshot of each that has blocks."""
+        attrs = {"callee": self._footprint.name, "types": self._footprint.result_types}
+        return build(ops.call, [*self._sizes, *chosen], attrs).results
+
+    def _peak(self, k: int, chosen: Sequence[Value], snapshots: Value, length: Value) -> Value:
+        """With another schedule of loop ``k``."""
+        return self.measured(_with(chosen, k, [snapshots, length, *_not_shared()]))[0]
+
+    def open_loop(self, k: int, chosen: Sequence[Value], _: Value, allowed: Value) -> list[Value]:
+        """The same for a loop of unknown length: as many snapshots as there is room for."""
+        one = const_index(1)
+
+        def fits(snapshots: Value) -> Value:
+            return ops.cmpi(self._peak(k, chosen, snapshots, one), allowed, predicate="sle")
+
+        return _with(chosen, k, [_most(const_index(MOST_SNAPSHOTS), fits), one, *_not_shared()])
+
+    def loop(self, k: int, chosen: Sequence[Value], steps: Value, allowed: Value) -> list[Value]:
+        """The schedules with that of loop ``k`` chosen."""
+        one = const_index(1)
+
+        def peak(snapshots: Value, length: Value) -> Value:
+            return self._peak(k, chosen, snapshots, length)
+
+        def fitting(length: Value) -> tuple[Value, Value, Value, Value]:
+            # Pieces that are equally long: of as many steps as the longest has.
+            pieces = ops.ceildivsi(steps, length)
+            length = ops.ceildivsi(steps, pieces)
+            snapshots = _most(pieces, lambda n: ops.cmpi(peak(n, length), allowed, predicate="sle"))
+            attrs = {"callee": self._repeated, "types": (index,)}
+            again = ops.muli(build(ops.call, [pieces, snapshots], attrs).result, length)
+            return pieces, length, snapshots, again
+
+        # As few steps again as with snapshots alone, in the same room.
+        *_, most = fitting(one)
+
+        def attempt(length: Value, best: Sequence[Value]) -> Sequence[Value]:
+            pieces, length, snapshots, again = fitting(length)
+            # What a piece begins with is brought back from a snapshot, which was copied there: about a step's work
+            # where steps are bound by memory. A few copies less are not worth a longer tape.
+            cost = ops.addi(again, ops.maxsi(pieces, ops.divsi(steps, const_index(32))))
+            taken = peak(snapshots, length)
+            fewer = ops.cmpi(cost, best[2], predicate="slt")
+            smaller = ops.andi(ops.cmpi(cost, best[2], predicate="eq"), ops.cmpi(taken, best[3], predicate="slt"))
+            fits = ops.andi(ops.cmpi(taken, allowed, predicate="sle"), ops.cmpi(again, most, predicate="sle"))
+            better = ops.andi(fits, ops.ori(fewer, smaller))
+            found = (snapshots, length, cost, taken)
+            return [ops.select(better, new, old) for new, old in zip(found, best, strict=True)]
+
+        # Lengths grow by an eighth; the last one is all steps.
+        head, body = Block([index] * 5), Block([index] * 5)
+        with insert_at(head):
+            build(ops.condition, [ops.cmpi(head.args[0], steps, predicate="sle"), *head.args])
+        with insert_at(body):
+            length, *best = body.args
+            found = attempt(length, best)
+            longer = ops.addi(length, ops.ceildivsi(length, const_index(8)))
+            last = ops.andi(ops.cmpi(length, steps, predicate="slt"), ops.cmpi(steps, longer, predicate="slt"))
+            build(ops.yield_, [ops.select(last, steps, longer), *found])
+        worst = const_index((1 << 63) - 1)
+        start = [one, one, one, worst, worst]
+        results = build(ops.while_, start, None, [index] * 5, [head, body]).results
+        return _with(chosen, k, [results[1], results[2], *_not_shared()])
+
+    # Room that snapshots share with tapes -----------------------------------------------------------------------------
+
+    def shared(self, chosen: Sequence[Value], steps: Value, allowed: Value) -> list[Value]:
+        """The schedule of the only loop, whose best is so far as ``chosen``, or one by which snapshots and tapes share
+        their room, if fewer steps are run again with it, or as many in less memory."""
+        two = const_index(2)
+        blocks = self.measured([two, const_index(1), *_not_shared()])[2]
+        given, other = Block(), Block()
+        with insert_at(given):
+            build(ops.yield_, list(chosen))
+        with insert_at(other):
+            build(ops.yield_, self._better(chosen, steps, blocks, allowed))
+        possible = ops.andi(ops.cmpi(const_index(0), blocks, predicate="slt"), ops.cmpi(two, steps, predicate="slt"))
+        return list(build(ops.if_, [possible], {}, [index] * WIDTH, [other, given]).results)
+
+    def _better(self, chosen: Sequence[Value], steps: Value, blocks: Value, allowed: Value) -> Sequence[Value]:
+        zero = const_index(0)
+        snapshots, length, *_ = chosen
+        pieces = ops.ceildivsi(steps, length)
+        (repeated,) = build(ops.call, [pieces, snapshots], {"callee": self._repeated, "types": (index,)}).results
+        so_far = ops.muli(repeated, length)
+        room, fits = self._room(steps, blocks, allowed)
+        # Where each step is run again but once, that goes in less room.
+        smaller = replace(room, room=_least_room(room, steps))
+        less, fewer_snapshots = repeated_steps(self._module, steps, smaller)
+        once = ops.cmpi(less, zero, predicate="eq")
+        same, other = Block(), Block()
+        with insert_at(same):
+            build(ops.yield_, [less, fewer_snapshots, smaller.room])
+        with insert_at(other):
+            build(ops.yield_, [*repeated_steps(self._module, steps, room), room.room])
+        again, depth, bytes_ = build(ops.if_, [once], {}, [index] * 3, [same, other]).results
+        room = replace(room, room=bytes_, deepest=depth)
+        taken = self._taken(steps, room)
+        fewer = ops.cmpi(again, so_far, predicate="slt")
+        # As many, and in less memory: unless it takes more copies, as above.
+        copies = ops.maxsi(pieces, ops.divsi(steps, const_index(32)))
+        as_few = ops.andi(ops.cmpi(again, so_far, predicate="eq"), ops.cmpi(depth, copies, predicate="slt"))
+        as_few = ops.andi(as_few, ops.cmpi(taken, self.measured(chosen)[0], predicate="slt"))
+        better = ops.andi(fits, ops.ori(fewer, as_few))
+        found = [room.deepest, self._stand_in(steps, room, taken), room.room, room.state, room.tape]
+        return [ops.select(better, new, old) for new, old in zip(found, chosen, strict=True)]
+
+    def _shared_peak(self, snapshots: Value, length: Value) -> Value:
+        """With so many snapshots beside the tape of so many steps."""
+        one = const_index(1)
+        return self.measured([snapshots, length, one, const_index(0), one])[0]
+
+    def _room(self, steps: Value, state: Value, allowed: Value) -> tuple[Room, Value]:
+        """Append how much room there is, and whether there is any."""
+        one, zero = const_index(1), const_index(0)
+        most = ops.minsi(steps, const_index(DEEPEST))
+        deepest = _most(most, lambda n: ops.cmpi(self._shared_peak(n, one), allowed, predicate="sle"))
+        base = self._shared_peak(deepest, one)
+        tape = ops.ceildivsi(self._shared_peak(deepest, steps) - base, steps - one)
+        tape = ops.maxsi(tape, one)
+        room = Room(deepest, ops.addi(ops.addi(allowed - base, ops.muli(deepest, state)), tape), state, tape)
+        # What is measured is no straight line, as each array has whole lines of the cache.
+        head, body = Block([index] * 3), Block([index] * 3)
+        with insert_at(head):
+            excess, bytes_, tries = head.args
+            again = ops.andi(ops.cmpi(zero, excess, predicate="slt"), ops.cmpi(zero, tries, predicate="slt"))
+            build(ops.condition, [again, excess, bytes_, tries])
+        with insert_at(body):
+            excess, bytes_, tries = body.args
+            bytes_ = bytes_ - excess
+            excess = self._taken(steps, replace(room, room=bytes_)) - allowed
+            build(ops.yield_, [excess, bytes_, tries - one])
+        start = [self._taken(steps, room) - allowed, room.room, const_index(8)]
+        excess, bytes_, _ = build(ops.while_, start, None, [index] * 3, [head, body]).results
+        fits = ops.andi(ops.cmpi(excess, zero, predicate="sle"), ops.cmpi(zero, bytes_, predicate="slt"))
+        return replace(room, room=ops.maxsi(bytes_, one)), fits
+
+    def _taken(self, steps: Value, room: Room) -> Value:
+        """Append the peak, where each leaf is as long as there is room for: what is not in use then is freed."""
+        body = Block([index, index])
+        with insert_at(body):
+            depth, most = body.args
+            peak = self._shared_peak(room.deepest, ops.minsi(room.leaf(depth), steps))
+            build(ops.yield_, [ops.maxsi(most, peak - ops.muli(room.deepest - depth, room.state))])
+        # Before and after, all snapshots may be there.
+        least = self._shared_peak(room.deepest, const_index(0))
+        bounds = [const_index(0), ops.addi(room.deepest, const_index(1)), const_index(1)]
+        return build(ops.for_, [*bounds, least], {}, [index], [body]).result
+
+    def _stand_in(self, steps: Value, room: Room, taken: Value) -> Value:
+        """Append the length of a piece beside all snapshots that takes as much as the leaves do."""
+
+        def below(length: Value) -> Value:
+            return ops.cmpi(self._shared_peak(room.deepest, length), taken, predicate="slt")
+
+        one = const_index(1)
+        longest = ops.addi(_most(steps, below), one)
+        return ops.minsi(ops.select(below(one), longest, one), steps)
+
+
+def _with(chosen: Sequence[Value], k: int, schedule: Sequence[Value]) -> list[Value]:
+    """The schedules with another one for loop ``k``."""
+    return [*chosen[: WIDTH * k], *schedule, *chosen[WIDTH * (k + 1) :]]
+
+
+def _not_shared() -> list[Value]:
+    return [const_index(n) for n in FRUGAL[2:]]
+
+
+def _least_room(room: Room, steps: Value) -> Value:
+    """Append the least room in which the leaves that follow one another are as long as all steps, or nothing."""
+
+    def enough(less: Value) -> Value:
+        smaller = replace(room, room=room.room - less)
+        body = Block([index, index])
+        with insert_at(body):
+            depth, total = body.args
+            build(ops.yield_, [ops.addi(total, ops.minsi(smaller.leaf(depth), steps))])
+        bounds = [const_index(0), ops.addi(room.deepest, const_index(1)), const_index(1), const_index(0)]
+        total = build(ops.for_, bounds, {}, [index], [body]).result
+        return ops.cmpi(steps, total, predicate="sle")
+
+    less = _most(ops.maxsi(room.room - const_index(1), const_index(1)), enough)
+    return ops.select(enough(less), room.room - less, const_index(0))
+
+
+def _most(upper: Value, fits: Callable[[Value], Value]) -> Value:
+    """Append a bisection: the largest number from 1 to ``upper`` that fits, if 1 does."""
+    head, body = Block([index, index]), Block([index, index])
+    with insert_at(head):
+        build(ops.condition, [ops.cmpi(*head.args, predicate="slt"), *head.args])
+    with insert_at(body):
+        low, high = body.args
+        middle = ops.divsi(ops.addi(ops.addi(low, high), const_index(1)), const_index(2))
+        enough = fits(middle)
+        build(ops.yield_, [ops.select(enough, middle, low), ops.select(enough, high, middle - const_index(1))])
+    return build(ops.while_, [const_index(1), upper], None, [index, index], [head, body]).results[0]
