@@ -87,7 +87,11 @@ class Form:
         return max(map(len, self.terms), default=0)
 
     def symbols(self) -> KeysView[Symbol]:
-        return dict.fromkeys(s for monomial in self.terms for s in monomial).keys()
+        known: KeysView[Symbol] | None = self.__dict__.get("_symbols")
+        if known is None:
+            known = dict.fromkeys(s for monomial in self.terms for s in monomial).keys()
+            self.__dict__["_symbols"] = known
+        return known
 
     def split(self, symbol: Symbol) -> tuple[Form, Form]:
         """``(a, b)`` with ``self == a * symbol + b``; ``b`` is free of ``symbol``, ``a`` too if self is linear."""

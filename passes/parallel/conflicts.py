@@ -17,13 +17,13 @@ def has_accumulate(op: Op) -> bool:
 
 def conflicting(analysis: Analysis, loop: Op) -> list[Group]:
     """Accumulations that another iteration of ``loop`` may meet, in groups that add to one memref, and why."""
-    accesses = analysis.accesses(loop).found
+    accesses, questions = analysis.accesses(loop).found, analysis.questions(loop)
     involved = [a for a in accesses if a.kind == "accumulate" and not a.op.attrs.get("atomic")]
     groups: dict[Value, dict[Op, None]] = {}
     reasons: dict[Value, str] = {}
     for a in involved:
         for b in accesses:
-            if analysis.apart(a, b, loop) or analysis.independent(a, b, loop):
+            if analysis.apart(a, b, loop) or analysis.independent(a, b, loop, questions):
                 continue
             for access in (a, b):
                 if access in involved:

@@ -8,6 +8,7 @@ different iterations (Banerjee's test, with symbols), or if no solution in integ
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 from adc.passes.effects import Summaries
 from adc.passes.parallel.affine import INT64, LOOPS, Form, Forms, Symbol, is_wide
-from adc.passes.parallel.ranges import TRUE, Ranges, running
+from adc.passes.parallel.questions import Questions
 
 Span = tuple[Form, Form]  # least and greatest subscript
 MAX_PAIRS = 4000
@@ -237,13 +238,13 @@ class Analysis:
 
     def conflicts(self, loop: Op, accesses: Sequence[Access]) -> Iterator[tuple[Access, Access]]:
         """Pairs that may touch the same element in different iterations, at least one of them changing it."""
-        unlike = distinct(accesses)
+        unlike, questions = distinct(accesses), self.questions(loop)
         pairs = 0
         for n, a in enumerate(unlike):
             for b in unlike[: n + 1]:
                 if (a.changes or b.changes) and not self.apart(a, b, loop):
                     pairs += 1
-                    if pairs > MAX_PAIRS or not self.independent(a, b, loop):
+                    if pairs > MAX_PAIRS or not self.independent(a, b, loop, questions):
                         yield a, b
 
     def apart(self, a: Access, b: Access, loop: Op) -> bool:
@@ -262,36 +263,40 @@ class Analysis:
         """Whether no access in ``loop`` changes what ``memref`` is memory of."""
         return all(self.apart_now(a.base, memref) for a in self.accesses(loop).found if a.changes)
 
-    def independent(self, a: Access, b: Access, loop: Op) -> bool:
+    def questions(self, loop: Op) -> Questions:
+        """For ``independent`` of many pairs, while neither the code changes nor where we are."""
+        return Questions(self.forms, loop, self.facts)
+
+    def independent(self, a: Access, b: Access, loop: Op, questions: Questions | None = None) -> bool:
         """Whether ``a`` and ``b``, in different iterations of ``loop``, always touch different elements."""
         if a.base is not b.base or inside(a.base, loop) or a.where is None or b.where is None:
             return False
         rows = self.rows.get(loop, {})
         if a.op in rows and rows[a.op] == rows.get(b.op):
             return True
-        return self._separated(a, b, loop) and (a is b or self._separated(b, a, loop))
+        questions = questions or self.questions(loop)
+        return self._separated(a, b, questions) and (a is b or self._separated(b, a, questions))
 
-    def _separated(self, first: Access, second: Access, loop: Op) -> bool:
+    def _separated(self, first: Access, second: Access, questions: Questions) -> bool:
         """The same for ``second`` in a later iteration than ``first``."""
         assert first.where is not None and second.where is not None
-        facts = [*self.facts, *self._running(first)]
-        facts += [self.forms.later(fact, loop) for fact in self._running(second)]
-        ranges = Ranges(self.forms, facts=facts)
+        asked = functools.partial(questions.nonnegative, first.op.parent, second.op.parent)
         for (low, high), (least, greatest) in zip(first.where, second.where, strict=True):
-            least, greatest = self.forms.later(least, loop), self.forms.later(greatest, loop)
+            least, greatest = questions.later(least), questions.later(greatest)
             if low is high and never_zero(low - least):
                 return True
-            if ranges.nonnegative(least - high - 1) == TRUE or ranges.nonnegative(low - greatest - 1) == TRUE:
+            if asked(least - high - 1) or asked(low - greatest - 1):
                 return True
-        return self._contradiction(first, second, loop, ranges)
+        return self._contradiction(first, second, questions)
 
-    def _contradiction(self, first: Access, second: Access, loop: Op, ranges: Ranges) -> bool:
+    def _contradiction(self, first: Access, second: Access, questions: Questions) -> bool:
         """Whether equal subscripts in all dimensions would mean that the second iteration is not the later one."""
         assert first.where is not None and second.where is not None
-        counter = self.forms.symbol(loop.regions[0].args[0])
-        later = Form.symbol(counter) + 1 - self.forms.later(Form.symbol(counter), loop)  # not positive
+        loop, asked = questions.loop, functools.partial(questions.nonnegative, first.op.parent, second.op.parent)
+        counter = Form.symbol(self.forms.symbol(loop.regions[0].args[0]))
+        later = counter + 1 - questions.later(counter)  # not positive
         zeros = [
-            low - self.forms.later(least, loop)
+            low - questions.later(least)
             for (low, high), (least, greatest) in zip(first.where, second.where, strict=True)
             if low is high and least is greatest
         ]
@@ -304,12 +309,9 @@ class Analysis:
             value = rest * -factor.constant
             zeros = [z.substitute(symbol, value) for z in zeros]
             later = later.substitute(symbol, value)
-            if any(never_zero(z) for z in zeros) or ranges.nonnegative(later - 1) == TRUE:
+            if any(never_zero(z) for z in zeros) or asked(later - 1):
                 return True
         return False
-
-    def _running(self, access: Access) -> list[Form]:
-        return list(running(self.forms, (o for o in enclosing(access.op.parent) if o.opdef in LOOPS)))
 
     # Certain conflicts -----------------------------------------------------------------------------------------------
 

@@ -222,7 +222,8 @@ def may_be_fused(analysis: Analysis, first: Op, second: Op) -> bool:
         for b in moved
         if (a.changes or b.changes) and not analysis.apart(a, b, first)
     ]
-    return len(pairs) <= MAX_PAIRS and all(analysis.independent(a, b, first) for a, b in pairs)
+    questions = analysis.questions(first)
+    return len(pairs) <= MAX_PAIRS and all(analysis.independent(a, b, first, questions) for a, b in pairs)
 
 
 def _as_in(analysis: Analysis, access: Access, first: Op, second: Op) -> Access:

@@ -135,9 +135,10 @@ class Ranges:
         return self._eliminate(form, max(candidates, key=_innermost))
 
     def _follows(self, form: Form, symbols: Set[Symbol]) -> bool:
-        return any(
-            not symbols.isdisjoint(fact.symbols()) and self.forms.interval(form - fact)[0] >= 0 for fact in self.facts
-        )
+        for fact in self.facts:
+            if not symbols.isdisjoint(fact.symbols()) and self.forms.interval(form - fact)[0] >= 0:
+                return True
+        return False
 
     def _can_be_eliminated(self, symbol: Symbol) -> bool:
         op = symbol.value.op
