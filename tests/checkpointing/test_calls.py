@@ -602,7 +602,7 @@ MEMORY = {chain: (100, 20, 1), loop: (40, 20, 1), nest: (50, 80, 2)}
 @pytest.mark.parametrize("make", MEMORY)
 def test_memory_and_repetitions(make: Any) -> None:
     most, calls, again = MEMORY[make]
-    u = RNG.random(80)
+    u = RNG.random(40)
     peaks = []
     for fn, runs in ((plain, 1), (adc.checkpoint, 1 + again)):
         f = make(fn)
@@ -626,7 +626,7 @@ def test_steps_that_keep_no_more_than_their_state() -> None:
 
         return f
 
-    u = RNG.random(80)
+    u = RNG.random(40)
     f = make("recompute-all")
     compiled = jit_grad(f, argnums=(0, 1))
     few, many = (measured(compiled, f, [u, 0.3, n], (0,))[0] for n in (4, 12))
@@ -658,7 +658,7 @@ def test_forecasts() -> None:
             v[1:] += c * np.sin(v[:-1]) * w[1:]
         return np.sum(v)
 
-    u, n = RNG.random(200), 30
+    u, n = RNG.random(200), 14
     table = jit_grad(f, argnums=(0, 1)).grad.forecast(u, 0.3, n)
     for budget in (table.least, 2 * table.least):
         compiled = jit_grad(f, argnums=(0, 1), memory=budget)
