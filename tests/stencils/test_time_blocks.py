@@ -39,8 +39,8 @@ def outcome(function: Any, args: list[Any]) -> Any:
     return bits((value, function.grad(*args)))
 
 
-def check(seed: int) -> str:
-    """Compile a random program with and without; what the report says of it."""
+def check(seed: int) -> None:
+    """Compile a random program with and without; of one in four the report is made, too."""
     rng, level = random.Random(seed), level_of(seed)
     program = generate(rng)
     steps = rng.choice((1, 2, 3, 3, 4, 6, "auto"))
@@ -52,12 +52,12 @@ def check(seed: int) -> str:
             for count in THREADS:
                 with on_threads(count):
                     assert outcome(blocked, program.args) == plain, f"{count} threads, {steps} steps at a time"
-            report = str(blocked.report())
+            if seed % 4 == 0:
+                assert "time" in str(blocked.report())
             interpret(names["main"], wrt, steps, program.args)
     except Exception as error:
         error.add_note(f"seed {seed}, {steps} steps at a time\n{program.text}")
         raise
-    return report
 
 
 def interpret(main: Any, wrt: Any, steps: Any, args: list[Any]) -> None:
