@@ -182,8 +182,8 @@ def _search(module: Module, entry: str, footprint: Func, open_loops: Sequence[bo
             part = ops.divsi(ops.muli(allowed - least, const_index(n)), const_index(loops))
             choose = search.open_loop if is_open else search.loop
             chosen = choose(k, chosen, steps[k], least + part)
-            if loops == 1 and not is_open:
-                chosen = search.shared(chosen, steps[k], least + part)
+            if not any(open_loops):
+                chosen = search.shared(k, chosen, steps[k], least + part, more=n < loops)
         build(ops.return_, chosen)
     func.attrs.update({"adc.cold": True, "adc.noinline": True, PLANS: True})
     return module.add(func)

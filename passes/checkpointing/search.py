@@ -1,15 +1,16 @@
 """The search for schedules that keep to a number of bytes, as functions of the IR.
 
 Of the schedules that fit, and run no more steps again than pieces of one step would in the same room, the one with the
-fewest repeated steps, a piece counted as one more, and of these the one that takes the least memory. If there is but
-one loop, and its snapshots have blocks of their own, they may share their room with the tapes (see ``prices``): then
-what fits is asked for each number of snapshots and the longest tape beside it.
+fewest repeated steps, a piece counted as one more, and of these the one that takes the least memory. Snapshots that
+have blocks of their own may share their room with the tapes (see ``prices``): then what fits is asked for each number
+of snapshots and the longest tape beside it. Not where there are loops of unknown length: these may be inside of others,
+whose tapes grow with what they keep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from adc.ir import ops
 from adc.ir.arith import const_index
@@ -27,7 +28,7 @@ class Search:
     """Appends the search for the schedule of one loop after the other."""
 
     def __init__(self, module: Module, footprint: Func, sizes: Sequence[Value]) -> None:
-        self._module = module
+        self.module = module
         self._footprint = footprint
         self._sizes = sizes
         self._repeated = repeated_function(module)
@@ -62,8 +63,7 @@ class Search:
             pieces = ops.ceildivsi(steps, length)
             length = ops.ceildivsi(steps, pieces)
             snapshots = _most(pieces, lambda n: ops.cmpi(peak(n, length), allowed, predicate="sle"))
-            attrs = {"callee": self._repeated, "types": (index,)}
-            again = ops.muli(build(ops.call, [pieces, snapshots], attrs).result, length)
+            again = ops.muli(self.repeated(pieces, snapshots), length)
             return pieces, length, snapshots, again
 
         # As few steps again as with snapshots alone, in the same room.
@@ -99,61 +99,84 @@ class Search:
 
     # Room that snapshots share with tapes -----------------------------------------------------------------------------
 
-    def shared(self, chosen: Sequence[Value], steps: Value, allowed: Value) -> list[Value]:
-        """The schedule of the only loop, whose best is so far as ``chosen``, or one by which snapshots and tapes share
-        their room, if fewer steps are run again with it, or as many in less memory."""
+    def shared(self, k: int, chosen: Sequence[Value], steps: Value, allowed: Value, *, more: bool) -> list[Value]:
+        """The schedules with that of loop ``k``, the best so far, or one by which snapshots and tapes share their room,
+        if fewer steps are run again with it, or as many in less memory. ``more``: other loops follow."""
         two = const_index(2)
-        blocks = self.measured([two, const_index(1), *_not_shared()])[2]
+        loops = len(chosen) // WIDTH
+        blocks = self.measured(_with(chosen, k, [two, const_index(1), *_not_shared()]))[1 + loops + k]
         given, other = Block(), Block()
+        own = chosen[WIDTH * k : WIDTH * (k + 1)]
         with insert_at(given):
-            build(ops.yield_, list(chosen))
+            build(ops.yield_, list(own))
         with insert_at(other):
-            build(ops.yield_, self._better(chosen, steps, blocks, allowed))
+            build(ops.yield_, _Sharing(self, k, chosen, steps, blocks).better(allowed, more=more))
         possible = ops.andi(ops.cmpi(const_index(0), blocks, predicate="slt"), ops.cmpi(two, steps, predicate="slt"))
-        return list(build(ops.if_, [possible], {}, [index] * WIDTH, [other, given]).results)
+        return _with(chosen, k, build(ops.if_, [possible], {}, [index] * WIDTH, [other, given]).results)
 
-    def _better(self, chosen: Sequence[Value], steps: Value, blocks: Value, allowed: Value) -> Sequence[Value]:
-        zero = const_index(0)
-        snapshots, length, *_ = chosen
+    def repeated(self, pieces: Value, snapshots: Value) -> Value:
+        """Of as many pieces, how many are run again by Revolve."""
+        return build(ops.call, [pieces, snapshots], {"callee": self._repeated, "types": (index,)}).result
+
+
+@dataclass(frozen=True)
+class _Sharing:
+    """Appends the search for the room that snapshots of ``state`` bytes and tapes of one loop share."""
+
+    search: Search
+    k: int
+    chosen: Sequence[Value]
+    steps: Value
+    state: Value
+
+    def better(self, allowed: Value, *, more: bool) -> Sequence[Value]:
+        """The schedule, or that which was chosen before."""
+        zero, steps = const_index(0), self.steps
+        so_far = self.chosen[WIDTH * self.k : WIDTH * (self.k + 1)]
+        snapshots, length, *_ = so_far
         pieces = ops.ceildivsi(steps, length)
-        (repeated,) = build(ops.call, [pieces, snapshots], {"callee": self._repeated, "types": (index,)}).results
-        so_far = ops.muli(repeated, length)
-        room, fits = self._room(steps, blocks, allowed)
+        again_so_far = ops.muli(self.search.repeated(pieces, snapshots), length)
+        room, fits = self._room(allowed, more=more)
         # Where each step is run again but once, that goes in less room.
         smaller = replace(room, room=_least_room(room, steps))
-        less, fewer_snapshots = repeated_steps(self._module, steps, smaller)
+        module = self.search.module
+        less, fewer_snapshots = repeated_steps(module, steps, smaller)
         once = ops.cmpi(less, zero, predicate="eq")
         same, other = Block(), Block()
         with insert_at(same):
             build(ops.yield_, [less, fewer_snapshots, smaller.room])
         with insert_at(other):
-            build(ops.yield_, [*repeated_steps(self._module, steps, room), room.room])
+            build(ops.yield_, [*repeated_steps(module, steps, room), room.room])
         again, depth, bytes_ = build(ops.if_, [once], {}, [index] * 3, [same, other]).results
         room = replace(room, room=bytes_, deepest=depth)
-        taken = self._taken(steps, room)
-        fewer = ops.cmpi(again, so_far, predicate="slt")
+        taken = self._taken(room)
+        fewer = ops.cmpi(again, again_so_far, predicate="slt")
         # As many, and in less memory: unless it takes more copies, as above.
         copies = ops.maxsi(pieces, ops.divsi(steps, const_index(32)))
-        as_few = ops.andi(ops.cmpi(again, so_far, predicate="eq"), ops.cmpi(depth, copies, predicate="slt"))
-        as_few = ops.andi(as_few, ops.cmpi(taken, self.measured(chosen)[0], predicate="slt"))
+        as_few = ops.andi(ops.cmpi(again, again_so_far, predicate="eq"), ops.cmpi(depth, copies, predicate="slt"))
+        as_few = ops.andi(as_few, ops.cmpi(taken, self.search.measured(self.chosen)[0], predicate="slt"))
         better = ops.andi(fits, ops.ori(fewer, as_few))
-        found = [room.deepest, self._stand_in(steps, room, taken), room.room, room.state, room.tape]
-        return [ops.select(better, new, old) for new, old in zip(found, chosen, strict=True)]
+        found = [room.deepest, self._stand_in(room, taken), room.room, room.state, room.tape]
+        return [ops.select(better, new, old) for new, old in zip(found, so_far, strict=True)]
 
-    def _shared_peak(self, snapshots: Value, length: Value) -> Value:
+    def _peak(self, snapshots: Value, length: Value) -> Value:
         """With so many snapshots beside the tape of so many steps."""
         one = const_index(1)
-        return self.measured([snapshots, length, one, const_index(0), one])[0]
+        return self.search.measured(_with(self.chosen, self.k, [snapshots, length, one, const_index(0), one]))[0]
 
-    def _room(self, steps: Value, state: Value, allowed: Value) -> tuple[Room, Value]:
+    def _room(self, allowed: Value, *, more: bool) -> tuple[Room, Value]:
         """Append how much room there is, and whether there is any."""
-        one, zero = const_index(1), const_index(0)
+        one, zero, steps, state = const_index(1), const_index(0), self.steps, self.state
         most = ops.minsi(steps, const_index(DEEPEST))
-        deepest = _most(most, lambda n: ops.cmpi(self._shared_peak(n, one), allowed, predicate="sle"))
-        base = self._shared_peak(deepest, one)
-        tape = ops.ceildivsi(self._shared_peak(deepest, steps) - base, steps - one)
-        tape = ops.maxsi(tape, one)
-        room = Room(deepest, ops.addi(ops.addi(allowed - base, ops.muli(deepest, state)), tape), state, tape)
+        deepest = _most(most, lambda n: ops.cmpi(self._peak(n, one), allowed, predicate="sle"))
+        # Where tapes are long the peak is that of a leaf. What stands for leaves, beside those of other loops, must
+        # grow with its tape no less than they do.
+        long = self._peak(deepest, steps)
+        tape = ops.maxsi(ops.ceildivsi(self._peak(deepest, ops.muli(steps, const_index(2))) - long, steps), one)
+        base = long - ops.muli(steps, tape)
+        if more:
+            allowed = allowed - tape  # what stands for leaves takes more than they do
+        room = Room(deepest, ops.addi(allowed - base, ops.muli(deepest, state)), state, tape)
         # What is measured is no straight line, as each array has whole lines of the cache.
         head, body = Block([index] * 3), Block([index] * 3)
         with insert_at(head):
@@ -163,34 +186,36 @@ class Search:
         with insert_at(body):
             excess, bytes_, tries = body.args
             bytes_ = bytes_ - excess
-            excess = self._taken(steps, replace(room, room=bytes_)) - allowed
+            excess = self._taken(replace(room, room=bytes_)) - allowed
             build(ops.yield_, [excess, bytes_, tries - one])
-        start = [self._taken(steps, room) - allowed, room.room, const_index(8)]
+        start = [self._taken(room) - allowed, room.room, const_index(8)]
         excess, bytes_, _ = build(ops.while_, start, None, [index] * 3, [head, body]).results
         fits = ops.andi(ops.cmpi(excess, zero, predicate="sle"), ops.cmpi(zero, bytes_, predicate="slt"))
         return replace(room, room=ops.maxsi(bytes_, one)), fits
 
-    def _taken(self, steps: Value, room: Room) -> Value:
+    def _taken(self, room: Room) -> Value:
         """Append the peak, where each leaf is as long as there is room for: what is not in use then is freed."""
         body = Block([index, index])
         with insert_at(body):
             depth, most = body.args
-            peak = self._shared_peak(room.deepest, ops.minsi(room.leaf(depth), steps))
+            peak = self._peak(room.deepest, ops.minsi(room.leaf(depth), self.steps))
             build(ops.yield_, [ops.maxsi(most, peak - ops.muli(room.deepest - depth, room.state))])
         # Before and after, all snapshots may be there.
-        least = self._shared_peak(room.deepest, const_index(0))
+        least = self._peak(room.deepest, const_index(0))
         bounds = [const_index(0), ops.addi(room.deepest, const_index(1)), const_index(1)]
         return build(ops.for_, [*bounds, least], {}, [index], [body]).result
 
-    def _stand_in(self, steps: Value, room: Room, taken: Value) -> Value:
-        """Append the length of a piece beside all snapshots that takes as much as the leaves do."""
+    def _stand_in(self, room: Room, taken: Value) -> Value:
+        """Append the length of a piece that takes no less, beside all snapshots, than any leaf does beside those that
+        it has."""
 
         def below(length: Value) -> Value:
-            return ops.cmpi(self._shared_peak(room.deepest, length), taken, predicate="slt")
+            return ops.cmpi(self._peak(room.deepest, length), taken, predicate="slt")
 
         one = const_index(1)
-        longest = ops.addi(_most(steps, below), one)
-        return ops.minsi(ops.select(below(one), longest, one), steps)
+        longest = ops.select(below(one), ops.addi(_most(self.steps, below), one), one)
+        beside = ops.maxsi(room.room - ops.muli(room.deepest, room.state), const_index(0))
+        return ops.minsi(ops.maxsi(longest, ops.ceildivsi(beside, room.tape)), self.steps)
 
 
 def _with(chosen: Sequence[Value], k: int, schedule: Sequence[Value]) -> list[Value]:

@@ -204,6 +204,37 @@ def test_carried_numbers_and_steps_of_another_number() -> None:
         assert all(a.tobytes() == b.tobytes() for a, b in zip(found, expected, strict=True))
 
 
+def test_several_loops() -> None:
+    """Each has its part; the room that one shares is no other's."""
+
+    def f(x, y, n, m):
+        v, w = x.copy(), y.copy()
+        for _ in range(n):
+            for i in range(v.shape[0]):
+                v[i] = np.sin(v[i]) + v[i]
+        for _ in range(m):
+            for i in range(w.shape[0]):
+                for _ in range(2):
+                    w[i] = np.cos(w[i]) * v[i % v.shape[0]]
+        return np.sum(w)
+
+    args = [point(200), point(150), 40, 60]
+    plain = jit_grad(f, argnums=(0, 1))
+    expected = plain.grad(*args, checkpoint="store-all")
+    table, shared = plain.grad.forecast(*args), 0
+    for factor in (1.2, 1.5, 2.0, 3.0):
+        memory = int(factor * table.least)
+        compiled = jit_grad(f, argnums=(0, 1), memory=memory)
+        predicted = compiled.grad.forecast(*args)
+        shared += sum(loop.shared > 0 for loop in predicted.loops)
+        for _ in range(2):
+            runtime.peak_bytes(reset=True)
+            found = compiled.grad(*args)
+            assert runtime.peak_bytes() <= predicted.peak <= memory
+            assert all(a.tobytes() == b.tobytes() for a, b in zip(found, expected, strict=True))
+    assert shared > 1
+
+
 def test_second_derivatives() -> None:
     x, v, n = point(200), point(200)[::-1].copy(), 25
     expected = adc.hvp(walk, (x, n), (v, None))
