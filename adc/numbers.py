@@ -10,6 +10,9 @@ import numpy as np
 from adc.backend.calls.abi import Argument, Out, ScalarParam, Signature, TupleOut
 from adc.compiler import Staged, compile_functions
 from adc.ir.core import Func, Module
+from adc.ir.types import Type, f32, i1, i32
+
+_STRONG: dict[Type, type[Any]] = {f32: np.float32, i32: np.int32}
 
 
 def compiled(staged: Staged, module: Module, names: Sequence[str]) -> list[Any]:
@@ -25,13 +28,18 @@ def sizes(func: Func, leaves: Sequence[Any], *, shadows: bool) -> list[int | flo
         if "adc.shadow" in attrs and not shadows:
             continue
         value = leaves[attrs.get("adc.shadow", k)]
-        found += value.shape if isinstance(value, np.ndarray) else [value]
-    return [float(v) if isinstance(v, np.floating | float) else int(v) for v in found]
+        found += value.shape if isinstance(value, np.ndarray) else [_number(value, func.args[k].type)]
+    return found
+
+
+def _number(value: Any, t: Type) -> Any:
+    """A number as functions take it: NumPy's of those types that Python has no number of."""
+    return _STRONG[t](value) if t in _STRONG else float(value) if t.is_float else bool(value) if t == i1 else int(value)
 
 
 def _signature(func: Func) -> Signature:
     arguments = (None,) * len(func.args)
-    params = tuple(ScalarParam(Argument((k,)), arg.type) for k, arg in enumerate(func.args))
+    params = tuple(ScalarParam(Argument((k,)), arg.type, arg.type in _STRONG) for k, arg in enumerate(func.args))
     output = TupleOut(tuple(Out(k) for k in range(len(func.result_types))))
     return Signature(func.name, arguments, params, tuple(func.result_types), output)
 

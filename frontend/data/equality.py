@@ -38,8 +38,7 @@ def equal(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue | N
         pairs = [(x, other[name]) for name, x in zip(first[2], first[1], strict=True)]
     result: bool | Value = True
     for x, y in pairs:
-        one = item_equal(frame, x, y)
-        known = scalars.truth(one)
+        known = scalars.truth(held_equal(frame, x, y))
         if known is False:
             return Static(False)
         if result is True:
@@ -102,7 +101,7 @@ def ordered(
         if k == len(pairs):
             return Static(bool(scalars.PYTHON[symbol](len(first[1]), len(second[1]))))
         x, y = pairs[k]
-        same = True if identical(x, y) else scalars.truth(item_equal(frame, x, y))
+        same = scalars.truth(held_equal(frame, x, y))
         if isinstance(same, bool):
             return from_(k + 1) if same else compare(x, y)
         result = branch(frame, same, lambda: from_(k + 1), lambda: compare(x, y))
@@ -123,6 +122,12 @@ def _in_order(frame: Frame, symbol: str, v: AbstractValue) -> tuple[object, Sequ
         items = known_items(frame, v)
         return None if items is None else (list, items)
     return None
+
+
+def held_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    """Whether two items are equal for the containers that hold them: an object is equal to itself, NaN too."""
+    one = x is y if isinstance(x, Compound) else identical(x, y)
+    return Static(True) if one else item_equal(frame, x, y)
 
 
 def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
@@ -164,7 +169,7 @@ def contains(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstra
         return None
     result: bool | Value = False
     for item in items:
-        known = True if item is value else scalars.truth(item_equal(frame, item, value))
+        known = scalars.truth(held_equal(frame, item, value))
         if known is True:
             return Static(True)
         if not isinstance(known, bool):

@@ -114,7 +114,7 @@ def _refuse_growing(frame: Frame, owner: AbstractValue, name: str, help: str) ->
 def _find(frame: Frame, owner: AbstractValue, value: AbstractValue) -> AbstractValue:
     _refuse_growing(frame, owner, "index", "write a loop over its subscripts")
     for k, item in enumerate(sequences.known_items(frame, owner) or ()):
-        known = scalars.truth(equality.item_equal(frame, item, value))
+        known = scalars.truth(equality.held_equal(frame, item, value))
         if not isinstance(known, bool):
             raise refuse(
                 current_loc(),
@@ -130,7 +130,7 @@ def _count(frame: Frame, owner: AbstractValue, value: AbstractValue) -> Abstract
     _refuse_growing(frame, owner, "count", "use sum() of a generator expression: sum(x == y for y in items)")
     total: AbstractValue = Static(0)
     for item in sequences.known_items(frame, owner) or ():
-        total = scalars.binary("+", total, equality.item_equal(frame, item, value))
+        total = scalars.binary("+", total, equality.held_equal(frame, item, value))
     return total
 
 

@@ -476,3 +476,21 @@ def test_never_more_steps_than_revolve_in_the_same_bytes(program: Any) -> None:
         chosen = plain.grad.forecast(x, n, memory=given.peak)
         assert chosen.peak <= given.peak
         assert chosen.loops[0].repeated <= given.loops[0].repeated
+
+
+@pytest.mark.parametrize("numbers", [(True, 0.5, 9), (np.bool_(False), np.float32(0.5), np.int32(9))])
+def test_numbers_of_all_types_among_the_arguments(numbers: Any) -> None:
+    """What is predicted may depend on them, and holds."""
+
+    def f(x, ends, s, n):
+        v = x.copy()
+        for _ in range(n):
+            for i in range(v.shape[0]):
+                v[i] = np.sin(v[i]) * s + v[i]
+        return np.sum(v) if ends else v[0]
+
+    x, (ends, s, n) = np.linspace(0.1, 0.9, 50), numbers
+    predicted = jit_grad(f).grad.forecast(x, ends, s, n)
+    compiled = jit_grad(f, memory=predicted.least)
+    assert predicted.loops[0].steps == n and compiled.grad.forecast(x, ends, s, n).peak <= predicted.least
+    assert np.array_equal(compiled.grad(x, ends, s, n), jit_grad(f).grad(x, ends, s, n))

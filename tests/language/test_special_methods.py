@@ -281,3 +281,20 @@ def test_refused_where_python_raises(fn: Any) -> None:
         fn(0.7)
     with pytest.raises(CompileError):
         jit_grad(fn)(0.7)
+
+
+def nan_in_containers(x: float) -> list[bool | int]:
+    """Items that are one object are equal for what holds them, though NaN is not equal to itself."""
+    n, p = math.nan, Point(x, 1.0)
+    items = [x, 2.0, x]
+    return [
+        *((x,) == (x,), [x, 1] == [x, 1], ((x,), 2) == ((x,), 2), {"a": x} == {"a": x}, (x,) != (x,)),
+        *((n,) == (n,), n in [n], [n].count(n), items.count(x), [x, 2.0].index(x), p == p, p in [p]),
+        *(Point(x, n) == Point(x, n), (x, 1) < (x, 2), (x,) <= (x,), x == x, n == n),
+        *((x + 1.0,) == (x + 1.0,), (float("nan"),) == (float("nan"),)),
+    ]
+
+
+@pytest.mark.parametrize("x", [0.5, float("nan")])
+def test_an_item_is_equal_to_itself(x: float) -> None:
+    assert jit_grad(nan_in_containers)(x) == nan_in_containers(x)
