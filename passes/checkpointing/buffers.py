@@ -15,7 +15,7 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.nesting import holds
+from adc.ir.nesting import holds, inside
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.building import copy
@@ -113,7 +113,7 @@ def is_resized(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
             for d, extent in zip(open_extents, made.op.operands, strict=True):
                 computed = [v for v in _alternatives(extent) if v.op is None or v.op.opdef is not ops.dim]
                 kept = forms.extent(place, d)
-                if any((forms.of(v) - kept).terms and _follows(v, place, memory) for v in computed):
+                if any((forms.of(v) - kept).terms and _follows(v, place, loop, memory) for v in computed):
                     return True
     return False
 
@@ -132,14 +132,16 @@ def _alternatives(number: Value) -> Iterator[Value]:
         yield number
 
 
-def _follows(number: Value, place: Value, memory: Memory) -> bool:
-    """Whether an integer is computed from an extent of ``place``."""
+def _follows(number: Value, place: Value, loop: Op, memory: Memory) -> bool:
+    """Whether an integer is computed from an extent of ``place``. What is an array before the loop has its extents in
+    all steps, though ``place`` may begin as a view of it."""
     op = number.op
     if op is None or op.regions:
         return False
     if op.opdef is ops.dim:
-        return memory.may_overlap(op.operands[0], place)
-    return any(_follows(v, place, memory) for v in op.operands if not _is_array(v))
+        (array,) = op.operands
+        return inside(array, loop) and memory.may_overlap(array, place)
+    return any(_follows(v, place, loop, memory) for v in op.operands if not _is_array(v))
 
 
 def are_shared(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
@@ -147,11 +149,11 @@ def are_shared(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
     of = Carried.by(loop)
     results = [of.results[k] for k in positions]
     later = list(_later(loop))
-    inside = list(_written(loop.regions[-1].walk(), memory))
+    within = list(_written(loop.regions[-1].walk(), memory))
     outside = list(_written((inner for op in later for inner in (op, *_nested(op))), memory))
     # What a step does not look at may be anything before it.
     looked_at = [of.args[k] for k in positions if loop.opdef is not ops.for_ or _is_accessed(of.args[k], loop)]
-    if not _meet(inside, looked_at, memory) and not _meet(outside, results, memory):
+    if not _meet(within, looked_at, memory) and not _meet(outside, results, memory):
         return False
     handed = [of.yields[k] for k in positions]
     given = [of.inits[k] for k in positions]

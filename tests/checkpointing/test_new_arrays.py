@@ -331,6 +331,31 @@ def test_an_array_that_changes_its_shape() -> None:
     assert "for _ in range(n)" in str(caught.value)
 
 
+def test_views_of_one_array_that_are_equally_long() -> None:
+    """Steps make arrays of an array that the loop begins with a view of: no extent is computed from the one before."""
+
+    def neighbours(x, n):
+        u = x[:-1]
+        for _ in range(n):
+            u = np.sin(u) + x[1:]
+        return np.sum(u)
+
+    def few(x, n):
+        u = x[:3]
+        for _ in range(n):
+            u = u * 1.2 * x[0] + x[1:4]
+        return np.sum(u)
+
+    x = np.random.default_rng(0).random(6)
+    for program in (neighbours, few):
+        for n in (0, 1, 5):
+            expected, v = jit_grad(program).grad(x, n), np.arange(1.0, 7.0)
+            _, along = adc.jvp(program, (x, n), (v, None))
+            np.testing.assert_allclose(expected @ v, along, rtol=1e-12)
+            for options in ({"checkpoint": "revolve:2"}, {"memory": 6000}):
+                np.testing.assert_allclose(jit_grad(program, **options).grad(x, n), expected, rtol=1e-13)
+
+
 def test_arrays_that_stretch_in_the_first_step() -> None:
     """Extents that agree from the second step on are not taken for the same before the loop."""
 
