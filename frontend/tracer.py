@@ -324,7 +324,7 @@ class Tracer:
             roots,
             captured,
             tuple(a.roots for a in arrays(left)),
-            frozenset(frame.written),
+            grounded(frozenset(frame.written)),  # callers know arguments and captures, not the phases of loops in here
             NEVER in frame.env,
         )
         return before.widened(found.assumption())
