@@ -159,6 +159,11 @@ def _pieces(schedule: Schedule, steps: int) -> tuple[int, int]:
     return min(pieces, schedule.snapshots + schedule.disk) if schedule.snapshots else pieces, length
 
 
+def _on_one_tape(loop: LoopForecast) -> LoopForecast:
+    """The same without a schedule."""
+    return replace(loop, snapshots=0, repeated=0, length=loop.steps if loop.known else loop.length, shared=0)
+
+
 class _Forecasting:
     def __init__(self, final: _Final, chosen: Chosen, sizes: Sequence[float]) -> None:
         module = final.module
@@ -182,7 +187,7 @@ class _Forecasting:
         if whole is not None:
             least = min(least, whole)
         if fits:
-            peak, loops = whole, tuple(replace(loop, snapshots=0, repeated=0) for loop in loops)
+            peak, loops = whole, tuple(map(_on_one_tape, loops))
         return Forecast(name, memory, None, least, whole, peak, loops, self._others(least, whole))
 
     def by(self, name: str, given: Schedule, peak: int | None, whole: int | None) -> Forecast:

@@ -122,7 +122,7 @@ def _reach(module: Module, args: Sequence[Value]) -> Sequence[Value]:
 
     def level(n: Value) -> None:
         # From the most snapshots to the fewest, in place: what is there is of one snapshot more.
-        capacity = room.leaf(room.deepest - n)
+        capacity = ops.minsi(room.leaf(room.deepest - n), const_index(_MANY))
 
         def repetitions(k: Value) -> None:
             at = last - k

@@ -251,7 +251,8 @@ def _most(upper: Value, fits: Callable[[Value], Value]) -> Value:
         build(ops.condition, [ops.cmpi(*head.args, predicate="slt"), *head.args])
     with insert_at(body):
         low, high = body.args
-        middle = ops.divsi(ops.addi(ops.addi(low, high), const_index(1)), const_index(2))
+        # Not half of the sum, which numbers of bytes may leave 64 bits by.
+        middle = ops.addi(low, ops.ceildivsi(high - low, const_index(2)))
         enough = fits(middle)
         build(ops.yield_, [ops.select(enough, middle, low), ops.select(enough, high, middle - const_index(1))])
     return build(ops.while_, [const_index(1), upper], None, [index, index], [head, body]).results[0]

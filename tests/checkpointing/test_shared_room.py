@@ -169,6 +169,16 @@ def test_as_many_steps_as_predicted_in_the_predicted_memory(program: Any) -> Non
 
 
 @named
+def test_any_amount_of_memory(program: Any) -> None:
+    """With more than all steps take on one tape nothing is shared; numbers of bytes may be as large as there are."""
+    x, n, plain = point(150), 60, jit_grad(program)
+    (loop,) = plain.grad.forecast(x, n).loops
+    assert (loop.shared, loop.snapshots, loop.length, loop.repeated) == (0, 0, n, 0)
+    assert plain.grad.forecast(x, n, memory=2**63 - 1).loops == (loop,)
+    assert advances(n, 2**62, 8 * x.size, 8 * x.size) == advances(n, 8 * x.size * n, 8 * x.size, 8 * x.size) == n
+
+
+@named
 def test_never_more_steps_than_revolve(program: Any) -> None:
     x, plain = point(140), jit_grad(program)
     for n, snapshots in ((2, 1), (9, 3), (100, 2), (531, 7), (531, 20)):
