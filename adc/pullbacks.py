@@ -313,15 +313,19 @@ class Pullback:
         scalars = dict(zip(code.plan.cotangents_out, results, strict=True))
         arrays = {k: shadow if k in code.fresh else shadow.copy() for k, shadow in shadows.items()}
 
+        def array(position: int) -> NDArray:
+            known = arrays.get(position)
+            if known is None:
+                known = arrays[position] = np.zeros(*self._like[position])
+            return known
+
+        for k in rest.keys() & self._like.keys():
+            array(k)[...] += rest[k]
+
         def cotangent(position: int) -> Any:
             abstract = code.traced.leaves[position].abstract
             if isinstance(abstract, Array):
-                known = arrays.get(position)
-                if known is None:
-                    known = np.zeros(*self._like[position])
-                if position in rest:
-                    known += rest[position]
-                return known
+                return array(position)
             assert isinstance(abstract, Scalar)
             value = scalars.get(position, 0.0) + rest.get(position, 0.0)
             return binding.as_scalar(value, abstract.type, strong=not abstract.weak)

@@ -620,3 +620,23 @@ def test_what_takes_a_whole_object_uses_its_attributes(function, message):
     for cls in (Holder, FrozenHolder):
         with pytest.raises(CompileError, match=message):
             adc.jit_grad(function)(cls(2.0, {1.0}), 3.0)
+
+
+def test_the_cotangent_of_an_object_that_is_given_twice_is_added_once() -> None:
+    def inner(a, b):
+        return np.sum(a[0] * b[0])
+
+    x, ones = np.array([1.0, 2.0, 3.0]), np.ones(3)
+    held = [x]
+    _, back = adc.pullback(inner, held, held)
+    for final in ({"a": [ones]}, {"b": [ones]}):
+        (da,), (db,) = back(1.0, final=final)
+        assert da is db and np.array_equal(da, 2.0 * x + 1.0)
+        assert np.array_equal(back(0.0, final=final)[0][0], ones)
+
+    def of_pair(pair):
+        return np.sum(pair[0][0] * pair[1][0])
+
+    _, back = adc.pullback(of_pair, (held, held))
+    assert np.array_equal(back(1.0, final={"pair": ([ones], None)})[0][1][0], 2.0 * x + 1.0)
+    assert np.array_equal(back(1.0, final={"pair": ([ones], [x])})[0][1][0], 3.0 * x + 1.0)
