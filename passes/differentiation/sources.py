@@ -118,7 +118,13 @@ class Sources:
             for region in op.regions:
                 with insert_at(region.in_place_of(), op.loc) as block:
                     made.append((block, self.mark(region.terminator.operands[value.index])))
-            self._results[value] = _with_result(op, made) if any(mark is not None for _, mark in made) else None
+            if any(mark is not None for _, mark in made):
+                self._results[value] = _with_result(op, made)
+            else:
+                self._results[value] = None
+                for block, _ in made:
+                    for unused in reversed(block.ops):  # of sources beside the one that is known not to be nothing
+                        unused.drop()
         return self._results[value]
 
 
