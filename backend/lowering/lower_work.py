@@ -56,9 +56,15 @@ def work(e: FunctionEmitter, loop: Op) -> str:
 
 
 def block_iterations(e: FunctionEmitter, loop: Op) -> int:
-    """How many iterations a thread takes at least: enough to fill vectors, unless there are loops inside."""
+    """How many iterations a thread takes at least: enough to fill vectors, unless there are loops inside.
+
+    Sums are those of blocks, added up. What else a body does, as a gradient that computes its terms in the same loop,
+    must not change their bits: so blocks of loops that sum do not depend on it.
+    """
     if loop in e.facts.nesting or any(e.module.effects.op_loops(op) for op in loop.regions[0].walk()):
         return 1
+    if loop.results:
+        return 1024
     amount = 0.0
     for op in loop.regions[0].walk():
         amount += weight(op)

@@ -362,3 +362,16 @@ def test_overwritten_in_one_iteration() -> None:
     jit_grad(lost)(out, v)
     lost(expected, v)
     assert np.array_equal(out, expected)
+
+
+def test_the_value_beside_a_gradient_is_summed_in_the_same_blocks() -> None:
+    """Its loop does much more, and had smaller blocks for that."""
+
+    def roots(x, y, c):
+        return np.sum(np.sqrt(np.abs(np.maximum(y, c) + np.sqrt(np.abs(x) + 0.25)) + 0.25) + x)
+
+    numbers = np.random.default_rng(0)
+    function = jit_grad(argnums=(0, 1), _level=0)(roots)
+    for n in (852, 1024, 1500, 5000):
+        x, y = numbers.random(n), numbers.random(n)
+        assert function(x, y, 0.37) == function.value_and_grad(x, y, 0.37)[0]
