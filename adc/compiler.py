@@ -14,7 +14,7 @@ import numpy as np
 from adc import collector, containers
 from adc.backend.calls.abi import Signature
 from adc.derived import gradients_returned
-from adc.frontend.abstract import Abstract, Array, Scalar
+from adc.frontend.abstract import Abstract, Array, Scalar, with_article
 from adc.frontend.frame import NeedsConstant
 from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, constant_path, trace
 from adc.intermediate import shifted
@@ -25,7 +25,7 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
-from adc.ir.types import MemRefType, Type, f64
+from adc.ir.types import MemRefType, Type, f64, i1
 from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, asked_verification, run_pipeline
@@ -453,8 +453,8 @@ def _described(traced: Traced) -> str:
     if isinstance(result, ResultTuple):
         return f"a {result.form}"
     if isinstance(result, ResultStatic):
-        return "None" if result.value is None else f"a {type(result.value).__name__}"
+        return "None" if result.value is None else with_article(type(result.value).__name__)
     t = result_type(traced, result.position)
     if isinstance(t, MemRefType):
         return "an array"
-    return "a float" if t.is_float else "an integer" if t.is_integer else str(t)
+    return "a float" if t.is_float else "a bool" if t == i1 else "an integer" if t.is_integer else str(t)

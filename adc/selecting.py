@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adc import containers
-from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, spelled
+from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, spelled, with_article
 from adc.frontend.data.forms import TUPLE, Form, build
 from adc.frontend.suggestions import for_name
 from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
@@ -228,12 +228,11 @@ def _capture_tree(
 
 def _what(abstract: Abstract) -> str:
     if isinstance(abstract, Scalar):
-        name = str(abstract)
-        return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+        return with_article(str(abstract))
     if isinstance(abstract, Array):
         return spelled(abstract)
     if isinstance(abstract, Static):
-        return "None" if abstract.value is None else f"a {type(abstract.value).__name__}"
+        return "None" if abstract.value is None else with_article(type(abstract.value).__name__)
     return f"a {abstract.form} without floats" if isinstance(abstract, Tuple) else "a value without floats"
 
 

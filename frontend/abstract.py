@@ -202,6 +202,11 @@ def spelled(a: Abstract) -> str:
     return str(a)
 
 
+def with_article(name: str) -> str:
+    """The name of a type in a sentence."""
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
 def numpy_dtype(t: Type) -> np.dtype[Any]:
     """NumPy's dtype for an element type."""
     return _NUMPY[t]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -99,7 +100,7 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "gradient of a bool": (lambda: square.grad(True), DifferentiationError, "argument 'x' is a bool"),
     "gradient of an int by number": (lambda: adc.grad(square, 1)(3.0, 4), DifferentiationError, "'n' is an int"),
     "gradient of an int by name": (lambda: adc.grad(square, argnames="n")(3.0), DifferentiationError, "'n' is an int"),
-    "gradient of an int array": (lambda: total.grad(np.arange(3)), DifferentiationError, "an array of i64"),
+    "gradient of an int array": (lambda: total.grad(np.arange(3)), DifferentiationError, "a 1-D int64 array"),
     "gradient of None": (lambda: square.grad(None), AdcError, ""),
     "gradient of a tuple of ints": (lambda: pair.grad((1, 2)), DifferentiationError, "a tuple without floats"),
     "gradient of an array result": (lambda: doubled.grad(np.ones(2)), DifferentiationError, "returns an array"),
@@ -124,7 +125,9 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "matrix": (lambda: total(np.matrix([[1.0]])), ArgumentError, "argument v: a matrix"),
     "masked array": (lambda: total(np.ma.zeros(2)), ArgumentError, "argument v: a MaskedArray"),
     "misaligned arrays that are one": (
-        lambda: add(*[misaligned()] * 2), ArgumentError, "argument b: the array is not aligned"
+        lambda: add(*[misaligned()] * 2),
+        ArgumentError,
+        "argument a: the array is not aligned in memory, and shares it with b",
     ),
     "writeable repeats": (
         lambda: total(np.lib.stride_tricks.as_strided(np.zeros(2), (3,), (0,))),
@@ -167,9 +170,11 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 def test_errors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ADC_FULL_TRACEBACK", raising=False)
     run, kind, message = CASES[name]
-    with pytest.raises(kind, match=message or None) as raised:
+    with pytest.raises(kind) as raised:
         run()
     error = raised.value
+    # Not in the whole text, which may show the line above where the pattern stands, too.
+    assert re.search(message, str(error).splitlines()[0])
     assert error.__cause__ is None and error.__suppress_context__
     frames = traceback.extract_tb(error.__traceback__)
     layers = {"adc", "frontend", "passes", "backend", "ir", "calls", "libraries"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -75,10 +76,10 @@ CASES: dict[str, tuple[Callable[[], Any], str, type[Exception], str]] = {
         "'flag' is a bool",
     ),
     "a default": (lambda: adc.grad(power, 1)(3.0), "no-gradient", TypeError, "argument 'n' is an int"),
-    "an array of ints": (lambda: total.grad(np.arange(3)), "no-gradient", TypeError, "an array of i64"),
+    "an array of ints": (lambda: total.grad(np.arange(3)), "no-gradient", TypeError, "a 1-D int64 array"),
     "an array result": (lambda: double.grad(np.ones(2)), "not-scalar", TypeError, "returns an array"),
     "no result": (lambda: nothing.grad(np.ones(2)), "not-scalar", TypeError, "returns None"),
-    "an int result": (lambda: count.grad(np.ones(2)), "not-scalar", TypeError, "returns a"),
+    "an int result": (lambda: count.grad(np.ones(2)), "not-scalar", TypeError, "returns an int"),
     "a tuple result": (lambda: both.grad(2.0), "not-scalar", TypeError, "returns a tuple"),
     "value and gradient of an array": (lambda: double.value_and_grad(np.ones(2)), "not-scalar", TypeError, "an array"),
     "argnums too large": (lambda: adc.grad(power, 2)(3.0), "wrong-argnums", TypeError, "no argument number 2"),
@@ -144,9 +145,11 @@ CASES: dict[str, tuple[Callable[[], Any], str, type[Exception], str]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_refused(name: str) -> None:
     ask, kind, builtin, message = CASES[name]
-    with pytest.raises(builtin, match=message) as caught:
+    with pytest.raises(builtin) as caught:
         ask()
     error = caught.value
+    # Not in the whole text, which shows the line above where the pattern stands, too.
+    assert re.search(message, str(error).splitlines()[0])
     assert isinstance(error, AdcError) and error.kind == kind and type(error) is KINDS[kind].error
     assert isinstance(error, ArgumentError | DifferentiationError | ShapeError)
     if kind in ("no-gradient", "not-scalar", "cotangent-shape", "changed-array"):
