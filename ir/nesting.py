@@ -28,6 +28,11 @@ def inside(value: Value, op: Op) -> bool:
     return any(ancestor is op for ancestor in enclosing(value.block))
 
 
+def place_in(block: Block, op: Op) -> Op | None:
+    """The operation of ``block`` that is ``op`` or has it inside; None if there is none."""
+    return next((around for around in with_enclosing(op) if around.parent is block), None)
+
+
 def holds(block: Block | None, op: Op) -> bool:
     """Whether ``op`` is in ``block``, or inside an operation of it."""
-    return block is not None and any(around.parent is block for around in with_enclosing(op))
+    return block is not None and place_in(block, op) is not None

@@ -63,11 +63,7 @@ def block_iterations(e: FunctionEmitter, loop: Op) -> int:
     """
     if loop in e.facts.nesting or any(e.module.effects.op_loops(op) for op in loop.regions[0].walk()):
         return 1
-    if loop.results:
-        return 1024
-    amount = 0.0
-    for op in loop.regions[0].walk():
-        amount += weight(op)
+    amount = 0.0 if loop.results else sum(map(weight, loop.regions[0].walk()))
     size = 1024
     while size > 64 and size * amount > 65536:
         size //= 2

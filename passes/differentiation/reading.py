@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.nesting import place_in
 from adc.passes.differentiation.need import contributes
 from adc.passes.differentiation.rereading import Rereading
 from adc.passes.differentiation.rules import RULES
@@ -57,7 +58,8 @@ class Reading:
         """Whether a value is read whenever a block runs: by one of its operations, or in each region of a branch."""
         if any(user.parent is block and self._reads(user, k) for user, k in value.uses):
             return True
-        branches = {op: None for user, _ in value.uses if (op := _ancestor(user, block)) and op.opdef is ops.if_}
+        around = ((user, place_in(block, user)) for user, _ in value.uses)
+        branches = {op: None for user, op in around if op is not None and op is not user and op.opdef is ops.if_}
         return any(all(self._is_read_in(region, value) for region in op.regions) for op in branches)
 
     def _reads(self, op: Op, k: int) -> bool:
@@ -86,12 +88,3 @@ class Reading:
                 return before.args[k] in self
             return k > 0 and op.results[k - 1] in self and after.args[k - 1] in self
         return op.results[k] in self
-
-
-def _ancestor(op: Op, block: Block) -> Op | None:
-    """The operation of a block that contains ``op``, if it is another one."""
-    while op.parent is not None and op.parent is not block and op.parent.parent_op is not None:
-        op = op.parent.parent_op
-        if op.parent is block:
-            return op
-    return None

@@ -23,6 +23,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import place_in
 from adc.ir.types import MemRefType, RecordType, i1
 from adc.passes.simplify.ownership import Classes
 
@@ -391,7 +392,7 @@ class _Ownership:
             return None
         for member in self._classes.members(self._classes.reach(base)):
             for user, at in member.uses:
-                place = _ancestor(user, scope.block)
+                place = place_in(scope.block, user)
                 if place is None or place not in order or order[place] > order[loop]:
                     return None
                 if place is loop and (user is not loop or at != position):
@@ -427,7 +428,7 @@ class _Ownership:
             last = max(order.get(v.op, -1) if v.op is not None else -1 for v in (memref, flag))
             for member in self._classes.members(reach):
                 for user, _ in member.uses:
-                    place = _ancestor(user, block)
+                    place = place_in(block, user)
                     if place is not None:
                         last = max(last, order[place])
             places.setdefault(last, []).append((memref, flag))
@@ -479,11 +480,3 @@ def _is_emptied(holder: Value) -> bool:
 
 def _holds_memrefs(value: Value) -> bool:
     return isinstance(value.type, MemRefType) and _refers(value.type.element)
-
-
-def _ancestor(op: Op, block: Block) -> Op | None:
-    """The operation of ``block`` that is ``op`` or has it inside; None if there is none."""
-    place: Op | None = op
-    while place is not None and place.parent is not block:
-        place = place.parent.parent_op if place.parent is not None else None
-    return place

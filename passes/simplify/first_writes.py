@@ -13,6 +13,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import place_in
 from adc.ir.rewrite import clone_op
 from adc.passes.effects import Memory, Summaries
 from adc.passes.extents import Extents
@@ -124,7 +125,7 @@ class _FirstWrites:
             if initial.opdef is not ops.fill or loops[-1] is not loop or not surely:
                 return False
         for access in accesses:
-            place = _place_in(access, body)
+            place = place_in(body, access)
             if place is None or access.operands[ELEMENT[access.opdef] + 1 :] != subscripts:
                 return False
         if first.opdef is ops.store and first.parent is body:
@@ -133,7 +134,7 @@ class _FirstWrites:
         if initial.opdef is not ops.fill:
             return False
         self._fill_around(loop, memref, initial, box)
-        place = _place_in(first, body)
+        place = place_in(body, first)
         assert place is not None
         at = body.ops.index(place)
         start = Block()
@@ -176,11 +177,3 @@ def _sink(initial: Op, branch: Op) -> Op:
             clone_op(initial, {})
         region.set_ops([*start.ops, *region.ops])
     return initial
-
-
-def _place_in(op: Op, block: Block) -> Op | None:
-    """The operation of ``block`` that is ``op`` or has it inside."""
-    place: Op | None = op
-    while place is not None and place.parent is not block:
-        place = place.parent.parent_op if place.parent is not None else None
-    return place

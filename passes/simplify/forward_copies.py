@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.core import Func, Module, Op, Value
+from adc.ir.nesting import place_in
 from adc.passes.effects import Memory, Summaries
 
 _VIEWS = frozenset({ops.cast, ops.subview, ops.transpose})
@@ -72,20 +73,12 @@ def _is_written_meanwhile(copy: Op, memory: Memory) -> bool:
     source, made = copy.operands
     block = copy.parent
     assert block is not None
-    places = {_place_in(op, block) for op, _ in _uses(made) if op is not copy}
     order = {op: k for k, op in enumerate(block.ops)}
-    looks = sorted(order[op] for op in places)
+    places = {place_in(block, op) for op, _ in _uses(made) if op is not copy}
+    looks = sorted(order[place] for place in places if place is not None)
     if not looks:
         return False
     if looks[0] < order[copy]:
         return True
     between = block.ops[order[copy] + 1 : looks[-1] + 1]
     return any(memory.may_write(op, source) for op in between)
-
-
-def _place_in(op: Op, block: Block) -> Op:
-    """The operation of ``block`` that is ``op`` or has it inside."""
-    while op.parent is not block:
-        assert op.parent is not None and op.parent.parent_op is not None
-        op = op.parent.parent_op
-    return op

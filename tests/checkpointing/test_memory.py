@@ -20,6 +20,7 @@ from adc.passes.checkpointing.footprint import LINE
 from adc.passes.parallel import private
 from tests.checkpointing import test_new_arrays as new_arrays
 from tests.checkpointing.test_gradients import PROGRAMS, bits, copied
+from tests.checkpointing.test_schedules import walk
 
 # Large enough that a header is little, small enough for the interpreter.
 SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -190,15 +191,6 @@ def test_pullbacks_of_views_and_strided_arguments() -> None:
     (expected, *_) = back(seed)
     again, pulled = compiled.pullback(x, n, memory="1MB")
     assert bits(value, (expected,)) == bits(again, (pulled(seed)[0],))
-
-
-def walk(x, n):
-    """A sine for each element and step."""
-    v = x.copy()
-    for _ in range(n):
-        for i in range(v.shape[0]):
-            v[i] = np.sin(v[i]) + v[i]
-    return np.sum(v)
 
 
 def test_as_many_steps_are_run_again_as_predicted() -> None:

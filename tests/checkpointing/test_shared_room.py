@@ -18,6 +18,7 @@ from adc.ir.verifier import verify
 from adc.passes.checkpointing import prices
 from tests.backend.lowering_harness import Native
 from tests.checkpointing.test_memory import HEADERS, measured
+from tests.checkpointing.test_schedules import walk
 
 # The schedule ---------------------------------------------------------------------------------------------------------
 
@@ -85,15 +86,6 @@ def test_many_steps_take_no_table() -> None:
 
 
 # Programs -------------------------------------------------------------------------------------------------------------
-
-
-def walk(x, n):
-    """A tape as large as the state."""
-    v = x.copy()
-    for _ in range(n):
-        for i in range(v.shape[0]):
-            v[i] = np.sin(v[i]) + v[i]
-    return np.sum(v)
 
 
 def large_tape(x, n):

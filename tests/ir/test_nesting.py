@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adc.ir import ops
-from adc.ir.nesting import enclosing, holds, inside, with_enclosing
+from adc.ir.nesting import enclosing, holds, inside, place_in, with_enclosing
 from adc.ir.parser import parse_module
 
 TEXT = """
@@ -32,5 +32,7 @@ def test_blocks_operations_and_values() -> None:
     assert inside(element, outer) and not inside(element, inner)
     assert inside(place, inner) and not inside(array, outer)
     assert not inside(outer.operands[0], outer)
+    assert place_in(func.body, store) is outer and place_in(inner.regions[0], store) is store
+    assert place_in(inner.regions[0], outer) is None
     assert holds(func.body, store) and holds(inner.parent, store) and holds(inner.regions[0], store)
     assert not holds(inner.regions[0], inner) and not holds(None, store)
