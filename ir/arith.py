@@ -8,7 +8,7 @@ from __future__ import annotations
 from adc.ir import ops
 from adc.ir.core import Module, Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.types import Type, index
+from adc.ir.types import FloatType, Type, index
 
 
 def const(value: float | bool, type: Type) -> Value:
@@ -81,6 +81,14 @@ def span(difference: Value) -> tuple[Value, Value] | None:
     if most is not None and most.opdef is ops.maxsi and lower in most.operands:
         upper = next((v for v in most.operands if v is not lower), lower)
     return lower, upper
+
+
+def as_float(x: Value, t: Type) -> Value:
+    """A float as one of type ``t``, which is wider, narrower or the same."""
+    if x.type == t:
+        return x
+    assert isinstance(x.type, FloatType) and isinstance(t, FloatType)
+    return (ops.extf if t.width > x.type.width else ops.truncf)(x, type=t)
 
 
 def coerce(x: Value | float, y: Value | float) -> tuple[Value, Value]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from adc.ir import ops
-from adc.ir.arith import const
+from adc.ir.arith import as_float, const
 from adc.ir.attached import attached
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Func, Module, Value
@@ -129,7 +129,9 @@ class _Differentiator:
             sweep.block(root, cotangents)
             results = returned[: len(returned) - len(forward)] if with_value else []
             floats = [k for k in wrt if originals[k].type.is_float]
-            results += [tangents[k] if k in tangents else sweep.total(cotangents, originals[k]) for k in floats]
+            for k in floats:  # a tangent has the type of the value that it is of, a cotangent that of the argument
+                own = originals[k]
+                results.append(as_float(tangents[k], own.type) if k in tangents else sweep.total(cotangents, own))
             build(ops.return_, results)
         func.result_types = tuple(v.type for v in results)
         derived_signatures.copy_mutated(func, originals)

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
-from adc.ir.arith import const
+from adc.ir.arith import as_float, const
 from adc.ir.attached import Attached, attached, is_float
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import recursive
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.rewrite import inline_block
-from adc.ir.types import FloatType, MemRefType, Type, i1
+from adc.ir.types import MemRefType, Type, i1
 from adc.passes.building import sum_of
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.shadows import cast_to, like, zeroed
@@ -139,7 +139,7 @@ def tangents_by_pullback(
         partials = dict(zip(rules.cotangents, inline_block(pullback.body, [*residuals, *unit]), strict=True))
         terms = []
         for n, dot in given.items():
-            term = _converted(_product(dot, partials[n], marks[n]), t)
+            term = as_float(_product(dot, partials[n], marks[n]), t)
             sources.note(term, dot)
             terms.append(term)
         tangents.append(sum_of(terms) if terms else const(0.0, t))
@@ -161,11 +161,6 @@ def _copied(v: Value, t: MemRefType) -> Value:
     return cast_to(fresh, t)
 
 
-def _converted(v: Value, t: Type) -> Value:
-    if v.type == t:
-        return v
-    assert isinstance(v.type, FloatType) and isinstance(t, FloatType)
-    return (ops.extf if t.width > v.type.width else ops.truncf)(v, type=t)
 
 
 def ruled_interface(op: Op, arguments: tuple[Value, ...], varies: set[Value]) -> Interface:

@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from adc.ir import ops
-from adc.ir.arith import const, constant_of
+from adc.ir.arith import as_float, const, constant_of
 from adc.ir.core import Op, Value
 from adc.ir.externals import Named, provided
 from adc.ir.opdef import OpDef
@@ -199,6 +199,4 @@ def differentiable(op: Op) -> Sequence[Value]:
 
 def _convert(g: Value, y: Value, x: Value) -> Value:
     """The term of a cast: a cotangent is cast back, a tangent as the operand is."""
-    to = x.type if g.type == y.type else y.type
-    wider = to.width > g.type.width  # type: ignore[attr-defined]
-    return (ops.extf if wider else ops.truncf)(g, type=to)
+    return as_float(g, x.type if g.type == y.type else y.type)

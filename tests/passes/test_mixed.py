@@ -169,3 +169,22 @@ def test_threads_and_schedules() -> None:
     assert not forward_modes(kept)
     np.testing.assert_allclose(found[0], one[0], rtol=1e-12)
     assert found[1] == pytest.approx(one[1], rel=1e-11)
+
+
+@pytest.mark.parametrize("function", [cooled, scaled])
+@pytest.mark.parametrize("narrow", [True, False])
+def test_numbers_of_two_widths(function, narrow, monkeypatch) -> None:
+    """A tangent has the width of the value, the derivative that of the number that it is by."""
+    monkeypatch.setattr("adc.passes.differentiation.mixed.TAPE_OVER_TANGENT", 100.0)
+    state, *numbers, data, steps = arguments(function)
+    if narrow:  # the value, and what it is made of
+        state, data = state.astype(np.float32), data.astype(np.float32)
+    else:
+        numbers = [np.float32(x) for x in numbers]
+    args = (state, *numbers, data, steps)
+    fast = jit_grad(function, argnums=tuple(range(len(numbers) + 1)))
+    found = fast.grad(*args)[1:]
+    assert forward_modes(fast)
+    for k, derivative in enumerate(found, start=1):
+        assert type(derivative) is (float if narrow else np.float32)
+        assert derivative == pytest.approx(adc.jacobian(fast, argnums=k)(*args), rel=1e-5)
