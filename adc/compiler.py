@@ -45,6 +45,7 @@ from adc.passes.parallel.parallelise import Parallelise, parallelise
 from adc.passes.parallel.tile_loops import TileLoops
 from adc.passes.parallel.time_blocking import BlockTime
 from adc.passes.simplify.drop_rules import without_marks
+from adc.remembered import Remembered
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
 
@@ -74,6 +75,7 @@ class Subject:
     # Integer arguments whose values the code depends on, by the types of all arguments.
     constants: dict[tuple[Abstract, ...], set[tuple[int, ...]]] = field(default_factory=dict)
     looks: dict[tuple[Abstract, ...], Any] = field(default_factory=dict)  # see adc.overlap
+    remembered: Remembered = field(default_factory=Remembered)
     owner: Any = None  # the ``JitFunction``
 
     def __post_init__(self) -> None:
@@ -113,6 +115,13 @@ class Staged:
     def traced(self, *, reverse: bool = False) -> Traced:
         """The function in IR as it was written. ``reverse``: it will be differentiated in reverse mode, for which the
         gradients that it takes itself keep their tapes."""
+        traced = self.subject.remembered.traced(self.abstracts, self._trace)
+        if reverse:
+            expand_calls(traced.module, gradients_of(traced.module))
+        define_derivatives(traced.module, traced.entry, pipelines.SIMPLIFY)
+        return traced
+
+    def _trace(self) -> Traced:
         positional, keywords = self.subject.parameters.split(self.abstracts)
         with self.measure("trace"):
             try:
@@ -124,9 +133,6 @@ class Staged:
                 raise UnknownConstant(shown, path) from None
         if self.subject.options.contract:
             contract(traced.module)
-        if reverse:
-            expand_calls(traced.module, gradients_of(traced.module))
-        define_derivatives(traced.module, traced.entry, pipelines.SIMPLIFY)
         return traced
 
     def traced_for(self, chain: Sequence[Selection], *, has_aux: bool = False) -> tuple[Traced, Wanted]:
@@ -190,8 +196,8 @@ class Staged:
 
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""
-        checked = self.subject.options.bounds
-        return self._run(traced.module, pipelines.PREPARE if checked else pipelines.UNCHECKED, "simplify")
+        passes = pipelines.PREPARE if self.subject.options.bounds else pipelines.UNCHECKED
+        return self.subject.remembered.simplified(traced.module, lambda m: self._run(m, passes, "simplify"))
 
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""

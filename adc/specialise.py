@@ -11,21 +11,15 @@ import numpy as np
 from adc import aliasing, binding, containers, numbers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, alias_groups, compile_functions, result_type
-from adc.frontend.abstract import Array, Scalar, abstract_of, with_alias
-from adc.frontend.rules.registry import RULES
-from adc.frontend.tracer import Leaf, ResultLeaf, Traced
+from adc.frontend.abstract import Array, Scalar, with_alias
+from adc.frontend.tracer import ResultLeaf, Traced
 from adc.ir import kinds
 from adc.ir.core import Func, Module
 from adc.options import Selection
+from adc.remembered import fetched, still_holds
 from adc.signature import at, replace_leaves
 
 NDArray = np.ndarray[Any, Any]
-
-
-def fetched(leaf: Leaf) -> Any:
-    """What a captured variable holds now."""
-    assert leaf.fetch is not None
-    return leaf.fetch()
 
 
 class Misfit(Exception):
@@ -104,23 +98,8 @@ class Specialisation:
         return {len(s.arguments): c for s, c in zip(signatures, callables, strict=True)}
 
     def fits(self) -> bool:
-        """Whether what the function reads by name is still what it was traced with, or of the same types.
-
-        The derivative rules of what it calls must be the same, too.
-        """
-        if RULES.changed(self.traced.consulted, self.traced.version):
-            return False
-        table = binding.table_of(self.traced)
-        if not table.holds():
-            if not self.traced.looks.hold():
-                return False
-            table.refresh()  # compiled code compares objects by identity
-        try:
-            return all(
-                abstract_of(fetched(leaf)) == leaf.abstract for leaf in self.traced.leaves if leaf.kind == "capture"
-            )
-        except (LookupError, AttributeError, ValueError, TypeError):
-            return False
+        """Whether a call now would be traced to the same."""
+        return still_holds(self.traced)
 
     def leaf_values(self, values: tuple[Any, ...]) -> list[Any]:
         """The values of the IR arguments, captured ones included."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from adc.ir.builder import current_block, insert_at
-from adc.ir.core import Block, Func, Op, Value
+from adc.ir.core import Block, Func, Module, Op, Value
 
 Mapping = dict[Value, Value]
 
@@ -58,6 +58,11 @@ def clone_func(func: Func, name: str, mapping: Mapping | None = None) -> Func:
         for op in func.body.ops:
             clone_op(op, mapping)
     return copy
+
+
+def clone_module(module: Module) -> Module:
+    """A deep copy: functions of the same names, attributes that are the same objects."""
+    return Module({name: clone_func(func, func.name) for name, func in module.funcs.items()})
 
 
 def erase_if(block: Block, dead: Callable[[Op], bool]) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Func, Module
+from adc.ir.copies import is_copy
+from adc.ir.core import Func, Loc, Module
 from adc.ir.parser import parse_module
 from adc.ir.printer import print_func, print_module
-from adc.ir.rewrite import clone_block, clone_func, clone_op, erase_if, inline_block
-from adc.ir.types import f64
+from adc.ir.rewrite import clone_block, clone_func, clone_module, clone_op, erase_if, inline_block
+from adc.ir.types import f32, f64
 from adc.ir.verifier import verify
 
 TEXT = """\
@@ -97,3 +100,43 @@ def test_erase_takes_chains_at_once() -> None:
     assert "sin" not in print_module(module)
     assert [op.opdef for op in func.walk()] == [ops.exp, ops.return_]
     assert not erase_if(func.body, unused)
+
+
+def _constant(func: Func, value: object) -> None:
+    next(op for op in func.walk() if op.opdef is ops.constant).attrs["value"] = value
+
+
+CHANGES = {
+    "operand": lambda f: (mul := next(op for op in f.walk() if op.opdef is ops.mulf)).set_operand(0, mul.operands[1]),
+    "operation": lambda f: setattr(next(op for op in f.walk() if op.opdef is ops.mulf), "opdef", ops.addf),
+    "attribute": lambda f: _constant(f, False),
+    "more attributes": lambda f: f.body.ops[0].attrs.update(extra=1),
+    "order": lambda f: f.body.set_ops([f.body.ops[1], f.body.ops[0], *f.body.ops[2:]]),
+    "place": lambda f: setattr(f.body.ops[0], "loc", Loc("other.py", 3)),
+    "hint": lambda f: setattr(f.body.ops[0].result, "hint", "other"),
+    "type": lambda f: setattr(f.body.args[2], "type", f32),
+    "result types": lambda f: setattr(f, "result_types", (f32,)),
+    "function attribute": lambda f: f.attrs.update(extra=1),
+    "argument attribute": lambda f: f.arg_attrs[0].update(extra=1),
+    "argument": lambda f: f.body.add_arg(f64),
+    "less": lambda f: f.body.set_ops(f.body.ops[:-1]),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_copies_of_modules(change) -> None:
+    """A module is a copy until anything in it is changed, which changes nothing in the original."""
+    module = parse_module(TEXT)
+    copy = clone_module(module)
+    verify(copy)
+    assert is_copy(copy, module) and is_copy(clone_module(copy), module)
+    CHANGES[change](copy.funcs["f"])
+    assert not is_copy(copy, module)
+    assert print_module(module) == TEXT
+
+
+def test_copies_have_all_functions() -> None:
+    module = parse_module(TEXT)
+    copy = clone_module(module)
+    module.add(clone_func(module.funcs["f"], "g"))
+    assert not is_copy(copy, module)

@@ -1,0 +1,76 @@
+"""What was traced last for a function, and simplified: its value, gradient, pullback and tangents begin with the same.
+
+Everybody gets copies, who comes first too, so that what is made does not depend on what was made before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adc.binding import table_of
+from adc.frontend.abstract import Abstract, abstract_of
+from adc.frontend.rules.registry import RULES
+from adc.frontend.tracer import Leaf, Traced
+from adc.ir.copies import is_copy
+from adc.ir.core import Module
+from adc.ir.rewrite import clone_module
+
+Key = tuple[Abstract, ...]
+
+
+@dataclass(frozen=True)
+class _Known:
+    key: Key
+    traced: Traced
+    simplified: Module | None = None
+
+
+class Remembered:
+    """The last types that a function was traced for, and what became of it. Threads see one state or another."""
+
+    def __init__(self) -> None:
+        self._last: _Known | None = None
+
+    def traced(self, key: Key, trace: Callable[[], Traced]) -> Traced:
+        """A copy of what ``trace`` gives for the types ``key``."""
+        last = self._last
+        if last is None or last.key != key or not still_holds(last.traced):
+            last = self._last = _Known(key, trace())
+        return replace(last.traced, module=clone_module(last.traced.module))
+
+    def simplified(self, module: Module, simplify: Callable[[Module], Module]) -> Module:
+        """What ``simplify`` makes of a module, which it changes. Only that of a function as it was traced is kept."""
+        last = self._last
+        if last is None or not is_copy(module, last.traced.module):
+            return simplify(module)
+        if last.simplified is None:
+            last = replace(last, simplified=simplify(module))
+            self._last = last
+        assert last.simplified is not None
+        return clone_module(last.simplified)
+
+
+def fetched(leaf: Leaf) -> Any:
+    """What a captured variable holds now."""
+    assert leaf.fetch is not None
+    return leaf.fetch()
+
+
+def still_holds(traced: Traced) -> bool:
+    """Whether what the function reads by name is still what it was traced with, or of the same types.
+
+    The derivative rules of what it calls must be the same, too.
+    """
+    if RULES.changed(traced.consulted, traced.version):
+        return False
+    table = table_of(traced)
+    if not table.holds():
+        if not traced.looks.hold():
+            return False
+        table.refresh()  # compiled code compares objects by identity
+    try:
+        return all(abstract_of(fetched(leaf)) == leaf.abstract for leaf in traced.leaves if leaf.kind == "capture")
+    except (LookupError, AttributeError, ValueError, TypeError):
+        return False
