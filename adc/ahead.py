@@ -99,7 +99,7 @@ def _gradient(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     traced, wanted = staged.traced_for([chosen])
     arguments = cabi.argument_names(traced.module.funcs[traced.entry])
     module, adjoint = staged.gradient(traced, wanted, with_value=True)
-    module = staged.prepared(module)
+    module = staged.prepared(module, [adjoint.name])
     chosen_schedules = staged.keep_to_memory(module, adjoint.name)
     function = cabi.gradient(module, adjoint.name, f"{name}_grad", arguments, wanted.wrt, 1, traced.stored)
     sized = None
@@ -117,7 +117,7 @@ def _tangent(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     arguments = cabi.argument_names(entry)
     wanted = select(staged.subject.name, staged.subject.parameters, staged.abstracts, traced, chosen)
     module, found = staged.tangent(traced, wanted.wrt, sorted(traced.mutated))
-    module = staged.prepared(module)
+    module = staged.prepared(module, [found.name])
     function = cabi.tangent(module, found.name, f"{name}_jvp", arguments, found.arguments, found.results)
     return aot.Part(part_of(module, [found.name]), (function,))
 
@@ -132,7 +132,7 @@ def _pullback(staged: Staged, name: str, chosen: Selection) -> aot.Part:
     arguments, results = cabi.argument_names(entry), cabi.result_names(entry.result_types)
     module, _, plan = staged.split(traced, wanted)
     forward, reverse, taken = seeded(module, traced.entry, plan)
-    module = staged.prepared(module)
+    module = staged.prepared(module, [forward, reverse])
     staged.keep_to_memory(module, forward, reverse, both_halves(module, forward, reverse, plan, taken))
     functions = (
         cabi.forward(module, forward, f"{name}_aug", arguments, plan.shadows),

@@ -20,8 +20,9 @@ from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, c
 from adc.intermediate import shifted
 from adc.ir import forks, kinds, ops
 from adc.ir.arith import const, contract
+from adc.ir.attached import drop_unmentioned, mentioned
 from adc.ir.builder import build, insert_at
-from adc.ir.callgraph import reachable
+from adc.ir.callgraph import closure, reachable
 from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
@@ -189,6 +190,7 @@ class Staged:
                 help="pass a copy of one of them",
             )
         places = gradients_returned(module.funcs[adjoint.name], wanted.wrt, values=int(with_value))
+        drop_unmentioned(module, [adjoint.name])
         result = wanted.result(traced, places)
         if with_value:
             result = ResultTuple((traced.result, result))
@@ -202,7 +204,7 @@ class Staged:
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""
         without_marks(traced.module)
-        return self.prepared(self.simplified(traced))
+        return self.prepared(self.simplified(traced), [traced.entry])
 
     def gradient(
         self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False, steps: bool = True
@@ -249,9 +251,11 @@ class Staged:
         """Differentiated code as it is shown."""
         return self._run(module, pipelines.SIMPLIFY, "prepare")
 
-    def prepared(self, module: Module) -> Module:
-        """A module as it is lowered to LLVM."""
-        return self._run(module, self._lowering(), "prepare")
+    def prepared(self, module: Module, roots: Sequence[str]) -> Module:
+        """The functions ``roots``, and all that they use, as they are lowered to LLVM."""
+        used = set(closure(module, roots, mentioned))
+        part = Module({name: func for name, func in module.funcs.items() if name in used})
+        return self._run(part, self._lowering(), "prepare")
 
     def keep_to_memory(
         self, module: Module, entry: str, reverse: str | None = None, measured: Func | None = None

@@ -133,7 +133,7 @@ def dump(
         return f"{found}\n\n{staged.planned(module, [traced.entry, *roots])}\n"
     if stage in ("adjoint", "tangent"):
         return print_module(part_of(staged.tidied(module), roots), locs=locs)
-    module = staged.prepared(module)
+    module = staged.prepared(module, [traced.entry, *roots])
     if kind == "gradient":
         staged.keep_to_memory(module, roots[0])
     with_primal = part_of(module, [traced.entry, *roots])

@@ -135,7 +135,7 @@ class _Final:
         self.staged = Staged(replace(subject, options=options), abstracts)
         self.traced, wanted = self.staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
         module, adjoint = self.staged.gradient(self.traced, wanted, with_value=True, clears=True)
-        self.module = self.staged.prepared(module)
+        self.module = self.staged.prepared(module, [adjoint.name])
         self.func = self.module.funcs[adjoint.name]
 
     def sizes(self, values: tuple[Any, ...], *, shadows: bool) -> list[int | float]:

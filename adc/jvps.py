@@ -230,7 +230,7 @@ class _Code:
         if not self.value:
             _keep_results(func, count)
             count = 0
-        module = staged.prepared(module)
+        module = staged.prepared(module, [tangent.name])
         if spec.of_gradient:
             staged.keep_to_memory(module, tangent.name)
         func = module.funcs[tangent.name]

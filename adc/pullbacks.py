@@ -52,7 +52,7 @@ class PullbackCode(Specialisation):
         forward, reverse, self.taken = seeded(module, traced.entry, self.plan)
         self.shadows = list(self.plan.shadows)
         self.cleared = clears(module, traced, self.plan, reverse)
-        module = staged.prepared(module)
+        module = staged.prepared(module, [forward, reverse])
         staged.keep_to_memory(module, forward, reverse, both_halves(module, forward, reverse, self.plan, self.taken))
         self.fresh = self._fresh_shadows(module)
         self.read_in_reverse = frozenset(_read(module, reverse, self.plan.kept))

@@ -195,7 +195,7 @@ class Gradient(Specialisation):
         self.result = traced.result
         self.value_type = result_type(traced, self.result.position)
         module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value or has_aux, clears=True)
-        module = staged.prepared(module)
+        module = staged.prepared(module, [self.adjoint.name])
         staged.keep_to_memory(module, self.adjoint.name)
         func = module.funcs[self.adjoint.name]
         self._size: tuple[Func, Any] | None = None

@@ -8,7 +8,7 @@ loop-carried memrefs have the roots that they may have in any iteration. ``may_o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
@@ -40,26 +40,29 @@ def returned_memory(module: Module) -> Returned:
 
 
 class Aliasing:
-    """The roots of every memref of one function. ``module`` resolves calls; without it a call's results are fresh."""
+    """The roots of every memref of one function. ``module`` resolves calls; without it a call's results are fresh.
+
+    ``handing`` are the operations that hand on memrefs, in order.
+    """
 
     def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
         self.func = func
+        self.handing = [op for op in func.walk() if op.opdef in _HAND_ON and _has_memrefs(op)]
         self._module = module
         self._returned = returned
         self._roots: dict[Value, Roots] = {}
-        self._seen: dict[Value, int] = {}  # with its place in the function
         self._contents: dict[Value, Roots] = {}
         self._declared: set[Value] = set()  # roots of which it is said what they held when they were unpacked
         self._said_apart: set[tuple[Value, Value]] = set()
         self._families: dict[Block | Op, list[int]] = {}
         self._changed = False
+        self._moments: Moments | None = None  # while it is found out
         leaders: dict[int, Value] = {}
         for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
             if isinstance(arg.type, MemRefType):
                 number = attrs.get("adc.alias")
                 self._roots[arg] = frozenset({arg if number is None else leaders.setdefault(number, arg)})
         self._solve()
-        self._seen = {value: n for n, value in enumerate(_values(func))}
         self._moments = Moments(func, lambda a, b: not self.roots(a).isdisjoint(self.roots(b)))
         for a, b in self._said_apart:
             self._moments.declare_apart(a, b)
@@ -73,15 +76,16 @@ class Aliasing:
     def in_order(self, roots: Iterable[Value]) -> list[Value]:
         """Roots as they come in the function: whoever gives them names or numbers is not to follow the order of a set,
         which is another one in each process."""
-        return sorted(roots, key=lambda root: self._seen.get(root, len(self._seen)))
+        assert self._moments is not None
+        return sorted(roots, key=self._moments.place)
 
     def knows(self, memref: Value) -> bool:
         """Whether ``memref``, or what it is a view of, was there when the function was looked at."""
-        return strip_views(memref) in self._seen
+        return self._moments is not None and strip_views(memref) in self._moments
 
     def _made_since(self, memref: Value) -> Roots:
         """The roots of what a pass has built after the function was looked at: of anything, but for new memory."""
-        if not self._seen or memref in self._seen or not isinstance(memref.type, MemRefType):
+        if self._moments is None or memref in self._moments or not isinstance(memref.type, MemRefType):
             return NONE
         kind = memref.op.opdef if memref.op is not None else None
         if kind is ops.alloc or kind is ops.undef:
@@ -117,6 +121,7 @@ class Aliasing:
 
     def may_overlap(self, a: Value, b: Value) -> bool:
         """Whether the two can share memory at a moment when both are in scope."""
+        assert self._moments is not None
         return self._moments.may_overlap(a, b)
 
     def returned(self) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
@@ -173,7 +178,7 @@ class Aliasing:
     # The fixed point -------------------------------------------------------------------------------------------------
 
     def _solve(self) -> None:
-        concerned = [(rule, op) for op in self.func.walk() if (rule := _RULES.get(op.opdef)) and _has_memrefs(op)]
+        concerned = [(rule, op) for op in self.handing if (rule := _RULES.get(op.opdef)) is not None]
         self._changed = True
         while self._changed:
             self._changed = False
@@ -320,17 +325,14 @@ class Aliasing:
 
 def _has_memrefs(op: Op) -> bool:
     """Whether an operation may hand on a memref: most loads, stores and choices are of numbers."""
-    if op.opdef is ops.store or op.opdef is ops.fill:
+    kind = op.opdef
+    if kind is ops.load:
+        return isinstance(op.result.type, MemRefType)
+    if kind is ops.store or kind is ops.fill:
         return isinstance(op.operands[0].type, MemRefType)
-    return op.opdef is ops.copy or any(isinstance(r.type, MemRefType) for r in op.results) or op.opdef is ops.while_
-
-
-def _values(func: Func) -> Iterator[Value]:
-    yield from func.args
-    for op in func.walk():
-        yield from op.results
-        for region in op.regions:
-            yield from region.args
+    if kind in _AWAY and any(isinstance(v.type, MemRefType) for v in op.operands):
+        return True
+    return kind is ops.copy or kind is ops.while_ or any(isinstance(r.type, MemRefType) for r in op.results)
 
 
 def _is_foreign(root: Value) -> bool:
@@ -358,3 +360,5 @@ _RULES = {
     ops.call: Aliasing._call,
     ops.unpack: Aliasing._unpack,
 }
+_AWAY = frozenset({ops.call, ops.pack, ops.return_})  # to somebody else
+_HAND_ON = _AWAY.union(_RULES)

@@ -13,6 +13,7 @@ A function that has rules does not write to its arguments, and what it returns s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -71,7 +72,7 @@ def mentioned(func: Func) -> list[str]:
     return list(dict.fromkeys([*found, *(rules.functions if rules is not None else ())]))
 
 
-def drop_unmentioned(module: Module, roots: list[str]) -> None:
+def drop_unmentioned(module: Module, roots: Sequence[str]) -> None:
     """Remove the functions that none of ``roots`` calls, or names, be it through others."""
     keep = set(closure(module, roots, mentioned))
     for name in [name for name in module.funcs if name not in keep]:

@@ -40,23 +40,20 @@ UNKNOWN = Loc("<unknown>", 0)
 class Value:
     """One SSA value: the result of an operation or the argument of a block.
 
-    ``owner`` is the ``Op`` or the ``Block``, ``index`` the position in its results or arguments. ``uses`` maps
-    ``(op, operand position)`` to None, in order of creation. ``hint`` is the Python name that it was bound to, if any.
+    ``owner`` is the ``Op`` or the ``Block``, ``index`` the position in its results or arguments. ``op`` is the owner if
+    that is an operation, None for a block argument. ``uses`` maps ``(op, operand position)`` to None, in order of
+    creation. ``hint`` is the Python name that it was bound to, if any.
     """
 
-    __slots__ = ("hint", "index", "owner", "type", "uses")
+    __slots__ = ("hint", "index", "op", "owner", "type", "uses")
 
     def __init__(self, type: Type, owner: Op | Block, index: int, hint: str = "") -> None:
         self.type = type
         self.owner = owner
+        self.op = owner if isinstance(owner, Op) else None
         self.index = index
         self.hint = hint
         self.uses: dict[tuple[Op, int], None] = {}
-
-    @property
-    def op(self) -> Op | None:
-        """The operation that defines this value; None for a block argument."""
-        return self.owner if isinstance(self.owner, Op) else None
 
     @property
     def block(self) -> Block | None:
@@ -105,7 +102,7 @@ class Value:
 class Op:
     """An operation: operands, attributes and regions in, results out; ``opdef`` says what it means."""
 
-    __slots__ = ("_operands", "attrs", "loc", "opdef", "parent", "regions", "results")
+    __slots__ = ("attrs", "loc", "opdef", "operands", "parent", "regions", "results")
 
     def __init__(
         self,
@@ -120,17 +117,13 @@ class Op:
         self.attrs: dict[str, Attr] = attrs or {}
         self.loc = loc
         self.parent: Block | None = None
-        self._operands: list[Value] = list(operands)
-        for position, operand in enumerate(self._operands):
+        self.operands: tuple[Value, ...] = tuple(operands)  # changed by the methods only, which keep the uses
+        for position, operand in enumerate(self.operands):
             operand.uses[(self, position)] = None
-        self.results = tuple(Value(t, self, k) for k, t in enumerate(result_types))
+        self.results = tuple([Value(t, self, k) for k, t in enumerate(result_types)])
         self.regions = tuple(regions)
         for region in self.regions:
             region.parent = self
-
-    @property
-    def operands(self) -> tuple[Value, ...]:
-        return tuple(self._operands)
 
     @property
     def result(self) -> Value:
@@ -139,14 +132,14 @@ class Op:
         return value
 
     def set_operand(self, position: int, value: Value) -> None:
-        del self._operands[position].uses[(self, position)]
-        self._operands[position] = value
+        del self.operands[position].uses[(self, position)]
+        self.operands = (*self.operands[:position], value, *self.operands[position + 1 :])
         value.uses[(self, position)] = None
 
     def add_operand(self, value: Value) -> None:
         """Append an operand (an extra value carried by a loop, say)."""
-        value.uses[(self, len(self._operands))] = None
-        self._operands.append(value)
+        value.uses[(self, len(self.operands))] = None
+        self.operands = (*self.operands, value)
 
     def add_result(self, type: Type, hint: str = "") -> Value:
         value = Value(type, self, len(self.results), hint)
@@ -158,7 +151,7 @@ class Op:
         for region in self.regions:
             for op in region.ops:
                 op.drop()
-        for position, operand in enumerate(self._operands):
+        for position, operand in enumerate(self.operands):
             operand.uses.pop((self, position), None)
 
     def __repr__(self) -> str:

@@ -58,6 +58,15 @@ class Moments:
         self._count = 0
         self._block(func.body, {})
 
+    def __contains__(self, memref: Value) -> bool:
+        """Whether it was there."""
+        return memref in self._births
+
+    def place(self, memref: Value) -> int:
+        """Its place among the memrefs of the function; what was not there comes last."""
+        birth = self._births.get(memref)
+        return self._count + 1 if birth is None else birth.number
+
     def declare_apart(self, a: Value, b: Value) -> None:
         """``a`` and ``b`` are said not to overlap."""
         self._apart.add(frozenset({a, b}))
@@ -115,11 +124,12 @@ class Moments:
         for op in block.ops:
             if op.regions:
                 self._regions(op)
-            memrefs = [r for r in op.results if isinstance(r.type, MemRefType)]
-            if memrefs:
-                owner, made = _made_by(op)
-                new = op.opdef is ops.alloc or op.opdef is ops.undef
-                mine += [(result, self._next(), new, owner, made.get(result, ())) for result in memrefs]
+            of: tuple[object, dict[Value, tuple[Value, ...]]] | None = None
+            for result in op.results:  # hardly any is a memref
+                if isinstance(result.type, MemRefType):
+                    owner, made = of = of or _made_by(op)
+                    new = op.opdef is ops.alloc or op.opdef is ops.undef
+                    mine.append((result, self._next(), new, owner, made.get(result, ())))
         for value, number, new, owner, given in mine:
             self._births[value] = _Birth(number, self._count, new, owner, given)
 

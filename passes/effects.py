@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing, Roots, returned_memory
@@ -92,7 +93,7 @@ class Memory:
         return any(not self.is_local(root) for root in roots)
 
     def _find_escapes(self) -> None:
-        for op in self.func.walk():
+        for op in self.alias.handing:
             if op.opdef in (ops.pack, ops.return_, ops.call):
                 for operand in op.operands:
                     if isinstance(operand.type, MemRefType):
@@ -176,12 +177,15 @@ class Summaries:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.returned = returned_memory(module)
-        self._recursive = recursive(module)
         self._summary = Fixpoint[str, Summary](
             lambda name: self._summarise(module.funcs[name]),
             # A call in a circle may run out of stack.
             lambda name: Summary(frozenset(), frozenset(), name in self._recursive),
         )
+
+    @cached_property
+    def _recursive(self) -> frozenset[str]:
+        return recursive(self.module)
 
     def of(self, name: str) -> Summary | None:
         """None if nothing is known: the function is not in the module."""

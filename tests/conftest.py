@@ -2,7 +2,8 @@
 
 LLVM does not optimise what tests compile, unless they are about machine code and ask for the fixture `optimised`, or
 the run sets ADC_LEVEL=3 (`make test-all`): most of the time would be LLVM's own. A run has a folder of machine code of
-its own, which its processes share, so that nothing is compiled twice and no code of an earlier run is used.
+its own, which its processes share, so that nothing is compiled twice and no code of an earlier run is used. Generated
+examples are the same in each run, so that a commit that passed passes; ADC_THOROUGH=1 (`make test-all`) takes others.
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ import shutil
 import tempfile
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("ADC_VERIFY", "pipelines")  # the tests of passes and `make test-all` verify after each pass
 os.environ.setdefault("ADC_LEVEL", "0")
 os.environ.setdefault("ADC_FULL_TRACEBACK", "1")  # a defect of adc is shown with where it is
+
+settings.register_profile("repeatable", derandomize=True, database=None)
+if not os.environ.get("ADC_THOROUGH"):
+    settings.load_profile("repeatable")
 
 _OWN_FOLDER = pytest.StashKey[str]()
 

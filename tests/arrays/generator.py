@@ -60,6 +60,7 @@ class Generator(Lines):
         self.dtype = "float32" if self.single else "float64"
         self.arrays: list[str] = []  # that may be read
         self.local: list[str] = []  # that may be written and swapped
+        self.memory: dict[str, str] = {}  # of what other name an array has the memory
         self.scalars = ["c"]
         self.sums: list[str] = []
         self.helpers: list[str] = []
@@ -212,7 +213,11 @@ class Generator(Lines):
         elif kind == 1:
             self.emit(indent, f"{name} = {self.rng.choice(self.arrays)}.copy()")
         else:
-            self.emit(indent, f"{name} = {self.tame(self.inside(0)[1])}")
+            text = self.tame(self.inside(0)[1])
+            self.emit(indent, f"{name} = {text}")
+            other = text.removesuffix("[:]")
+            if other in self.arrays:
+                self.memory[name] = self.memory.get(other, other)
         self.local.append(name)
         self.arrays.append(name)
 
@@ -327,11 +332,12 @@ class Generator(Lines):
         self.arrays.append(new)
 
     def parallel_loop(self, indent: int) -> None:
-        """Each iteration writes elements of its own, of an array that none reads elsewhere."""
+        """Each iteration writes elements of its own, of memory that none reads elsewhere."""
         name = self.target()
         reach = self.rng.choice((0, 1))
         inner, counters = self.loops(indent, reach, "prange")
-        place = self.at(counters, reach, [a for a in self.arrays if a != name])
+        own_memory = self.memory.get(name, name)
+        place = self.at(counters, reach, [a for a in self.arrays if self.memory.get(a, a) != own_memory])
         own = ", ".join(counters)
         self.emit(inner, f"{name}[{own}] = 0.5 * {name}[{own}] + 0.5 * ({self.tame(place)})")
 
