@@ -42,12 +42,12 @@ def returned_memory(module: Module) -> Returned:
 class Aliasing:
     """The roots of every memref of one function. ``module`` resolves calls; without it a call's results are fresh.
 
-    ``handing`` are the operations that hand on memrefs, in order.
+    ``carriers`` are the operations that hand on memrefs, in order.
     """
 
     def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
         self.func = func
-        self.handing = [op for op in func.walk() if op.opdef in _HAND_ON and _has_memrefs(op)]
+        self.carriers = [op for op in func.walk() if op.opdef in _HAND_ON and _has_memrefs(op)]
         self._module = module
         self._returned = returned
         self._roots: dict[Value, Roots] = {}
@@ -178,7 +178,7 @@ class Aliasing:
     # The fixed point -------------------------------------------------------------------------------------------------
 
     def _solve(self) -> None:
-        concerned = [(rule, op) for op in self.handing if (rule := _RULES.get(op.opdef)) is not None]
+        concerned = [(rule, op) for op in self.carriers if (rule := _RULES.get(op.opdef)) is not None]
         self._changed = True
         while self._changed:
             self._changed = False

@@ -93,7 +93,7 @@ class Memory:
         return any(not self.is_local(root) for root in roots)
 
     def _find_escapes(self) -> None:
-        for op in self.alias.handing:
+        for op in self.alias.carriers:
             if op.opdef in (ops.pack, ops.return_, ops.call):
                 for operand in op.operands:
                     if isinstance(operand.type, MemRefType):

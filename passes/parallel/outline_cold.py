@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir.alias import Aliasing
-from adc.ir.core import Block, Module
+from adc.ir.core import Block, Func, Module
 from adc.passes.kinds import LOOPS
 from adc.passes.parallel.cold import COLD, cold_region, walk_warm
+from adc.passes.parallel.equal_functions import merge_equal
 from adc.passes.parallel.outline import Piece, outline, shows_frame
 
 
@@ -24,6 +25,7 @@ class OutlineCold:
     name: ClassVar[str] = "outline-cold"
 
     def run(self, module: Module) -> Module:
+        moved: list[Func] = []
         for func in list(module.funcs.values()):
             regions = [region for op in walk_warm(func.body) if (region := cold_region(op)) is not None]
             pieces = [_inside(region) for region in regions if any(op.opdef in LOOPS for op in region.walk())]
@@ -31,6 +33,8 @@ class OutlineCold:
             if pieces:
                 for made in outline(module, pieces, f"{func.name}.cold", Aliasing(func, module)):
                     made.attrs[COLD] = True
+                    moved.append(made)
+        merge_equal(module, moved)
         return module
 
 

@@ -2,7 +2,7 @@
 
 What LLVM needs for a loop grows with the function around it (its vectoriser and its analysis of induction variables
 look at more than the loop), so that a function of a thousand loops would take more than ten times as long as ten of a
-hundred. A call per nest costs nothing beside the loop in it.
+hundred. A call per nest costs nothing beside the loop in it. Nests that are equal become one function.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.alias import Aliasing
-from adc.ir.core import Block, Module, Op
+from adc.ir.core import Block, Func, Module, Op
 from adc.ir.loop_attrs import TILES
 from adc.passes.kinds import LOOPS
+from adc.passes.parallel.equal_functions import merge_equal
 from adc.passes.parallel.outline import Piece, outline, shows_frame
 
 MOST_LOOPS = 24
@@ -33,12 +34,15 @@ class OutlineNests:
     name: ClassVar[str] = "outline-nests"
 
     def run(self, module: Module) -> Module:
+        moved: list[Func] = []
         for func in list(module.funcs.values()):
             counts: dict[Op, int] = {}
             if _count(func.body, counts) > self.most:
                 pieces = list(_pieces(func.body, counts, self.most // 3))
                 for made in outline(module, pieces, f"{func.name}.nest", Aliasing(func, module)):
                     made.attrs["adc.noinline"] = True
+                    moved.append(made)
+        merge_equal(module, moved)
         return module
 
 
