@@ -22,7 +22,7 @@ from adc.ir import forks, kinds, ops
 from adc.ir.arith import const, contract
 from adc.ir.attached import drop_unmentioned, mentioned
 from adc.ir.builder import build, insert_at
-from adc.ir.callgraph import closure, reachable
+from adc.ir.callgraph import callees, closure, reachable
 from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
@@ -253,9 +253,7 @@ class Staged:
 
     def prepared(self, module: Module, roots: Sequence[str]) -> Module:
         """The functions ``roots``, and all that they use, as they are lowered to LLVM."""
-        used = set(closure(module, roots, mentioned))
-        part = Module({name: func for name, func in module.funcs.items() if name in used})
-        return self._run(part, self._lowering(), "prepare")
+        return self._run(part_of(module, roots, mentioned), self._lowering(), "prepare")
 
     def keep_to_memory(
         self, module: Module, entry: str, reverse: str | None = None, measured: Func | None = None
@@ -369,9 +367,9 @@ def clear_shadows(func: Func, positions: Sequence[int]) -> None:
     func.body.set_ops([*start.ops, *func.body.ops])
 
 
-def part_of(module: Module, roots: Iterable[str]) -> Module:
-    """The functions ``roots`` and all that they may call."""
-    keep = reachable(module, roots)
+def part_of(module: Module, roots: Iterable[str], following: Callable[[Func], Iterable[str]] = callees) -> Module:
+    """The functions ``roots`` and all that they may call, or that ``following`` leads to from them."""
+    keep = set(closure(module, roots, following))
     return Module({name: func for name, func in module.funcs.items() if name in keep})
 
 

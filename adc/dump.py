@@ -133,16 +133,17 @@ def dump(
         return f"{found}\n\n{staged.planned(module, [traced.entry, *roots])}\n"
     if stage in ("adjoint", "tangent"):
         return print_module(part_of(staged.tidied(module), roots), locs=locs)
-    module = staged.prepared(module, [traced.entry, *roots])
+    shown = [traced.entry, *roots]
+    module = staged.prepared(module, shown)
     if kind == "gradient":
         staged.keep_to_memory(module, roots[0])
-    with_primal = part_of(module, [traced.entry, *roots])
+    with_primal = part_of(module, shown)
     if stage == "lowered":
         return print_module(with_primal, locs=locs)
     from adc.native import compiled_text  # what only prints IR need not load the code generator
 
     options = subject.options
-    optimized = compiled_text(with_primal, [traced.entry, *roots], parallel=options.parallel, level=options.level)
+    optimized = compiled_text(with_primal, shown, parallel=options.parallel, level=options.level)
     return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
 
 

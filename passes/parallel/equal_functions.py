@@ -10,8 +10,9 @@ from collections.abc import Hashable, Iterable
 from itertools import count
 
 from adc.ir import ops
-from adc.ir.core import Attr, Block, Func, Module, Op, Value
+from adc.ir.core import Block, Func, Module, Op, Value
 from adc.passes.kinds import LOOPS, PURE, SILENT, TERMINATORS
+from adc.passes.simplify.cse import attr_key
 
 _TELL_NO_PLACE = (PURE | SILENT | LOOPS | TERMINATORS | {ops.if_, ops.load, ops.store, ops.accumulate}) - {ops.call}
 
@@ -39,8 +40,8 @@ def merge_equal(module: Module, candidates: Iterable[Func]) -> None:
 def _key(func: Func) -> Key:
     """Equal for functions that do the same in the same way."""
     numbers: dict[Value, int] = {}
-    arguments = tuple(map(_attributes, func.arg_attrs))
-    return _attributes(func.attrs), arguments, func.result_types, _block(func.body, numbers, count())
+    arguments = tuple(map(attr_key, func.arg_attrs))
+    return attr_key(func.attrs), arguments, func.result_types, _block(func.body, numbers, count())
 
 
 def _block(block: Block, numbers: dict[Value, int], fresh: count[int]) -> Key:
@@ -53,9 +54,4 @@ def _op(op: Op, numbers: dict[Value, int], fresh: count[int]) -> Key:
     regions = tuple([_block(region, numbers, fresh) for region in op.regions])
     numbers.update(zip(op.results, fresh, strict=False))
     place = None if op.opdef in _TELL_NO_PLACE else op.loc
-    return op.opdef, operands, tuple([r.type for r in op.results]), _attributes(op.attrs), regions, place
-
-
-def _attributes(attrs: dict[str, Attr]) -> Key:
-    """Told apart by their texts: numbers that are equal may be zeros of two signs, or of two types."""
-    return tuple(sorted((name, repr(value)) for name, value in attrs.items()))
+    return op.opdef, operands, tuple([r.type for r in op.results]), attr_key(op.attrs), regions, place
