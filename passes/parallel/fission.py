@@ -108,14 +108,14 @@ class Fission:
         return self.analysis.apart(a, b, self.loop)
 
     def _levels(self, a: Access, b: Access) -> list[Op]:
-        """The parallel loops around both, the outermost first."""
+        """The loops around both, the outermost first."""
         around_b = set(enclosing(b.op.parent))
-        around = [o for o in enclosing(a.op.parent) if o in around_b and o.opdef is ops.parallel]
+        around = [o for o in enclosing(a.op.parent) if o in around_b and (o.opdef in LOOPS or o.opdef is ops.while_)]
         return around[: around.index(self.loop) + 1][::-1]
 
     def _other_iterations_apart(self, a: Access, b: Access) -> bool:
-        """Whether the two never meet in different iterations of the parallel loops around both."""
-        return all(self.analysis.independent(a, b, level) for level in self._levels(a, b))
+        """Whether the two never meet in different iterations of the loops around both, sequential ones included."""
+        return all(level.opdef in LOOPS and self.analysis.independent(a, b, level) for level in self._levels(a, b))
 
     def _never_meet(self, a: Access, b: Access) -> bool:
         if self._apart(a, b):

@@ -153,6 +153,7 @@ class _Same:
 
     def __init__(self, conditions: Iterable[Value]) -> None:
         self._first: dict[Value, Value] = {}
+        self._asked: set[Value] = set()
         equal = [op.operands for c in conditions for op in comparisons(c) if op.attrs["predicate"] == "eq"]
         for a, b in equal:
             self._unite(a, b)
@@ -181,9 +182,14 @@ class _Same:
         """The one that stands for all that equal ``value``."""
         while value in self._first:
             value = self._first[value]
-        if value.op is not None and value.op.opdef is ops.select and self._is_either(value.op):
-            self._first[value] = value = self.find(value.op.operands[1])
-        return value
+        if value.op is None or value.op.opdef is not ops.select or value in self._asked:
+            return value
+        self._asked.add(value)  # it may equal one of what it chooses from, so that asking for that asks for it
+        found = self.find(value.op.operands[1]) if self._is_either(value.op) else value
+        self._asked.discard(value)
+        if found is not value:
+            self._first[value] = found
+        return found
 
     def replace_in(self, block: Block) -> None:
         for op in block.walk():

@@ -105,11 +105,20 @@ def copies(given: dict[str, Array], *, apart: bool = False) -> dict[str, Array]:
         while isinstance(base.base, np.ndarray):
             base = base.base
         if apart:
-            base, twin = a, a.copy(order="K")
-            found[name] = twin
+            found[name] = _alone(a)
             continue
         twin = shared.setdefault(id(base), base.copy(order="K"))
         offset = a.__array_interface__["data"][0] - base.__array_interface__["data"][0]
         memory = twin if twin.flags.c_contiguous else twin.T
         found[name] = np.ndarray(a.shape, a.dtype, memory.data, offset, a.strides)
     return found
+
+
+def _alone(a: Array) -> Array:
+    """A copy in memory of its own, with the same strides."""
+    reach = [(n - 1) * step for n, step in zip(a.shape, a.strides, strict=True)]
+    before = -sum(min(r, 0) for r in reach)
+    memory = np.zeros(before + sum(max(r, 0) for r in reach) + a.itemsize, np.uint8)
+    twin = np.ndarray(a.shape, a.dtype, memory.data, before, a.strides)
+    twin[...] = a
+    return twin

@@ -185,7 +185,7 @@ class Generator(Lines):
             offsets = [self.rng.randint(-reach, reach) if self.chance(0.5) else 0 for _ in counters]
             return f"{name}[{', '.join(_plus(i, d) for i, d in zip(counters, offsets, strict=True))}]"
 
-        return Place(read, arrays or self.arrays, list(self.scalars), whole=False)
+        return Place(read, self.arrays if arrays is None else arrays, list(self.scalars), whole=False)
 
     def inside(self, reach: int) -> tuple[str, Place]:
         """The part of an array that is ``reach`` away from its ends, and that part shifted."""
@@ -335,9 +335,12 @@ class Generator(Lines):
         """Each iteration writes elements of its own, of memory that none reads elsewhere."""
         name = self.target()
         reach = self.rng.choice((0, 1))
-        inner, counters = self.loops(indent, reach, "prange")
         own_memory = self.memory.get(name, name)
-        place = self.at(counters, reach, [a for a in self.arrays if self.memory.get(a, a) != own_memory])
+        others = [a for a in self.arrays if self.memory.get(a, a) != own_memory]
+        if not others:
+            return
+        inner, counters = self.loops(indent, reach, "prange")
+        place = self.at(counters, reach, others)
         own = ", ".join(counters)
         self.emit(inner, f"{name}[{own}] = 0.5 * {name}[{own}] + 0.5 * ({self.tame(place)})")
 

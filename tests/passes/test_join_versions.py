@@ -171,3 +171,26 @@ def compare(program, rng, seed, text):
         for k in range(3):
             expected = gradient_by_differences(program, arguments, k)
             assert np.allclose(gradients[k], expected, atol=1e-6, rtol=1e-5), text
+
+
+def windows(x, y, n, m):
+    x, y = x[:n], y[:m]
+    u = np.where(y >= 0.75, x, x) - np.where(x > 0.5, y, y[:])
+    for i in range(1, len(u)):
+        u[i] = 0.5 * u[i - 1] + x[i % n]
+    v = y + x
+    for i in range(1, len(u)):
+        v[i] = 0.5 * v[i - 1] + u[i]
+    return np.sum(u * v)
+
+
+@pytest.mark.parametrize("lengths", [(3, 3), (1, 3), (3, 1), (1, 1)], ids=str)
+def test_an_extent_that_is_one_of_those_it_equals(lengths):
+    """What is chosen from two extents is compared with one of them again."""
+    x, y = np.random.default_rng(1).random((2, 4))
+    compiled = jit_grad(windows, argnums=(0, 1))
+    value, gradient = compiled.value_and_grad(x, y, *lengths)
+    assert value == pytest.approx(windows(x, y, *lengths), rel=1e-14)
+    for k in range(2):
+        expected = gradient_by_differences(lambda *args: windows(*args, *lengths), [x, y], k)
+        assert np.allclose(gradient[k], expected, rtol=1e-8, atol=1e-8)
