@@ -19,7 +19,7 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
@@ -31,7 +31,7 @@ from adc.ir.types import i1, index
 from adc.passes.building import choose
 from adc.passes.parallel.affine import Form
 from adc.passes.parallel.block_rows import Row, Rows
-from adc.passes.parallel.conflicts import Group, conflicting, has_accumulate
+from adc.passes.parallel.conflicts import Group, has_accumulate
 from adc.passes.parallel.fills import Cleared, fill_around, middle, zeros_before
 from adc.passes.parallel.fission import Fission
 from adc.passes.parallel.gather import Axis
@@ -184,14 +184,28 @@ class _Builder:
             new.append(op)
             if op.opdef is not ops.parallel or not has_accumulate(op):
                 continue
-            fission = Fission(self.fission.analysis, op)
-            blocks = blocks_for(fission, conflicting(fission.analysis, op))
-            assert blocks is not None, "what is a stencil in all iterations is one in some"
             with insert_at(new, op.loc):
-                _Builder(fission, blocks, new, threads=False, fresh=fresh).build()
+                fission = Fission(self.fission.analysis, op)
+                _Builder(fission, self._of_copy(op), new, threads=False, fresh=fresh).build()
             new.ops.remove(op)
             op.drop()
         over.regions[0].set_ops(new.ops)
+
+    def _of_copy(self, copy: Op) -> Blocks:
+        """The same of ``copy``, which is the loop for some of its iterations. It is not to be recognised once more: of
+        memory that the copy loads, as parts of a tape, nothing is known."""
+        twin = dict(zip(self.loop.regions[0].walk(), copy.regions[0].walk(), strict=True))
+        twin[self.loop] = copy
+        return Blocks(
+            [
+                replace(
+                    stencil,
+                    loops=tuple(twin[loop] for loop in stencil.loops),
+                    terms=[replace(t, op=twin[t.op], value=twin[t.op].operands[0]) for t in stencil.terms],
+                )
+                for stencil in self.blocks.stencils
+            ]
+        )
 
     def _stand_in(self, new: Op) -> None:
         for old, result in zip(self.loop.results, new.results, strict=True):

@@ -17,6 +17,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
+from adc.ir.nesting import enclosing
 from adc.ir.rewrite import clone_op
 from adc.passes.effects import Summaries
 from adc.passes.parallel.cold import COLD, walk_warm
@@ -64,24 +65,30 @@ class _Blocking:
     def run(self) -> list[NestPlan]:
         loops = [op for op in walk_warm(self.func.body) if is_candidate(op)]
         if loops and "adc.cold" not in self.func.attrs:
+            around = {loop: set(enclosing(loop.parent)) for loop in loops}
+            replaced: set[Op] = set()
             for loop in loops:
-                self._loop(Analysis(self.func, self.module, self.summaries), loop)
+                if replaced.isdisjoint(around[loop]) and self._loop(loop):
+                    replaced.add(loop)
         return self.plans
 
-    def _loop(self, analysis: Analysis, loop: Op) -> None:
+    def _loop(self, loop: Op) -> bool:
+        """Whether other code is in the place of the loop now."""
+        analysis = Analysis(self.func, self.module, self.summaries)
         try:
             steps = recognise(analysis, loop)
             slopes = find_slopes(analysis, steps)
         except Unfit as unfit:
             line = f" (line {unfit.op.loc.line})" if unfit.op is not None and unfit.op.loc.line > 0 else ""
             self._note(loop, "one", unfit.reason + line)
-            return
+            return False
         moves = f"blocks shrink by {slopes.lower} and {slopes.upper} rows a step"
         if self.asked is None:
             self._note(loop, "one", f"several would be right ({moves}); pays where the fields exceed the cache")
-            return
+            return False
         self._note(loop, "several" if self.asked == AUTO else str(self.asked), moves)
         _replace(analysis, steps, slopes, None if self.asked == AUTO else int(self.asked))
+        return True
 
     def _note(self, loop: Op, kind: str, reason: str) -> None:
         self.plans.append(NestPlan(loop.loc, loop.regions[0].args[0].hint, kind, reason))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -170,3 +172,27 @@ def test_orders_of_the_interpreter_are_orders_of_threads() -> None:
         interpreter.run(module, "f", [a], order=order)
         outcomes.add(a.tobytes())
     assert len(outcomes) == 2
+
+
+def chosen_in_turns(u: Any, w: Any) -> Any:
+    total, v = u.copy(), u * w
+    for i in range(1, len(u) - 1):
+        k = 0
+        while k < 1:
+            total[i] += 0.3 * (v[i - 1] if total[i] > 0.4 else v[i])
+            k += 1
+    return np.sum(total)
+
+
+@pytest.mark.parametrize("kind", ["auto", "blocks"])
+def test_branches_that_are_taped_in_memory_of_each_iteration(kind: Any) -> None:
+    """Of what a short block loads from such a tape nothing is known: its terms are those of the loop all the same."""
+    u, w = arrays(2, (40,), (40,))
+    function = jit_grad(chosen_in_turns, argnums=(0, 1), accumulate=kind)
+    assert "blocks" in kinds_of(function, u, w)
+    found = function.grad(u, w)
+    for k, g in enumerate(found):
+        for at in range(40):
+            along = [np.zeros(40), np.zeros(40)]
+            along[k][at] = 1.0
+            assert g[at] == pytest.approx(function.jvp((u, w), tuple(along))[1], rel=1e-12, abs=1e-14), (k, at)

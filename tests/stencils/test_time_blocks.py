@@ -323,3 +323,22 @@ def test_rows_are_summed_elsewhere(n: int) -> None:
     for steps in (2, 3, "auto"):
         assert outcome(jit_grad(rims, argnums=(0, 1), time_block=steps), args) == plain
     interpret(rims, (0, 1), 2, args)
+
+
+def sweeps_in_steps(x: Any, u: Any) -> float:
+    for t in range(5):
+        for k in range(2):
+            for i in range(1, 9):
+                u[5, i] = 0.5 * u[5, i] + 0.4 * x[t, i - k]
+        for i in range(1, 9):
+            for j in range(9):
+                u[i, j] = 0.5 * u[i, j] + x[i, j] * x[i, j]
+    return np.sum(u)
+
+
+def test_loops_inside_of_replaced_steps_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A loop of a step may be over steps itself: it is not replaced as well, outside of the function."""
+    monkeypatch.setenv("ADC_VERIFY", "1")
+    x = np.random.default_rng(5).random((10, 10))
+    plain = outcome(jit_grad(sweeps_in_steps), [x, x + 1.0])
+    assert outcome(jit_grad(sweeps_in_steps, time_block=2), [x, x + 1.0]) == plain
