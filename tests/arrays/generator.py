@@ -84,7 +84,7 @@ class Generator(Lines):
             self.params.append(Param("w", self.shape, "hazard", self.dtype))
         body = [self.element_loop, self.element_loop, self.statement, self.statement, self.time_loop, self.new_array]
         body += [self.recurrence, self.parallel_loop, self.window_sum, self.counts, self.callee, self.search]
-        body += [self.axis_sum] * (self.rank > 1)
+        body += [self.axis_sum] * (self.rank > 1) + [self.carried_nest] * 2
         if any(p.name == "k" for p in self.params):
             body += [self.gather, self.scatter] * 2
         self.new_array(1)
@@ -276,14 +276,14 @@ class Generator(Lines):
         form = self.rng.choice(("{0} += {1}", "{0} = {0} + {1}"))
         self.emit(indent, form.format(total, f"0.01 * ({text})"))
 
-    def body(self, indent: int, counters: list[str], place: Place) -> None:
+    def body(self, indent: int, counters: list[str], place: Place, targets: list[str] | None = None) -> None:
         own = ", ".join(counters)
         if self.chance(0.5):
             temporary = self.fresh("t")
             self.emit(indent, f"{temporary} = {self.tame(place)}")
             place.scalars.append(temporary)
         for _ in range(self.rng.randint(1, 2)):
-            element = f"{self.target()}[{own}]"
+            element = f"{self.rng.choice(targets or self.local)}[{own}]"
             kind = self.rng.randint(0, 3)
             if kind == 0:
                 self.emit(indent, f"if {place.read(self.rng.choice(place.arrays))} > {self.leaf(place)[0]}:")
@@ -306,6 +306,45 @@ class Generator(Lines):
             inner += 1
         own, before = ", ".join(counters), ", ".join([*counters[:-1], f"{counters[-1]} - 1"])
         self.emit(inner, f"{name}[{own}] = 0.5 * {name}[{before}] + 0.5 * ({self.tame(self.at(counters, 0), 2)})")
+
+    def carried_nest(self, indent: int) -> None:
+        """Loops in any order, of which some carry values from one iteration to the next and the others do not; several
+        terms of the gradient go to the neighbours that are read."""
+        written = self.rng.sample(self.local, min(len(self.local), self.rng.choice((1, 1, 2))))
+        carried = {d for d in range(self.rank) if self.chance(0.4)} or {self.rng.randrange(self.rank)}
+        axes = sorted(range(self.rank), key=lambda d: (d in carried, self.rng.random()))
+        if self.chance(0.3):
+            self.rng.shuffle(axes)
+        counters = [self.fresh("i") for _ in self.shape]
+        ends: list[tuple[int, str]] = []
+        for d in axes:
+            if self.chance(0.15):
+                self.emit(indent, f"for _ in range({self.rng.randint(1, 2)}):")
+                indent += 1
+            indent = self.head(indent, counters[d], self.shape[d] - 1, ends)
+
+        def read(name: str) -> str:
+            near = [d in carried or name not in written for d in range(self.rank)]
+            offsets = [self.rng.randint(-1, 1) if moves and self.chance(0.6) else 0 for moves in near]
+            return f"{name}[{', '.join(map(_plus, counters, offsets))}]"
+
+        place = Place(read, [*self.arrays, *written], list(self.scalars), whole=False)
+        self.body(indent, counters, place, written)
+        for depth, step in reversed(ends):
+            self.emit(depth, step)
+
+    def head(self, indent: int, counter: str, end: int, ends: list[tuple[int, str]]) -> int:
+        """A loop over the inside of an axis, which may be a ``while`` loop: then its last line goes to ``ends``. The
+        depth of its body is returned."""
+        kind = self.rng.randint(0, 7)
+        if kind == 0:
+            self.emit(indent, f"{counter} = 1")
+            self.emit(indent, f"while {counter} < {end}:")
+            ends.append((indent + 1, f"{counter} += 1"))
+        else:
+            limits = {1: f"{end - 1}, 0, -1", 2: f"1, {end}, 2"}.get(kind, f"1, {end}")
+            self.emit(indent, f"for {counter} in range({limits}):")
+        return indent + 1
 
     def time_loop(self, indent: int) -> None:
         """Steps from one buffer into another, which change places."""
