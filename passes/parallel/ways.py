@@ -88,7 +88,7 @@ class Ways:
         needed = fission.slice(op.operands[0] for op in group) | set(group)
         if fission.obstacle(needed, group) is not None:
             return False
-        pending = zeroing.find(fission, stencils[0], group) if len(stencils) == 1 else None
+        pending = zeroing.find(fission, stencils[0], group, block) if len(stencils) == 1 else None
         if only_fresh and pending is None:
             return False
         fill = None

@@ -46,11 +46,17 @@ class Pending:
     factor: Value | float
 
 
-def find(fission: Fission, stencil: Stencil, group: Sequence[Op]) -> Pending | None:
-    """The zeroing that the next step can make up for when it adds the terms ``group`` of ``stencil``."""
+def find(fission: Fission, stencil: Stencil, group: Sequence[Op], before: Block) -> Pending | None:
+    """The zeroing that the next step can make up for when it adds the terms ``group`` of ``stencil``.
+
+    ``before``: what has been made of all that is in front of the nest. The body of the time loop has left of that what
+    does not add.
+    """
     body = fission.loop.parent
     loop = body.parent_op if body is not None else None
     target = stencil.base
+    if before.parent is not loop:
+        return None  # a branch, and the other side of it does not leave out anything
     if loop is None or body is None or loop.opdef is not ops.for_ or target.owner is not body or target.index == 0:
         return None
     position = target.index - 1
@@ -69,9 +75,9 @@ def find(fission: Fission, stencil: Stencil, group: Sequence[Op]) -> Pending | N
         return None
     if any(a.op not in group and not fission.analysis.apart_now(a.base, target) for a in fission.accesses.found):
         return None
-    here = body.ops.index(fission.loop)
-    if any(touches(fission.analysis, op, target) for op in body.ops[:here]):
+    if any(touches(fission.analysis, op, target) for op in before.ops):
         return None
+    here = body.ops.index(fission.loop)
     if any(touches(fission.analysis, op, source) for op in body.ops[here + 1 :]):
         return None
     return Pending(loop, store.op, position, shift, factor)
