@@ -347,7 +347,7 @@ class Generator(Lines):
         return indent + 1
 
     def time_loop(self, indent: int) -> None:
-        """Steps from one buffer into another, which change places."""
+        """Steps from one buffer into another, which change places; a step may have two parts."""
         new = self.fresh("u")
         old = self.rng.choice(self.local)
         if old == "out":
@@ -358,14 +358,16 @@ class Generator(Lines):
         self.emit(indent, f"{new} = {old}.copy()")
         self.emit(indent, f"for _ in range({self.rng.randint(1, 5)}):")
         arrays = [old, old, *(a for a in self.arrays if a != new)]
-        if self.chance(0.5):
-            own, place = self.inside(1)
-            place.arrays = arrays
-            self.emit(indent + 1, f"{new}[{own}] = {self.tame(place)}")
-        else:
-            inner, counters = self.loops(indent + 1, 1)
-            place = self.at(counters, 1, arrays)
-            self.emit(inner, f"{new}[{', '.join(counters)}] = {self.tame(place)}")
+        for again in range(self.rng.choice((1, 1, 2))):
+            before = f"0.5 * {new}[{{0}}] + 0.5 * " if again else ""
+            if self.chance(0.5):
+                own, place = self.inside(1)
+                place.arrays = arrays
+                self.emit(indent + 1, f"{new}[{own}] = {before.format(own)}({self.tame(place)})")
+            else:
+                inner, counters = self.loops(indent + 1, 1)
+                place, own = self.at(counters, 1, arrays), ", ".join(counters)
+                self.emit(inner, f"{new}[{own}] = {before.format(own)}({self.tame(place)})")
         self.emit(indent + 1, f"{old}, {new} = {new}, {old}")
         self.local.append(new)
         self.arrays.append(new)
