@@ -224,9 +224,9 @@ class Dispatcher(NativeCallable):
         It is shown for the types of ``signature`` (``"f64[:, ::1], f64, i64"``); without, for those of the last call,
         or for the annotations of the parameters. Nothing is run.
         """
-        from adc.dump import resolve
+        from adc.dump import as_called
 
-        return self._dumped(resolve(self._subject, signature), stage, locs=locs)
+        return self._dumped(as_called(self._subject, signature), stage, locs=locs)
 
     def _dumped(self, abstracts: tuple[Abstract, ...], stage: str, *, locs: bool) -> str:
         from adc.dump import dump
@@ -236,10 +236,10 @@ class Dispatcher(NativeCallable):
     @public
     def report(self, signature: str | None = None) -> Report:
         """What the gradient stores, repeats and runs on threads, line by line; for the types that ``dump_ir`` takes."""
-        from adc.dump import resolve
+        from adc.dump import as_called
         from adc.report import report
 
-        return report(self._subject, resolve(self._subject, signature), self._derivative)
+        return report(self._subject, as_called(self._subject, signature), self._derivative)
 
     def _known(self) -> list[Specialisation]:
         return [spec for specs in self._table.values() for spec in specs]

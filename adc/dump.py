@@ -17,11 +17,12 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TextIO
 
 from adc.compiler import Staged, Subject, part_of
 from adc.errors import DifferentiationError
-from adc.frontend.abstract import Abstract
+from adc.frontend.abstract import Abstract, Array, map_abstract
 from adc.frontend.annotations import annotated, parse_signature
 from adc.ir import kinds
 from adc.ir.printer import print_module
@@ -67,6 +68,15 @@ def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
         f"the argument types of {subject.name} are not known yet",
         help='call it first, pass a signature such as "f64[:, ::1], f64, i64", or annotate the parameters',
     )
+
+
+def as_called(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
+    """The same, of a call: with arrays of which no extent is 1, unless the last call had others."""
+    return tuple(map_abstract(a, _not_stretched) for a in resolve(subject, signature))
+
+
+def _not_stretched(a: Abstract) -> Abstract:
+    return replace(a, ones=(False,) * a.rank) if isinstance(a, Array) and not a.ones else a
 
 
 def dump_function(

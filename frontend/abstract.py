@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -39,7 +39,9 @@ class Scalar(Abstract):
 class Array(Abstract):
     """An array. ``layout``: ``"C"`` contiguous, ``"inner"`` innermost stride of one element, ``"any"``.
 
-    Arguments whose ``alias`` is the same number may overlap; those without one never do.
+    Arguments whose ``alias`` is the same number may overlap; those without one never do. ``ones`` says of each extent
+    whether it is 1, which is what decides how an array is stretched; None where that is not known, as is all of the
+    empty tuple. ``dims``, of what is being traced alone: what extents are (see ``adc.frontend.data.dims``).
     """
 
     element: Type
@@ -47,6 +49,8 @@ class Array(Abstract):
     layout: Layout = "C"
     alias: int | None = None
     writable: bool = True
+    ones: tuple[bool | None, ...] = ()
+    dims: tuple[Any, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
         dims = [":"] * self.rank
@@ -267,7 +271,8 @@ def _abstract_array(value: np.ndarray[Any, Any]) -> Array:
         layout = "C"
     elif value.ndim and value.strides[-1] == value.itemsize:
         layout = "inner"
-    return Array(element, value.ndim, layout, None, bool(value.flags.writeable))
+    ones = tuple(extent == 1 for extent in value.shape)
+    return Array(element, value.ndim, layout, None, bool(value.flags.writeable), ones)
 
 
 def walk_abstract(a: Abstract) -> Iterator[Abstract]:

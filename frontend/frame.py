@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
 from adc.frontend import abstract
+from adc.frontend.data import dims
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.roots import Root, Roots
@@ -144,6 +145,8 @@ class Frame:
             type_ = abstract.memref_type(a)
             if a.alias is not None:
                 attrs["adc.alias"] = a.alias
+            if False in a.ones:
+                attrs[dims.NOT_ONE] = tuple(k for k, one in enumerate(a.ones) if one is False)
         else:
             type_ = a.type if self.entry else abstract.value_type(a.type)
         arg = self.func.body.add_arg(type_, name)
@@ -157,7 +160,13 @@ class Frame:
                 protected = f"'{name}' is read-only"
             # Another argument may be the same memory and be written: what is protected is this way to it.
             roots = {root, self.new_root(name, protected)} if protected else {root}
-            return array(arg, frozenset(roots))
+            return array(arg, frozenset(roots), [1 if one else None for one in a.ones])
+
+    @contextmanager
+    def in_body(self) -> Iterator[None]:
+        """Append what is built inside to the body, behind the prologue, whose values are there."""
+        with insert_at(self.prologue, self.func.loc), insert_at(self.func.body):
+            yield
 
     def _pin(self, name: str) -> Any:
         raise NeedsConstant(self, name)
@@ -180,7 +189,7 @@ class Frame:
             a = c.abstract
             protected = ""
             if isinstance(a, abstract.Array):
-                a = abstract.Array(a.element, a.rank, a.layout, self.tracer.capture_alias(c.name), a.writable)
+                a = replace(a, alias=self.tracer.capture_alias(c.name))
                 protected = f"'{c.name}' is captured from outside the function"
             known = self.captures[c.key] = (c, self.add_argument(a, c.name, protected))
         return known[1]

@@ -13,7 +13,8 @@ from adc.frontend.control.jumps import NEVER
 from adc.frontend.data import growing, heap
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import Text
-from adc.frontend.data.described import describe
+from adc.frontend.data.described import describe, without_dims
+from adc.frontend.data.dims import NOT_ONE, argument_dim
 from adc.frontend.data.forms import TUPLE, Form
 from adc.frontend.data.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.data.merge import types as ir_types
@@ -27,7 +28,15 @@ from adc.frontend.functions.callee import Callee, python_function
 from adc.frontend.functions.calls import call_value
 from adc.frontend.functions.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.functions.recursion import Assumption, Specialisation, Undetermined, assumed, common
-from adc.frontend.functions.signature import arrays_of, describe_arguments, operands_of, prepare, receive
+from adc.frontend.functions.signature import (
+    arrays_of,
+    describe_arguments,
+    leaves_of,
+    operands_of,
+    passed_dim,
+    prepare,
+    receive,
+)
 from adc.frontend.looks import Looks
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.convert import to_element
@@ -295,7 +304,7 @@ class Tracer:
             raise
         finally:
             del self._attempts[key]
-        spec = describe(left)
+        spec = without_dims(describe(left), argument_dim)
         try:
             after = spec if before.result is None else common(before.result, spec)
         except Clash as clash:
@@ -330,7 +339,7 @@ class Tracer:
         return before.widened(found.assumption())
 
     def _run(self, callee: Callee, frame: Frame) -> AbstractValue:
-        with insert_at(frame.func.body, frame.func.loc):
+        with frame.in_body():
             result = callee.ruled.run(frame) if callee.ruled else execute_function(frame, callee.source.body)
         if any(isinstance(leaf, Method) for leaf in _parts(result)):
             raise refuse(
@@ -369,7 +378,9 @@ class Tracer:
                     result |= {_fresh(frame, fresh, None)}
             return result
 
-        return rebuild(s.result, iter(op.results), roots)
+        passed_leaves = [leaf for v in (*values, *captured) for leaf in leaves_of(v)]
+        result = without_dims(s.result, lambda dim: passed_dim(passed_leaves, dim))
+        return rebuild(result, iter(op.results), roots)
 
 
 def _passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue:
@@ -415,6 +426,8 @@ def _symbol(name: str) -> str:
 def _finish(frame: Frame) -> set[int]:
     """Put the prologue before the body and mark what is never stored to. The positions of mutated arguments."""
     frame.func.body.set_ops([*frame.prologue.ops, *frame.func.body.ops])
+    for op in frame.func.walk():
+        op.attrs.pop(NOT_ONE, None)  # extents that are equal are read alike from here on
     if frame.abandoned:
         _drop_abandoned(frame.func)
     mutated: set[int] = set()
@@ -511,7 +524,7 @@ def _traced(
                 value = receive(_gathered(empty, len(objects)), name, frame.add_argument)
                 frame.env[name] = heap.unpack(frame, value, objects, given=True)
     if tracer.entry is None:
-        with insert_at(func.body, func.loc):
+        with frame.in_body():
             positional, keywords = Layout.of(callee.source).spread(frame)
             result = tracer.call(frame, Static(callee.identity), [v for _, v in positional], keywords)
     else:
@@ -571,6 +584,6 @@ def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
             values.append(v.memref)
         else:
             values.append(to_element(v.value, v.dtype))
-        return ResultLeaf(len(values) - 1, describe(v))
+        return ResultLeaf(len(values) - 1, without_dims(describe(v)))
 
     return of(result), values

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adc.ir.core import UNKNOWN, Attr, Block, Loc, Op, Value
 from adc.ir.types import Type
@@ -20,7 +20,8 @@ from adc.ir.types import Type
 if TYPE_CHECKING:
     from adc.ir.opdef import OpDef
 
-_point: contextvars.ContextVar[tuple[Block, Loc]] = contextvars.ContextVar("adc_insertion_point")
+_Point = tuple[Block, Loc, Any]  # and the point that was in force outside, or None
+_point: contextvars.ContextVar[_Point] = contextvars.ContextVar("adc_insertion_point")
 _fastmath: contextvars.ContextVar[str | None] = contextvars.ContextVar("adc_fastmath", default=None)
 
 
@@ -40,10 +41,10 @@ def contractible() -> Iterator[None]:
 @contextlib.contextmanager
 def insert_at(block: Block, loc: Loc | None = None) -> Iterator[Block]:
     """Append what is built inside to ``block``, marked with ``loc`` (default: the location in force outside)."""
+    outer = _point.get(None)
     if loc is None:
-        outer = _point.get(None)
         loc = outer[1] if outer is not None else UNKNOWN
-    token = _point.set((block, loc))
+    token = _point.set((block, loc, outer))
     try:
         yield block
     finally:
@@ -53,7 +54,8 @@ def insert_at(block: Block, loc: Loc | None = None) -> Iterator[Block]:
 @contextlib.contextmanager
 def at_loc(loc: Loc) -> Iterator[None]:
     """Mark what is built inside with ``loc``; and exceptions, with the innermost such range, as ``adc_loc``."""
-    token = _point.set((_point.get()[0], loc))
+    block, _, outer = _point.get()
+    token = _point.set((block, loc, outer))
     try:
         yield
     except Exception as error:
@@ -72,6 +74,16 @@ def current_loc() -> Loc:
     return _point.get()[1]
 
 
+def building_in(block: Block) -> bool:
+    """Whether what is built now comes into ``block``, or into a block that is being built for an operation of it."""
+    point: _Point | None = _point.get(None)
+    while point is not None:
+        if point[0] is block:
+            return True
+        point = point[2]
+    return False
+
+
 def build(
     opdef: OpDef,
     operands: Sequence[Value],
@@ -81,7 +93,7 @@ def build(
     loc: Loc | None = None,
 ) -> Op:
     """Append an operation at the insertion point. ``result_types`` are inferred unless the operation has regions."""
-    block, here = _point.get()
+    block, here, _ = _point.get()
     given = attrs or {}
     full = {name: default for name, default in opdef.attrs.items() if default is not ... and name not in given}
     if "fastmath" in full and (chosen := _fastmath.get()) is not None:

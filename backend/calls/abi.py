@@ -49,13 +49,15 @@ class ScalarParam:
 
 @dataclass(frozen=True)
 class ArrayParam:
-    """An ndarray of exactly this element type, rank and layout, aligned; writeable if ``writable``."""
+    """An ndarray of exactly this element type, rank and layout, aligned; writeable if ``writable``. ``ones`` says of
+    each extent whether it is 1; None, and (), that it may be."""
 
     source: Source
     element: Type = f64
     rank: int = 1
     layout: Layout = "C"
     writable: bool = False
+    ones: tuple[bool | None, ...] = ()
 
     @property
     def type(self) -> MemRefType:

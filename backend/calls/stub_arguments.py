@@ -201,6 +201,9 @@ class Arguments:
         flags = w.let(f"and i32 {w.field(value, numpy_abi.FLAGS, 'i32')}, {mask}")
         w.require(w.let(f"icmp eq i32 {flags}, {wanted}"), "miss")
         array = self._read(value, param)
+        for extent, one in zip(array.extents, param.ones, strict=False):
+            if one is not None:
+                w.require(w.let(f"icmp {'eq' if one else 'ne'} i64 {extent}, 1"), "miss")
         if strided:
             self._check_strides(array, param)
         return array

@@ -25,7 +25,8 @@ from adc.frontend.control.jumps import OUT, hint
 from adc.frontend.control.lengths import Appends, settled_list, way_out
 from adc.frontend.data import heap
 from adc.frontend.data.compounds import Contents
-from adc.frontend.data.described import Maybe, describe, widen
+from adc.frontend.data.described import Maybe, describe, widen, without_dims
+from adc.frontend.data.dims import as_before
 from adc.frontend.data.growing import is_growing
 from adc.frontend.data.joining import Narrowing, narrow
 from adc.frontend.data.merge import Clash, array_count, arrays, coerce, flatten, join, rebuild, types, unset
@@ -237,7 +238,7 @@ class Carry:
                     self.late_specs[key] = Maybe(widen(describe(held)))
                     self.over |= {leaf: self._outer(a.roots) for leaf, a in _leaves(key, held).items()}
         good = self._settle_memory(env) and good
-        self.frame.hints[self.stmt] = dict(self.specs)
+        self.frame.hints[self.stmt] = {name: without_dims(spec, as_before) for name, spec in self.specs.items()}
         self.attempts += 1
         return good
 

@@ -4,9 +4,12 @@ alternative of a choice from another."""
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from adc.frontend import abstract
+from adc.frontend.data.dims import told_dims
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -61,7 +64,7 @@ def describe(v: AbstractValue) -> abstract.Abstract:
     if isinstance(v, Scalar):
         return abstract.Scalar(v.dtype, v.weak)
     if isinstance(v, Array):
-        return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type))
+        return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type), dims=told_dims(v.dims))
     if isinstance(v, Compound):
         return abstract.Tuple(tuple(describe(item) for item in v.items), v.form)
     if isinstance(v, Unbound):
@@ -70,6 +73,17 @@ def describe(v: AbstractValue) -> abstract.Abstract:
         return Span(abstract.Tuple(tuple(describe(item) for item in bounds_of(v))), v.parallel)
     assert not isinstance(v, Lazy)
     return Same(v)
+
+
+def without_dims(a: abstract.Abstract, told: Callable[[Any], Any] = lambda dim: None) -> abstract.Abstract:
+    """``a`` without what it says of extents in values of the IR, which is ``told`` otherwise."""
+    if isinstance(a, abstract.Array):
+        return replace(a, dims=tuple(d if isinstance(d, int) else told(d) for d in a.dims))
+    if isinstance(a, abstract.Tuple):
+        return replace(a, items=tuple(without_dims(item, told) for item in a.items))
+    if isinstance(a, Maybe):
+        return Maybe(without_dims(a.item, told))
+    return a
 
 
 def widen(a: abstract.Abstract) -> abstract.Abstract:

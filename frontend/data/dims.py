@@ -1,12 +1,30 @@
-"""Extents of arrays: known, or IR values; which are known to be equal."""
+"""Extents of arrays: known, or IR values; which are known to be equal, and which not to be one."""
 
 from __future__ import annotations
 
+from typing import Any, Literal, NamedTuple
+
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
-from adc.ir.core import Value
+from adc.ir.builder import build, building_in
+from adc.ir.core import Func, Value
 
 Dim = int | Value
+
+NOT_ONE = "adc.not_one"
+"""The attribute of an argument of a function that lists its extents that are not 1: such arrays are never stretched.
+True on what reads an extent that is not 1; and in place of an extent of which nothing else is known."""
+
+SHAPE_ERROR = "ShapeError"
+"""The error of an assertion about extents. Where it asserts what ``equal_dims`` gave, one represents the other."""
+
+AS_BEFORE: Literal["as before"] = "as before"
+"""In place of an extent that a loop does not change."""
+
+
+def read_dim(array: Value, k: int, *, not_one: bool = False) -> Value:
+    """The extent ``k`` of an array."""
+    return build(ops.dim, [array], {"dim": k, **({NOT_ONE: True} if not_one else {})}).result
 
 
 def dim_value(d: Dim) -> Value:
@@ -22,8 +40,106 @@ def static_dim(d: Dim) -> int | None:
     return None if known is None else int(known)
 
 
+def may_be_one(d: Dim) -> bool:
+    """Whether an extent may be 1, for all that is known."""
+    known = static_dim(d)
+    if known is not None:
+        return known == 1
+    assert isinstance(d, Value)
+    d = representative(d)
+    if isinstance(d, int) or d.op is None or d.op.opdef is not ops.dim:
+        return True
+    if d.op.attrs.get(NOT_ONE):
+        return False
+    array = d.op.operands[0]
+    func = array.block.parent if array.op is None and array.block is not None else None
+    if not isinstance(func, Func) or array.index >= len(func.arg_attrs):  # a function that is being made
+        return True
+    return d.op.attrs["dim"] not in func.arg_attrs[array.index].get(NOT_ONE, ())
+
+
+def representative(d: Dim) -> Dim:
+    """The extent that stands for all those that were checked to be equal to ``d`` where the code now is."""
+    while isinstance(d, Value) and constant_of(d) is None and (other := _checked_equal(d)) is not None:
+        d = other
+    return d
+
+
+def _checked_equal(v: Value) -> Value | None:
+    """What an assertion, which has held where the code now is, found to be equal to ``v``, its second operand."""
+    for compare, position in v.uses:
+        if position != 1 or compare.opdef is not ops.cmpi or compare.attrs["predicate"] != "eq":
+            continue
+        for check, first in compare.result.uses:
+            asserted = check.opdef is ops.assert_ and first == 0 and check.attrs["error"] == SHAPE_ERROR
+            if asserted and check.parent is not None and building_in(check.parent):
+                return compare.operands[0]
+    return None
+
+
+def equal_dims(a: Dim, b: Dim) -> Value:
+    """Whether two extents, which are not known to be, are equal (i1). Where that is asserted as a ``SHAPE_ERROR``, one
+    represents the other from then on."""
+    x, y = representative(a), representative(b)
+    if static_dim(x) is None and static_dim(y) is not None:
+        x, y = y, x
+    return ops.cmpi(dim_value(x), dim_value(y), predicate="eq")
+
+
+def is_usable(d: Any) -> bool:
+    """Whether what is said of an extent is a number, or a value that is there where the code now is."""
+    return isinstance(d, int) or (isinstance(d, Value) and d.block is not None and building_in(d.block))
+
+
+class ArgumentDim(NamedTuple):
+    """What a function says of an extent of its result: that it is that of an argument of its IR."""
+
+    position: int
+    axis: int
+
+
+def argument_dim(d: Any) -> ArgumentDim | None:
+    """The argument whose extent ``d`` is."""
+    if not isinstance(d, Value) or d.op is None or d.op.opdef is not ops.dim:
+        return d if isinstance(d, ArgumentDim) else None
+    array = d.op.operands[0]
+    if array.op is not None or array.block is None or not isinstance(array.block.parent, Func):
+        return None
+    return ArgumentDim(array.index, d.op.attrs["dim"])
+
+
+def told_dims(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+    """Extents as types have them: numbers where they are known."""
+    return tuple(d if (known := static_dim(d)) is None else known for d in dims)
+
+
+def as_before(d: Any) -> Any:
+    """An extent as a loop that is traced again is told of it: values of the IR are others by then."""
+    return AS_BEFORE if isinstance(d, Value) else d
+
+
+def common_dims(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What is known of the extents of an array that is one of two; () is nothing."""
+    return tuple(map(_common, a, b)) if a and b else ()
+
+
+def _common(a: Any, b: Any) -> Any:
+    if a is AS_BEFORE or b is AS_BEFORE:
+        return b if a is AS_BEFORE else a
+    if isinstance(a, int | Value) and isinstance(b, int | Value) and same_dim(a, b):
+        return a
+    if a == b:
+        return a
+    return NOT_ONE if _is_not_one(a) and _is_not_one(b) else None
+
+
+def _is_not_one(d: Any) -> bool:
+    return not may_be_one(d) if isinstance(d, int | Value) else d is NOT_ONE
+
+
 def same_dim(a: Dim, b: Dim) -> bool:
     """Whether two extents are known to be equal."""
+    a, b = representative(a), representative(b)
     x, y = static_dim(a), static_dim(b)
     if x is not None or y is not None:
         return x == y

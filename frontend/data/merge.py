@@ -12,6 +12,7 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.data.compounds import OneOf, compound
 from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, key_of
+from adc.frontend.data.dims import common_dims
 from adc.frontend.data.forms import BOUND, Form
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
@@ -63,7 +64,8 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
         if a.rank != b.rank:
             raise Clash("the numbers of dimensions differ")
         layouts = {a.layout, b.layout}
-        return replace(a, layout="any" if "any" in layouts or not a.rank else "inner")
+        layout: abstract.Layout = "any" if "any" in layouts or not a.rank else "inner"
+        return replace(a, layout=a.layout if len(layouts) == 1 else layout, dims=common_dims(a.dims, b.dims))
     x, y = _number(a), _number(b)
     if isinstance(x, abstract.Scalar) and isinstance(y, abstract.Scalar):
         return _join_scalars(a, x, b, y)
@@ -310,7 +312,7 @@ def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int]
         if isinstance(a, abstract.Scalar):
             return Scalar(next(values), a.type, a.weak)
         if isinstance(a, abstract.Array):
-            return array(next(values), roots(next(counter)))
+            return array(next(values), roots(next(counter)), a.dims)
         if isinstance(a, abstract.Tuple):
             return compound(a.form, tuple(make(item) for item in a.items))
         if isinstance(a, Span):

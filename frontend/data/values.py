@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data.dims import Dim
+from adc.frontend.data.dims import NOT_ONE, Dim, is_usable, read_dim
 from adc.frontend.data.forms import TUPLE, Form, Sort
 from adc.frontend.data.roots import NOWHERE, Roots
-from adc.ir import kinds, ops
+from adc.ir import kinds
 from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import Note
 from adc.ir.kinds import Kind
@@ -244,11 +244,13 @@ def number_dtype(value: Any) -> tuple[Type, bool]:
     return (i1 if isinstance(value, bool) else i64 if isinstance(value, int) else f64), True
 
 
-def array(memref: Value, roots: Roots, dims: Sequence[Dim] | None = None) -> Array:
-    """The array in ``memref``; reads its extents at the insertion point unless ``dims`` are given."""
-    if dims is None:
-        assert isinstance(memref.type, MemRefType)
-        dims = [extent if extent is not None else ops.dim(memref, dim=k) for k, extent in enumerate(memref.type.shape)]
+def array(memref: Value, roots: Roots, known: Sequence[Any] = ()) -> Array:
+    """The array in ``memref``. Its extents are read at the insertion point, but for those that are ``known`` there."""
+    assert isinstance(memref.type, MemRefType)
+    dims: list[Dim] = []
+    for k, extent in enumerate(memref.type.shape):
+        dim: Any = extent if extent is not None or not known else known[k]
+        dims.append(dim if is_usable(dim) else read_dim(memref, k, not_one=dim is NOT_ONE))
     return Array(memref, tuple(dims), roots)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adc.frontend.data import sequences
 from adc.frontend.data.described import describe
-from adc.frontend.data.dims import dim_value
+from adc.frontend.data.dims import SHAPE_ERROR, dim_value, equal_dims, same_dim
 from adc.frontend.data.merge import rebuild
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple, is_static_number
@@ -114,9 +114,9 @@ def _with_tangent(frame: Frame, v: AbstractValue, tangent: AbstractValue, found:
 def _array_tangent(frame: Frame, v: Array, tangent: Array) -> Value:
     """A copy of a tangent, in the type of the argument."""
     for n, m in zip(v.dims, tangent.dims, strict=True):
-        sizes = dim_value(n), dim_value(m)
-        equal = ops.cmpi(*sizes, predicate="eq")
-        trap_unless(equal, "ShapeError", "an argument has extent {} where its tangent has {}", *sizes)
+        if not same_dim(n, m):
+            message = "an argument has extent {} where its tangent has {}"
+            trap_unless(equal_dims(n, m), SHAPE_ERROR, message, dim_value(n), dim_value(m))
     copy = materialise(frame, lazy_of(tangent))
     assert isinstance(copy, Array)
     if copy.dtype != v.dtype:

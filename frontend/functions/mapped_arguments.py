@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adc.frontend.data import growing, heap
 from adc.frontend.data.callables import Bound, Closure
 from adc.frontend.data.compounds import WHOLE
-from adc.frontend.data.dims import Dim, dim_value, same_dim
+from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim
 from adc.frontend.data.roots import NOWHERE, Roots, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Static, is_numeric
@@ -17,7 +17,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.functions.callee import python_function
 from adc.frontend.numeric import nests, subscripts
 from adc.frontend.numeric.convert import trap_unless
-from adc.ir import kinds, ops
+from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
 
@@ -135,7 +135,7 @@ def items_of(arguments: Sequence[Argument]) -> Dim:
                 continue
             message = f"adc.vmap() maps over {{}} items of {found[0]} and over {{}} of {argument.name}"
             sizes = dim_value(found[1]), dim_value(dim)
-            trap_unless(ops.cmpi(*sizes, predicate="eq"), "ShapeError", message, *sizes)
+            trap_unless(equal_dims(found[1], dim), SHAPE_ERROR, message, *sizes)
     if found is None:
         raise refuse(
             current_loc(),

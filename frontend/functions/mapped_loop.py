@@ -8,7 +8,7 @@ from adc.frontend.control.branches import trace
 from adc.frontend.data import growing, heap
 from adc.frontend.data.callables import Bound
 from adc.frontend.data.compounds import WHOLE
-from adc.frontend.data.dims import Dim, dim_value, same_dim
+from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim
 from adc.frontend.data.roots import NOWHERE, Roots, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_static_number, leaves
@@ -89,7 +89,7 @@ class _First:
             n = dim_value(self._length)
             trap_unless(
                 ops.cmpi(n, const_index(0), predicate="sgt"),
-                "ShapeError",
+                SHAPE_ERROR,
                 "adc.vmap() over no items cannot know the shape of what the function returns",
             )
             frame = self._frame
@@ -146,8 +146,8 @@ def _store(frame: Frame, target: Array, k: Value, v: AbstractValue) -> None:
             continue
         sizes = k, dim_value(dim), dim_value(wanted)
         trap_unless(
-            ops.cmpi(*sizes[1:], predicate="eq"),
-            "ShapeError",
+            equal_dims(wanted, dim),
+            SHAPE_ERROR,
             f"adc.vmap() stacks results of one shape: for item {{}} axis {n} has extent {{}}, for the first {{}}",
             *sizes,
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.data import sequences
 from adc.frontend.data.callables import Closure, Code
 from adc.frontend.data.compounds import compound
+from adc.frontend.data.dims import ArgumentDim, may_be_one, static_dim
 from adc.frontend.data.roots import overlap, protection
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_static_number
@@ -91,7 +93,8 @@ def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstra
             return abstract.Scalar(v.dtype, v.weak)
         if isinstance(v, Array):
             alias = numbers[next(position)]
-            return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type), alias, not protection(v.roots))
+            ones = tuple(None if static_dim(d) is None and may_be_one(d) else may_be_one(d) for d in v.dims)
+            return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type), alias, not protection(v.roots), ones)
         if isinstance(v, Compound):
             return abstract.Tuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Range):
@@ -136,6 +139,12 @@ def leaves_of(v: AbstractValue) -> list[Scalar | Array]:
 
 def operands_of(v: AbstractValue) -> list[Value]:
     return [x.value if isinstance(x, Scalar) else x.memref for x in leaves_of(v)]
+
+
+def passed_dim(leaves: Sequence[Scalar | Array], told: Any) -> Any:
+    """An extent of the result of a call, by those of what is passed."""
+    leaf = leaves[told.position] if isinstance(told, ArgumentDim) else None
+    return leaf.dims[told.axis] if isinstance(leaf, Array) else None
 
 
 def receive(a: abstract.Abstract, name: str, leaf: Callable[[abstract.Abstract, str], AbstractValue]) -> AbstractValue:

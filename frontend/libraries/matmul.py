@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adc.frontend.data.dims import Dim, dim_value, same_dim
+from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
 from adc.frontend.errors import refuse
@@ -27,9 +27,8 @@ def matmul(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     inner = x.dims[-1]
     other = y.dims[0]
     if not same_dim(inner, other):
-        equal = ops.cmpi(dim_value(inner), dim_value(other), predicate="eq")
         message = "matmul: the inner extents differ, {} and {}"
-        trap_unless(equal, "ShapeError", message, dim_value(inner), dim_value(other))
+        trap_unless(equal_dims(inner, other), SHAPE_ERROR, message, dim_value(inner), dim_value(other))
     dtype = _dtype(x, y)
     outer: list[Dim] = [*x.dims[:-1], *y.dims[1:]]
 

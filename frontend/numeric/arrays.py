@@ -8,7 +8,16 @@ from functools import partial, reduce
 
 from adc.frontend.data import concatenation, options, records, texts
 from adc.frontend.data.compounds import OneOf
-from adc.frontend.data.dims import Dim, dim_value, same_dim, static_dim
+from adc.frontend.data.dims import (
+    SHAPE_ERROR,
+    Dim,
+    dim_value,
+    equal_dims,
+    may_be_one,
+    representative,
+    same_dim,
+    static_dim,
+)
 from adc.frontend.data.roots import protection
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
@@ -168,7 +177,7 @@ def elementwise(function: Element, *operands: AbstractValue, deferred: bool = Fa
     parts = [lazy_of(v) if isinstance(v, Array | Lazy) else v for v in operands]
     arrays = [p for p in parts if isinstance(p, Lazy)]
     extents, equalities = _broadcast(arrays)
-    dims = tuple(e.general for e in extents)
+    dims = tuple(representative(e.general) for e in extents)
     loc = current_loc()
 
     def apply(thunks: Sequence[Callable[[], AbstractValue]]) -> Scalar:
@@ -192,7 +201,7 @@ def elementwise(function: Element, *operands: AbstractValue, deferred: bool = Fa
         for r in p.reads
     )
     equal = tuple(dict.fromkeys([e for p in arrays for e in p.equalities] + equalities))
-    return Lazy(dims, tuple(e.plain for e in extents), dtype, element, reads, equal)
+    return Lazy(dims, tuple(representative(e.plain) for e in extents), dtype, element, reads, equal)
 
 
 def _sample(p: AbstractValue) -> AbstractValue:
@@ -223,7 +232,7 @@ def _operand_subscripts(
     for own, dim, i in zip(own_dims, dims[first:], subscripts[first:], strict=True):
         if static_dim(own) == 1:
             result.append(const_index(0))
-        elif general and not same_dim(own, dim):
+        elif general and may_be_one(own) and not same_dim(own, dim):
             one = ops.cmpi(dim_value(own), const_index(1), predicate="eq")
             result.append(ops.select(one, const_index(0), i))
         else:
@@ -249,18 +258,19 @@ def _meet(a: _Extent, b: _Extent, equalities: list[Value], shown: list[Lazy]) ->
     if static_dim(b.general) == 1 or same_dim(a.general, b.general):
         return a
     x, y = dim_value(a.general), dim_value(b.general)
-    equal = ops.cmpi(x, y, predicate="eq")
-    fits, general = equal, a.general
-    if static_dim(b.general) is None:
+    fits = equal = equal_dims(a.general, b.general)
+    kept, other = (b, a) if may_be_one(a.general) and not may_be_one(b.general) else (a, b)
+    general = kept.general
+    if may_be_one(b.general):
         fits = ops.ori(fits, ops.cmpi(y, const_index(1), predicate="eq"))
-    if static_dim(a.general) is None:
+    if may_be_one(a.general):
         one = ops.cmpi(x, const_index(1), predicate="eq")
         fits = ops.ori(fits, one)
-        general = ops.select(one, y, x)
+        general = ops.select(one, y, x) if kept is a else general
     shape_check(fits, "operands could not be broadcast together with shapes", [p.dims for p in shown])
-    if not same_dim(a.plain, b.plain):
+    if may_be_one(other.general) and not same_dim(a.plain, b.plain):
         equalities.append(equal)
-    return _Extent(general, a.plain)
+    return _Extent(general, kept.plain)
 
 
 def shape_check(fits: Value, message: str, shapes: Sequence[tuple[Dim, ...]], between: str = " ") -> None:
@@ -268,7 +278,7 @@ def shape_check(fits: Value, message: str, shapes: Sequence[tuple[Dim, ...]], be
     texts = between.join(
         "({})".format(",".join("{}" for _ in dims) + ("," if len(dims) == 1 else "")) for dims in shapes
     )
-    trap_unless(fits, "ShapeError", f"{message} {texts}", *(dim_value(d) for dims in shapes for d in dims))
+    trap_unless(fits, SHAPE_ERROR, f"{message} {texts}", *(dim_value(d) for dims in shapes for d in dims))
 
 
 # Stores ---------------------------------------------------------------------------------------------------------------
@@ -308,10 +318,11 @@ def _fitted(target: Array, value: Lazy) -> Lazy:
             same = False
         if static_dim(own) == 1 or same_dim(own, dim):
             continue
-        equal = ops.cmpi(dim_value(own), dim_value(dim), predicate="eq")
-        fits = ops.ori(equal, ops.cmpi(dim_value(own), const_index(1), predicate="eq"))
+        fits = equal = equal_dims(dim, own)
+        if may_be_one(own):
+            fits = ops.ori(equal, ops.cmpi(dim_value(own), const_index(1), predicate="eq"))
         shape_check(fits, message, [value.dims[extra:], dims], " into shape ")
-        if not same_dim(plain, dim):
+        if may_be_one(own) and not same_dim(plain, dim):
             equalities.append(equal)
 
     def element(subscripts: Sequence[Value], general: bool) -> Scalar:

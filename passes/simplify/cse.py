@@ -2,7 +2,7 @@
 
 With structured control flow dominance is nesting: what was computed before in this block or in an enclosing one is
 available. Memory is followed on the same walk (``adc.passes.simplify.available``), so a load of what was just loaded or
-stored takes the value that is known.
+stored takes the value that is known. So are equalities: behind an assertion that two integers are equal there is one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from adc.passes.effects import Memory, Summaries
 from adc.passes.kinds import COMMUTATIVE, PURE, READS, WRITES
 from adc.passes.rewrite import replace_op
 from adc.passes.simplify.available import AvailableMemory
+from adc.passes.simplify.rewriter import says_more
 
 Key = tuple[Hashable, ...]
 
@@ -41,6 +42,7 @@ class _Walk:
         self._func = func
         self._order: dict[Value, int] = {}
         self._seen: dict[Key, tuple[Value, ...]] = {}
+        self._equal: dict[Value, Value] = {}  # what takes the place of integers that were asserted to be another one
         self._memory = AvailableMemory(Memory(func, summaries)) if summaries is not None else None
 
     def run(self) -> None:
@@ -48,11 +50,14 @@ class _Walk:
 
     def _block(self, block: Block) -> None:
         added: list[Key] = []
+        asserted: list[Value] = []
         kept: list[Op] = []
         memory = self._memory
         mark = memory.enter() if memory else 0
         for op in block.ops:
             kind = op.opdef
+            if self._equal:
+                self._take_equals(op)
             if kind in PURE or kind is ops.bound or kind is ops.assert_:
                 key = self._key(op)
                 before = self._seen.get(key)
@@ -61,6 +66,8 @@ class _Walk:
                     continue
                 self._seen[key] = op.results
                 added.append(key)
+                if kind is ops.assert_ and (gone := self._assert_equality(op.operands[0])) is not None:
+                    asserted.append(gone)
                 if kind is ops.bound and op.attrs["check"]:
                     # What passed the check is also the answer where no check is asked for.
                     unchecked = (kind, False, *op.operands)
@@ -89,8 +96,33 @@ class _Walk:
         block.ops = kept
         for key in added:
             del self._seen[key]
+        for value in asserted:
+            del self._equal[value]
         if memory:
             memory.leave(mark)
+
+    def _take_equals(self, op: Op) -> None:
+        for position, value in enumerate(op.operands):
+            if value in self._equal:
+                op.set_operand(position, self._representative(value))
+
+    def _representative(self, value: Value) -> Value:
+        while value in self._equal:
+            value = self._equal[value]
+        return value
+
+    def _assert_equality(self, condition: Value) -> Value | None:
+        """What another integer takes the place of from now on, if ``condition`` says that two are equal."""
+        op = condition.op
+        if op is None or op.opdef is not ops.cmpi or op.attrs["predicate"] != "eq":
+            return None
+        kept, gone = map(self._representative, op.operands)
+        if says_more(gone, kept):
+            kept, gone = gone, kept
+        if kept is gone:
+            return None
+        self._equal[gone] = kept
+        return gone
 
     @staticmethod
     def _accumulated(op: Op, known: Value, kept: list[Op]) -> Op:

@@ -48,15 +48,17 @@ def test_annotations():
 
 def test_abstract_values():
     a = np.zeros((3, 4))
-    assert abstract_of(a) == Array(f64, 2, "C")
-    assert abstract_of(a[:, 1:]) == Array(f64, 2, "inner")
-    assert abstract_of(a.T) == Array(f64, 2, "any")
+    many = (False, False)  # extents that are 1
+    assert abstract_of(a) == Array(f64, 2, "C", ones=many)
+    assert abstract_of(a[:, 1:]) == Array(f64, 2, "inner", ones=many)
+    assert abstract_of(a.T) == Array(f64, 2, "any", ones=many)
+    assert abstract_of(a[:1]) == Array(f64, 2, "C", ones=(True, False))
     assert abstract_of(a[:, ::2]).layout == "any"
     fixed = a.copy()
     fixed.flags.writeable = False
     assert not abstract_of(fixed).writable
     assert str(memref_type(abstract_of(a[:, 1:]))) == "memref<?x?xf64, strided<[?, 1], offset: ?>>"
-    assert with_alias(abstract_of((a, 1.0)), 3) == Tuple((Array(f64, 2, alias=3), Scalar(f64)))
+    assert with_alias(abstract_of((a, 1.0)), 3) == Tuple((Array(f64, 2, alias=3, ones=many), Scalar(f64)))
     assert abstract_of(True) == Scalar(i1)
     assert abstract_of(np.float64(1)) == Scalar(f64, weak=False)
     assert Static(1) != Static(True)

@@ -52,7 +52,7 @@ def check(seed: int) -> None:
             for count in THREADS:
                 with on_threads(count):
                     assert outcome(blocked, program.args) == plain, f"{count} threads, {steps} steps at a time"
-            if seed % 4 == 0:
+            if seed % 4 == 0 and 1 not in program.args[0].shape:  # of one row or column there is no inside
                 assert "time" in str(blocked.report())
             interpret(names["main"], wrt, steps, program.args)
     except Exception as error:

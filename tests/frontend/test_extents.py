@@ -1,0 +1,204 @@
+"""What is known of the extents of arrays: which are 1, which are equal, in loops, branches and calls."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adc import jit_grad
+from adc.frontend.abstract import abstract_of
+
+rng = np.random.default_rng(7)
+
+
+def chain(a: Any, b: Any, c: Any) -> Any:
+    d = a * b
+    e = d + c
+    a = np.where(e > 0.5, e - a, e * b)
+    return np.sum(a * c)
+
+
+def repeated(a: Any, b: Any, c: Any) -> Any:
+    for _ in range(3):
+        a = a * b + 0.1
+        if np.sum(a) > 1.0:
+            a = a - c
+        else:
+            a = c * a
+    return np.sum(a * b)
+
+
+def step(u: Any, v: Any) -> Any:
+    w = u + 0.5 * v
+    return w * w
+
+
+def called(a: Any, b: Any, c: Any) -> Any:
+    u = step(a, b)
+    for _ in range(2):
+        u = step(u, c)
+    return np.sum(u * a)
+
+
+def into(a: Any, b: Any, c: Any) -> Any:
+    u = a * 1.0
+    u[:] = b
+    u += c
+    return np.sum(u * a)
+
+
+FUNCTIONS = [chain, repeated, called, into]
+
+
+def branches(text: str) -> int:
+    """How many choices are left between arrays that are stretched and arrays that are not."""
+    return text.count("adc.likely")
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_nothing_is_chosen_at_run_time(function: Any, rank: int) -> None:
+    arguments = rng.random((3, *(4, 3, 5)[:rank]))
+    compiled = jit_grad(function, argnums=(0, 1, 2))
+    assert compiled(*arguments) == pytest.approx(function(*arguments), rel=1e-13)
+    assert branches(compiled.dump_ir("simplified")) == 0
+    types = ", ".join(["f64[" + ":, " * (rank - 1) + "::1]"] * 3)
+    assert branches(jit_grad(function).dump_ir("simplified", types)) == 0
+
+
+@pytest.mark.parametrize("function", [chain, repeated, called])
+def test_calls_with_and_without_extents_of_one(function: Any) -> None:
+    """One function, called in turn with all kinds, twice over: each call is Python's."""
+    shapes = [(4, 3), (1, 3), (4, 1), (1,), (0, 3)]
+    compiled = jit_grad(function, argnums=(0, 1, 2))
+    for _ in range(2):
+        for kinds in itertools.product(shapes[:2], shapes, [(4, 3), (3,)]):
+            given = [rng.random(shape) for shape in kinds]
+            try:
+                expected = function(*given)
+            except ValueError:
+                with pytest.raises(ValueError, match="broadcast"):
+                    compiled(*given)
+                continue
+            assert compiled(*given) == pytest.approx(expected, rel=1e-13), kinds
+
+
+SHAPES = [((4, 3), (1, 3), (4, 1)), ((1, 3), (4, 3), (3,)), ((1, 1), (4, 1), (1, 3))]
+
+
+@pytest.mark.parametrize("shapes", SHAPES, ids=str)
+def test_gradients_of_what_is_stretched(shapes: Any) -> None:
+    given = [rng.random(shape) for shape in shapes]
+    compiled = jit_grad(chain, argnums=(0, 1, 2))
+    _, gradients = compiled.value_and_grad(*given)
+    for k, gradient in enumerate(gradients):
+        for at in np.ndindex(*given[k].shape):
+            along = [np.zeros_like(a) for a in given]
+            along[k][at] = 1.0
+            assert gradient[at] == pytest.approx(compiled.jvp(tuple(given), tuple(along))[1], rel=1e-11, abs=1e-14)
+
+
+def test_a_captured_array_that_becomes_a_row() -> None:
+    global weights
+    weights = rng.random((4, 3))
+
+    def f(x: Any) -> Any:
+        return np.sum(x * weights)
+
+    x, compiled = rng.random((4, 3)), jit_grad(f)
+    for shape in [(4, 3), (1, 3), (4, 1), (4, 3)]:
+        weights = rng.random(shape)
+        assert compiled(x) == pytest.approx(f(x), rel=1e-14)
+        assert np.allclose(compiled.grad(x), weights + np.zeros((4, 3)), rtol=1e-14)
+
+
+weights: Any = None
+
+
+def windows(a: Any, b: Any, n: int, m: int) -> Any:
+    x, y = a[:n], b[:m]
+    z = x * y + 1.0
+    return np.sum(z * y)
+
+
+@pytest.mark.parametrize("lengths", [(4, 4), (1, 4), (4, 1), (1, 1), (0, 1), (9, 9)], ids=str)
+def test_extents_that_nobody_knows(lengths: tuple[int, int]) -> None:
+    a, b = rng.random((2, 6))
+    compiled = jit_grad(windows, argnums=(0, 1))
+    value, (of_a, _) = compiled.value_and_grad(a, b, *lengths)
+    assert value == pytest.approx(windows(a, b, *lengths), rel=1e-14)
+    for k in range(6):
+        along = np.zeros(6)
+        along[k] = 1.0
+        assert of_a[k] == pytest.approx(compiled.jvp((a, b, *lengths), (along, None, None, None))[1], rel=1e-12)
+    with pytest.raises(ValueError, match="broadcast"):
+        compiled(a, b, 3, 4)
+
+
+def in_a_branch(a: Any, b: Any, wanted: bool) -> Any:
+    s = 0.0
+    if wanted:
+        s = np.sum(a * b)
+    return s + np.sum(a + b)
+
+
+def in_a_loop(a: Any, b: Any, wanted: bool) -> Any:
+    s = 0.0
+    for _ in range(int(wanted)):
+        s += np.sum(a * b)
+    return s + np.sum(a + b)
+
+
+@pytest.mark.parametrize("function", [in_a_branch, in_a_loop])
+def test_what_a_path_that_was_not_taken_has_checked_is_not_known(function: Any) -> None:
+    a, b = rng.random((2, 5))
+    compiled = jit_grad(function, argnums=(0, 1))
+    for wanted in (True, False):
+        assert compiled(a, b, wanted) == pytest.approx(function(a, b, wanted), rel=1e-14)
+        with pytest.raises(ValueError, match="broadcast"):
+            compiled(a, b[:3].copy(), wanted)
+
+
+def swapped(a: Any, b: Any, n: int) -> Any:
+    s = 0.0
+    for _ in range(n):
+        s += a[0] * np.sum(a)
+        a, b = b, a
+    return s + np.sum(a) - 2.0 * np.sum(b)
+
+
+def shorter(a: Any, n: int) -> Any:
+    s = 0.0
+    for _ in range(n):
+        s += np.sum(a * a)
+        a = a[1:]
+    return s + np.sum(a)
+
+
+def either(a: Any, b: Any, n: int) -> Any:
+    c = a if n > 2 else b
+    return np.sum(c * c) + np.sum(c + 1.0) + len(c)
+
+
+def test_extents_that_change() -> None:
+    a, b = rng.random(5), rng.random(3)
+    for n in range(4):
+        for function, given in ((swapped, (a, b, n)), (shorter, (a, n)), (either, (a, b, n))):
+            compiled = jit_grad(function)
+            value, gradient = compiled.value_and_grad(*given)
+            assert value == pytest.approx(function(*given), rel=1e-14), (function, n)
+            for k in range(5):
+                along = np.zeros(5)
+                along[k] = 1.0
+                others = (None,) * (len(given) - 1)
+                tangent = compiled.jvp(given, (along, *others))[1]
+                assert gradient[k] == pytest.approx(tangent, rel=1e-12, abs=1e-14), (function, n)
+
+
+def test_an_array_type_says_which_extents_are_one() -> None:
+    assert abstract_of(np.zeros((3, 1))).ones == (False, True)
+    assert abstract_of(np.zeros((0, 2))).ones == (False, False)
+    assert abstract_of(np.float64(2.0)) == abstract_of(np.float64(3.0))
