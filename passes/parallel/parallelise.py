@@ -18,13 +18,16 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType
 from adc.passes.checkpointing.conventions import is_over_steps
+from adc.passes.costs import cost_of_block, has_known_length
 from adc.passes.effects import Summaries
+from adc.passes.parallel.affine import LOOPS
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.dependence import Access, Accesses, Analysis
 from adc.passes.parallel.parallel_plan import LoopPlan, ParallelPlan, lines_of
 from adc.passes.parallel.races import PROMISED, check_races, most_trips
 from adc.passes.rewrite import keep_args
 
+LEAST_WORK = 100_000.0  # as ``costs`` counts: a loop that certainly does less never wakes threads
 FEW_TRIPS = 8  # too few iterations to share out, if there is a parallel loop inside
 _KINDS = {ops.addi: "add", ops.muli: "mul", ops.minsi: "min", ops.maxsi: "max"}
 
@@ -241,6 +244,14 @@ def _run_upwards(body: Block, loop: Op) -> None:
     body.set_ops([*start.ops, *body.ops])
 
 
+def _is_bounded(block: Block) -> bool:
+    """Whether what a block does follows from its text: no loop of unknown length, no call."""
+    return all(op.opdef not in _UNBOUNDED and (op.opdef not in LOOPS or has_known_length(op)) for op in block.walk())
+
+
+_UNBOUNDED = frozenset({ops.while_, ops.call, ops.external, ops.fill, ops.copy})
+
+
 # Threads --------------------------------------------------------------------------------------------------------------
 
 
@@ -256,6 +267,10 @@ def mark_threads(block: Block) -> None:
 
 def _worth_sharing(loop: Op) -> bool:
     trips = most_trips(loop)
-    if trips is None or trips >= FEW_TRIPS:
+    if trips is None:
+        return True
+    if _is_bounded(loop.regions[0]) and trips * cost_of_block(loop.regions[0]) < LEAST_WORK:
+        return False
+    if trips >= FEW_TRIPS:
         return True
     return trips > 1 and not any(o.opdef is ops.parallel for o in loop.regions[0].walk())
