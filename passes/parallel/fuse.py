@@ -153,8 +153,8 @@ class _Fusion:
         for op in between:
             if not any(_uses(op, other) or self._conflict(op, other) for other in (first, *after)):
                 before.append(op)
-            elif _uses(second, op) or self._conflict(op, second):
-                return None
+            elif _uses(second, op) or op.opdef is ops.assert_ or self._conflict(op, second):
+                return None  # what the second reads may be there only if an assertion holds
             else:
                 after.append(op)
         return before, after

@@ -4,8 +4,8 @@
 one branch that takes their place all operands are of one shape, so that the loops have one range, and the forward sweep
 and the reverse sweep of both become one loop. What was there before is what the other side does.
 
-What stands between the branches is done on both sides; arithmetic on extents goes in front of them. Sequential loops
-and calls end what is joined.
+What stands between the branches is done on both sides; arithmetic on extents goes in front of them. An assertion that
+extents are equal becomes part of the condition. Sequential loops and calls end what is joined.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class _Joining:
             self._stretch(block, stretch[at + 1 :])
             return
         choices = [op for op in stretch if _is_choice(op)]
-        same = _Same(op.operands[0] for op in choices)
+        conditions = [op.operands[0] for op in stretch if _is_choice(op) or _asserts_equality(op, stretch, early)]
+        same = _Same(conditions)
         loops = [(op, loop) for op in stretch for loop in _loops_of(op)]
         fused = {op for pair in itertools.combinations(loops, 2) if self._fusible(*pair, same) for op, _ in pair}
         choices = [op for op in choices if op in fused]
@@ -93,7 +94,8 @@ class _Joining:
         places = [n for n, op in enumerate(stretch) if op in fused]
         run = [op for op in stretch[: places[-1] + 1] if op not in early]
         if len(run) + sum(1 for op in run for region in op.regions for _ in region.walk()) <= self.most:
-            self._join(block, run, [op for op in stretch if op in early], choices)
+            conditions = [op.operands[0] for op in run if op in choices or _asserts_equality(op, stretch, early)]
+            self._join(block, run, [op for op in stretch if op in early], choices, list(dict.fromkeys(conditions)))
 
     def _early(self, stretch: list[Op]) -> set[Op]:
         """What can stand in front of all the others."""
@@ -111,15 +113,18 @@ class _Joining:
         bounds = zip(first.operands[:3], second.operands[:3], strict=True)
         return all(same.find(a) is same.find(b) for a, b in bounds) and fusible(self.analysis, first, second)
 
-    def _join(self, block: Block, run: list[Op], early: list[Op], choices: list[Op]) -> None:
+    def _join(
+        self, block: Block, run: list[Op], early: list[Op], choices: list[Op], conditions: list[Value]
+    ) -> None:
+        """``conditions`` of ``choices``, and of assertions, which the side where they hold is without."""
         at, end = block.ops.index(run[0]), block.ops.index(run[-1]) + 1
         before, after = [op for op in block.ops[:at] if op not in early], block.ops[end:]
         inside = set(run)
         uses = [(user, n, r) for op in run for r in op.results for user, n in r.uses]
         used = [use for use in uses if inside.isdisjoint(with_enclosing(use[0]))]
         passed = list(dict.fromkeys(value for _, _, value in used))
-        same = _Same(op.operands[0] for op in choices)
-        known = {v for op in choices for v in conjuncts(op.operands[0])}
+        same = _Same(conditions)
+        known = {v for condition in conditions for v in conjuncts(condition)}
         fast, slow, made = Block(), Block(), Block()
         mapping: Mapping = {}
         with insert_at(fast, run[0].loc):
@@ -136,7 +141,7 @@ class _Joining:
         with insert_at(slow, run[0].loc):
             build(ops.yield_, passed)
         with insert_at(made, run[0].loc):
-            condition = functools.reduce(ops.andi, (op.operands[0] for op in choices))
+            condition = functools.reduce(ops.andi, conditions)
             # Not cold: where one condition does not hold, loops that have nothing to do with it are to be fast.
             joined = build(ops.if_, [condition], {ops.LIKELY: True}, [v.type for v in passed], [fast, slow])
         results = dict(zip(passed, joined.results, strict=True))
@@ -214,6 +219,13 @@ def _follows(condition: Value, known: set[Value]) -> bool:
         return True
     op = condition.op
     return op is not None and op.opdef is ops.ori and any(_follows(v, known) for v in op.operands)
+
+
+def _asserts_equality(op: Op, stretch: list[Op], early: set[Op]) -> bool:
+    """Whether ``op`` asserts that two extents are equal, which can be asked in front of the stretch."""
+    if op.opdef is not ops.assert_ or not any(c.attrs["predicate"] == "eq" for c in comparisons(op.operands[0])):
+        return False
+    return op.operands[0].op not in stretch or op.operands[0].op in early
 
 
 def _is_late(choice: Op, stretch: list[Op], early: set[Op]) -> bool:

@@ -15,7 +15,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Attr, Block, Func, Module, Op, Value
 from adc.passes.effects import Memory, Summaries
-from adc.passes.kinds import COMMUTATIVE, PURE, READS, WRITES
+from adc.passes.kinds import COMMUTATIVE, COUNTED, PURE, READS, WRITES
 from adc.passes.rewrite import replace_op
 from adc.passes.simplify.available import AvailableMemory
 from adc.passes.simplify.rewriter import says_more
@@ -43,6 +43,7 @@ class _Walk:
         self._order: dict[Value, int] = {}
         self._seen: dict[Key, tuple[Value, ...]] = {}
         self._equal: dict[Value, Value] = {}  # what takes the place of integers that were asserted to be another one
+        self._bounds: set[Value] = set()  # of loops so far
         self._memory = AvailableMemory(Memory(func, summaries)) if summaries is not None else None
 
     def run(self) -> None:
@@ -75,6 +76,8 @@ class _Walk:
                         self._seen[unchecked] = op.results
                         added.append(unchecked)
             elif op.regions:
+                if kind in COUNTED:
+                    self._bounds.update(op.operands[:3])
                 if memory:
                     memory.before_region(op)
                 for region in op.regions:
@@ -117,10 +120,11 @@ class _Walk:
         if op is None or op.opdef is not ops.cmpi or op.attrs["predicate"] != "eq":
             return None
         kept, gone = map(self._representative, op.operands)
-        if says_more(gone, kept):
-            kept, gone = gone, kept
         if kept is gone:
             return None
+        # Loops in front of the assertion and behind it are to have one range.
+        if says_more(gone, kept) or (not says_more(kept, gone) and gone in self._bounds and kept not in self._bounds):
+            kept, gone = gone, kept
         self._equal[gone] = kept
         return gone
 

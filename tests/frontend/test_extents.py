@@ -202,3 +202,39 @@ def test_an_array_type_says_which_extents_are_one() -> None:
     assert abstract_of(np.zeros((3, 1))).ones == (False, True)
     assert abstract_of(np.zeros((0, 2))).ones == (False, False)
     assert abstract_of(np.float64(2.0)) == abstract_of(np.float64(3.0))
+
+
+def weighted(a: Any, b: Any, w: Any) -> Any:
+    out = np.empty_like(a)
+    for i in range(len(a)):
+        out[i] = np.sin(a[i]) * b[i]
+    return np.sum(w * out), out
+
+
+def summed_before(a: Any, b: Any, w: Any) -> Any:
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * b[i]
+    return s + np.sum(w * a), a * w
+
+
+def static(a: Any, b: Any, w: Any) -> Any:
+    u = np.zeros(6)
+    for i in range(6):
+        u[i] = a[i] * b[i]
+    return np.sum(u * w), u
+
+
+@pytest.mark.parametrize("engine", ["native", "interpreter"])
+@pytest.mark.parametrize("function", [weighted, summed_before, static])
+def test_nothing_is_read_before_its_extents_were_checked(function: Any, engine: str) -> None:
+    """The interpreter notices what lies beyond the end; where extents fit there is one loop, or two."""
+    a, b, w = rng.random((3, 6))
+    compiled = jit_grad(function, _engine=engine)
+    value, out = compiled(a, b, w)
+    expected = function(a, b, w)
+    assert value == pytest.approx(expected[0], rel=1e-14) and np.allclose(out, expected[1], rtol=1e-14)
+    with pytest.raises(ValueError, match="broadcast"):
+        compiled(a, b, w[:4].copy())
+    with pytest.raises(ValueError, match="broadcast"):
+        compiled.pullback(a, b, w[:4].copy())
