@@ -36,10 +36,28 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_OWN_FOLDER] = os.environ["ADC_CACHE_DIR"] = tempfile.mkdtemp(prefix="adc-tests-")
 
 
-def pytest_collection_finish() -> None:
-    """What is there for the whole run, thousands of cases among it, is not looked through by each collection."""
+_BETWEEN = 40  # tests
+_since = 0
+
+
+def _set_aside() -> None:
+    """What is there and in use is not looked through by each collection of garbage from now on."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of cases are there for the whole run."""
+    _set_aside()
+
+
+def pytest_runtest_teardown() -> None:
+    """And so is what was compiled."""
+    global _since
+    _since += 1
+    if _since == _BETWEEN:
+        _since = 0
+        _set_aside()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -6,6 +6,7 @@ What a branch loads and then overwrites must be what was there before: see ``adc
 from __future__ import annotations
 
 import linecache
+import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -158,7 +159,7 @@ def check_seed(seed: int, ways: tuple[str, ...] = ("gradient", "pullback")) -> N
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=100 if os.environ.get("ADC_THOROUGH") else 12, deadline=None)
 def test_random_branches(seed: int) -> None:
     """The gradient of one half, the pullback of the others: LLVM takes most of the time."""
     check_seed(seed, ("gradient",) if seed % 2 else ("pullback",))
