@@ -22,6 +22,8 @@ class Sweep:
     done: int = 0
     _before: int = 0  # steps of loops that are over
     _own: int = 0  # of the loop that goes on
+    _parts: list[Loop] = field(default_factory=list)  # those of them that were seen
+    _repeats: bool = False  # the loop that goes on is one of these
 
     def see(self, count: Count) -> None:
         loop = count.loop
@@ -29,9 +31,20 @@ class Sweep:
         same = loop is self.loop or (loop.is_part and self.loop.is_part)
         again = count.done < self._own and not (loop.is_part and loop.sweep == "forward")
         if not same or again:
-            self._before, self._own = self.total if self.total is not None else self.done, 0
+            if self._repeats:
+                self._before += self._own
+            else:
+                self._before = self.total if self.total is not None else self.done
+            self._own = 0
+            # The reverse sweep may have begun, with steps that are run again. Where it is another run of the loop in
+            # the same sweep, its steps count when what follows the loop is seen.
+            self._repeats = loop.sweep == "forward" and loop.is_part and any(loop is part for part in self._parts)
+        if loop.is_part and all(loop is not part for part in self._parts):
+            self._parts.append(loop)
         self.loop = loop
         self._own = max(self._own, count.done)
+        if self._repeats:
+            return
         self.done = max(self.done, self._before + self._own)
         self.total = None if count.total is None else self._before + count.total
 

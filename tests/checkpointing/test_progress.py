@@ -22,7 +22,7 @@ from adc.backend.ahead.cabi import primal
 from adc.backend.running import Count, Loop, Run
 from adc.compiler import Staged
 from adc.dump import resolve
-from adc.ir.core import Loc
+from adc.ir.core import UNKNOWN, Loc
 from adc.passes.checkpointing.count_steps import CountSteps
 from adc.watch import bars, watching
 from adc.watch.sweeps import Calls, Sweep
@@ -426,3 +426,23 @@ def test_bad_use() -> None:
 
     with pytest.raises(errors.CompileTypeError, match="cannot be called in a compiled function"):
         jit_grad(inside)(1.0)
+
+
+def seen_forward(samples: list[tuple[Loop, int, int | None, bool]]) -> list[int]:
+    """The forward steps that are shown at samples: a loop, its steps done and in all, and whether reversing began."""
+    calls, shown = Calls(), []
+    reverse = Loop("f", UNKNOWN, "reverse", is_part=False)
+    for loop, done, total, began in samples:
+        run = Run(1, True, Count(loop, done, total), Count(reverse, 0, 7) if began else None)
+        (call,) = calls.see([run], 0.0)
+        shown.append(next(s.done for s in call.sweeps.values() if s.loop.sweep == "forward"))
+    return shown
+
+
+def test_steps_that_are_run_again_before_the_first_one_is_reversed() -> None:
+    """A loop in a part with a schedule and a rest, of which a sample may see the first steps that are run again."""
+    part, rest = (Loop("f", UNKNOWN, "forward", is_part=is_part) for is_part in (True, False))
+    forward = [(part, 30, 40, False), (part, 40, 40, False), (rest, 1, 1, False)]
+    again = [(part, 6, None, False), (part, 8, None, True)]
+    assert seen_forward(forward + again) == [30, 40, 41, 41, 41]
+    assert seen_forward([*forward, (part, 20, 40, False), (part, 40, 40, False), (rest, 1, 1, False)])[-1] == 82
