@@ -6,18 +6,13 @@
 from __future__ import annotations
 
 import argparse
-import linecache
 import os
 import random
 import sys
-import time
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-import adc
-from adc import jit_grad
+from benchmarks.generated import first_calls, load
 from benchmarks.timing import ratio
 
 
@@ -42,25 +37,10 @@ def source(lines: int, seed: int = 0) -> str:
     return "\n".join([*text, "    return s + t + np.sum(y)", ""])
 
 
-def load(text: str, name: str) -> Callable[..., Any]:
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    namespace: dict[str, Any] = {}
-    exec(compile(text, name, "exec"), namespace)
-    function: Callable[..., Any] = namespace["generated"]
-    return function
-
-
 def seconds(lines: int, number: int) -> tuple[float, float]:
     """Processor seconds until the first value and until the first gradient of a fresh function."""
-    function = jit_grad(load(source(lines), f"<generated-{lines}-{number}>"))
-    x, y = np.linspace(0.0, 1.0, 50), np.linspace(1.0, 2.0, 50)
-    start = time.process_time()
-    value = function(x, y.copy(), 50)
-    middle = time.process_time()
-    gradient = adc.grad(function)(x, y, 50)
-    end = time.process_time()
-    assert np.isfinite(value) and np.all(np.isfinite(gradient))
-    return middle - start, end - middle
+    function = load(source(lines), f"<generated-{lines}-{number}>", "generated")
+    return first_calls(function, (np.linspace(0.0, 1.0, 50), np.linspace(1.0, 2.0, 50), 50))
 
 
 def main() -> int:

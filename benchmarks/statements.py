@@ -9,17 +9,15 @@ difference by the number of statements. The least of the repeats counts.
 from __future__ import annotations
 
 import argparse
-import linecache
 import os
 import sys
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-import adc
-from adc import jit_grad
+from benchmarks.generated import first_calls, load
 from benchmarks.timing import ratio
 
 FEW, MANY = 8, 24
@@ -34,37 +32,23 @@ FORMS = (
 )
 
 
-def loaded(body: list[str], head: str, number: int) -> Callable[..., Any]:
-    """The function of a text, which tracing reads."""
-    text = "\n".join([head, *(f"    {line}" for line in body), ""])
-    name = f"<statements-{len(body)}-{number}>"
-    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    namespace: dict[str, Any] = {"np": np}
-    exec(compile(text, name, "exec"), namespace)
-    function: Callable[..., Any] = namespace["main"]
-    return function
-
-
-def seconds(function: Callable[..., Any], arguments: tuple[Any, ...], argnums: Any) -> dict[str, float]:
-    """Processor time of the first value and of the first gradient."""
-    compiled = jit_grad(function)
-    start = time.process_time()
-    compiled(*arguments)
-    middle = time.process_time()
-    adc.grad(compiled, argnums=argnums)(*arguments)
-    return {"value": middle - start, "gradient": time.process_time() - middle}
+def seconds(body: list[str], head: str, number: int, arguments: tuple[Any, ...], argnums: Any) -> dict[str, float]:
+    """Processor time of the first value and of the first gradient of a function."""
+    text = "\n".join(["import numpy as np", "", head, *(f"    {line}" for line in body), ""])
+    function = load(text, f"<statements-{len(body)}-{number}>", "main")
+    return dict(zip(MOST, first_calls(function, arguments, argnums), strict=True))
 
 
 def statements(count: int, rank: int, number: int) -> dict[str, float]:
     body = ["b, c = b.copy(), c.copy()", *(FORMS[k % len(FORMS)] for k in range(count)), "return np.sum(a * b * c)"]
     arguments = tuple(np.random.default_rng(0).random((3, *(6, 5, 4)[:rank])) + 0.5)
-    return seconds(loaded(body, "def main(a, b, c):", number), arguments, (0, 1, 2))
+    return seconds(body, "def main(a, b, c):", number, arguments, (0, 1, 2))
 
 
 def arrays(count: int, number: int) -> dict[str, float]:
     body = ["s = 0.0", *(f"s += np.sum(p[{k}] * p[{k}] + {k}.0)" for k in range(count)), "return s"]
     given = tuple(np.random.default_rng(0).random((count, 7)))
-    return seconds(loaded(body, "def main(p):", number), (given,), 0)
+    return seconds(body, "def main(p):", number, (given,), 0)
 
 
 def least(make: Callable[[int], dict[str, float]], repeats: int) -> dict[str, float]:
@@ -80,8 +64,7 @@ def main() -> int:
     statements(1, 1, -1)
     good = True
     for rank in (1, 2, 3):
-        few = least(lambda k, rank=rank: statements(FEW, rank, k), options.repeats)  # type: ignore[misc]
-        many = least(lambda k, rank=rank: statements(MANY, rank, k), options.repeats)  # type: ignore[misc]
+        few, many = (least(partial(statements, count, rank), options.repeats) for count in (FEW, MANY))
         for what, most in MOST.items():
             each = 1000 * (many[what] - few[what]) / (MANY - FEW)
             good = each <= most and good
@@ -90,7 +73,7 @@ def main() -> int:
                 f"each {each:.0f} ms (wanted: at most {most:.0f})",
                 flush=True,
             )
-    half, whole = (least(lambda k, n=n: arrays(n, k), options.repeats) for n in (30, 60))  # type: ignore[misc]
+    half, whole = (least(partial(arrays, count), options.repeats) for count in (30, 60))
     for what in MOST:
         good = ratio(f"60 arrays in a tuple / 30: {what}", whole[what] / half[what], 2.2) and good
     return 0 if good else 1

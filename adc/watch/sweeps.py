@@ -22,7 +22,7 @@ class Sweep:
     done: int = 0
     _before: int = 0  # steps of loops that are over
     _own: int = 0  # of the loop that goes on
-    _parts: list[Loop] = field(default_factory=list)  # those of them that were seen
+    _parts: set[Loop] = field(default_factory=set)  # those with a schedule that were seen
     _repeats: bool = False  # the loop that goes on is one of these
 
     def see(self, count: Count) -> None:
@@ -38,9 +38,9 @@ class Sweep:
             self._own = 0
             # The reverse sweep may have begun, with steps that are run again. Where it is another run of the loop in
             # the same sweep, its steps count when what follows the loop is seen.
-            self._repeats = loop.sweep == "forward" and loop.is_part and any(loop is part for part in self._parts)
-        if loop.is_part and all(loop is not part for part in self._parts):
-            self._parts.append(loop)
+            self._repeats = loop.sweep == "forward" and loop in self._parts
+        if loop.is_part:
+            self._parts.add(loop)
         self.loop = loop
         self._own = max(self._own, count.done)
         if self._repeats:

@@ -40,22 +40,26 @@ def static_dim(d: Dim) -> int | None:
     return None if known is None else int(known)
 
 
-def may_be_one(d: Dim) -> bool:
-    """Whether an extent may be 1, for all that is known."""
+def is_one(d: Dim) -> bool | None:
+    """Whether an extent is 1; None if that is not known."""
+    d = representative(d)
     known = static_dim(d)
     if known is not None:
         return known == 1
     assert isinstance(d, Value)
-    d = representative(d)
-    if isinstance(d, int) or d.op is None or d.op.opdef is not ops.dim:
-        return True
-    if d.op.attrs.get(NOT_ONE):
+    if d.op is not None and d.op.attrs.get(NOT_ONE):
         return False
-    array = d.op.operands[0]
-    func = array.block.parent if array.op is None and array.block is not None else None
-    if not isinstance(func, Func) or array.index >= len(func.arg_attrs):  # a function that is being made
-        return True
-    return d.op.attrs["dim"] not in func.arg_attrs[array.index].get(NOT_ONE, ())
+    read = _argument_of(d)
+    if read is None:
+        return None
+    func, (position, axis) = read
+    attrs = func.arg_attrs[position : position + 1]  # none as yet, if the function is being made
+    return False if attrs and axis in attrs[0].get(NOT_ONE, ()) else None
+
+
+def may_be_one(d: Dim) -> bool:
+    """Whether an extent may be 1, for all that is known."""
+    return is_one(d) is not False
 
 
 def representative(d: Dim) -> Dim:
@@ -98,14 +102,19 @@ class ArgumentDim(NamedTuple):
     axis: int
 
 
-def argument_dim(d: Any) -> ArgumentDim | None:
+def argument_dim(d: Dim) -> ArgumentDim | None:
     """The argument whose extent ``d`` is."""
-    if not isinstance(d, Value) or d.op is None or d.op.opdef is not ops.dim:
-        return d if isinstance(d, ArgumentDim) else None
-    array = d.op.operands[0]
-    if array.op is not None or array.block is None or not isinstance(array.block.parent, Func):
+    read = _argument_of(d)
+    return None if read is None else read[1]
+
+
+def _argument_of(d: Dim) -> tuple[Func, ArgumentDim] | None:
+    """The function, and its argument, whose extent ``d`` is."""
+    if isinstance(d, int) or d.op is None or d.op.opdef is not ops.dim:
         return None
-    return ArgumentDim(array.index, d.op.attrs["dim"])
+    array = d.op.operands[0]
+    func = array.block.parent if array.op is None and array.block is not None else None
+    return (func, ArgumentDim(array.index, d.op.attrs["dim"])) if isinstance(func, Func) else None
 
 
 def told_dims(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
@@ -134,7 +143,7 @@ def _common(a: Any, b: Any) -> Any:
 
 
 def _is_not_one(d: Any) -> bool:
-    return not may_be_one(d) if isinstance(d, int | Value) else d is NOT_ONE
+    return is_one(d) is False if isinstance(d, int | Value) else d is NOT_ONE
 
 
 def same_dim(a: Dim, b: Dim) -> bool:

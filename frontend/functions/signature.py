@@ -10,7 +10,7 @@ from adc.frontend import abstract
 from adc.frontend.data import sequences
 from adc.frontend.data.callables import Closure, Code
 from adc.frontend.data.compounds import compound
-from adc.frontend.data.dims import ArgumentDim, may_be_one, static_dim
+from adc.frontend.data.dims import ArgumentDim, is_one
 from adc.frontend.data.roots import overlap, protection
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_static_number
@@ -93,7 +93,7 @@ def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstra
             return abstract.Scalar(v.dtype, v.weak)
         if isinstance(v, Array):
             alias = numbers[next(position)]
-            ones = tuple(None if static_dim(d) is None and may_be_one(d) else may_be_one(d) for d in v.dims)
+            ones = tuple(map(is_one, v.dims))
             return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type), alias, not protection(v.roots), ones)
         if isinstance(v, Compound):
             return abstract.Tuple(tuple(of(item) for item in v.items), v.form)

@@ -84,8 +84,8 @@ class _Joining:
             self._stretch(block, stretch[at + 1 :])
             return
         choices = [op for op in stretch if _is_choice(op)]
-        conditions = [op.operands[0] for op in stretch if _is_choice(op) or _asserts_equality(op, stretch, early)]
-        same = _Same(conditions)
+        assertions = [op for op in stretch if _asserts_equality(op, stretch, early)]
+        same = _Same(op.operands[0] for op in stretch if op in choices or op in assertions)
         loops = [(op, loop) for op in stretch for loop in _loops_of(op)]
         fused = {op for pair in itertools.combinations(loops, 2) if self._fusible(*pair, same) for op, _ in pair}
         choices = [op for op in choices if op in fused]
@@ -94,7 +94,7 @@ class _Joining:
         places = [n for n, op in enumerate(stretch) if op in fused]
         run = [op for op in stretch[: places[-1] + 1] if op not in early]
         if len(run) + sum(1 for op in run for region in op.regions for _ in region.walk()) <= self.most:
-            conditions = [op.operands[0] for op in run if op in choices or _asserts_equality(op, stretch, early)]
+            conditions = [op.operands[0] for op in run if op in choices or op in assertions]
             self._join(block, run, [op for op in stretch if op in early], choices, list(dict.fromkeys(conditions)))
 
     def _early(self, stretch: list[Op]) -> set[Op]:

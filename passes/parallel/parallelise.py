@@ -20,7 +20,7 @@ from adc.ir.types import MemRefType
 from adc.passes.checkpointing.conventions import is_over_steps
 from adc.passes.costs import cost_of_block, has_known_length
 from adc.passes.effects import Summaries
-from adc.passes.parallel.affine import LOOPS
+from adc.passes.kinds import LOOPS
 from adc.passes.parallel.cold import warm_regions
 from adc.passes.parallel.dependence import Access, Accesses, Analysis
 from adc.passes.parallel.parallel_plan import LoopPlan, ParallelPlan, lines_of
@@ -244,14 +244,6 @@ def _run_upwards(body: Block, loop: Op) -> None:
     body.set_ops([*start.ops, *body.ops])
 
 
-def _is_bounded(block: Block) -> bool:
-    """Whether what a block does follows from its text: no loop of unknown length, no call."""
-    return all(op.opdef not in _UNBOUNDED and (op.opdef not in LOOPS or has_known_length(op)) for op in block.walk())
-
-
-_UNBOUNDED = frozenset({ops.while_, ops.call, ops.external, ops.fill, ops.copy})
-
-
 # Threads --------------------------------------------------------------------------------------------------------------
 
 
@@ -274,3 +266,11 @@ def _worth_sharing(loop: Op) -> bool:
     if trips >= FEW_TRIPS:
         return True
     return trips > 1 and not any(o.opdef is ops.parallel for o in loop.regions[0].walk())
+
+
+def _is_bounded(block: Block) -> bool:
+    """Whether what a block does follows from its text: no loop of unknown length, no call."""
+    return all(op.opdef not in _UNBOUNDED and (op.opdef not in LOOPS or has_known_length(op)) for op in block.walk())
+
+
+_UNBOUNDED = frozenset({ops.call, ops.external, ops.fill, ops.copy})

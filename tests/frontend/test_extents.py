@@ -10,6 +10,7 @@ import pytest
 
 from adc import jit_grad
 from adc.frontend.abstract import abstract_of
+from tests.forward_mode import check_gradients
 
 rng = np.random.default_rng(7)
 
@@ -94,11 +95,7 @@ def test_gradients_of_what_is_stretched(shapes: Any) -> None:
     given = [rng.random(shape) for shape in shapes]
     compiled = jit_grad(chain, argnums=(0, 1, 2))
     _, gradients = compiled.value_and_grad(*given)
-    for k, gradient in enumerate(gradients):
-        for at in np.ndindex(*given[k].shape):
-            along = [np.zeros_like(a) for a in given]
-            along[k][at] = 1.0
-            assert gradient[at] == pytest.approx(compiled.jvp(tuple(given), tuple(along))[1], rel=1e-11, abs=1e-14)
+    check_gradients(compiled, given, dict(enumerate(gradients)), rel=1e-11)
 
 
 def test_a_captured_array_that_becomes_a_row() -> None:
@@ -130,10 +127,7 @@ def test_extents_that_nobody_knows(lengths: tuple[int, int]) -> None:
     compiled = jit_grad(windows, argnums=(0, 1))
     value, (of_a, _) = compiled.value_and_grad(a, b, *lengths)
     assert value == pytest.approx(windows(a, b, *lengths), rel=1e-14)
-    for k in range(6):
-        along = np.zeros(6)
-        along[k] = 1.0
-        assert of_a[k] == pytest.approx(compiled.jvp((a, b, *lengths), (along, None, None, None))[1], rel=1e-12)
+    check_gradients(compiled, (a, b, *lengths), {0: of_a})
     with pytest.raises(ValueError, match="broadcast"):
         compiled(a, b, 3, 4)
 
@@ -190,12 +184,7 @@ def test_extents_that_change() -> None:
             compiled = jit_grad(function)
             value, gradient = compiled.value_and_grad(*given)
             assert value == pytest.approx(function(*given), rel=1e-14), (function, n)
-            for k in range(5):
-                along = np.zeros(5)
-                along[k] = 1.0
-                others = (None,) * (len(given) - 1)
-                tangent = compiled.jvp(given, (along, *others))[1]
-                assert gradient[k] == pytest.approx(tangent, rel=1e-12, abs=1e-14), (function, n)
+            check_gradients(compiled, given, {0: gradient})
 
 
 def test_an_array_type_says_which_extents_are_one() -> None:

@@ -15,6 +15,7 @@ from adc.errors import AdcError
 from adc.ir import interpreter
 from adc.passes.parallel import block_rows, blocks
 from adc.passes.parallel.strategies import KINDS
+from tests.forward_mode import check_gradients
 from tests.passes.test_gather import SHAPES, M, arrays, check, nest, number, program, zeros
 from tests.stencils.check import threads_at_once
 
@@ -190,9 +191,4 @@ def test_branches_that_are_taped_in_memory_of_each_iteration(kind: Any) -> None:
     u, w = arrays(2, (40,), (40,))
     function = jit_grad(chosen_in_turns, argnums=(0, 1), accumulate=kind)
     assert "blocks" in kinds_of(function, u, w)
-    found = function.grad(u, w)
-    for k, g in enumerate(found):
-        for at in range(40):
-            along = [np.zeros(40), np.zeros(40)]
-            along[k][at] = 1.0
-            assert g[at] == pytest.approx(function.jvp((u, w), tuple(along))[1], rel=1e-12, abs=1e-14), (k, at)
+    check_gradients(function, (u, w), dict(enumerate(function.grad(u, w))))
