@@ -30,22 +30,22 @@ from adc.ir.types import MemRefType, Type, f64, i1
 from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, asked_verification, run_pipeline
+from adc.passes.cache.block_time import BlockTime
+from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.checkpointing.budget import Chosen, choose_schedules, workspace
 from adc.passes.checkpointing.calls import expand_calls
 from adc.passes.checkpointing.footprint import Unsized
-from adc.passes.checkpointing.steps import OutlineSteps, StepsPlan, without_schedules
+from adc.passes.checkpointing.outline_steps import OutlineSteps, StepsPlan, without_schedules
 from adc.passes.differentiation import differentiate, forward
 from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.inner import define_derivatives
-from adc.passes.differentiation.requested import gradients_of
+from adc.passes.differentiation.take_gradients import gradients_of
 from adc.passes.differentiation.tangents import Tangent
-from adc.passes.parallel.lower_accumulate import LowerAccumulate
-from adc.passes.parallel.parallel_plan import ParallelPlan
-from adc.passes.parallel.parallelise import Parallelise, parallelise
-from adc.passes.parallel.tile_loops import TileLoops
-from adc.passes.parallel.time_blocking import BlockTime
+from adc.passes.plans import ParallelPlan
+from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.simplify.drop_rules import without_marks
+from adc.passes.threads.parallelise import Parallelise, parallelise
 from adc.remembered import Remembered
 from adc.selecting import Wanted, select
 from adc.signature import Parameters

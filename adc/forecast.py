@@ -193,7 +193,8 @@ class _Forecasting:
     def by(self, name: str, given: Schedule, peak: int | None, whole: int | None) -> Forecast:
         """With a schedule that says no number of bytes; ``peak`` of its code, if that is known."""
         least, *steps = self._footprint(self._frugal)
-        # A loop of unknown length that cannot have the schedule has none: see ``adc.passes.checkpointing.steps``.
+        # A loop of unknown length that cannot have the schedule has none; see
+        # ``adc.passes.checkpointing.outline_steps``.
         refused = given.steps != 1 or given.disk > 0
         pairs = [
             (given.snapshots, 1) if is_open else _pieces(given, n) for is_open, n in zip(self._open, steps, strict=True)

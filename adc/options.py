@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from adc.ir import kinds
 from adc.ir.schedules import Schedule
-from adc.passes.parallel import strategies
-from adc.passes.parallel.tile_loops import Tiles
-from adc.passes.parallel.time_blocking import AUTO, MOST, TimeBlock
+from adc.passes.cache.block_time import AUTO, MOST, TimeBlock
+from adc.passes.cache.tile_loops import Tiles
+from adc.passes.stencil_adjoints import strategy_costs
 
 Engine = Literal["native", "interpreter"]
 ArgNums = int | Iterable[int] | None
@@ -60,7 +60,7 @@ class Options:
     level: int = field(default_factory=default_level)
     bounds: bool = True
     contract: bool = field(default_factory=default_contract)
-    accumulate: str = strategies.AUTO
+    accumulate: str = strategy_costs.AUTO
     deterministic: bool = True
     tile: Tiles = True
     checkpoint: Schedule | None = None
@@ -69,8 +69,8 @@ class Options:
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:
             raise kinds.INVALID_OPTION(f"threads must be at least 1, not {self.threads}")
-        if self.accumulate not in strategies.KINDS:
-            known = ", ".join(map(repr, strategies.KINDS))
+        if self.accumulate not in strategy_costs.KINDS:
+            known = ", ".join(map(repr, strategy_costs.KINDS))
             raise kinds.INVALID_OPTION(f"accumulate must be one of {known}, not {self.accumulate!r}")
         steps = self.time_block
         if not (steps is None or steps == AUTO or (type(steps) is int and 1 <= steps <= MOST)):

@@ -11,9 +11,9 @@ from adc.frontend.abstract import Abstract, Array
 from adc.frontend.tracer import Leaf, Traced
 from adc.ir import kinds
 from adc.options import Derivative
-from adc.passes.checkpointing.steps import StepsPlan
+from adc.passes.checkpointing.outline_steps import StepsPlan
 from adc.passes.differentiation.differentiate import Adjoint
-from adc.passes.parallel.parallel_plan import ParallelPlan
+from adc.passes.plans import ParallelPlan
 from adc.selecting import everything
 
 

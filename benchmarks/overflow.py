@@ -18,7 +18,7 @@ import adc
 from adc import jit_grad
 from adc.ir import ops
 from adc.passes import pipelines
-from adc.passes.parallel.unchecked import DropChecks
+from adc.passes.bounds.drop_checks import DropChecks
 from benchmarks.suite import problems
 from benchmarks.suite.problem import Problem
 from benchmarks.timing import least

@@ -158,7 +158,8 @@ EXTERNAL: dict[str, Any] = {"library": ..., "symbol": ..., **TO}
 external = op("adc.external", t.external, PURE, attrs=EXTERNAL)  # a C function of numbers
 # A C function that takes arrays, or that has effects of its own. It may read all arrays, and write to those at the
 # positions ``written``. If ``ordered`` it is called as often as the program says, and in its order. It is all that the
-# function does which calls it, and is not inlined: so what holds of calls holds of it (``adc.passes.effects``).
+# function does which calls it, and is not inlined: so what holds of calls holds of it; see
+# ``adc.passes.analysis.effects``.
 FOREIGN: dict[str, Any] = {"library": ..., "symbol": ..., "types": ..., "written": (), "ordered": False}
 foreign = op("adc.foreign", t.foreign, frozenset({Trait.READS, Trait.WRITES, Trait.TRAPS}), attrs=FOREIGN)
 

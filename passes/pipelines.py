@@ -3,43 +3,43 @@
 from __future__ import annotations
 
 from adc.passes.base import Pass, Pipeline
-from adc.passes.differentiation.requested import TakeGradients
-from adc.passes.parallel.align import AlignLoops
-from adc.passes.parallel.distribute_sums import DistributeSums
-from adc.passes.parallel.factor_sums import FactorSums
-from adc.passes.parallel.fuse import FuseLoops
-from adc.passes.parallel.fuse_rows import FuseRows
-from adc.passes.parallel.fuse_sweeps import FuseSweeps
-from adc.passes.parallel.interleave import Interleave
-from adc.passes.parallel.join_versions import JoinVersions
-from adc.passes.parallel.lower_accumulate import LowerAccumulate
-from adc.passes.parallel.outline_cold import OutlineCold
-from adc.passes.parallel.outline_nests import OutlineNests
-from adc.passes.parallel.parallelise import Parallelise
-from adc.passes.parallel.races import KeepPromises
-from adc.passes.parallel.set_apart import SetApart
-from adc.passes.parallel.settle import SettleAccumulates
-from adc.passes.parallel.split_ranges import SplitRanges
-from adc.passes.parallel.terms_first import TermsFirst
-from adc.passes.parallel.tile_loops import TileLoops
-from adc.passes.parallel.time_blocking import BlockTime
-from adc.passes.parallel.unchecked import DropChecks
-from adc.passes.parallel.vectorise_outer import VectoriseOuter
-from adc.passes.parallel.version_bounds import VersionBounds
+from adc.passes.bounds.drop_checks import DropChecks
+from adc.passes.bounds.split_index_sets import SplitIndexSets
+from adc.passes.bounds.version_bounds import VersionBounds
+from adc.passes.cache.block_time import BlockTime
+from adc.passes.cache.tile_loops import TileLoops
+from adc.passes.differentiation.take_gradients import TakeGradients
+from adc.passes.distribution.distribute_functions import DistributeFunctions
+from adc.passes.distribution.distribute_sums import DistributeSums
+from adc.passes.distribution.distribute_terms import DistributeTerms
+from adc.passes.fusion.fuse_loops import FuseLoops
+from adc.passes.fusion.fuse_rows import FuseRows
+from adc.passes.fusion.fuse_sweeps import FuseSweeps
+from adc.passes.fusion.join_versions import JoinVersions
+from adc.passes.outlining.outline_cold import OutlineCold
+from adc.passes.outlining.outline_nests import OutlineNests
+from adc.passes.scatter.lower_accumulate import LowerAccumulate
+from adc.passes.scatter.settle_accumulates import SettleAccumulates
+from adc.passes.simd.align_loops import AlignLoops
+from adc.passes.simd.interleave import Interleave
+from adc.passes.simd.vectorise_outer import VectoriseOuter
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
-from adc.passes.simplify.dealloc import InsertDeallocs
 from adc.passes.simplify.drop_rules import DropRules
 from adc.passes.simplify.first_writes import FirstWrites
+from adc.passes.simplify.fold_views import FoldViews
 from adc.passes.simplify.forward_copies import ForwardCopies
 from adc.passes.simplify.hoist_common import HoistCommon
-from adc.passes.simplify.ifconvert import IfConvert
+from adc.passes.simplify.if_convert import IfConvert
 from adc.passes.simplify.inline import Inline
+from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
-from adc.passes.simplify.views import FoldViews
+from adc.passes.sums.factor_sums import FactorSums
+from adc.passes.threads.keep_promises import KeepPromises
+from adc.passes.threads.parallelise import Parallelise
 
 SIMPLIFY: Pipeline = (
     FoldViews(),
@@ -61,7 +61,7 @@ PREPARE: Pipeline = (
     TakeGradients(SIMPLIFY),
     *SIMPLIFY,
     Inline(SIMPLIFY),
-    SplitRanges(TIDY),
+    SplitIndexSets(TIDY),
     VersionBounds(),
     *TIDY,
     KeepPromises(),
@@ -80,8 +80,8 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
 WIDEN: Pipeline = (
-    *(HoistCommon(), IfConvert(), SkipZeroTerms(), VectoriseOuter(), Interleave(), TermsFirst(), SetApart()),
-    *(SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
+    *(HoistCommon(), IfConvert(), SkipZeroTerms(), VectoriseOuter(), Interleave()),
+    *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
 )
 """What makes loops faster when it is settled which are parallel."""
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adc.ir import ops
+from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
+from adc.ir.loop_attrs import PRIVATE
 
 
 def replace_op(op: Op, values: Sequence[Value]) -> None:
@@ -105,3 +107,25 @@ def keep_while(op: Op, carried: Sequence[int], passed: Sequence[int]) -> Op:
     keep_args(before, carried)
     keep_args(after, passed)
     return with_operands(op, [op.operands[k] for k in carried], passed)
+
+
+def to_sequential(loop: Op) -> Op:
+    """A ``scf.for`` with the body of the parallel ``loop``, which is dropped. Reductions become carried values."""
+    body = loop.regions[0]
+    end = body.ops.pop()
+    carried = [body.add_arg(v.type) for v in end.operands]
+    with insert_at(body, end.loc):
+        totals = []
+        for kind, so_far, value in zip(end.attrs["kinds"], carried, end.operands, strict=True):
+            opdef = ops.COMBINE[kind][0 if value.type.is_float else 1]
+            totals.append(opdef(so_far, value))
+        build(ops.yield_, totals)
+    end.drop()
+    loop.regions = ()
+    attrs = {name: value for name, value in loop.attrs.items() if name not in ("threads", PRIVATE)}
+    new = Op(ops.for_, loop.operands, [r.type for r in loop.results], attrs, [body], loop.loc)
+    for old, result in zip(loop.results, new.results, strict=True):
+        old.replace_uses(result)
+        result.hint = old.hint
+    loop.drop()
+    return new

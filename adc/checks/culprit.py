@@ -23,7 +23,7 @@ from adc.ir.attached import Attached, attached
 from adc.ir.callgraph import components
 from adc.ir.core import Loc, Module, Op
 from adc.ir.diagnostics import Note, render
-from adc.passes.checkpointing.steps import without_schedules
+from adc.passes.checkpointing.outline_steps import without_schedules
 from adc.passes.simplify.drop_rules import without_marks
 
 _FIRST, _LATER = 12, 400  # inputs that are tried of one function or operation: in a first round, in a second

@@ -18,11 +18,11 @@ from adc.ir.moments import strip_views
 from adc.ir.nesting import holds, inside
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType
+from adc.passes.analysis.affine import Form, Forms
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.kinds import WRITES
 from adc.passes.building import copy
-from adc.passes.effects import Memory, Summaries
-from adc.passes.extents import Extents
-from adc.passes.kinds import WRITES
-from adc.passes.parallel.affine import Form, Forms
 from adc.passes.rewrite import put_before
 
 MOST_BUFFERS = 6

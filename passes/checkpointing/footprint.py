@@ -26,8 +26,8 @@ from adc.ir.moments import strip_views
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType, RecordType, f64, index, scalar_bytes
+from adc.passes.analysis.extents import Extents
 from adc.passes.checkpointing.conventions import ASKED, BLOCKS, BOUNDS, LENT, SPANS
-from adc.passes.extents import Extents
 
 LINE = 64
 MOST = 1 << 56

@@ -20,6 +20,7 @@ from adc.ir.arith import const, const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.types import MemRefType, index, record
+from adc.passes.analysis.effects import Summaries
 from adc.passes.building import choose, copy
 from adc.passes.checkpointing.conventions import ASKED, BOUNDS, CHECKPOINT
 from adc.passes.checkpointing.schedule import WIDTH, split_function
@@ -29,7 +30,6 @@ from adc.passes.differentiation.open_steps import run_open
 from adc.passes.differentiation.pieces import Pieces, as_type, copied, is_float, like, root
 from adc.passes.differentiation.slots import Slots
 from adc.passes.differentiation.split_plans import SplitKey
-from adc.passes.effects import Summaries
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, index
-from adc.passes.kinds import COUNTED, PURE, TERMINATORS
+from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 
 _ALLOWED = PURE | TERMINATORS | COUNTED | {ops.load, ops.bound, ops.if_}
 

@@ -17,8 +17,8 @@ from adc.ir.types import MemRefType
 from adc.passes.base import Pipeline
 from adc.passes.differentiation.forward import jvp
 from adc.passes.differentiation.held import may_have_tangent
-from adc.passes.differentiation.requested import take_gradients
 from adc.passes.differentiation.shadows import zeroed
+from adc.passes.differentiation.take_gradients import take_gradients
 
 WRT = "adc.wrt"  # see adc.frontend.functions.derivatives
 

@@ -18,8 +18,8 @@ from adc.ir import ops
 from adc.ir.attached import attached
 from adc.ir.callgraph import callees, reachable
 from adc.ir.core import Func, Module, Op
+from adc.passes.analysis.costs import cost_of_func, executions, storage_cost
 from adc.passes.base import Pipeline, run_pipeline
-from adc.passes.costs import cost_of_func, executions, storage_cost
 from adc.passes.differentiation.checkpointed import is_checkpointed
 from adc.passes.differentiation.forward import jvp
 from adc.passes.differentiation.rematerialised import is_rematerialised

@@ -23,6 +23,7 @@ from adc.ir.core import Block, Func, Module, Value
 from adc.ir.rewrite import clone_func
 from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, record
+from adc.passes.analysis.effects import Summaries
 from adc.passes.building import nest
 from adc.passes.differentiation.checkpointed import Sweeps
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
@@ -30,7 +31,6 @@ from adc.passes.differentiation.pieces import as_type, copied, like
 from adc.passes.differentiation.residuals import aliasing_of, fresh_memory, residual_memory
 from adc.passes.differentiation.shadows import SHADOW_ALIAS, forward_shadow
 from adc.passes.differentiation.split_plans import SplitKey
-from adc.passes.effects import Summaries
 from adc.passes.rewrite import put_instead
 
 

@@ -19,8 +19,8 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
-from adc.passes.kinds import COUNTED
-from adc.passes.parallel.cold import COLD
+from adc.passes.analysis.cold import COLD
+from adc.passes.analysis.kinds import COUNTED
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.permutations import Orbit
 from adc.ir.types import index
+from adc.passes.analysis.cold import COLD
 from adc.passes.differentiation.frames import Frame
 from adc.passes.differentiation.reverse import Cotangents, ReverseSweep
-from adc.passes.parallel.cold import COLD
 
 
 class RegionSweep(ReverseSweep):

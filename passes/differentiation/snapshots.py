@@ -20,13 +20,13 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, scalar_bytes
+from adc.passes.analysis.cold import is_cold
+from adc.passes.analysis.costs import STORE_BYTE, cost_of, executions, trips
+from adc.passes.analysis.extents import Extent, Extents, Shape
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.building import parallel_loop
-from adc.passes.costs import STORE_BYTE, cost_of, executions, trips
 from adc.passes.differentiation.legality import Written
 from adc.passes.differentiation.tape import loops_above, rectangle, visible_outside
-from adc.passes.extents import Extent, Extents, Shape
-from adc.passes.kinds import COUNTED
-from adc.passes.parallel.cold import is_cold
 from adc.passes.rewrite import put_before
 
 _COPYING = 2 * cost_of(ops.load)  # of an element

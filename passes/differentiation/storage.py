@@ -24,14 +24,14 @@ from adc.ir.opdef import Trait
 from adc.ir.permutations import Orbit, Permutations
 from adc.ir.rewrite import used_from_outside
 from adc.ir.types import MemRefType, RecordType, scalar_bytes
-from adc.passes.costs import cost_of, cost_of_block, cost_of_func, executions, storage_cost, trips
+from adc.passes.analysis.cold import is_cold
+from adc.passes.analysis.costs import cost_of, cost_of_block, cost_of_func, executions, storage_cost, trips
+from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.demand import Augmented, Recipe
 from adc.passes.differentiation.legality import Legality
 from adc.passes.differentiation.mincut import INFINITE, FlowNetwork
 from adc.passes.differentiation.snapshots import Snapshot, make_snapshots, take_out
 from adc.passes.differentiation.tape import loops_above
-from adc.passes.effects import Summaries
-from adc.passes.parallel.cold import is_cold
 
 RECORD_ENTRY = 40.0  # keeping a value in a call's record: an allocation shared by few values
 

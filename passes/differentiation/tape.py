@@ -20,9 +20,9 @@ from adc.ir.builder import build
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, RecordType
+from adc.passes.analysis.cold import is_cold
+from adc.passes.analysis.kinds import LOOPS
 from adc.passes.differentiation.insertion import Insertions
-from adc.passes.kinds import LOOPS
-from adc.passes.parallel.cold import is_cold
 
 MOST_ALWAYS = 16
 """Values of one region that are kept whether it runs or not."""

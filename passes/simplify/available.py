@@ -7,8 +7,8 @@ from typing import Any
 
 from adc.ir import ops
 from adc.ir.core import Op, Value
-from adc.passes.effects import Effects, Memory
-from adc.passes.integers import Integers
+from adc.passes.analysis.effects import Effects, Memory
+from adc.passes.analysis.integers import Integers
 
 Subscripts = tuple[Value, ...]
 Known = dict[Subscripts | None, Value]  # None: every element has this value

@@ -13,12 +13,13 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import constant_of
-from adc.ir.core import Attr, Block, Func, Module, Op, Value
-from adc.passes.effects import Memory, Summaries
-from adc.passes.kinds import COMMUTATIVE, COUNTED, PURE, READS, WRITES
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.passes.analysis.attributes import attr_key
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.integers import says_more
+from adc.passes.analysis.kinds import COMMUTATIVE, COUNTED, PURE, READS, WRITES
 from adc.passes.rewrite import replace_op
 from adc.passes.simplify.available import AvailableMemory
-from adc.passes.simplify.rewriter import says_more
 
 Key = tuple[Hashable, ...]
 
@@ -164,11 +165,6 @@ class _Walk:
     def _number(self, value: Value) -> int:
         """A number for each value, to order commuting operands the same way each time."""
         return self._order.setdefault(value, len(self._order))
-
-
-def attr_key(attrs: dict[str, Attr]) -> Hashable:
-    """Equal for equal attributes; tells apart 0.0 and -0.0, and takes NaN as equal to itself."""
-    return tuple((name, repr(v) if isinstance(v, float) else v) for name, v in attrs.items())
 
 
 def _element(op: Op, memory: AvailableMemory) -> Value | None:

@@ -14,7 +14,7 @@ from adc.ir import ops
 from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType
-from adc.passes.kinds import READS, TERMINATORS, WRITES
+from adc.passes.analysis.kinds import READS, TERMINATORS, WRITES
 from adc.passes.rewrite import keep_carried, keep_while
 
 _POSITIONAL = frozenset({ops.for_, ops.while_, ops.if_, ops.parallel})

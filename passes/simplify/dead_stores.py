@@ -12,10 +12,10 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.passes.effects import Effects, Memory, Summaries
-from adc.passes.integers import Integers
-from adc.passes.kinds import COUNTED
-from adc.passes.simplify.nests import is_visible, loop_body_of, loops_between, match_counters
+from adc.passes.analysis.effects import Effects, Memory, Summaries
+from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.nests import is_visible, loop_body_of, loops_between, match_counters
 
 Subscripts = tuple[Value, ...] | None  # None: the whole memref
 

@@ -15,12 +15,12 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import place_in
 from adc.ir.rewrite import clone_op
-from adc.passes.effects import Memory, Summaries
-from adc.passes.extents import Extents
-from adc.passes.integers import Integers
-from adc.passes.kinds import COUNTED, ELEMENT
-from adc.passes.parallel.cold import COLD
-from adc.passes.simplify.nests import Box, covered_box, fill_outside, is_visible, loop_body_of, loops_between
+from adc.passes.analysis.cold import COLD
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import COUNTED, ELEMENT
+from adc.passes.analysis.nests import Box, covered_box, fill_outside, is_visible, loop_body_of, loops_between
 
 _INITIAL = frozenset({ops.fill, ops.copy})
 

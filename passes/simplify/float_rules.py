@@ -12,7 +12,8 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
-from adc.passes.simplify.patterns import MIRRORED, constant_last, is_number, made_by, register
+from adc.passes.analysis.attributes import MIRRORED
+from adc.passes.simplify.patterns import constant_last, is_number, made_by, register
 from adc.passes.simplify.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None

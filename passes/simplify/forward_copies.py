@@ -13,7 +13,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.nesting import place_in
-from adc.passes.effects import Memory, Summaries
+from adc.passes.analysis.effects import Memory, Summaries
 
 _VIEWS = frozenset({ops.cast, ops.subview, ops.transpose})
 _LOOKS = _VIEWS | {ops.load, ops.dim}

@@ -17,11 +17,11 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType, RecordType
-from adc.passes.effects import Memory, Summaries
-from adc.passes.integers import Integers
-from adc.passes.kinds import PURE, SILENT
-from adc.passes.parallel.cold import COLD
-from adc.passes.simplify.cse import attr_key
+from adc.passes.analysis.attributes import attr_key
+from adc.passes.analysis.cold import COLD
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import PURE, SILENT
 from adc.passes.simplify.sink_stores import sink_stores
 
 _MOVED = (ops.load, ops.store, ops.bound)

@@ -20,8 +20,8 @@ from adc.ir.core import Block, Func, Module, Op
 from adc.ir.nesting import enclosing
 from adc.ir.rewrite import inline_block
 from adc.ir.schedules import REMATERIALISED
+from adc.passes.analysis.kinds import LOOPS
 from adc.passes.base import Pipeline, run_pipeline
-from adc.passes.kinds import LOOPS
 from adc.passes.rewrite import put_instead, replace_op
 
 _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})

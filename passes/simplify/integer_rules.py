@@ -12,11 +12,9 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1
-from adc.passes.integers import Linear, width
+from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_INTEGER
+from adc.passes.analysis.integers import Linear, width
 from adc.passes.simplify.patterns import (
-    MIRRORED,
-    OPPOSITE_FLOAT,
-    OPPOSITE_INTEGER,
     constant_last,
     is_number,
     made_by,

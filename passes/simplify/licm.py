@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op
-from adc.passes.effects import Memory, Summaries
-from adc.passes.integers import Integers
-from adc.passes.kinds import LOOPS
-from adc.passes.simplify.speculation import Speculation
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import LOOPS
+from adc.passes.analysis.speculation import Speculation
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
-from adc.passes.extents import Extent
+from adc.passes.analysis.extents import Extent
 from adc.passes.simplify.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None

@@ -10,15 +10,6 @@ from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 from adc.passes.simplify.rewriter import Rule
 
-MIRRORED = {"oeq": "oeq", "one": "one", "une": "une", "uno": "uno", "ord": "ord"}
-MIRRORED |= {"olt": "ogt", "ogt": "olt", "ole": "oge", "oge": "ole"}
-MIRRORED |= {"eq": "eq", "ne": "ne", "slt": "sgt", "sgt": "slt", "sle": "sge", "sge": "sle"}
-"""The predicate of a comparison whose operands are exchanged."""
-
-OPPOSITE_INTEGER = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt"}
-OPPOSITE_FLOAT = {"oeq": "une", "une": "oeq", "uno": "ord", "ord": "uno"}
-"""The predicate that holds where another does not; NaN leaves most comparisons of floats without one."""
-
 
 def register(table: dict[OpDef, Rule], *kinds: OpDef) -> Callable[[Rule], Rule]:
     """Enter a rule into ``table`` for the operations ``kinds``."""

@@ -17,9 +17,9 @@ from adc.ir.core import UNKNOWN, Attr, Block, Func, Loc, Op, Value
 from adc.ir.evaluate import Undefined, normal
 from adc.ir.opdef import OpDef
 from adc.ir.types import Type, i1, index
-from adc.passes.extents import Extents
-from adc.passes.integers import Integers
-from adc.passes.kinds import TRAPS
+from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.integers import Integers, says_more
+from adc.passes.analysis.kinds import TRAPS
 from adc.passes.rewrite import keep_hint, replace_op
 
 Rule = Callable[["Rewriter", Op], Sequence[Value] | None]
@@ -240,16 +240,6 @@ class Rewriter:
     def _set_equal(self, value: Value, known: Value) -> None:
         self._log.append((value, self._equal.get(value)))
         self._equal[value] = known
-
-
-def says_more(a: Value, b: Value) -> bool:
-    """Of equal integers: whether ``a`` is the better one to have, being a constant, or no choice between others."""
-    return _vagueness(a) < _vagueness(b)
-
-
-def _vagueness(value: Value) -> int:
-    kind = value.op.opdef if value.op is not None else None
-    return 0 if kind is ops.constant else 2 if kind is ops.select else 1
 
 
 def _is_constant(value: Value, number: int) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from adc.ir import ops
 from adc.ir.core import Block, Op
 from adc.ir.types import MemRefType
-from adc.passes.kinds import SILENT
-from adc.passes.parallel.cold import COLD
+from adc.passes.analysis.cold import COLD
+from adc.passes.analysis.kinds import SILENT
 
 
 def sink_stores(branch: Op, *, past: bool = False) -> list[Op]:

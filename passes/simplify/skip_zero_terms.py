@@ -17,7 +17,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.rewrite import used_from_outside
-from adc.passes.kinds import COUNTED, PURE, TERMINATORS
+from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
 from adc.passes.rewrite import put_instead
 
 _LINEAR = frozenset({ops.addf, ops.subf, ops.negf, ops.extf, ops.truncf})

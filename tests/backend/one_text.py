@@ -22,7 +22,7 @@ from adc.backend import optimize
 from adc.errors import AdcError
 from adc.frontend.data.roots import Root
 from adc.ir.core import Block, Func, Op, Value
-from adc.passes.parallel.affine import Symbol
+from adc.passes.analysis.affine import Symbol
 from benchmarks.latency import HEAD, PROGRAMS
 from tests.fuzz.check import Subject, loaded
 from tests.fuzz.generator import generate

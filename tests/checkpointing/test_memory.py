@@ -17,7 +17,7 @@ from adc.frontend.checkpoints import read, read_memory
 from adc.ir import interpreter, ops
 from adc.ir.parser import parse_module
 from adc.passes.checkpointing.footprint import LINE
-from adc.passes.parallel import private
+from adc.passes.scatter import privatisation
 from tests.checkpointing import test_new_arrays as new_arrays
 from tests.checkpointing.test_gradients import PROGRAMS, bits, copied
 from tests.checkpointing.test_schedules import walk
@@ -325,8 +325,8 @@ def scattered(w, idx, x):
 
 
 def test_copies_of_what_threads_add_to_are_counted_for_the_threads_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "WORTH", 1)
-    monkeypatch.setattr(private, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(privatisation, "WORTH", 1)
+    monkeypatch.setattr(privatisation, "BLOCK_BYTES", 8)
     rng = np.random.default_rng(0)
     args = rng.random(500), rng.integers(0, 500, 4000), rng.random(4000)
     compiled, found = jit_grad(scattered), []

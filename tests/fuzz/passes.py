@@ -17,12 +17,13 @@ from adc.ir.printer import print_module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import Pipeline
+from adc.passes.cache import tile_loops
+from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.differentiation import differentiate
-from adc.passes.parallel import private, tile_loops
-from adc.passes.parallel.interleave import Interleave
-from adc.passes.parallel.outline_nests import OutlineNests
-from adc.passes.parallel.tile_loops import TileLoops
-from adc.passes.parallel.vectorise_outer import VectoriseOuter
+from adc.passes.outlining.outline_nests import OutlineNests
+from adc.passes.scatter import privatisation
+from adc.passes.simd.interleave import Interleave
+from adc.passes.simd.vectorise_outer import VectoriseOuter
 from adc.signature import abstracts_of
 from tests.fuzz.check import loaded
 from tests.fuzz.generator import Program, generate
@@ -48,7 +49,7 @@ def check_passes(seed: int, size: int = 12, only: frozenset[str] | None = None) 
     try:
         with (
             loaded(program.text) as names,
-            mock.patch.multiple(private, WORTH=1, BLOCK=2),
+            mock.patch.multiple(privatisation, WORTH=1, BLOCK=2),
             mock.patch.object(tile_loops, "GRAIN", 1),
         ):
             _Subject(program, names, leaves).primal()

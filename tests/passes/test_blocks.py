@@ -13,8 +13,8 @@ from adc import jit_grad
 from adc.backend import runtime
 from adc.errors import AdcError
 from adc.ir import interpreter
-from adc.passes.parallel import block_rows, blocks
-from adc.passes.parallel.strategies import KINDS
+from adc.passes.stencil_adjoints import block_rows, blocks
+from adc.passes.stencil_adjoints.strategy_costs import KINDS
 from tests.forward_mode import check_gradients
 from tests.passes.test_gather import SHAPES, M, arrays, check, nest, number, program, zeros
 from tests.stencils.check import threads_at_once

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adc import jit_grad
 from adc.backend import runtime
-from adc.passes.parallel import colouring
+from adc.passes.scatter import colouring
 from tests.stencils.check import threads_at_once
 
 

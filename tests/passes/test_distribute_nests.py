@@ -11,7 +11,7 @@ import pytest
 
 from adc import jit_grad
 from adc.backend import runtime
-from adc.passes.parallel import distribute_nests
+from adc.passes.distribution import distribute_nests
 
 
 def polynomial(x):

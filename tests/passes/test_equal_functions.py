@@ -12,7 +12,7 @@ from adc.ir import interpreter, ops
 from adc.ir.core import Loc, Module
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.parallel.equal_functions import merge_equal
+from adc.passes.outlining.equal_functions import merge_equal
 from tests.fuzz.check import loaded
 
 V = "memref<?xf64>"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from adc import jit_grad
 from adc.ir import interpreter, ops
 from adc.ir.parser import parse_module
-from adc.passes.parallel.extremes import AT_LEAST
+from adc.passes.analysis.extremes import AT_LEAST
 
 
 def gather(x, idx, n):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from adc import jit_grad, prange
 from adc.backend import runtime
-from adc.passes.parallel import factor_sums
+from adc.passes.sums import factor_sums
 from tests.passes.test_fuse_sweeps import warm
 from tests.stencils.check import threads_at_once
 

@@ -27,7 +27,7 @@ from adc.passes.differentiation.forward import TANGENT, jvp
 from adc.passes.differentiation.rules import RULES
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
-from adc.passes.simplify.ifconvert import IfConvert
+from adc.passes.simplify.if_convert import IfConvert
 from tests.passes.derivative_harness import branch, call, define, loop, parallel, tangent_alone
 from tests.passes.random_ir import generate
 from tests.passes.test_adjoint_random import WRT, _difference, _point

@@ -9,7 +9,8 @@ import pytest
 
 from adc import errors, jit_grad, prange
 from adc.backend import runtime
-from adc.passes.parallel import private, set_apart, terms_first
+from adc.passes.distribution import distribute_functions, distribute_terms
+from adc.passes.scatter import privatisation
 from tests.passes.test_fuse_sweeps import warm
 from tests.stencils.check import threads_at_once
 
@@ -101,11 +102,11 @@ def copied(args):
 
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private, "BLOCK", 4)
-    monkeypatch.setattr(private, "BLOCK_BYTES", 200)
-    monkeypatch.setattr(terms_first, "STRIP", 6)
-    monkeypatch.setattr(terms_first, "LONG_STRIP", 50)
-    monkeypatch.setattr(set_apart, "BLOCK", 4)
+    monkeypatch.setattr(privatisation, "BLOCK", 4)
+    monkeypatch.setattr(privatisation, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(distribute_terms, "STRIP", 6)
+    monkeypatch.setattr(distribute_terms, "LONG_STRIP", 50)
+    monkeypatch.setattr(distribute_functions, "BLOCK", 4)
 
 
 @pytest.mark.usefixtures("optimised")
@@ -178,7 +179,7 @@ def gathered_twice(w, columns, target):
 @pytest.mark.usefixtures("_small")
 def test_rows_of_arrays(function, worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With copies, and without."""
-    monkeypatch.setattr(private, "WORTH", worth)
+    monkeypatch.setattr(privatisation, "WORTH", worth)
     rng = np.random.default_rng(3)
     args = rng.standard_normal((30, 5)), rng.integers(0, 4, 200), rng.random(200)
     expected = jit_grad(function, parallel=False, accumulate="serial").grad(*args)

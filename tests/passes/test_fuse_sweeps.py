@@ -9,7 +9,7 @@ import pytest
 
 from adc import jit_grad, prange
 from adc.backend import runtime
-from adc.passes.parallel import block_rows, blocks
+from adc.passes.stencil_adjoints import block_rows, blocks
 from tests.stencils.check import threads_at_once
 
 

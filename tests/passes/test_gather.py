@@ -15,10 +15,10 @@ from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes.base import Verify, run_pipeline
-from adc.passes.parallel import blocks, tiles
-from adc.passes.parallel.lower_accumulate import LowerAccumulate
-from adc.passes.parallel.settle import SettleAccumulates
 from adc.passes.pipelines import SIMPLIFY
+from adc.passes.scatter.lower_accumulate import LowerAccumulate
+from adc.passes.scatter.settle_accumulates import SettleAccumulates
+from adc.passes.stencil_adjoints import blocks, tiles
 
 V = "memref<?xf64>"
 M = "memref<?x?xf64>"

@@ -12,8 +12,8 @@ from adc.ir.core import Module
 from adc.ir.diagnostics import AdcError
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.parallel.outline_cold import OutlineCold
-from adc.passes.parallel.version_bounds import version_bounds
+from adc.passes.bounds.version_bounds import version_bounds
+from adc.passes.outlining.outline_cold import OutlineCold
 
 V = "memref<?xf64>"
 HEAD = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %c2 = arith.constant 2 : index\n"

@@ -14,7 +14,7 @@ from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
-from adc.passes.parallel.outline_nests import OutlineNests
+from adc.passes.outlining.outline_nests import OutlineNests
 
 V = "memref<?xf64>"
 HEAD = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %half = arith.constant 0.5 : f64\n"

@@ -14,7 +14,7 @@ from adc.ir.core import Loc, Module
 from adc.ir.diagnostics import CompileError
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
-from adc.passes.parallel.parallelise import parallelise
+from adc.passes.threads.parallelise import parallelise
 
 V = "memref<?xf64>"
 M = "memref<?x?xf64>"

@@ -12,9 +12,9 @@ from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.callgraph import components, reachable, recursive
 from adc.ir.core import Module
 from adc.ir.fixpoint import Builder, Fixpoint
+from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.activity import Interface, analyse
 from adc.passes.differentiation.differentiate import split
-from adc.passes.effects import Summaries
 
 
 def test_fixpoint_of_a_circle() -> None:

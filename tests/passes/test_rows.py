@@ -17,7 +17,7 @@ from adc.backend import runtime
 from adc.backend.lowering.lower_effects import is_ragged
 from adc.ir import ops
 from adc.ir.parser import parse_module
-from adc.passes.parallel import private
+from adc.passes.scatter import privatisation
 
 
 def product(values, x, columns, first):
@@ -118,8 +118,8 @@ def test_limits_in_order(
     function: Callable[..., Any], rows: int, longest: int, short: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if short:
-        monkeypatch.setattr(private, "WORTH", 1)
-        monkeypatch.setattr(private, "BLOCK", 2)
+        monkeypatch.setattr(privatisation, "WORTH", 1)
+        monkeypatch.setattr(privatisation, "BLOCK", 2)
     check(function, inputs(rows, longest, 6, rows), short)
 
 

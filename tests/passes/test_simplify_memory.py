@@ -8,8 +8,8 @@ from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
-from adc.passes.simplify.ifconvert import IfConvert
-from adc.passes.simplify.views import FoldViews
+from adc.passes.simplify.fold_views import FoldViews
+from adc.passes.simplify.if_convert import IfConvert
 from tests.passes.rewriting import check, run_text
 
 CLEAN = (Canonicalize(), CSE(), Canonicalize(), DCE())

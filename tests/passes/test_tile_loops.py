@@ -21,10 +21,10 @@ from adc.ir.parser import parse_module
 from adc.ir.steps import COUNTED
 from adc.passes import pipelines
 from adc.passes.base import Verify, run_pipeline
+from adc.passes.cache import tile_loops
+from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.checkpointing.count_steps import CountSteps
-from adc.passes.parallel import tile_loops
-from adc.passes.parallel.outline_nests import OutlineNests
-from adc.passes.parallel.tile_loops import TileLoops
+from adc.passes.outlining.outline_nests import OutlineNests
 from tests.fuzz.check import loaded
 from tests.stencils.check import bits, threads_at_once
 from tests.stencils.generator import generate

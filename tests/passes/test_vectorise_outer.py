@@ -13,9 +13,9 @@ import pytest
 import adc
 from adc import jit_grad, prange
 from adc.passes import pipelines
-from adc.passes.parallel import private
-from adc.passes.parallel.interleave import Interleave
-from adc.passes.parallel.vectorise_outer import LANES, VectoriseOuter
+from adc.passes.scatter import privatisation
+from adc.passes.simd.interleave import Interleave
+from adc.passes.simd.vectorise_outer import LANES, VectoriseOuter
 
 
 def matrix_product(a, b):
@@ -183,8 +183,8 @@ def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
     width: int = request.param
     lower = tuple(type(p)(width) if isinstance(p, VectoriseOuter | Interleave) else p for p in pipelines.LOWER)
     monkeypatch.setattr(pipelines, "LOWER", lower)
-    monkeypatch.setattr(private, "WORTH", 1)
-    monkeypatch.setattr(private, "BLOCK", 3)
+    monkeypatch.setattr(privatisation, "WORTH", 1)
+    monkeypatch.setattr(privatisation, "BLOCK", 3)
     return width
 
 

@@ -14,7 +14,7 @@ from adc import interpreted, jit_grad, prange
 from adc.backend.runtime import on_threads
 from adc.errors import AdcError
 from adc.ir import interpreter
-from adc.passes.parallel import time_sizes
+from adc.passes.cache import time_sizes
 from tests.fuzz.check import level_of, loaded
 from tests.stencils.check import THREADS, bits, threads_at_once
 from tests.stencils.steps import generate

@@ -1,0 +1,203 @@
+"""What memory an operation, with all that is nested in it, may read and write, by roots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing, Roots, returned_memory
+from adc.ir.callgraph import recursive
+from adc.ir.core import Func, Module, Op, Value
+from adc.ir.fixpoint import Fixpoint
+from adc.ir.types import MemRefType, RecordType
+from adc.passes.analysis.kinds import READS, SILENT, TRAPS, WRITES
+
+
+@dataclass
+class Effects:
+    """``everything``: any memory that is visible outside of one local allocation may be read and written. ``ordered``:
+    it has effects outside of the program's memory, and must be done exactly as often as it is reached, in its order;
+    it counts as what ``traps``, with which nothing that can be seen changes places, and which is not done beforehand.
+    """
+
+    reads: set[Value] = field(default_factory=set)
+    writes: set[Value] = field(default_factory=set)
+    everything: bool = False
+    traps: bool = False
+    ordered: bool = False
+
+    def include(self, other: Effects) -> None:
+        self.reads |= other.reads
+        self.writes |= other.writes
+        self.everything |= other.everything
+        self.traps |= other.traps
+        self.ordered |= other.ordered
+
+
+NOTHING = Effects()
+
+
+class Memory:
+    """The effects of each operation of one function, on top of its ``Aliasing``."""
+
+    def __init__(self, func: Func, summaries: Summaries) -> None:
+        self.func = func
+        self.alias = Aliasing(func, summaries.module, summaries.returned)
+        self.escaped: set[Value] = set()
+        self._summaries = summaries
+        self._known: dict[Op, Effects] = {}
+        self._roots: dict[Value, Roots] = {}
+        self._overlaps: dict[tuple[Value, Value], bool] = {}
+        self._find_escapes()
+
+    def effects(self, op: Op) -> Effects:
+        if op.opdef in SILENT:
+            return NOTHING
+        known = self._known.get(op)
+        if known is None:
+            known = self._known[op] = self._compute(op)
+        return known
+
+    def roots(self, memref: Value) -> Roots:
+        known = self._roots.get(memref)
+        if known is None:
+            known = self._roots[memref] = self.alias.roots(memref)
+        return known
+
+    def may_overlap(self, a: Value, b: Value) -> bool:
+        if self.roots(a).isdisjoint(self.roots(b)):
+            return a is b
+        known = self._overlaps.get((a, b))
+        if known is None:
+            known = self._overlaps[a, b] = self._overlaps[b, a] = self.alias.may_overlap(a, b)
+        return known
+
+    def may_write(self, op: Op, memref: Value) -> bool:
+        """Whether ``op``, nested operations included, may write what ``memref`` gives access to."""
+        effects = self.effects(op)
+        roots = self.roots(memref)
+        return not effects.writes.isdisjoint(roots) or (effects.everything and self._visible(roots))
+
+    def may_read(self, op: Op, memref: Value) -> bool:
+        effects = self.effects(op)
+        roots = self.roots(memref)
+        return not effects.reads.isdisjoint(roots) or (effects.everything and self._visible(roots))
+
+    def is_local(self, root: Value) -> bool:
+        """Whether nothing but this activation of the function can reach the memory of ``root``."""
+        return _is_allocated(root) and root not in self.escaped
+
+    def _visible(self, roots: Iterable[Value]) -> bool:
+        return any(not self.is_local(root) for root in roots)
+
+    def _find_escapes(self) -> None:
+        for op in self.alias.carriers:
+            if op.opdef in (ops.pack, ops.return_, ops.call):
+                for operand in op.operands:
+                    if isinstance(operand.type, MemRefType):
+                        self.escaped |= self.reach(operand)
+            elif (
+                op.opdef in (ops.store, ops.fill)
+                and isinstance(op.operands[0].type, MemRefType)
+                and not all(_is_allocated(root) for root in self.roots(op.operands[1]))
+            ):
+                self.escaped |= self.reach(op.operands[0])
+
+    def reach(self, memref: Value) -> set[Value]:
+        """The roots of ``memref``, of the memrefs it may hold, and so on."""
+        return self.alias.reach(memref)
+
+    def _compute(self, op: Op) -> Effects:
+        if op.regions:
+            total = Effects()
+            for region in op.regions:
+                for inner in region.ops:
+                    if inner.opdef not in SILENT:
+                        total.include(self.effects(inner))
+            return total
+        if op.opdef is ops.call:
+            return self._call(op)
+        if op.opdef is ops.bound:
+            return Effects(traps=op.attrs["check"])
+        roots = self.roots
+        if op.opdef is ops.load:
+            return Effects(reads=set(roots(op.operands[0])))
+        if op.opdef in (ops.store, ops.fill):
+            return Effects(writes=set(roots(op.operands[1])))
+        if op.opdef is ops.accumulate:
+            both = set(roots(op.operands[1]))
+            return Effects(reads=both, writes=both)
+        if op.opdef is ops.copy:
+            return Effects(reads=set(roots(op.operands[0])), writes=set(roots(op.operands[1])))
+        if op.opdef is ops.foreign:
+            arrays = [v for v in op.operands if isinstance(v.type, MemRefType)]
+            written = {root for k in op.attrs["written"] for root in roots(op.operands[k])}
+            ordered = op.attrs["ordered"]
+            return Effects({root for v in arrays for root in roots(v)}, written, traps=ordered, ordered=ordered)
+        touched = {root for v in op.operands if isinstance(v.type, MemRefType) for root in roots(v)}
+        reads = set(touched) if op.opdef in READS else set()
+        writes = set(touched) if op.opdef in WRITES else set()
+        return Effects(reads=reads, writes=writes, traps=op.opdef in TRAPS)
+
+    def _call(self, op: Op) -> Effects:
+        summary = self._summaries.of(op.attrs["callee"])
+        total = Effects(traps=summary is None or summary.traps, ordered=summary is None or summary.ordered)
+        for position, operand in enumerate(op.operands):
+            if isinstance(operand.type, RecordType):
+                total.everything = True
+            if isinstance(operand.type, MemRefType):
+                reach = self.reach(operand)
+                if summary is None or position in summary.reads:
+                    total.reads |= reach
+                if summary is None or position in summary.writes:
+                    total.writes |= reach
+        return total
+
+
+def _is_allocated(root: Value) -> bool:
+    return root.op is not None and root.op.opdef in (ops.alloc, ops.grow)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Which arguments a function may read from or write to, memrefs held by them included, whether it may trap, and
+    whether it has effects that are in order."""
+
+    reads: frozenset[int]
+    writes: frozenset[int]
+    traps: bool
+    ordered: bool = False
+
+
+class Summaries:
+    """Summaries of the functions of a module, made when asked for."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.returned = returned_memory(module)
+        self._summary = Fixpoint[str, Summary](
+            lambda name: self._summarise(module.funcs[name]),
+            # A call in a circle may run out of stack.
+            lambda name: Summary(frozenset(), frozenset(), name in self._recursive),
+        )
+
+    @cached_property
+    def _recursive(self) -> frozenset[str]:
+        return recursive(self.module)
+
+    def of(self, name: str) -> Summary | None:
+        """None if nothing is known: the function is not in the module."""
+        return self._summary(name) if name in self.module.funcs else None
+
+    def _summarise(self, func: Func) -> Summary:
+        memory = Memory(func, self)
+        total = Effects(traps=func.name in self._recursive)
+        for op in func.body.ops:
+            total.include(memory.effects(op))
+        positions = {k for k, arg in enumerate(func.args) if isinstance(arg.type, MemRefType)}
+        reach = {k: memory.reach(func.args[k]) for k in positions}
+        reads = {k for k in positions if total.everything or not reach[k].isdisjoint(total.reads)}
+        writes = {k for k in positions if total.everything or not reach[k].isdisjoint(total.writes)}
+        return Summary(frozenset(reads), frozenset(writes), total.traps, total.ordered)

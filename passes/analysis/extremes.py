@@ -1,0 +1,140 @@
+"""The least and the greatest element of integer arrays that are used as subscripts.
+
+What is loaded from ``idx`` lies between its extremes, so ``0 <= min(idx)`` and ``max(idx) < n`` before a loop nest make
+all its ``x[idx[i]]`` safe: an inspector (Saltz, Mirchandaney, Crowley, IEEE Trans. Comput. 40, 1991).
+Subscripts that are known before the nest stay as they are: of ``pairs[i, 1]`` only that column is gone through. That
+happens each time that the nest is come to, so long as arrays are not much longer than the nest has iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index, constant_of, trip_count
+from adc.ir.builder import insert_at
+from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing, inside
+from adc.ir.rewrite import Mapping
+from adc.ir.types import MemRefType, Type, index
+from adc.passes.analysis.effects import Memory
+from adc.passes.analysis.kinds import COUNTED, LOOPS
+from adc.passes.building import parallel_extreme
+
+PER_ITERATION, AT_LEAST = 16, 4096
+"""Elements that may be gone through for each iteration of the nest, and in any case."""
+
+MOST_TRIPS, MOST_ITERATIONS = 2**20, 2**38  # that are counted, so that products do not wrap around
+
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
+_Key = tuple[Value, tuple[Value | None, ...], bool]
+
+
+class Origins:
+    """Which values and operations of a function copies stand for: what is known of memory is known of these."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self._values: Mapping = {}
+        self._ops: dict[Op, Op] = {}
+
+    def copied(self, values: Mapping, operations: dict[Op, Op]) -> None:
+        """Copies were made; what was copied may be a copy itself."""
+        self._values.update((new, self._values.get(old, old)) for old, new in values.items())
+        self._ops.update((new, self._ops.get(old, old)) for old, new in operations.items())
+
+    def may_write(self, loop: Op, memref: Value) -> bool:
+        """Whether ``loop`` may write to ``memref``."""
+        return self.memory.may_write(self._ops.get(loop, loop), self._values.get(memref, memref))
+
+
+class Extremes:
+    """Of arrays that ``loop`` loads integers from; ``pending`` is the code that finds them, for in front of it."""
+
+    def __init__(self, loop: Op, origins: Origins) -> None:
+        self.loop = loop
+        self.origins = origins
+        self.pending = Block()
+        self._found: dict[_Key, Value] = {}
+        self._most: Value | None = None  # elements that may be gone through
+
+    def of(self, value: Value, *, least: bool) -> Value | None:
+        """A bound of ``value`` in all iterations, if it is loaded from memory that they do not change."""
+        op = value.op
+        if op is not None and op.opdef in (ops.extsi, ops.index_cast):
+            op = op.operands[0].op
+        if op is None or op.opdef is not ops.load or self.loop.opdef is ops.while_:
+            return None
+        memref, *subscripts = op.operands
+        t = op.result.type
+        if inside(memref, self.loop) or isinstance(t, MemRefType) or not t.is_integer:
+            return None
+        if self.origins.may_write(self.loop, memref):
+            return None
+        fixed = tuple(map(self._fixed, subscripts))
+        if None not in fixed:
+            return None
+        key = (memref, fixed, least)
+        found = self._found.get(key)
+        if found is None:
+            with insert_at(self.pending, self.loop.loc):
+                found = self._found[key] = self._search(memref, fixed, value.type, least=least)
+        return found
+
+    def _fixed(self, subscript: Value) -> Value | None:
+        """A subscript that is the same in all iterations, as it is known before them."""
+        if not inside(subscript, self.loop):
+            return subscript
+        op = subscript.op
+        if op is not None and op.opdef is ops.bound and (constant_of(op.operands[0]) or 0) >= 0:
+            return self._fixed(op.operands[0])
+        return None
+
+    def _iterations(self, loop: Op) -> Value:
+        """Of the innermost loops in ``loop``, as far as that is known before the nest; others count once."""
+        inner: Value | None = None
+        for op in loop.regions[0].walk():
+            if op.opdef in COUNTED and next(outer for outer in enclosing(op.parent) if outer.opdef in LOOPS) is loop:
+                found = self._iterations(op)
+                inner = found if inner is None else ops.maxsi(inner, found)
+        trips = None
+        if not any(inside(v, self.loop) for v in loop.operands[:3]):
+            trips = ops.minsi(trip_count(*loop.operands[:3]), const_index(MOST_TRIPS))
+        if trips is None or inner is None:
+            return trips or inner or const_index(1)
+        return ops.minsi(ops.muli(trips, inner), const_index(MOST_ITERATIONS))
+
+    def _search(self, memref: Value, fixed: Sequence[Value | None], t: Type, *, least: bool) -> Value:
+        zero = const_index(0)
+        extents = [ops.dim(memref, dim=d) for d in range(len(fixed))]
+        size, there = const_index(1), None
+        for v, extent in zip(fixed, extents, strict=True):
+            if v is None:
+                size = ops.muli(size, extent)
+            else:
+                inner = ops.andi(ops.cmpi(zero, v, predicate="sle"), ops.cmpi(v, extent, predicate="slt"))
+                there = inner if there is None else ops.andi(there, inner)
+        if self._most is None:
+            most = ops.muli(self._iterations(self.loop), const_index(PER_ITERATION))
+            self._most = ops.maxsi(most, const_index(AT_LEAST))
+        worth = ops.cmpi(size, self._most, predicate="sle")
+        chosen = worth if there is None else ops.andi(worth, there)
+        limits = [ops.select(chosen, extent, zero) for extent in extents]
+        kind = "min" if least else "max"
+        neutral = const(_GREATEST if least else _LEAST, t)
+
+        def level(d: int, at: list[Value]) -> Value:
+            if d == len(fixed):
+                loaded = ops.load(memref, *at)
+                if loaded.type == t:
+                    return loaded
+                return (ops.index_cast if t == index else ops.extsi)(loaded, type=t)
+            known = fixed[d]
+            if known is not None:
+                return level(d + 1, [*at, known])
+            return parallel_extreme(
+                zero, limits[d], lambda x: level(d + 1, [*at, x]), neutral, kind=kind, counter="subscript"
+            )
+
+        # Where it was not worth while nothing is known.
+        return ops.select(worth, level(0, []), const(_LEAST if least else _GREATEST, t))

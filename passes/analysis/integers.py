@@ -1,0 +1,367 @@
+"""What is known of integer values: linear forms over other values, intervals, and proofs of ``a >= b``.
+
+A *linear form* writes a value as ``sum of coefficient * value + constant``. Two readings are kept apart. Modulo
+2**width every ``addi``, ``subi`` and ``muli`` is linear: good for rewriting. As true integers only those are that
+provably do not overflow: good for comparing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Op, Value
+from adc.ir.evaluate import EXACT_RESULTS
+from adc.ir.nesting import inside
+from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
+from adc.passes.analysis import carried
+
+MAX_TERMS = 8
+MAX_DEPTH = 24
+MAX_SUBSTITUTIONS = 8
+_LINEAR = frozenset({ops.addi, ops.subi, ops.muli})
+
+Interval = tuple[int, int]
+
+
+def width(t: Type) -> int:
+    """Bits of an integer type; an index has 64."""
+    return t.width if isinstance(t, IntType) else 64
+
+
+def wrap(value: int, t: Type) -> int:
+    """The integer of type ``t`` that ``value`` is modulo two to its width."""
+    bits = width(t)
+    if bits == 1:
+        return value & 1
+    half = 1 << (bits - 1)
+    return ((value + half) & ((1 << bits) - 1)) - half
+
+
+def limits(t: Type) -> Interval:
+    bits = width(t)
+    return (0, 1) if bits == 1 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``sum(coefficient * value for value, coefficient in terms) + constant``; no coefficient is zero."""
+
+    terms: dict[Value, int]
+    constant: int
+
+    def plus(self, other: Linear, factor: int = 1) -> Linear:
+        terms = dict(self.terms)
+        for value, coefficient in other.terms.items():
+            total = terms.get(value, 0) + factor * coefficient
+            if total:
+                terms[value] = total
+            else:
+                del terms[value]
+        return Linear(terms, self.constant + factor * other.constant)
+
+    def times(self, factor: int) -> Linear:
+        if factor == 0:
+            return Linear({}, 0)
+        return Linear({v: c * factor for v, c in self.terms.items()}, self.constant * factor)
+
+
+class Integers:
+    """Facts about the integer values of one function, found when asked for and remembered.
+
+    What is remembered of a value stays true while passes replace values by equal ones.
+    """
+
+    def __init__(self) -> None:
+        self._modular: dict[Value, Linear] = {}
+        self._exact: dict[Value, Linear] = {}
+        self._intervals: dict[Value, Interval] = {}
+
+    # Linear forms -----------------------------------------------------------------------------------------------------
+
+    def linear(self, value: Value, *, exact: bool = False, depth: int = MAX_DEPTH) -> Linear:
+        """The linear form of ``value``, modulo its width or (``exact``) as an integer."""
+        memo = self._exact if exact else self._modular
+        known = memo.get(value)
+        if known is not None:
+            return known
+        if depth == 0:
+            return Linear({value: 1}, 0)
+        memo[value] = form = self._linear(value, exact, depth - 1)
+        return form
+
+    def _linear(self, value: Value, exact: bool, depth: int) -> Linear:
+        op = value.op
+        if op is not None:
+            if op.opdef is ops.constant:
+                return Linear({}, op.attrs["value"])
+            if op.opdef in _LINEAR and width(value.type) > 1 and not (exact and self._overflows(value, depth)):
+                a, b = (self.linear(v, exact=exact, depth=depth) for v in op.operands)
+                form: Linear | None = None
+                if op.opdef is ops.muli:
+                    if not b.terms:
+                        form = a.times(b.constant)
+                    elif not a.terms:
+                        form = b.times(a.constant)
+                else:
+                    form = a.plus(b, 1 if op.opdef is ops.addi else -1)
+                if form is not None and len(form.terms) <= MAX_TERMS:
+                    return form if exact else _reduce(form, value.type)
+            elif op.opdef is ops.index_cast and width(value.type) == width(op.operands[0].type):
+                return self.linear(op.operands[0], exact=exact, depth=depth)
+        return Linear({value: 1}, 0)
+
+    def _overflows(self, value: Value, depth: int) -> bool:
+        low, high = self._unchecked(value, depth)
+        least, most = limits(value.type)
+        return low < least or high > most
+
+    def difference_fits(self, a: Value, b: Value) -> bool:
+        """Whether ``a - b`` is computed without wrapping around, whatever the two are."""
+        (low, high), (least, most) = self.interval(a), self.interval(b)
+        smallest, largest = limits(a.type)
+        return low - most >= smallest and high - least <= largest
+
+    def fits(self, kind: str, a: Value, b: Value) -> bool:
+        """Whether what ``kind`` (see ``adc.fits``) makes of two integers never leaves 64 bits."""
+        least, most = limits(a.type)
+        (low, high), (c, d) = self.interval(a), self.interval(b)
+        if kind == "pow":
+            return c >= 0 and ((low >= -1 and high <= 1) or (d < 64 and max(abs(low), abs(high)) ** d <= most))
+        if kind == "shl":
+            if c < 0:
+                return False
+            kind, (c, d) = "mul", (0, 1 << min(d, 64))  # a negative count shifts by 63, or has been refused
+        corners = [EXACT_RESULTS[kind](x, y) for x in (low, high) for y in (c, d)]
+        if least <= min(corners) and max(corners) <= most:
+            return True
+        if kind == "mul":
+            return False
+        form = self.linear(a, exact=True).plus(self.linear(b, exact=True), 1 if kind == "add" else -1)
+        below = Linear(form.terms, form.constant - least)
+        above = Linear({}, most).plus(form, -1)
+        return self.least(below) >= 0 and self.least(above) >= 0
+
+    # Intervals --------------------------------------------------------------------------------------------------------
+
+    def interval(self, value: Value, depth: int = MAX_DEPTH) -> Interval:
+        """Two integers between which ``value`` lies, both included."""
+        known = self._intervals.get(value)
+        if known is not None:
+            return known
+        least, most = limits(value.type)
+        if depth == 0:
+            return least, most
+        low, high = self._unchecked(value, depth - 1)
+        if low < least or high > most:
+            low, high = least, most
+        self._intervals[value] = low, high
+        return low, high
+
+    def _unchecked(self, value: Value, depth: int) -> Interval:
+        """The interval that ``value`` would have if integers had no width."""
+        op = value.op
+        if op is None:
+            return self._of_counter(value, depth)
+        kind = op.opdef
+        if kind is ops.constant:
+            return op.attrs["value"], op.attrs["value"]
+        if kind is ops.dim:
+            return 0, _largest_extent(op.operands[0])
+        if kind in _LINEAR or kind is ops.maxsi or kind is ops.minsi:
+            (a, b), (c, d) = (self.interval(v, depth) for v in op.operands)
+            if kind is ops.addi:
+                return a + c, b + d
+            if kind is ops.subi:
+                return a - d, b - c
+            if kind is ops.maxsi:
+                return max(a, c), max(b, d)
+            if kind is ops.minsi:
+                return min(a, c), min(b, d)
+            corners = (a * c, a * d, b * c, b * d)
+            return min(corners), max(corners)
+        if kind is ops.index_cast or kind is ops.extsi:
+            return self.interval(op.operands[0], depth)
+        if kind is ops.index_castui or kind is ops.extui:
+            low, high = self.interval(op.operands[0], depth)
+            return (low, high) if low >= 0 else limits(value.type)
+        if kind is ops.select:
+            (a, b), (c, d) = (self.interval(v, depth) for v in op.operands[1:])
+            return min(a, c), max(b, d)
+        if kind is ops.bound:
+            return 0, limits(value.type)[1] - 1
+        if kind is ops.xori and all(self.proves_ge_zero(v) for v in op.operands):
+            return 0, limits(value.type)[1]
+        if kind is ops.floordivsi or kind is ops.divsi or kind is ops.remsi:
+            return self._of_division(value, depth)
+        return carried.of_result(self, value, depth, limits(value.type)) if op.regions else limits(value.type)
+
+    @contextlib.contextmanager
+    def taking(self, value: Value, interval: Interval) -> Iterator[None]:
+        """Inside, ``value`` lies in ``interval``; what is found out meanwhile is forgotten."""
+        known = dict(self._intervals), dict(self._exact)
+        self._intervals[value] = interval
+        try:
+            yield
+        finally:
+            self._intervals, self._exact = known
+
+    def _of_division(self, value: Value, depth: int) -> Interval:
+        op = value.op
+        assert op is not None
+        low, high = self.interval(op.operands[0], depth)
+        divisor = constant_of(op.operands[1])
+        if not isinstance(divisor, int) or divisor <= 0:
+            return limits(value.type)
+        if op.opdef is ops.floordivsi:
+            return low // divisor, high // divisor
+        if op.opdef is ops.remsi:
+            return (0 if low >= 0 else 1 - divisor), (0 if high <= 0 else divisor - 1)
+        return _towards_zero(low, divisor), _towards_zero(high, divisor)
+
+    def _of_counter(self, value: Value, depth: int) -> Interval:
+        bounds = counter_bounds(value)
+        if bounds is None:
+            return carried.of_argument(self, value, depth, limits(value.type))
+        low = self.interval(bounds[0], depth)[0]
+        high = self.interval(bounds[1], depth)[1] - 1
+        return low, max(low, high)
+
+    # Proofs -----------------------------------------------------------------------------------------------------------
+
+    def difference(self, a: Value, b: Value) -> int | None:
+        """``a - b`` modulo the width, if it is known, as a signed number."""
+        form = _reduce(self.linear(a).plus(self.linear(b), -1), a.type)
+        return None if form.terms else form.constant
+
+    def differ(self, a: Iterable[Value], b: Iterable[Value]) -> bool:
+        """Whether two subscript lists, in scope at the same time, surely name different elements."""
+        return any(x is not y and self.difference(x, y) not in (None, 0) for x, y in zip(a, b, strict=True))
+
+    def least(self, form: Linear) -> int:
+        """A lower bound of an exact linear form: zero or more if that can be shown, else the first that was found."""
+        first: int | None = None
+        for _ in range(MAX_SUBSTITUTIONS):
+            counter = None
+            total = form.constant
+            for value, coefficient in form.terms.items():
+                low, high = self.interval(value)
+                total += coefficient * (low if coefficient > 0 else high)
+                bounds = counter_bounds(value)
+                if bounds is not None and (counter is None or _depth(value) > _depth(counter)):
+                    counter = value
+            first = total if first is None else first
+            if total >= 0:
+                return total
+            if counter is None:
+                return first
+            # A counter is at least its lower bound and at most its upper bound minus one.
+            coefficient = form.terms[counter]
+            bounds = counter_bounds(counter)
+            assert bounds is not None
+            rest = Linear({v: c for v, c in form.terms.items() if v is not counter}, form.constant)
+            if coefficient > 0:
+                form = rest.plus(self.linear(bounds[0], exact=True), coefficient)
+            else:
+                form = rest.plus(self.linear(bounds[1], exact=True), coefficient)
+                form = Linear(form.terms, form.constant - coefficient)
+        assert first is not None
+        return first
+
+    def proves_ge_zero(self, a: Value) -> bool:
+        """Whether ``a >= 0`` always, as an integer."""
+        return self.interval(a)[0] >= 0 or self.least(self.linear(a, exact=True)) >= 0
+
+    def proves_ge(self, a: Value, b: Value, margin: int = 0) -> bool:
+        """Whether ``a >= b + margin`` always, as integers."""
+        form = self.linear(a, exact=True).plus(self.linear(b, exact=True), -1)
+        return self.least(Linear(form.terms, form.constant - margin)) >= 0
+
+
+class SmallIntegers(Integers):
+    """What is known if integers of which ``available`` holds are not larger than ``limit``; ``small`` names those.
+
+    What a loop carries comes from earlier iterations, and is small only if it was so in those: while a carried value is
+    followed back through a loop's body, nothing that the body computes is taken to be small.
+    """
+
+    def __init__(self, limit: int, available: Callable[[Value], bool]) -> None:
+        super().__init__()
+        self._limit = limit
+        self._available = available
+        self.small: dict[Value, None] = {}
+        self._followed: list[Op] = []  # loops
+
+    @contextlib.contextmanager
+    def taking(self, value: Value, interval: Interval) -> Iterator[None]:
+        loop = value.block.parent_op if value.block is not None else None
+        assert loop is not None
+        with super().taking(value, interval):
+            for known in (self._intervals, self._exact):
+                for v in [v for v in known if v is not value and inside(v, loop)]:
+                    del known[v]  # found where it was taken to be small
+            self._followed.append(loop)
+            try:
+                yield
+            finally:
+                self._followed.pop()
+
+    def interval(self, value: Value, depth: int = MAX_DEPTH) -> Interval:
+        low, high = super().interval(value, depth)
+        if any(inside(value, loop) for loop in self._followed):
+            return low, high
+        if (low < -self._limit or high > self._limit) and low < high and self._available(value):
+            self.small[value] = None
+            low, high = max(low, -self._limit), min(high, self._limit)
+            self._intervals[value] = low, max(low, high)
+        return low, high
+
+
+def _largest_extent(memref: Value) -> int:
+    """NumPy makes no array, not even an empty or a broadcast one, whose elements would take more than 2**63 bytes."""
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    return int(limits(index)[1]) // scalar_bytes(t.element)
+
+
+def counter_bounds(value: Value) -> tuple[Value, Value] | None:
+    """Lower and upper bound of the loop that ``value`` is the counter of; None if it is not a counter."""
+    block = value.owner
+    if not isinstance(block, Block) or value.index != 0:
+        return None
+    loop = block.parent_op
+    if loop is None or (loop.opdef is not ops.for_ and loop.opdef is not ops.parallel):
+        return None
+    return loop.operands[0], loop.operands[1]
+
+
+def _depth(value: Value) -> int:
+    depth, block = 0, value.block
+    while block is not None:
+        parent = block.parent_op
+        block = parent.parent if parent is not None else None
+        depth += 1
+    return depth
+
+
+def _reduce(form: Linear, t: Type) -> Linear:
+    """The same form with coefficients and constant wrapped to the width of ``t``."""
+    terms = {v: w for v, c in form.terms.items() if (w := wrap(c, t))}
+    return Linear(terms, wrap(form.constant, t))
+
+
+def _towards_zero(a: int, b: int) -> int:
+    return a // b if a >= 0 else -(-a // b)
+
+
+def says_more(a: Value, b: Value) -> bool:
+    """Of equal integers: whether ``a`` is the better one to have, being a constant, or no choice between others."""
+    return _vagueness(a) < _vagueness(b)
+
+
+def _vagueness(value: Value) -> int:
+    kind = value.op.opdef if value.op is not None else None
+    return 0 if kind is ops.constant else 2 if kind is ops.select else 1

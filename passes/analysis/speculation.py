@@ -1,0 +1,91 @@
+"""Which operations may be executed although the program might not have reached them."""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Func, Op, Value
+from adc.ir.types import MemRefType
+from adc.passes.analysis.kinds import PURE
+
+_DIVISIONS = frozenset({ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi})
+_SHIFTS = frozenset({ops.shli, ops.shrsi})
+_PARTIAL = _DIVISIONS | _SHIFTS | {ops.fptosi, ops.ipowi}
+
+
+class Speculation:
+    """For one function, to be made before a pass takes its blocks apart."""
+
+    def __init__(self, func: Func) -> None:
+        self._undefined = undefined_values(func)
+
+    def safe(self, op: Op) -> bool:
+        """Whether ``op`` is pure and has a result for whatever its operands may hold."""
+        if op.opdef not in PURE or op.regions or (op.opdef in _PARTIAL and not _defined_everywhere(op)):
+            return False
+        return not self._undefined or self._undefined.isdisjoint(op.operands)
+
+    def note_choice(self, chosen: Value, between: tuple[Value, Value]) -> None:
+        """A pass put ``chosen`` in the place of a branch's result: it may be undefined if one of the two may be."""
+        if not self._undefined.isdisjoint(between):
+            self._undefined.add(chosen)
+
+
+def _defined_everywhere(op: Op) -> bool:
+    """A partial operation whose second operand is a constant with which it is total."""
+    if op.opdef is ops.fptosi:
+        return False
+    number = constant_of(op.operands[1])
+    if number is None:
+        return False
+    if op.opdef in _DIVISIONS:
+        return number not in (0, -1)  # the least integer divided by -1 overflows
+    return 0 <= number < 32 if op.opdef in _SHIFTS else number >= 0
+
+
+def undefined_values(func: Func) -> set[Value]:
+    """Values that may be undefined: what ``adc.undef`` gives, and what it flows into through loops and branches.
+
+    A record may hold values of branches that its forward sweep did not take. An undefined memref is a memref of extent
+    zero, and so defined.
+    """
+    found: set[Value] = set()
+    work = [r for op in func.walk() if op.opdef in (ops.undef, ops.unpack) for r in op.results]
+    while work:
+        value = work.pop()
+        if value in found or isinstance(value.type, MemRefType):
+            continue
+        found.add(value)
+        for user, position in value.uses:
+            work.extend(_flows_to(user, position))
+    return found
+
+
+def _flows_to(user: Op, position: int) -> list[Value]:
+    kind = user.opdef
+    if kind is ops.select or kind is ops.pack:
+        return list(user.results)
+    if kind is ops.unpack:
+        return list(user.results)
+    if kind is ops.for_ or kind is ops.parallel:
+        if position < 3:
+            return []
+        args = user.regions[0].args[1:]
+        return [*user.results[position - 3 : position - 2], *args[position - 3 : position - 2]]
+    if kind is ops.while_:
+        return [user.regions[0].args[position]]
+    block = user.parent
+    parent = block.parent_op if block is not None else None
+    if block is None or parent is None or user is not block.ops[-1]:
+        return []
+    if parent.opdef is ops.while_:
+        return _flows_in_while(parent, block, position)
+    args = parent.regions[0].args[1:] if parent.opdef is ops.for_ else ()
+    return [parent.results[position], *args[position : position + 1]]
+
+
+def _flows_in_while(loop: Op, block: Block, position: int) -> list[Value]:
+    before, after = loop.regions
+    if block is after:
+        return [before.args[position]]
+    return [] if position == 0 else [loop.results[position - 1], after.args[position - 1]]

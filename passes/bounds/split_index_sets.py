@@ -1,0 +1,271 @@
+"""Index-set splitting: loops over points that treat those at the boundary otherwise become several loops.
+
+    for i in range(n):                           for i in range(0, 1): ...
+        left = u[i - 1] if i > 0 else u[n - 1]   for i in range(1, n): left = u[i - 1] ...
+
+A condition that compares the counter with something constant in the loop has one value on each side of a *threshold*.
+The range is cut there, so that the large part in the middle has neither condition nor wrapped subscript in it: it can
+be shown to stay within bounds, made SIMD, and its adjoint gathered. ``(i + 1) % n`` is such a condition as well.
+
+The parts run in order, so a loop whose order matters means what it did; but only loops that may turn out parallel are
+cut, those in which everything that is stored to is subscripted by the counter. Near each end there is one cut at most,
+and the few iterations outside it keep their conditions.
+
+Reference: Griebl, Feautrier and Lengauer, Index set splitting, Int. J. Parallel Programming 28, 2000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const, constant_of
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Module, Op, Value
+from adc.ir.moments import strip_views
+from adc.ir.nesting import inside
+from adc.ir.rewrite import Mapping, clone_block
+from adc.ir.types import MemRefType, i1, index
+from adc.passes.analysis.attributes import MIRRORED
+from adc.passes.analysis.cold import warm_regions
+from adc.passes.analysis.integers import Integers, Linear
+from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.rewrite import replace_op
+
+MAX_INNER_CUTS = 2  # cuts that are near neither end
+MAX_GROWTH = 1000
+NEAR = 64  # iterations that still count as near the end
+LARGEST = (1 << 63) - 1
+_WRITES = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
+
+
+@dataclass(frozen=True)
+class SplitIndexSets:
+    """Cut loops at the thresholds of their conditions; ``then`` cleans up where anything was cut."""
+
+    then: Pipeline = ()
+    name: ClassVar[str] = "split-index-sets"
+
+    def run(self, module: Module) -> Module:
+        changed = False
+        for func in module.funcs.values():
+            splitting = _Splitting()
+            splitting.block(func.body)
+            changed |= splitting.changed
+        return run_pipeline(module, self.then) if changed else module
+
+
+@dataclass(frozen=True)
+class _Test:
+    """An operation that is simpler on one side of each of its thresholds.
+
+    A comparison is ``below`` where the counter is less than the first threshold, and changes at each threshold. A
+    remainder ``x % n`` is ``x`` between its two.
+    """
+
+    op: Op
+    thresholds: tuple[Linear, ...]
+    below: bool = False
+
+
+@dataclass
+class _Cuts:
+    low: Linear | None = None
+    inner: list[Linear] = field(default_factory=list)
+    high: Linear | None = None
+
+    def all(self) -> list[Linear]:
+        return [t for t in (self.low, *self.inner, self.high) if t is not None]
+
+
+class _Splitting:
+    def __init__(self) -> None:
+        self._integers = Integers()
+        self.changed = False
+
+    def block(self, block: Block) -> None:
+        new = block.in_place_of()
+        for op in block.ops:
+            cuts = self._cuts(op)
+            if cuts is not None:
+                self.changed = True
+                self._cut(op, *cuts, new)
+                continue
+            new.append(op)
+            for region in warm_regions(op):
+                self.block(region)
+        block.set_ops(new.ops)
+
+    # What to do -------------------------------------------------------------------------------------------------------
+
+    def _cuts(self, loop: Op) -> tuple[list[_Test], _Cuts] | None:
+        """The tests in a loop that is to be cut, and where."""
+        if loop.opdef not in (ops.for_, ops.parallel) or constant_of(loop.operands[2]) != 1:
+            return None
+        tests = [test for op in loop.regions[0].walk() if (test := self._test(loop, op)) is not None]
+        if not tests or not self._may_be_parallel(loop):
+            return None
+        lower, upper = (self._integers.linear(v, exact=True) for v in loop.operands[:2])
+        cuts = _Cuts()
+        for threshold in (t for test in tests for t in test.thresholds):
+            above, below = _known(threshold.plus(lower, -1)), _known(upper.plus(threshold, -1))
+            if (above is not None and above <= 0) or (below is not None and below <= 0):
+                continue  # one side is empty
+            if not self._computable(threshold):
+                continue
+            if above is not None and above <= NEAR:
+                if cuts.low is None or above > (_known(cuts.low.plus(lower, -1)) or 0):
+                    cuts.low = threshold
+            elif below is not None and below <= NEAR:
+                if cuts.high is None or below > (_known(upper.plus(cuts.high, -1)) or 0):
+                    cuts.high = threshold
+            elif all(_known(threshold.plus(t, -1)) != 0 for t in cuts.inner):
+                cuts.inner.append(threshold)
+        if len(cuts.inner) > MAX_INNER_CUTS:
+            cuts.inner = []
+        count = len(cuts.all())
+        if not count or count * sum(1 for _ in loop.regions[0].walk()) > MAX_GROWTH:
+            return None
+        trips = _known(upper.plus(lower, -1))
+        return None if trips is not None and trips <= NEAR else (tests, cuts)
+
+    def _test(self, loop: Op, op: Op) -> _Test | None:
+        counter = loop.regions[0].args[0]
+        if op.opdef is ops.cmpi and op.operands[0].type == index:
+            a, b = (self._integers.linear(v, exact=True) for v in op.operands)
+            form = a.plus(b, -1)
+            sign = form.terms.get(counter)
+            if sign not in (1, -1):
+                return None
+            rest = Linear({v: c for v, c in form.terms.items() if v is not counter}, form.constant)
+            predicate = op.attrs["predicate"] if sign == 1 else MIRRORED[op.attrs["predicate"]]
+            at = rest.times(-sign)
+            after = at.plus(Linear({}, 1))
+            found = {
+                "slt": _Test(op, (at,), True),
+                "sge": _Test(op, (at,), False),
+                "sle": _Test(op, (after,), True),
+                "sgt": _Test(op, (after,), False),
+                "eq": _Test(op, (at, after), False),
+                "ne": _Test(op, (at, after), True),
+            }[predicate]
+        elif op.opdef is ops.remsi and op.result.type == index:
+            x, n = (self._integers.linear(v, exact=True) for v in op.operands)
+            offset = Linear({v: c for v, c in x.terms.items() if v is not counter}, x.constant)
+            if x.terms.get(counter) != 1:
+                return None
+            found = _Test(op, (offset.times(-1), n.plus(offset, -1)))
+        else:
+            return None
+        varies = any(inside(value, loop) for t in found.thresholds for value in t.terms)
+        return None if varies else found
+
+    def _computable(self, threshold: Linear) -> bool:
+        """Whether a threshold is an integer of 64 bits, for certain or as ``_materialise`` makes it."""
+        signs = (threshold, threshold.times(-1))
+        return _is_value_or_next(threshold) or all(self._integers.least(form) >= -LARGEST for form in signs)
+
+    def _may_be_parallel(self, loop: Op) -> bool:
+        """Whether no iteration surely writes what others write."""
+        if any(isinstance(r.type, MemRefType) for r in loop.results):
+            return False
+        counter = loop.regions[0].args[0]
+        for op in loop.regions[0].walk():
+            if op.opdef is ops.call and any(isinstance(v.type, MemRefType) for v in op.operands):
+                return False
+            if op.opdef not in _WRITES or inside(strip_views(op.operands[1]), loop):
+                continue
+            if not any(counter in self._follows(v) for v in op.operands[2:]):
+                return False
+        return True
+
+    def _follows(self, subscript: Value) -> dict[Value, int]:
+        """The values that a subscript is a linear form of, one that may count from the end included."""
+        while subscript.op is not None and subscript.op.opdef is ops.bound:
+            subscript = subscript.op.operands[0]
+        return self._integers.linear(subscript).terms
+
+    # Doing it ---------------------------------------------------------------------------------------------------------
+
+    def _cut(self, loop: Op, tests: Sequence[_Test], cuts: _Cuts, block: Block) -> None:
+        """Append the parts of ``loop``, which is dropped, to ``block``."""
+        places = cuts.all()
+        lower, upper, step, *carried = loop.operands
+        ends = [self._integers.linear(v, exact=True) for v in (lower, upper)]
+        borders = [ends[0], *places, ends[1]]
+        with insert_at(block, loop.loc):
+            values = [_materialise(t) for t in places]
+            start = lower
+            for part in range(len(places) + 1):
+                end = upper if part == len(places) else ops.minsi(values[part], upper)
+                mapping: Mapping = {}
+                body = clone_block(loop.regions[0], mapping)
+                for test in tests:
+                    self._simplify(test, mapping, borders[: part + 1], borders[part + 1])
+                attrs = dict(loop.attrs)
+                types = [r.type for r in loop.results]
+                made = build(loop.opdef, [start, end, step, *carried], attrs, types, [body])
+                for old, new in zip(loop.results, made.results, strict=True):
+                    new.hint = old.hint
+                carried = list(made.results)
+                rim = (part == 0 and cuts.low is not None) or (part == len(places) and cuts.high is not None)
+                if not rim:
+                    self.block(body)
+                if part < len(places):
+                    start = ops.maxsi(start, values[part])
+        replace_op(loop, carried)
+
+    def _simplify(self, test: _Test, mapping: Mapping, before: Sequence[Linear], after: Linear) -> None:
+        """Use in a copy of the loop that its counter is at least all of ``before`` and less than ``after``."""
+        passed = []
+        for threshold in test.thresholds:
+            if any(_at_most(threshold, t) for t in before):
+                passed.append(True)
+            elif _at_most(after, threshold):
+                passed.append(False)
+            else:
+                return
+        old = mapping[test.op.result]
+        if test.op.opdef is ops.remsi:
+            if passed == [True, False]:
+                old.replace_uses(mapping.get(test.op.operands[0], test.op.operands[0]))
+            return
+        old.replace_uses(const(test.below ^ (sum(passed) % 2 == 1), i1))
+
+
+def _known(form: Linear) -> int | None:
+    return None if form.terms else form.constant
+
+
+def _at_most(a: Linear, b: Linear) -> bool:
+    known = _known(b.plus(a, -1))
+    return known is not None and known >= 0
+
+
+def _is_value_or_next(form: Linear) -> bool:
+    return list(form.terms.values()) == [1] and form.constant in (0, 1)
+
+
+def _materialise(form: Linear) -> Value:
+    """The value of a threshold. No counter reaches the largest integer, so ``x + 1`` may stop there."""
+    if form.constant == 1 and _is_value_or_next(form):
+        (value,) = form.terms
+        return ops.addi(ops.minsi(_as_index(value), const(LARGEST - 1, index)), const(1, index))
+    total: Value | None = None
+    for value, coefficient in sorted(form.terms.items(), key=lambda item: item[1] < 0):
+        term = _as_index(value)
+        if abs(coefficient) != 1:
+            term = ops.muli(term, const(abs(coefficient), index))
+        if total is None:
+            total = term if coefficient > 0 else ops.subi(const(0, index), term)
+        else:
+            total = (ops.addi if coefficient > 0 else ops.subi)(total, term)
+    if total is None:
+        return const(form.constant, index)
+    return ops.addi(total, const(form.constant, index)) if form.constant else total
+
+
+def _as_index(value: Value) -> Value:
+    return value if value.type == index else ops.index_cast(value, type=index)

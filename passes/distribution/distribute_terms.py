@@ -1,0 +1,237 @@
+"""What irregular loops add is computed first, as SIMD, and then added, in order.
+
+An iteration that adds to elements which are loaded (the camera and the point of an observation) is no SIMD code, as
+the next iteration may add to the same ones. But most of its work is in the terms. Strips of iterations are taken
+together: a first loop does all but the additions and keeps the terms in small buffers, and a second one adds them, one
+iteration after the other (loop distribution and scalar expansion; Allen and Kennedy, Optimizing Compilers for Modern
+Architectures, chapter 5). Each element gets its terms in the order that it would have got them in.
+
+The loops are those over the iterations of a chunk (``privatisation``) and of a block (``colouring``). Where loops
+inside do the adding, row by row, they are what comes second, if elementary functions come before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const_index, constant_of, trip_count
+from adc.ir.builder import at_loc, build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE, TRIPS
+from adc.ir.nesting import inside
+from adc.ir.rewrite import Mapping, clone_op, used_from_outside
+from adc.ir.types import MemRefType, index
+from adc.passes.analysis.costs import cost_of, cost_of_block
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE
+from adc.passes.building import strip
+from adc.passes.distribution.distribute_functions import has_functions, with_inner
+from adc.passes.rewrite import put_instead
+
+STRIP = 64
+"""Iterations: some vectors, and few enough that dozens of buffers stay in the first cache."""
+
+LONG_STRIP = 1 << 14
+"""The same where the first loop is for threads."""
+
+WORTH = 12.0
+"""What the terms cost to compute, at least, each: keeping one and finding its place again costs about half of that."""
+
+_ELSEWHERE = frozenset({ops.call, ops.alloc, ops.dealloc, ops.while_})
+
+
+@dataclass(frozen=True)
+class DistributeTerms:
+    """Cut loops that add to private copies behind the terms, or in front of the loops inside that add them."""
+
+    name: ClassVar[str] = "distribute-terms"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries(module)
+        for func in module.funcs.values():
+            found = [op for op in func.walk() if _is_candidate(op)]
+            if found:
+                self._function(func, found, Memory(func, summaries))
+        return module
+
+    def _function(self, func: Func, found: list[Op], memory: Memory) -> None:
+        for loop in found:
+            made = Block()
+            with insert_at(made, loop.loc):
+                _strips(loop, memory)
+            put_instead(loop, made.ops)
+            loop.drop()
+
+
+def _is_candidate(loop: Op) -> bool:
+    if loop.opdef is not ops.parallel or not loop.attrs.get(PRIVATE):
+        return False
+    if adds_by_rows(loop):
+        return True
+    if loop.attrs.get(ONE_BY_ONE) or loop.results:
+        return False
+    (body,) = loop.regions
+    inner = list(body.walk())
+    terms = [op for op in inner if op.opdef is ops.accumulate]
+    if not terms or constant_of(loop.operands[2]) != 1:
+        return False
+    if any(op.opdef in LOOPS or op.opdef in _ELSEWHERE for op in inner):
+        return False
+    work = cost_of_block(body) - len(terms) * cost_of(ops.accumulate)
+    return terms_are_apart(loop, terms) and work >= WORTH * len(terms)
+
+
+def adds_by_rows(loop: Op) -> bool:
+    """Whether nothing but loops inside adds terms, last of all, and elementary functions are computed before."""
+    if not ends_in_rows(loop):
+        return False
+    nests = _adding(loop)
+    return has_functions([op for op in loop.regions[0].ops if op not in nests])
+
+
+def ends_in_rows(loop: Op) -> bool:
+    """Whether nothing but loops inside adds terms, and all else in an iteration can be done before."""
+    nests = _adding(loop)
+    if loop.results or not nests or constant_of(loop.operands[2]) != 1 or not all(op.opdef in COUNTED for op in nests):
+        return False
+    at = next(k for k, op in enumerate(loop.regions[0].ops) if op in nests)
+    before, after = loop.regions[0].ops[:at], [op for op in loop.regions[0].ops[at:-1] if op not in nests]
+    if any(op.opdef not in PURE for op in after) or any(op.results for op in nests):
+        return False
+    added = [inner for op in nests for inner in op.regions[0].walk()]
+    others = [inner for op in before for inner in with_inner(op)]
+    if any(op.opdef in _ELSEWHERE for op in (*added, *others)):
+        return False
+    return not any(isinstance(v.type, MemRefType) and inside(v, loop) for v in used_from_outside(list(nests)))
+
+
+def _adding(loop: Op) -> dict[Op, None]:
+    """What the body of ``loop`` has that adds terms: additions, and whatever has some inside."""
+    return dict.fromkeys(
+        op for op in loop.regions[0].ops if any(inner.opdef is ops.accumulate for inner in with_inner(op))
+    )
+
+
+def terms_are_apart(loop: Op, terms: Collection[Op]) -> bool:
+    """Whether all of the ``terms`` can be added after the rest of an iteration: none is in a branch or in a loop."""
+    return constant_of(loop.operands[2]) == 1 and all(op.parent is loop.regions[0] for op in terms)
+
+
+def _strips(loop: Op, memory: Memory) -> None:
+    lower, upper, step = loop.operands[:3]
+    terms = _adding(loop)
+    block = Block([index], ["strip"])
+    with insert_at(block):
+        start, length = strip(block.args[0], const_index(STRIP), upper, lower)
+        end = ops.addi(start, length)
+
+        def repeatable(op: Op) -> bool:
+            return op.opdef in PURE or (op.opdef is ops.load and not memory.may_write(loop, op.operands[0]))
+
+        terms_first(loop, terms, (start, end), (), STRIP, repeatable)
+        build(ops.yield_, ())
+    strips = ops.ceildivsi(trip_count(lower, upper, step), const_index(STRIP))
+    build(ops.for_, [const_index(0), strips, const_index(1)], {ONE_BY_ONE: True}, [], [block])
+
+
+def rows_last(loop: Op, repeatable: Callable[[Op], bool]) -> Op:
+    """Append what ``loop`` does, which ends in rows: for strips of iterations, a parallel loop with all that comes
+    before the rows, and one in order that adds their terms (see ``terms_first``), which is returned."""
+    lower, upper, step = loop.operands[:3]
+    trips = trip_count(lower, upper, step)
+    size = ops.maxsi(ops.minsi(trips, const_index(LONG_STRIP)), const_index(1))
+    block = Block([index], ["part"])
+    with insert_at(block):
+        start, length = strip(block.args[0], size, upper, lower)
+        _, second = _cut(loop, _adding(loop), (start, ops.addi(start, length)), (), size, repeatable)
+        build(ops.yield_, ())
+    build(ops.for_, [const_index(0), ops.ceildivsi(trips, size), const_index(1)], {}, [], [block])
+    return second
+
+
+def terms_first(
+    loop: Op,
+    terms: Collection[Op],
+    limits: tuple[Value, Value],
+    initial: Sequence[Value],
+    size: int,
+    repeatable: Callable[[Op], bool],
+) -> Sequence[Value]:
+    """Append the iterations of ``loop`` between ``limits``, at most ``size``: what ``terms`` add is computed, then
+    added. They are additions, or loops that add.
+
+    ``initial``: what the loop's reductions begin with; they are returned. Subscripts are computed again by operations
+    that are ``repeatable``, and kept otherwise.
+    """
+    first, second = _cut(loop, terms, limits, initial, size, repeatable)
+    for name in ("threads", PRIVATE, ONE_BY_ONE):
+        first.attrs.pop(name, None)
+    second.attrs[TRIPS] = size
+    if not any(op.regions for op in first.regions[0].ops):
+        first.attrs[TRIPS] = size
+    return first.results
+
+
+def _cut(
+    loop: Op,
+    terms: Collection[Op],
+    limits: tuple[Value, Value],
+    initial: Sequence[Value],
+    size: int | Value,
+    repeatable: Callable[[Op], bool],
+) -> tuple[Op, Op]:
+    """Append a loop with all but ``terms``, and one with these: ``size`` iterations, or fewer."""
+    body, step = loop.regions[0], loop.operands[2]
+    again = _Again(loop, repeatable)
+    wanted = [v for v in used_from_outside(list(terms)) if inside(v, loop) and not again.has(v)]
+    known, extents = (size, ()) if isinstance(size, int) else (None, (size,))
+    buffers = {value: ops.alloc(*extents, type=MemRefType((known,), value.type)) for value in wanted}
+
+    first = Block([index], [body.args[0].hint])
+    mapping: Mapping = {body.args[0]: first.args[0]}
+    with insert_at(first):
+        for op in body.ops[:-1]:
+            if op not in terms:
+                clone_op(op, mapping)
+        here = ops.subi(first.args[0], limits[0])
+        for value, buffer in buffers.items():
+            build(ops.store, [mapping.get(value, value), buffer, here])
+        clone_op(body.terminator, mapping)
+    made = build(ops.parallel, [*limits, step, *initial], dict(loop.attrs), [v.type for v in initial], [first])
+
+    second = Block([index], [body.args[0].hint])
+    mapping = {body.args[0]: second.args[0]}
+    with insert_at(second):
+        here = ops.subi(second.args[0], limits[0])
+        for value, buffer in buffers.items():
+            mapping[value] = ops.load(buffer, here)
+        for op in body.ops:
+            if op in again.ops or op in terms:
+                with at_loc(op.loc):
+                    clone_op(op, mapping)
+        build(ops.yield_, ())
+    return made, build(ops.for_, [*limits, step], {}, [], [second])
+
+
+class _Again:
+    """What is as well computed again."""
+
+    def __init__(self, loop: Op, repeatable: Callable[[Op], bool]) -> None:
+        self.loop = loop
+        self.repeatable = repeatable
+        self.ops: set[Op] = set()
+
+    def has(self, value: Value) -> bool:
+        """Whether ``value`` can be had so; what that takes is then in ``ops``."""
+        op = value.op
+        if not inside(value, self.loop) or value is self.loop.regions[0].args[0] or op in self.ops:
+            return True
+        if op is None or op.parent is not self.loop.regions[0] or op.regions or value.type.is_float:
+            return False
+        if not self.repeatable(op) or not all(self.has(v) for v in op.operands):
+            return False
+        self.ops.add(op)
+        return True

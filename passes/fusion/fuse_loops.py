@@ -1,0 +1,277 @@
+"""Parallel loops over the same range that follow each other become one, if they have memory in common.
+
+What one loop brought into cache or registers the other one then finds there, and what both compute is computed once:
+the forward and the reverse sweep of a loop whose iterations are independent, statements on whole arrays.
+
+Two loops may be fused if no iteration of either touches what another iteration of the other one changes. Within one
+iteration the order stays. What stands between the two moves in front of them, or behind; so do branches on one
+condition, which are joined first if there are loops in them.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import inside, with_enclosing
+from adc.passes.analysis.affine import LOOPS, Form
+from adc.passes.analysis.cold import COLD, warm_regions
+from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct
+from adc.passes.analysis.effects import Effects, Memory, Summaries
+from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.fusion.joining import joined_branches, joined_loops, with_following
+
+MAX_OPERATIONS = 600
+"""Innermost loops with longer bodies run out of registers, and gain nothing."""
+
+MAX_IN_NEST = 2000
+"""Operations of a nest, all its loops together."""
+
+MOST_LOOPS = 64
+"""In a function with more nothing is fused: after each fusion the whole function is looked at again."""
+
+
+@dataclass(frozen=True)
+class FuseLoops:
+    """Join neighbouring parallel loops, and branches around such.
+
+    The passes ``then`` follow if anything was joined: what is in the loops may have become alike, and is looked at
+    once more.
+    """
+
+    then: Pipeline = ()
+    name: ClassVar[str] = "fuse-loops"
+
+    def run(self, module: Module) -> Module:
+        while fuse(module, fusible) and self.then:
+            module = run_pipeline(module, self.then)
+        return module
+
+
+Fusible = Callable[[Analysis, Op, Op], bool]
+"""Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
+
+
+def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> bool:
+    """Join neighbouring loops as far as ``wanted``, and branches around such; whether anything was joined.
+
+    With ``past``, also those that have other loops between them. What keeps two branches apart is then done on both
+    sides of one, if loops in them, which are still far from each other, may be such as are wanted: ``past`` says so.
+    That is no more than loops without loops inside, since one side is seldom run, and slow.
+    """
+    summaries = Summaries(module)
+    joined = False
+    for func in module.funcs.values():
+        if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
+            joined |= _Fusion(func, module, summaries, wanted, past).run()
+    return joined
+
+
+class _Fusion:
+    def __init__(
+        self, func: Func, module: Module, summaries: Summaries, wanted: Fusible, past: Fusible | None
+    ) -> None:
+        self.func = func
+        self.module = module
+        self.summaries = summaries
+        self.wanted = wanted
+        self.past = past
+        self.joined = False
+        self._fresh()
+
+    def _fresh(self) -> None:
+        """Look at the function as it is now."""
+        self.memory = Memory(self.func, self.summaries)
+        self.analysis = Analysis(self.func, self.module, self.summaries, self.memory.alias)
+
+    def run(self) -> bool:
+        """Whether anything was joined."""
+        self._block(self.func.body)
+        return self.joined
+
+    def _block(self, block: Block) -> None:
+        at = 0
+        while at < len(block.ops):
+            like = _like(block.ops[at])
+            if self._with_next(block, at):  # which may give what comes before more to have in common with
+                earlier = [n for n in range(at) if like(block.ops[n])] or [at]
+                at = earlier[0 if self.past else -1]
+            else:
+                at += 1
+        for op in block.ops:
+            for region in warm_regions(op):
+                with self.analysis.inside(region):
+                    self._block(region)
+
+    def _with_next(self, block: Block, at: int) -> bool:
+        """Join the operation at that place with the next one of its kind, if that can be."""
+        first = block.ops[at]
+        like = _like(first)
+        if not like(first):
+            return False
+        following = [n for n in range(at + 1, len(block.ops)) if like(block.ops[n])]
+        return any(self._join(block, at, n) for n in (following if self.past else following[:1]))
+
+    def _join(self, block: Block, at: int, found: int) -> bool:
+        first, second, between = block.ops[at], block.ops[found], block.ops[at + 1 : found]
+        loops = _is_loop(first)
+        if not (self._match_loops(first, second) if loops else self._match_branches(first, second)):
+            return False
+        parted = self._between(first, second, between)
+        if parted is None and not loops and self.past and all(_is_simple(op) for op in between):
+            first, parted = with_following(first, between), ([], [])
+        if parted is None:
+            return False
+        before, after = parted
+        joined = joined_loops(first, second) if loops else joined_branches(first, second)
+        block.set_ops([*block.ops[:at], *before, joined, *after, *block.ops[found + 1 :]])
+        self.joined = True
+        self._fresh()
+        return True
+
+    def _match_branches(self, first: Op, second: Op) -> bool:
+        if first.operands != second.operands or first.attrs.get(COLD) != second.attrs.get(COLD):
+            return False
+        if (past := self.past) is None:
+            return True
+        pairs = itertools.product(*(filter(_is_loop, branch.regions[0].ops) for branch in (first, second)))
+        return any(_run_alike(a, b) and past(self.analysis, a, b) for a, b in pairs)
+
+    def _match_loops(self, first: Op, second: Op) -> bool:
+        """Whether the two have one range, are run alike, are simple alike, and may be fused."""
+        return _run_alike(first, second) and self.wanted(self.analysis, first, second)
+
+    def _between(self, first: Op, second: Op, between: list[Op]) -> tuple[list[Op], list[Op]] | None:
+        """What can go in front of ``first`` and what must stay, behind ``second``; None if it cannot be parted so."""
+        before: list[Op] = []
+        after: list[Op] = []
+        for op in between:
+            if not any(_uses(op, other) or self._conflict(op, other) for other in (first, *after)):
+                before.append(op)
+            elif _uses(second, op) or op.opdef is ops.assert_ or self._conflict(op, second):
+                return None  # what the second reads may be there only if an assertion holds
+            else:
+                after.append(op)
+        return before, after
+
+    def _conflict(self, a: Op, b: Op) -> bool:
+        """Whether the order of the two matters to memory, or to which error comes first."""
+        x, y = self.memory.effects(a), self.memory.effects(b)
+        if x.everything or y.everything or (x.traps and (y.traps or self._seen(y))) or (y.traps and self._seen(x)):
+            return True
+        if x.writes.isdisjoint(y.writes | y.reads) and x.reads.isdisjoint(y.writes):
+            return False
+        # Buffers that swap come from the same allocations, and are two at any moment.
+        one, other = self._touched(a), self._touched(b)
+        if one is None or other is None:
+            return True
+        pairs = ((m, n) for m, changes in one.items() for n, too in other.items() if changes or too)
+        return not all(self.analysis.apart_now(m, n) for m, n in pairs)
+
+    def _touched(self, op: Op) -> dict[Value, bool] | None:
+        """The arrays from around ``op`` whose elements it, or what is in it, reads or changes, and whether it changes
+        them; None if it touches memory in another way."""
+        found: dict[Value, bool] = {}
+        for inner in (op, *(o for region in op.regions for o in region.walk())):
+            if inner.opdef in ELEMENT:
+                base = inner.operands[ELEMENT[inner.opdef]]
+                if inside(base, op):
+                    return None
+                found[base] = found.get(base, False) or inner.opdef is not ops.load
+            elif not inner.regions and (effects := self.memory.effects(inner)).reads | effects.writes:
+                return None
+        return found
+
+    def _seen(self, effects: Effects) -> bool:
+        """Whether what is written can be seen if an error follows. Shadows are not: there is no gradient then."""
+        return not all(self.memory.is_local(root) or self._is_shadow(root) for root in effects.writes)
+
+    def _is_shadow(self, root: Value) -> bool:
+        return root.owner is self.func.body and "adc.shadow" in self.func.arg_attrs[root.index]
+
+
+def fusible(analysis: Analysis, first: Op, second: Op) -> bool:
+    """Whether the two have memory in common, have loops inside alike, and may be fused (see ``Fusible``)."""
+    return _shape(first) == _shape(second) and may_be_fused(analysis, first, second)
+
+
+def may_be_fused(analysis: Analysis, first: Op, second: Op) -> bool:
+    """Whether the two have memory in common and may be fused, whatever is inside of them."""
+    shape = _shape(second)
+    if _uses(second, first):
+        return False
+    size = sum(1 for loop in (first, second) for _ in loop.regions[0].walk())
+    if size > (MAX_IN_NEST if shape[0] else MAX_OPERATIONS):
+        return False
+    one, other = (analysis.accesses(loop) for loop in (first, second))
+    if one.obstacles or other.obstacles:
+        return False
+    if any(inside(access.base, second) for access in other.found):
+        return False
+    if not _meet(one.found, other.found):
+        return False
+    moved = [_as_in(analysis, access, first, second) for access in distinct(other.found)]
+    pairs = [
+        (a, b)
+        for a in distinct(one.found)
+        for b in moved
+        if (a.changes or b.changes) and not analysis.apart(a, b, first)
+    ]
+    questions = analysis.questions(first)
+    return len(pairs) <= MAX_PAIRS and all(analysis.independent(a, b, first, questions) for a, b in pairs)
+
+
+def _as_in(analysis: Analysis, access: Access, first: Op, second: Op) -> Access:
+    """An access of ``second`` with the counter of ``first`` for its own."""
+    if access.where is None:
+        return access
+    old, new = (analysis.forms.symbol(loop.regions[0].args[0]) for loop in (second, first))
+    form = Form.symbol(new)
+    where = []
+    for low, high in access.where:
+        least = low.substitute(old, form)
+        where.append((least, least if high is low else high.substitute(old, form)))
+    return replace(access, where=tuple(where))
+
+
+def _is_loop(op: Op) -> bool:
+    return op.opdef is ops.parallel
+
+
+def _is_branch(op: Op) -> bool:
+    return op.opdef is ops.if_ and any(_is_loop(inner) for region in warm_regions(op) for inner in region.ops)
+
+
+def _like(op: Op) -> Callable[[Op], bool]:
+    """What says of another operation whether it is one that ``op`` might be joined with."""
+    return _is_loop if _is_loop(op) else _is_branch
+
+
+def _shape(loop: Op) -> tuple[bool, bool]:
+    """Whether there are loops inside, and whether there is what keeps the vectoriser from the innermost one."""
+    inner = list(loop.regions[0].walk())
+    return any(op.opdef in LOOPS for op in inner), any(op.opdef in (ops.call, ops.while_, ops.if_) for op in inner)
+
+
+def _run_alike(first: Op, second: Op) -> bool:
+    return first.operands[:3] == second.operands[:3] and first.attrs.get("threads") == second.attrs.get("threads")
+
+
+def _uses(op: Op, other: Op) -> bool:
+    """Whether ``op``, or what is in it, uses a result of ``other``."""
+    return any(op in with_enclosing(user) for result in other.results for user, _ in result.uses)
+
+
+def _meet(one: list[Access], other: list[Access]) -> bool:
+    """Whether the two loops have memory in common."""
+    bases = {access.base for access in one}
+    return any(access.base in bases for access in other)
+
+
+def _is_simple(op: Op) -> bool:
+    return not op.regions or (_is_loop(op) and not any(inner.regions for inner in op.regions[0].ops))

@@ -1,0 +1,49 @@
+"""The forward and the reverse sweep of a stencil become one loop, where that computes once what both of them need.
+
+Fusing loops after it is settled how terms are added would be too late: what adds them then runs over elements, or over
+blocks of iterations, and no longer over the range of the forward sweep. So a loop that adds terms at constant offsets
+is joined with one before it, over the same range, if blocks of the joined loop (``blocks``) cost less than the two
+loops by themselves. (``np.sum(np.sin(u[1:] * u[:-1]))`` and its gradient take one sine and cosine of each point.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.core import Module, Op
+from adc.passes.analysis.conflicts import conflicting, has_accumulate
+from adc.passes.analysis.dependence import Analysis
+from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.distribution.fission import Fission
+from adc.passes.fusion.fuse_loops import fuse, fusible
+from adc.passes.stencil_adjoints.blocks import blocks_for
+from adc.passes.stencil_adjoints.strategy_costs import Costs
+
+
+@dataclass(frozen=True)
+class FuseSweeps:
+    """Join loops with neighbours that scatter; the passes ``then`` follow if any were."""
+
+    then: Pipeline = ()
+    name: ClassVar[str] = "fuse-sweeps"
+
+    def run(self, module: Module) -> Module:
+        if fuse(module, _worthwhile):
+            return run_pipeline(module, self.then)
+        return module
+
+
+def _worthwhile(analysis: Analysis, first: Op, second: Op) -> bool:
+    if has_accumulate(first) or not has_accumulate(second) or not fusible(analysis, first, second):
+        return False
+    around = first.parent.parent_op if first.parent is not None else None
+    if around is not None and around.opdef is ops.parallel:
+        return True  # they are the inner loops of what was joined
+    fission = Fission(analysis, second)
+    groups = conflicting(analysis, second)
+    blocks = blocks_for(fission, groups) if groups else None
+    if blocks is None or (blocks.axis and first.results):
+        return False
+    return Costs(fission).weigh_with(first, blocks.stencils).favours_blocks

@@ -1,0 +1,232 @@
+"""Branches between versions of loops become one branch, where their fast versions can then be fused.
+
+``d = a * b; e = d + c`` is a loop for operands of one shape and another that stretches extents of one, twice. In the
+one branch that takes their place all operands are of one shape, so that the loops have one range, and the forward sweep
+and the reverse sweep of both become one loop. What was there before is what the other side does.
+
+What stands between the branches is done on both sides; arithmetic on extents goes in front of them. An assertion that
+extents are equal becomes part of the condition. Sequential loops and calls end what is joined.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import with_enclosing
+from adc.ir.rewrite import Mapping, clone_op, inline_block
+from adc.ir.types import IndexType
+from adc.passes.analysis.cold import COLD, warm_regions
+from adc.passes.analysis.dependence import Analysis, comparisons, conjuncts
+from adc.passes.analysis.effects import Summaries
+from adc.passes.analysis.integers import says_more
+from adc.passes.analysis.speculation import Speculation
+from adc.passes.base import Pipeline, run_pipeline
+from adc.passes.fusion.fuse_loops import fusible
+
+_SIMPLE = frozenset({ops.alloc, ops.assert_, ops.fill, ops.copy, ops.load, ops.store})
+
+
+@dataclass(frozen=True)
+class JoinVersions:
+    """Join branches between versions, if a loop in one can be fused with one in another, or beside them. What is then
+    there twice has at most ``most`` operations. The passes ``then`` follow if anything was done."""
+
+    then: Pipeline = ()
+    most: int = 400
+    name: ClassVar[str] = "join-versions"
+
+    def run(self, module: Module) -> Module:
+        summaries = Summaries(module)
+        joined = False
+        for func in module.funcs.values():
+            if any(_is_choice(op) for op in func.walk()):
+                joined |= _Joining(func, module, summaries, self.most).run()
+        return run_pipeline(module, self.then) if joined else module
+
+
+class _Joining:
+    def __init__(self, func: Func, module: Module, summaries: Summaries, most: int) -> None:
+        self.func = func
+        self.most = most
+        self.analysis = Analysis(func, module, summaries)
+        self.speculation = Speculation(func)
+        self.joined = False
+
+    def run(self) -> bool:
+        self._block(self.func.body)
+        return self.joined
+
+    def _block(self, block: Block) -> None:
+        for op in block.ops:
+            for region in warm_regions(op):
+                with self.analysis.inside(region):
+                    self._block(region)
+        for simple, stretch in itertools.groupby(list(block.ops), self._may_be_within):
+            if simple:
+                self._stretch(block, list(stretch))
+
+    def _may_be_within(self, op: Op) -> bool:
+        return _is_choice(op) or op.opdef is ops.parallel or op.opdef in _SIMPLE or self.speculation.safe(op)
+
+    def _stretch(self, block: Block, stretch: list[Op]) -> None:
+        """Join what can be joined of operations that follow each other."""
+        early = self._early(stretch)
+        at = next((n for n, op in enumerate(stretch) if _is_choice(op) and _is_late(op, stretch, early)), None)
+        if at is not None:
+            self._stretch(block, stretch[:at])
+            self._stretch(block, stretch[at + 1 :])
+            return
+        choices = [op for op in stretch if _is_choice(op)]
+        assertions = [op for op in stretch if _asserts_equality(op, stretch, early)]
+        same = _Same(op.operands[0] for op in stretch if op in choices or op in assertions)
+        loops = [(op, loop) for op in stretch for loop in _loops_of(op)]
+        fused = {op for pair in itertools.combinations(loops, 2) if self._fusible(*pair, same) for op, _ in pair}
+        choices = [op for op in choices if op in fused]
+        if not choices:
+            return
+        places = [n for n, op in enumerate(stretch) if op in fused]
+        run = [op for op in stretch[: places[-1] + 1] if op not in early]
+        if len(run) + sum(1 for op in run for region in op.regions for _ in region.walk()) <= self.most:
+            conditions = [op.operands[0] for op in run if op in choices or op in assertions]
+            self._join(block, run, [op for op in stretch if op in early], choices, list(dict.fromkeys(conditions)))
+
+    def _early(self, stretch: list[Op]) -> set[Op]:
+        """What can stand in front of all the others."""
+        early: set[Op] = set()
+        inside = set(stretch)
+        for op in stretch:
+            if self.speculation.safe(op) and all(v.op not in inside or v.op in early for v in op.operands):
+                early.add(op)
+        return early
+
+    def _fusible(self, one: tuple[Op, Op], other: tuple[Op, Op], same: _Same) -> bool:
+        (place, first), (later, second) = one, other
+        if place is later or first.attrs.get("threads") != second.attrs.get("threads"):
+            return False
+        bounds = zip(first.operands[:3], second.operands[:3], strict=True)
+        return all(same.find(a) is same.find(b) for a, b in bounds) and fusible(self.analysis, first, second)
+
+    def _join(
+        self, block: Block, run: list[Op], early: list[Op], choices: list[Op], conditions: list[Value]
+    ) -> None:
+        """``conditions`` of ``choices``, and of assertions, which the side where they hold is without."""
+        at, end = block.ops.index(run[0]), block.ops.index(run[-1]) + 1
+        before, after = [op for op in block.ops[:at] if op not in early], block.ops[end:]
+        inside = set(run)
+        uses = [(user, n, r) for op in run for r in op.results for user, n in r.uses]
+        used = [use for use in uses if inside.isdisjoint(with_enclosing(use[0]))]
+        passed = list(dict.fromkeys(value for _, _, value in used))
+        same = _Same(conditions)
+        known = {v for condition in conditions for v in conjuncts(condition)}
+        fast, slow, made = Block(), Block(), Block()
+        mapping: Mapping = {}
+        with insert_at(fast, run[0].loc):
+            for op in run:
+                if op.opdef is ops.assert_ and _follows(op.operands[0], known):
+                    continue
+                if op in choices:
+                    mapping.update(zip(op.results, inline_block(op.regions[0], [], mapping), strict=True))
+                else:
+                    clone_op(op, mapping)
+            build(ops.yield_, [mapping[v] for v in passed])
+        same.replace_in(fast)
+        slow.set_ops(run)
+        with insert_at(slow, run[0].loc):
+            build(ops.yield_, passed)
+        with insert_at(made, run[0].loc):
+            condition = functools.reduce(ops.andi, conditions)
+            # Not cold: where one condition does not hold, loops that have nothing to do with it are to be fast.
+            joined = build(ops.if_, [condition], {ops.LIKELY: True}, [v.type for v in passed], [fast, slow])
+        results = dict(zip(passed, joined.results, strict=True))
+        for user, position, value in used:
+            user.set_operand(position, results[value])
+        for old, new in results.items():
+            new.hint = old.hint
+        block.set_ops([*before, *early, *made.ops, *(op for op in after if op not in early)])
+        self.joined = True
+
+
+class _Same:
+    """Which integers are equal if some conditions hold."""
+
+    def __init__(self, conditions: Iterable[Value]) -> None:
+        self._first: dict[Value, Value] = {}
+        self._asked: set[Value] = set()
+        equal = [op.operands for c in conditions for op in comparisons(c) if op.attrs["predicate"] == "eq"]
+        for a, b in equal:
+            self._unite(a, b)
+        chosen = [v.op for pair in equal for v in pair if v.op is not None and v.op.opdef is ops.select]
+        news = True
+        while news:
+            news = False
+            for op in chosen:
+                news |= self._is_either(op) and self._unite(op.operands[1], op.result)
+
+    def _unite(self, a: Value, b: Value) -> bool:
+        """Whether that was news."""
+        a, b = self.find(a), self.find(b)
+        if a is b:
+            return False
+        if says_more(b, a):
+            a, b = b, a
+        self._first[b] = a
+        return True
+
+    def _is_either(self, select: Op) -> bool:
+        """Whether it chooses between equal numbers."""
+        return self.find(select.operands[1]) is self.find(select.operands[2])
+
+    def find(self, value: Value) -> Value:
+        """The one that stands for all that equal ``value``."""
+        while value in self._first:
+            value = self._first[value]
+        if value.op is None or value.op.opdef is not ops.select or value in self._asked:
+            return value
+        self._asked.add(value)  # it may equal one of what it chooses from, so that asking for that asks for it
+        found = self.find(value.op.operands[1]) if self._is_either(value.op) else value
+        self._asked.discard(value)
+        if found is not value:
+            self._first[value] = found
+        return found
+
+    def replace_in(self, block: Block) -> None:
+        for op in block.walk():
+            for position, value in enumerate(op.operands):
+                if isinstance(value.type, IndexType) and (found := self.find(value)) is not value:
+                    op.set_operand(position, found)
+
+
+def _is_choice(op: Op) -> bool:
+    versions = op.opdef is ops.if_ and (op.attrs.get(COLD) == "else" or ops.LIKELY in op.attrs)
+    return versions and any(inner.opdef is ops.parallel for inner in op.regions[0].ops)
+
+
+def _loops_of(op: Op) -> list[Op]:
+    among = op.regions[0].ops if _is_choice(op) else [op]
+    return [inner for inner in among if inner.opdef is ops.parallel]
+
+
+def _follows(condition: Value, known: set[Value]) -> bool:
+    """Whether one of what is ``known`` to hold is enough for ``condition``."""
+    if condition in known:
+        return True
+    op = condition.op
+    return op is not None and op.opdef is ops.ori and any(_follows(v, known) for v in op.operands)
+
+
+def _asserts_equality(op: Op, stretch: list[Op], early: set[Op]) -> bool:
+    """Whether ``op`` asserts that two extents are equal, which can be asked in front of the stretch."""
+    if op.opdef is not ops.assert_ or not any(c.attrs["predicate"] == "eq" for c in comparisons(op.operands[0])):
+        return False
+    return op.operands[0].op not in stretch or op.operands[0].op in early
+
+
+def _is_late(choice: Op, stretch: list[Op], early: set[Op]) -> bool:
+    return choice.operands[0].op in stretch and choice.operands[0].op not in early

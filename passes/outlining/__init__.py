@@ -1,0 +1,1 @@
+"""Code that moves to functions of its own."""

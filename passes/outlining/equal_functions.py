@@ -1,0 +1,57 @@
+"""Functions that do the same are one: statements that are alike become nests that are, and LLVM compiles each once.
+
+As LLVM's MergeFunctions, but before anything is spent on the others. Names of values do not count, nor do places in the
+source, but where an operation tells the place: what may end the run, calls, and what takes memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from itertools import count
+
+from adc.ir import ops
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.passes.analysis.attributes import attr_key
+from adc.passes.analysis.kinds import LOOPS, PURE, SILENT, TERMINATORS
+
+_TELL_NO_PLACE = (PURE | SILENT | LOOPS | TERMINATORS | {ops.if_, ops.load, ops.store, ops.accumulate}) - {ops.call}
+
+Key = tuple[Hashable, ...]
+
+
+def merge_equal(module: Module, candidates: Iterable[Func]) -> None:
+    """Let one of the ``candidates`` that are equal stay, and be called in the place of the others. They are functions
+    that only calls name."""
+    first: dict[Key, str] = {}
+    instead: dict[str, str] = {}
+    for func in candidates:
+        kept = first.setdefault(_key(func), func.name)
+        if kept != func.name:
+            instead[func.name] = kept
+            del module.funcs[func.name]
+    if not instead:
+        return
+    for func in module.funcs.values():
+        for op in func.walk():
+            if op.opdef is ops.call and op.attrs["callee"] in instead:
+                op.attrs["callee"] = instead[op.attrs["callee"]]
+
+
+def _key(func: Func) -> Key:
+    """Equal for functions that do the same in the same way."""
+    numbers: dict[Value, int] = {}
+    arguments = tuple(map(attr_key, func.arg_attrs))
+    return attr_key(func.attrs), arguments, func.result_types, _block(func.body, numbers, count())
+
+
+def _block(block: Block, numbers: dict[Value, int], fresh: count[int]) -> Key:
+    numbers.update(zip(block.args, fresh, strict=False))
+    return (*(arg.type for arg in block.args), *(_op(op, numbers, fresh) for op in block.ops))
+
+
+def _op(op: Op, numbers: dict[Value, int], fresh: count[int]) -> Key:
+    operands = tuple([numbers[v] for v in op.operands])
+    regions = tuple([_block(region, numbers, fresh) for region in op.regions])
+    numbers.update(zip(op.results, fresh, strict=False))
+    place = None if op.opdef in _TELL_NO_PLACE else op.loc
+    return op.opdef, operands, tuple([r.type for r in op.results]), attr_key(op.attrs), regions, place

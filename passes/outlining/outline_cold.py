@@ -1,0 +1,44 @@
+"""Cold copies of loops become functions of their own, out of the way of the code that matters.
+
+A function is optimised as a whole: with the rare copies in it, each as large as the nest that it stands in for, LLVM
+spends most of its time on code that hardly ever runs, and more than linearly so (unswitching a loop costs time in
+proportion to the function around it).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir.alias import Aliasing
+from adc.ir.core import Block, Func, Module
+from adc.passes.analysis.cold import COLD, cold_region, walk_warm
+from adc.passes.analysis.kinds import LOOPS
+from adc.passes.outlining.equal_functions import merge_equal
+from adc.passes.outlining.outline import Piece, outline, shows_frame
+
+
+@dataclass(frozen=True)
+class OutlineCold:
+    """Move each cold region with a loop in it to a function marked ``adc.cold``, and call that."""
+
+    name: ClassVar[str] = "outline-cold"
+
+    def run(self, module: Module) -> Module:
+        moved: list[Func] = []
+        for func in list(module.funcs.values()):
+            regions = [region for op in walk_warm(func.body) if (region := cold_region(op)) is not None]
+            pieces = [_inside(region) for region in regions if any(op.opdef in LOOPS for op in region.walk())]
+            pieces = [piece for piece in pieces if not shows_frame(piece.moved)]
+            if pieces:
+                for made in outline(module, pieces, f"{func.name}.cold", Aliasing(func, module)):
+                    made.attrs[COLD] = True
+                    moved.append(made)
+        merge_equal(module, moved)
+        return module
+
+
+def _inside(region: Block) -> Piece:
+    moved = region.ops[:-1]
+    own = {result for op in moved for result in op.results}
+    return Piece(moved, [v for v in dict.fromkeys(region.terminator.operands) if v in own])

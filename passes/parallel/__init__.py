@@ -1,1 +1,0 @@
-"""Loops: subscripts proved in range, iterations proved independent, adjoints of parallel loops."""

@@ -1,0 +1,1 @@
+"""Terms that parallel loops add to memory: the strategies by which they are summed, and the choice between them."""

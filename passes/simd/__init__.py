@@ -1,0 +1,1 @@
+"""Iterations that run side by side in the lanes of SIMD registers."""

@@ -1,0 +1,179 @@
+"""Innermost loops over rows of arrays start their SIMD part at the start of a cache line.
+
+A vector as wide as a cache line that does not start at one is in two of them, and takes twice as long to load or store.
+Loops of stencils leave out the rim, so all their accesses are off by as much; LLVM does not mind. Here the first few
+iterations, up to where most of the accesses are aligned, become a loop of their own (Eichenberger, Wu and O'Brien,
+Vectorization for SIMD architectures with alignment constraints, PLDI 2004).
+
+How many that is follows from bounds and extents alone, as if arrays started at a cache line, which adc's own do. So
+where an array is in memory does not matter to what is computed. It is the same for all rows, and found in front of the
+nest: none, if rows are no whole number of lines long, because then each of them is off by something else.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const_index, constant_of
+from adc.ir.builder import insert_at
+from adc.ir.core import Block, Module, Op, Value
+from adc.ir.loop_attrs import PEELED, REVERSE, TILES
+from adc.ir.nesting import inside
+from adc.ir.rewrite import clone_op
+from adc.ir.types import MemRefType, scalar_bytes
+from adc.passes.analysis.affine import nest_around
+from adc.passes.analysis.cold import warm_regions
+from adc.passes.analysis.kinds import ELEMENT, PURE
+from adc.passes.rewrite import put_before
+
+LINE = 64
+LEAST = 256
+"""Iterations; with fewer, what comes first takes as long as is gained."""
+
+_ACCESSES = frozenset({ops.load, ops.store})
+WORTH = 5  # loads, and stores, which count twice, that become aligned
+_QUICK = frozenset({ops.absf, ops.sqrt, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.roundeven})
+"""What is an instruction. Elementary functions of the first iterations would be computed one at a time."""
+
+
+@dataclass(frozen=True)
+class AlignLoops:
+    """Take the first iterations off innermost parallel loops that are not on threads."""
+
+    name: ClassVar[str] = "align-loops"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            _block(func.body)
+        return module
+
+
+def _block(block: Block) -> None:
+    for op in list(block.ops):
+        for region in warm_regions(op):
+            _block(region)
+        if op.opdef is ops.parallel and _fits(op):
+            _peel(op)
+
+
+def _fits(loop: Op) -> bool:
+    if loop.results or not loop.attrs.keys() <= {REVERSE} or constant_of(loop.operands[2]) != 1:
+        return False
+    lower, upper = map(constant_of, loop.operands[:2])
+    if lower is not None and upper is not None and upper - lower < LEAST:
+        return False
+    body = loop.regions[0].ops[:-1]
+    return all(op.opdef in _ACCESSES or (op.opdef in PURE and is_quick(op)) for op in body)
+
+
+def is_quick(op: Op) -> bool:
+    """Whether it is no function of the mathematics library, which gives other bits for a vector."""
+    return op.opdef.dialect != "math" or op.opdef in _QUICK
+
+
+@dataclass(frozen=True)
+class _Access:
+    """Of the element ``shift`` after the loop's counter in a row of an array."""
+
+    op: Op
+    memref: Value
+    shift: int
+
+    @property
+    def weight(self) -> int:
+        return 2 if self.op.opdef is ops.store else 1
+
+    @property
+    def type(self) -> MemRefType:
+        t = self.memref.type
+        assert isinstance(t, MemRefType)
+        return t
+
+    @property
+    def lanes(self) -> int:
+        return LINE // scalar_bytes(self.type.element)
+
+
+def _accesses(loop: Op) -> Iterator[_Access]:
+    """Those that go along rows of arrays without gaps."""
+    for op in loop.regions[0].ops:
+        if op.opdef not in ELEMENT:
+            continue
+        memref, *subscripts = op.operands[ELEMENT[op.opdef] :]
+        t = memref.type
+        assert isinstance(t, MemRefType)
+        if t.strides is not None or not subscripts or not t.element.is_float or inside(memref, loop):
+            continue
+        shift = _shift(subscripts[-1], loop.regions[0].args[0])
+        if shift is not None:
+            yield _Access(op, memref, shift)
+
+
+def _shift(subscript: Value, counter: Value) -> int | None:
+    """What is added to the counter."""
+    if subscript is counter:
+        return 0
+    op = subscript.op
+    if op is None or op.opdef is not ops.addi or op.operands[0] is not counter:
+        return None
+    number = constant_of(op.operands[1])
+    return None if number is None else int(number)
+
+
+def _peel(loop: Op) -> None:
+    """Put a loop of the first iterations in front of ``loop``, if that aligns enough of what it does."""
+    groups: dict[tuple[int, int], list[_Access]] = {}
+    weights: Counter[tuple[int, int]] = Counter()
+    for access in _accesses(loop):
+        kind = access.lanes, access.shift % access.lanes
+        groups.setdefault(kind, []).append(access)
+        weights[kind] += access.weight
+    if not weights:
+        return
+    kind, weight = weights.most_common(1)[0]
+    lanes, shift = kind
+    lower, upper = loop.operands[:2]
+    first = _residue(lower, lanes)
+    if weight < WORTH or (first is not None and (first + shift) % lanes == 0):
+        return
+    access = max(groups[kind], key=lambda a: a.weight)
+    nest = nest_around(loop, (lower, upper, access.memref))
+    before, peeled = Block(), Block()
+    with insert_at(before, nest.loc):
+        start = _start(access, lower, upper)
+    with insert_at(peeled, loop.loc):
+        few = clone_op(loop, {})
+    few.set_operand(1, start)
+    few.attrs[PEELED] = True
+    loop.set_operand(0, start)
+    put_before(nest, before.ops)
+    put_before(loop, peeled.ops)
+
+
+def _residue(lower: Value, lanes: int) -> int | None:
+    """A number that differs from ``lower`` by a multiple of ``lanes``, if one is known."""
+    owner = lower.owner
+    blocks = owner.parent_op if isinstance(owner, Block) else None
+    if blocks is not None and int(blocks.attrs.get(TILES, 1)) % lanes == 0:
+        lower = blocks.operands[0]
+    number = constant_of(lower)
+    return None if number is None else int(number)
+
+
+def _start(access: _Access, lower: Value, upper: Value) -> Value:
+    """Where the loop is to start: at ``lower``, or at the first iteration after it that is aligned."""
+    less = const_index(access.lanes - 1)
+    over = ops.andi(ops.addi(lower, const_index(access.shift)), less)
+    missing = ops.andi(ops.subi(const_index(access.lanes), over), less)
+    # The difference may wrap around, but not to something positive for a loop that has iterations.
+    runs = ops.cmpi(lower, upper, predicate="slt")
+    peels = ops.andi(runs, ops.cmpi(ops.subi(upper, lower), const_index(LEAST), predicate="sge"))
+    if access.type.rank > 1:
+        row = ops.dim(access.memref, dim=access.type.rank - 1)
+        whole = ops.cmpi(ops.andi(row, less), const_index(0), predicate="eq")
+        peels = ops.andi(peels, whole)
+    return ops.addi(lower, ops.select(peels, missing, const_index(0)))

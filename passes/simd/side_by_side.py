@@ -1,0 +1,285 @@
+"""Which parallel loops are to have their iterations run side by side, in the lanes of SIMD registers.
+
+An inner loop that sums in order, or carries a value otherwise, is not SIMD itself: each iteration waits for the one
+before. If it is inside a parallel loop, several iterations of that one can take its steps together. What is the same
+for all of them (*uniform*: the inner loop's counter, what is computed from it, what is loaded with such subscripts from
+memory that the loop does not change) stays as it is; everything else *varies*.
+
+In the reverse sweep iterations may also add to what is theirs together (see ``privatisation``). An element that is the
+same for all of them gets the sum over the lanes; elements that differ get their terms one lane after the other.
+
+What lanes load from places far apart (a row of a matrix for each) again and again, in each iteration of a loop around
+the one whose counter is the other subscript, is *packed* first: copied to where it is side by side. If the other
+subscript is more than a counter, all that it may be is copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Op, Value
+from adc.ir.loop_attrs import CHUNKS
+from adc.ir.moments import strip_views
+from adc.ir.nesting import inside
+from adc.ir.types import MemRefType
+from adc.passes.analysis.affine import Forms
+from adc.passes.analysis.cold import warm_regions
+from adc.passes.analysis.effects import Memory
+from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE, TERMINATORS
+
+GATHER = 4.0
+"""What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""
+
+DEPTH = 8.0
+"""How often an inner loop is taken to run."""
+
+MOST = 1.5
+"""At greater average costs the iterations go one by one, whose sums the processor overlaps by itself."""
+
+_WRITES = frozenset({ops.store, ops.accumulate})
+_ACCESSES = frozenset({ops.load}) | _WRITES
+_BRANCHING = frozenset({ops.for_, ops.parallel, ops.if_})
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """A load whose elements are copied before ``outer``: for all values of the subscript ``moving``.
+
+    Where that is the counter of a loop, these are from ``lower`` to before ``upper``, or to before the last ``upper``
+    if that is a counter itself; else they are all of the extent, and ``lower`` is None.
+    """
+
+    load: Op
+    outer: Op
+    moving: Value
+    lower: Value | None = None
+    upper: Value | None = None
+    upper_is_counter: bool = False
+
+
+@dataclass(eq=False)
+class Lanes:
+    """A parallel loop whose iterations can run side by side: what varies between them, the inner loops whose steps they
+    take together, the loads that are packed, the accumulations that are summed, the operations that lanes do in turn.
+    ``cost`` is that of an access in those loops, on average."""
+
+    loop: Op
+    varying: set[Value] = field(default_factory=set)
+    together: set[Op] = field(default_factory=set)
+    packings: dict[Op, Packing] = field(default_factory=dict)
+    summed: set[Op] = field(default_factory=set)
+    in_turn: set[Op] = field(default_factory=set)
+    cost: float = 0.0
+
+    @property
+    def counter(self) -> Value:
+        return self.loop.regions[0].args[0]
+
+    def is_uniform(self, op: Op) -> bool:
+        return not op.regions and op.opdef not in _WRITES and self.varying.isdisjoint(op.results)
+
+    def is_of_lanes(self, value: Value) -> bool:
+        """Whether each lane computes ``value`` by itself."""
+        return value in self.varying and not self.is_recomputed(value)
+
+    def is_recomputed(self, value: Value) -> bool:
+        """Whether a value that varies is had from the loop's counter by cheap operations on integers, and views."""
+        op = value.op
+        if value is self.counter:
+            return True
+        if op is None or op.opdef not in PURE or op.regions or value.type.is_float:
+            return False
+        return all(v not in self.varying or self.is_recomputed(v) for v in op.operands)
+
+
+def choose(loop: Op, memory: Memory, forms: Forms) -> list[Lanes]:
+    """The best of a parallel loop and those in it: such that all its inner loops that carry values become SIMD, at the
+    least cost of memory accesses."""
+    inner = [found for region in loop.regions for op in outermost(region) for found in choose(op, memory, forms)]
+    own = None if loop.attrs.get(CHUNKS) else _Analysis(loop, memory, forms).run()
+    if own is None:
+        return inner
+    reached = {chain for lanes in inner for chain in lanes.together if _is_chain(chain)}
+    if reached >= {op for op in own.together if _is_chain(op)}:
+        cost = sum(lanes.cost for lanes in inner) / len(inner)
+        if cost <= own.cost:
+            return inner
+    return [own]
+
+
+def outermost(block: Block) -> Iterator[Op]:
+    """The outermost parallel loops in ``block``, outside cold regions."""
+    for op in block.ops:
+        if op.opdef is ops.parallel:
+            yield op
+        else:
+            for region in warm_regions(op):
+                yield from outermost(region)
+
+
+def _is_chain(op: Op) -> bool:
+    """Whether an innermost loop hands a float on from each iteration to the next, or adds to what is of all lanes."""
+    if op.opdef not in COUNTED:
+        return False
+    carries = op.opdef is ops.for_ and any(v.type.is_float for v in op.regions[0].args)
+    if not carries and not any(inner.opdef is ops.accumulate for inner in op.regions[0].ops):
+        return False
+    return all(inner.opdef not in LOOPS for inner in op.regions[0].walk())
+
+
+class _Unfit(Exception):
+    """Iterations cannot run side by side."""
+
+
+class _Analysis:
+    def __init__(self, loop: Op, memory: Memory, forms: Forms) -> None:
+        self.loop = loop
+        self.memory = memory
+        self.forms = forms
+        self.lanes = Lanes(loop, {loop.regions[0].args[0]})
+        self._total = self._weights = 0.0
+        self._around: list[Op] = []  # the loops taken together that we are in
+
+    def run(self) -> Lanes | None:
+        end = self.loop.regions[0].terminator
+        if constant_of(self.loop.operands[2]) is None or not all(v.type.is_float for v in end.operands):
+            return None
+        try:
+            self._block(self.loop.regions[0])
+        except _Unfit:
+            return None
+        if not any(map(_is_chain, self.lanes.together)):
+            return None
+        self.lanes.cost = self._total / self._weights if self._weights else 0.0
+        return self.lanes if self.lanes.cost <= MOST else None
+
+    def _block(self, block: Block) -> None:
+        for op in block.ops:
+            if op.opdef in TERMINATORS:
+                continue
+            if op.attrs.get("atomic"):
+                raise _Unfit
+            if self._steps_together(op):
+                self.lanes.together.add(op)
+                self.lanes.varying |= {*op.regions[0].args[1:], *op.results}
+                self._around.append(op)
+                self._block(op.regions[0])
+                self._around.pop()
+            elif not self._is_uniform(op):
+                self._check(op)
+                self._sort(op)
+                self.lanes.varying.update(op.results)
+                if any(isinstance(r.type, MemRefType) and not self.lanes.is_recomputed(r) for r in op.results):
+                    raise _Unfit
+            if self._around and op.opdef in _ACCESSES:
+                weight = DEPTH ** len(self._around)
+                self._weights += weight
+                self._total += weight * self._cost(op)
+
+    def _steps_together(self, op: Op) -> bool:
+        """Whether the iterations take the steps of this loop together: there is something to gain, and they can."""
+        if op.opdef not in COUNTED or not self._all_uniform(op.operands[:3]):
+            return False
+        if op.opdef is ops.parallel and op.results:
+            return False
+        if any(isinstance(r.type, MemRefType) for r in op.results):
+            return False
+        return any(map(_is_chain, (op, *op.regions[0].walk())))
+
+    def _all_uniform(self, values: tuple[Value, ...]) -> bool:
+        return all(v not in self.lanes.varying for v in values)
+
+    def _is_uniform(self, op: Op) -> bool:
+        if op.regions or not self._all_uniform(op.operands):
+            return False
+        if op.opdef is ops.load:
+            return not self.memory.may_write(self.loop, op.operands[0]) and not isinstance(op.result.type, MemRefType)
+        return op.opdef in PURE or op.opdef is ops.bound
+
+    def _check(self, op: Op) -> None:
+        """Refuse what cannot be done for several iterations in turn, in the place of one."""
+        for inner in (op, *(o for region in op.regions for o in region.walk())):
+            kind = inner.opdef
+            known = kind in PURE or kind in TERMINATORS or kind in _ACCESSES or kind in _BRANCHING
+            if not known or (kind is ops.load and isinstance(inner.result.type, MemRefType)):
+                raise _Unfit
+
+    def _sort(self, op: Op) -> None:
+        """Whether it adds the sum over the lanes, or whether lanes add in turn."""
+        if op.opdef is ops.accumulate and self._all_uniform(op.operands[1:]):
+            self.lanes.summed.add(op)
+        elif op.opdef is ops.accumulate or any(o.opdef is ops.accumulate for r in op.regions for o in r.walk()):
+            self.lanes.in_turn.add(op)
+
+    def _cost(self, op: Op) -> float:
+        """0 if all lanes load one element, 1 if they access elements side by side."""
+        memref, *subscripts = op.operands if op.opdef is ops.load else op.operands[1:]
+        if self._all_uniform((memref, *subscripts)):
+            return 1.0 if op in self.lanes.summed else 0.0
+        t = strip_views(memref).type
+        assert isinstance(t, MemRefType)
+        side_by_side = memref not in self.lanes.varying and t.strides is None and memref.type == t
+        steps = [self._step(v) for v in subscripts]
+        if side_by_side and steps[-1] == 1 and not any(s != 0 for s in steps[:-1]):
+            return 1.0
+        packing = self._packing(op) if op.opdef is ops.load else None
+        if packing is None:
+            return GATHER
+        self.lanes.packings[op] = packing
+        return 1.0
+
+    def _step(self, subscript: Value) -> int | None:
+        """How far apart a subscript is in neighbouring lanes; None if that is not known."""
+        if subscript not in self.lanes.varying:
+            return 0
+        factor, rest = self.forms.of(subscript).split(self.forms.symbol(self.lanes.counter))
+        if not factor.is_constant or any(s.value in self.lanes.varying for s in rest.symbols()):
+            return None
+        return factor.constant * int(constant_of(self.loop.operands[2]) or 0)
+
+    def _packing(self, load: Op) -> Packing | None:
+        """How to pack what a load takes, if it takes it again in each iteration of the outermost loop around it."""
+        if self.memory.may_write(self.loop, load.operands[0]):
+            return None
+        return self._along_counter(load) or self._along_extent(load)
+
+    def _along_counter(self, load: Op) -> Packing | None:
+        outer = self._around[0]
+        counters = {op.regions[0].args[0]: op for op in self._around}
+        needed: dict[Value, None] = {}
+        work = list(load.operands)
+        while work:
+            value = work.pop()
+            if value in counters:
+                needed[value] = None
+            elif inside(value, outer):
+                if value.op is None or value.op.opdef not in PURE or value.op.regions or value.type.is_float:
+                    return None
+                work += value.op.operands
+        if len(needed) != 1:
+            return None
+        counter = next(iter(needed))
+        loop = counters[counter]
+        lower, upper, step = loop.operands[:3]
+        if loop is outer or constant_of(step) != 1 or inside(lower, outer):
+            return None
+        if not inside(upper, outer):
+            return Packing(load, outer, counter, lower, upper)
+        # A triangle: for i in range(a, b): for j in range(c, i).
+        around = counters.get(upper)
+        if around is None or around is outer or constant_of(around.operands[2]) != 1:
+            return None
+        if any(inside(v, outer) for v in around.operands[:2]):
+            return None
+        return Packing(load, outer, counter, lower, around.operands[1], upper_is_counter=True)
+
+    def _along_extent(self, load: Op) -> Packing | None:
+        outer = self._around[0]
+        memref, *subscripts = load.operands
+        moving = [v for v in subscripts if inside(v, outer)]
+        if len(self._around) < 2 or len(moving) != 1 or inside(memref, outer) or not self._all_uniform(tuple(moving)):
+            return None
+        return Packing(load, outer, moving[0])

@@ -1,0 +1,120 @@
+"""Branches that only choose between cheap values become ``arith.select``, so that loops around them vectorise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.opdef import OpDef
+from adc.ir.types import MemRefType, RecordType
+from adc.passes.analysis.speculation import Speculation
+
+_SLOW = frozenset({ops.divf, ops.sqrt, ops.remsi, ops.divsi, ops.floordivsi, ops.ceildivsi})
+_MODERATE = frozenset(
+    {ops.negf, ops.absf, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.round_, ops.roundeven, ops.absi}
+)
+# Linear in each float operand with constant coefficients: a cotangent of zero gives cotangents of zero.
+_LINEAR = frozenset({ops.addf, ops.subf, ops.negf, ops.select, ops.extf, ops.truncf, ops.constant})
+
+
+@dataclass(frozen=True)
+class IfConvert:
+    """Replace ``scf.if`` by the code of both branches and selects, where that costs at most ``limit`` operations.
+
+    A load moves out of the branches only if both do it. With ``differentiable`` (for code that is yet to be
+    differentiated) the float operations that move are linear: the adjoint of a branch not taken must contribute
+    nothing, and zero times an infinite partial is not nothing.
+    """
+
+    limit: int = 10
+    differentiable: bool = False
+    name: ClassVar[str] = "if-convert"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            if any(op.opdef is ops.if_ for op in func.body.walk()):
+                _Conversion(self, func).block(func.body)
+        return module
+
+
+class _Conversion:
+    def __init__(self, options: IfConvert, func: Func) -> None:
+        self._options = options
+        self._speculation = Speculation(func)
+
+    def block(self, block: Block) -> None:
+        old, block.ops = block.ops, []
+        for op in old:
+            for region in op.regions:
+                self.block(region)
+            if op.opdef is not ops.if_ or not self._convert(op, block):
+                block.append(op)
+
+    def _convert(self, op: Op, block: Block) -> bool:
+        if not op.results or any(isinstance(r.type, MemRefType | RecordType) for r in op.results):
+            return False
+        then, other = op.regions
+        shared = self._shared_loads(then, other)
+        cost = 0
+        for region in op.regions:
+            for inner in region.ops[:-1]:
+                if inner in shared:
+                    continue
+                price = self._price(inner)
+                if price is None or (cost := cost + price) > self._options.limit:
+                    return False
+        condition = op.operands[0]
+        pairs = list(zip(then.terminator.operands, other.terminator.operands, strict=True))
+        for region in op.regions:
+            region.terminator.drop()
+            for inner in region.ops[:-1]:
+                twin = shared.get(inner)
+                if twin is not None:
+                    pairs = [(x, twin.result if y is inner.result else y) for x, y in pairs]
+                    inner.result.replace_uses(twin.result)
+                    inner.drop()
+                else:
+                    block.append(inner)
+        op.regions = ()
+        with insert_at(block, op.loc):
+            for result, (x, y) in zip(op.results, pairs, strict=True):
+                chosen = x if x is y else build(ops.select, (condition, x, y)).result
+                chosen.hint = chosen.hint or result.hint
+                self._speculation.note_choice(chosen, (x, y))
+                result.replace_uses(chosen)
+        op.drop()
+        return True
+
+    def _price(self, op: Op) -> int | None:
+        """What it costs to execute ``op`` needlessly; None if that must not be."""
+        kind = op.opdef
+        if not self._speculation.safe(op) or len(op.results) != 1:
+            return None
+        if self._options.differentiable and op.result.type.is_float and kind not in _LINEAR:
+            return None
+        return _cost(kind)
+
+    @staticmethod
+    def _shared_loads(then: Block, other: Block) -> dict[Op, Op | None]:
+        """Loads that both branches do alike, of memory that neither writes: the second's to the first's twin."""
+        loads: dict[tuple[Value, ...], Op] = {}
+        shared: dict[Op, Op | None] = {}
+        for op in then.ops:
+            if op.opdef is ops.load:
+                loads.setdefault(op.operands, op)
+        for op in other.ops:
+            if op.opdef is ops.load and (twin := loads.get(op.operands)) is not None:
+                shared[op] = twin
+                shared[twin] = None
+        return shared
+
+
+def _cost(kind: OpDef) -> int | None:
+    if kind in _SLOW:
+        return 4
+    if kind.dialect == "arith" or kind in _MODERATE:
+        return 0 if kind is ops.constant else 1
+    return None

@@ -1,0 +1,1 @@
+"""Adjoints of stencils: terms that neighbouring iterations add to one element, summed without races."""

@@ -1,0 +1,157 @@
+"""Bringing the loops that an element's subscripts follow to the outside: ``bbar[k, j] += a[i, k] * cbar[i, j]``.
+
+Iterations of the loop over ``i`` meet in one element, those of the loops over ``j`` and ``k`` do not. With the loop
+over ``i`` inside of the one over ``k``, which then runs on threads, each element gets its terms one after the other.
+The loop along the last dimension of the array stays innermost, for SIMD; if it is the only one, the terms are summed in
+a register instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import enclosing, inside
+from adc.ir.rewrite import Mapping
+from adc.ir.types import MemRefType, index
+from adc.passes.analysis.affine import LOOPS
+from adc.passes.analysis.ranges import Emitter
+from adc.passes.building import choose
+from adc.passes.distribution.fission import Fission
+from adc.passes.stencil_adjoints.gather import both
+
+
+@dataclass(frozen=True)
+class Interchange:
+    """One accumulation: the loops that its subscripts follow, the last dimension's last, and the loops it sums over."""
+
+    op: Op
+    axes: tuple[Op, ...]
+    sums: tuple[Op, ...]
+
+
+def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
+    """How the loops around ``op`` can be reordered so that an outermost one is parallel; None if they cannot."""
+    forms = fission.analysis.forms
+    access = next(a for a in fission.accesses.found if a.op is op)
+    chain = list(enclosing(op.parent))
+    chain = chain[: chain.index(fission.loop) + 1][::-1]
+    if access.where is None or any(o.opdef not in LOOPS for o in chain) or inside(op.operands[1], fission.loop):
+        return None
+    bounds = [s for o in chain for v in o.operands[:3] for s in forms.of(v).symbols()]
+    if any(inside(s.value, fission.loop) for s in bounds):
+        return None
+    counters = {forms.symbol(o.regions[0].args[0]): o for o in chain}
+    axes: list[Op] = []
+    for form, _ in access.where:
+        found = [s for s in form.symbols() if s in counters]
+        rest = form
+        for symbol in found:
+            factor, rest = rest.split(symbol)
+            if len(found) > 1 or not factor.is_constant or counters[symbol] in axes:
+                return None
+            axes.append(counters[symbol])
+        if any(inside(s.value, fission.loop) for s in rest.symbols()):
+            return None
+    sums = [o for o in chain if o not in axes]
+    if not axes or not sums:
+        return None
+    needed = fission.slice(op.operands)
+    carried = {a for o in chain for a in o.regions[0].args[1:]}
+    if any(v in carried for o in (*needed, op) for v in o.operands) or needed & set(chain):
+        return None
+    # Nothing that is read inside a sequential loop changes in the nest, or this would see an obstacle.
+    if fission.obstacle(needed | {op}, [op]) is not None:
+        return None
+    # The last dimension's loop goes inside, the others keep their order.
+    outer = [o for o in chain if o in axes and o is not axes[-1]]
+    return Interchange(op, (*outer, axes[-1]), tuple(sums))
+
+
+def build_interchanged(fission: Fission, change: Interchange, before: Block, *, threads: bool) -> None:
+    """Append the reordered nest; what it needs is computed at the end of ``before``."""
+    builder = _Builder(fission, change, before, threads)
+    runs: Value | None = None
+    for loop in change.sums:
+        lower, upper = (builder.outside(v) for v in loop.operands[:2])
+        runs = both(runs, ops.cmpi(lower, upper, predicate="slt"))
+    assert runs is not None
+
+    def nest() -> None:
+        builder.level(0, {})
+
+    choose(runs, nest, lambda: None)
+
+
+class _Builder:
+    def __init__(self, fission: Fission, change: Interchange, before: Block, threads: bool) -> None:
+        self.fission = fission
+        self.before = before
+        self.emitter = Emitter(fission.analysis.forms)
+        self.change = change
+        self.threads = threads
+        self.needed = fission.slice(change.op.operands)
+        chain = list(enclosing(change.op.parent))
+        self.chain = chain[: chain.index(fission.loop) + 1][::-1]
+        # Outside in: the axes but the last, the sums, the last axis. With one axis: it, then the sums.
+        outer, last = change.axes[:-1], change.axes[-1:]
+        self.order = (*outer, *change.sums, *last) if outer else (*last, *change.sums)
+
+    def outside(self, value: Value) -> Value:
+        """A value that does not change in the nest, before it."""
+        with insert_at(self.before):
+            return self.emitter.value(self.fission.analysis.forms.of(value))
+
+    def level(self, number: int, mapping: Mapping, so_far: Value | None = None) -> Value | None:
+        """The loop at ``number`` in the new order. Sums over the innermost loops are carried and returned."""
+        if number == len(self.order):
+            return self._term(mapping, so_far)
+        loop = self.order[number]
+        bounds = [self.outside(v) for v in loop.operands[:3]]
+        summed = len(self.change.axes) == 1 and loop in self.change.sums
+        if summed and so_far is None:
+            base = self.change.op.operands[1].type
+            assert isinstance(base, MemRefType)
+            total = self._carrying(number, loop, bounds, mapping, const(0.0, base.element))
+            at = self._evaluated(mapping, self.change.op.operands[1:])
+            build(ops.accumulate, [total, *at])
+            return None
+        if summed:
+            assert so_far is not None
+            return self._carrying(number, loop, bounds, mapping, so_far)
+        is_axis = loop in self.change.axes
+        block = Block([index], [loop.regions[0].args[0].hint])
+        inner = {**mapping, loop.regions[0].args[0]: block.args[0]}
+        with insert_at(block):
+            self.level(number + 1, inner)
+            build(ops.reduce if is_axis else ops.yield_, ())
+        attrs = {"threads": True} if is_axis and number == 0 and self.threads else {}
+        build(ops.parallel if is_axis else ops.for_, bounds, attrs, [], [block])
+        return None
+
+    def _carrying(self, number: int, loop: Op, bounds: list[Value], mapping: Mapping, start: Value) -> Value:
+        block = Block([index, start.type], [loop.regions[0].args[0].hint])
+        inner = {**mapping, loop.regions[0].args[0]: block.args[0]}
+        with insert_at(block):
+            total = self.level(number + 1, inner, block.args[1])
+            assert total is not None
+            build(ops.yield_, [total])
+        return build(ops.for_, [*bounds, start], {}, [start.type], [block]).result
+
+    def _term(self, mapping: Mapping, so_far: Value | None) -> Value | None:
+        op = self.change.op
+        if so_far is not None:
+            (value,) = self._evaluated(mapping, op.operands[:1])
+            return ops.addf(so_far, value, fastmath=ops.OWNED)
+        build(ops.accumulate, self._evaluated(mapping, op.operands))
+        return None
+
+    def _evaluated(self, mapping: Mapping, values: tuple[Value, ...]) -> list[Value]:
+        mapping = dict(mapping)
+        needed = self.fission.slice(values)
+        for loop in self.chain:
+            self.fission.copy_ops(loop.regions[0], needed, mapping)
+        return [mapping.get(v, v) for v in values]

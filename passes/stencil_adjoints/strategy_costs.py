@@ -1,0 +1,135 @@
+"""What the ways of adding the terms of stencils cost, and which a user may ask for.
+
+Gathering repeats what terms need for each of their shifts. Tiles keep terms, and run the iterations that two tiles
+share twice. Both are nests of their own for each shadow, beside what is left of the loop. Blocks do all in one nest,
+each iteration once, but add each row's terms to memory in several steps, and there is a barrier between two phases.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from adc.ir import ops
+from adc.ir.core import Op, Value
+from adc.passes.analysis.attributes import attr_key
+from adc.passes.analysis.costs import cost_of, storage_cost
+from adc.passes.distribution.fission import Fission
+from adc.passes.stencil_adjoints.stencils import Stencil
+from adc.passes.stencil_adjoints.tiles import size_of
+
+AUTO = "auto"
+KINDS = (AUTO, "gather", "rows", "blocks", "colours", "private", "serial", "atomic")
+"""What can be asked for; where it would not be right, what is right is done."""
+
+KEEPING = 6.0  # a term, in units of ``costs``: storing and loading it
+ADDING = 4.0  # to an element: loading, adding, storing it
+GAIN = 1.2  # what is more complicated must be better by so much
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What an iteration costs in nests of their own for each stencil, and in blocks for all."""
+
+    separate: float
+    together: float
+
+    @property
+    def favours_blocks(self) -> bool:
+        return self.separate > GAIN * self.together
+
+
+class Costs:
+    """Of one iteration of a nest."""
+
+    def __init__(self, fission: Fission) -> None:
+        self.fission = fission
+
+    def favour_tiles(self, stencil: Stencil) -> bool:
+        """Whether repeating terms costs more than keeping them."""
+        return self.gathered(stencil) > GAIN * self.tiled(stencil)
+
+    def weigh(self, stencils: Sequence[Stencil]) -> Weighed:
+        return Weighed(self.separate(stencils), self.together(stencils))
+
+    def gathered(self, stencil: Stencil) -> float:
+        return ADDING + sum(_cost(self._slice(stencil, [shift])) for shift in stencil.shifts)
+
+    def tiled(self, stencil: Stencil) -> float:
+        least, greatest = stencil.span(0)
+        kept = _cost(self._slice(stencil, stencil.shifts)) + KEEPING * len(stencil.shifts)
+        return ADDING + kept * (1 + (greatest - least) / size_of(stencil))
+
+    def separate(self, stencils: Sequence[Stencil]) -> float:
+        """A nest for each stencil, and one for what else the loop does."""
+        total = sum(self.tiled(s) if self.favour_tiles(s) else self.gathered(s) for s in stencils)
+        rest = [op for op in self.fission.position if op not in _terms(stencils) and op.opdef in _WRITES]
+        results = self.fission.loop.regions[0].terminator.operands
+        return total + _cost(self.fission.slice([v for op in rest for v in op.operands] + list(results))) + _cost(rest)
+
+    def together(self, stencils: Sequence[Stencil]) -> float:
+        """Blocks: the loop as it is, but for buffers of terms."""
+        mine = _terms(stencils)
+        total = _cost(op for op in self.fission.position if op not in mine and not op.regions)
+        for stencil in stencils:
+            targets = {shift[:-1] for shift in stencil.shifts}
+            total += KEEPING * len(stencil.shifts) + ADDING * len(targets)
+        return total
+
+    def weigh_with(self, before: Op, stencils: Sequence[Stencil]) -> Weighed:
+        """The same if the loop ``before`` were part of this one: what both compute is then computed once, and what is
+        kept from the one for the other needs no memory."""
+        alone = [op for op in before.regions[0].walk() if not op.regions]
+        again, kept = _shared(before, self.fission.loop)
+        weighed = self.weigh(stencils)
+        tape = math.fsum(storage_cost(store.operands[0]) for store in kept)
+        left = _cost(op for op in alone if op not in again and op not in kept)
+        return Weighed(weighed.separate + _cost(alone) + tape, weighed.together + left)
+
+    def _slice(self, stencil: Stencil, shifts: Sequence[tuple[int, ...]]) -> set[Op]:
+        return self.fission.slice(term.value for term in stencil.terms if term.shift in shifts)
+
+
+_WRITES = frozenset({ops.store, ops.accumulate})
+
+
+def _terms(stencils: Iterable[Stencil]) -> set[Op]:
+    return {term.op for stencil in stencils for term in stencil.terms}
+
+
+def _shared(one: Op, other: Op) -> tuple[set[Op], set[Op]]:
+    """What loop ``one`` computes or loads that loop ``other``, of the same range, computes or loads too; and what it
+    stores in arrays of the function's own and the other loads from there."""
+    found: dict[Hashable, Op] = {}
+    numbers: dict[Value, Hashable] = {}
+    again: set[Op] = set()
+    loads: set[Hashable] = set()
+    for loop in (other, one):
+        for depth, nested in enumerate(_nest(loop)):
+            numbers[nested.regions[0].args[0]] = depth
+        for op in loop.regions[0].walk():
+            if op.regions or not (op.opdef.pure or op.opdef is ops.load):
+                continue
+            key = (op.opdef, attr_key(op.attrs), *(numbers.get(v, v) for v in op.operands))
+            first = found.setdefault(key, op)
+            if first is not op and loop is one:
+                again.add(op)
+            numbers.update((r, (first, r.index)) for r in op.results)
+            if op.opdef is ops.load and loop is other:
+                loads.add(key[2:])
+    stores = [op for op in one.regions[0].walk() if op.opdef is ops.store]
+    local = [op for op in stores if op.operands[1].op is not None and op.operands[1].op.opdef is ops.alloc]
+    return again, {op for op in local if tuple(numbers.get(v, v) for v in op.operands[1:]) in loads}
+
+
+def _nest(loop: Op) -> Iterator[Op]:
+    """``loop``, and as long as there is just one loop inside, that."""
+    inner: list[Op] = [loop]
+    while len(inner) == 1 and inner[0].opdef is ops.parallel:
+        yield inner[0]
+        inner = [op for op in inner[0].regions[0].ops if op.regions]
+
+
+def _cost(found: Iterable[Op]) -> float:
+    return math.fsum(cost_of(op.opdef) for op in found)  # whatever the order of a set

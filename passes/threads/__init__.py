@@ -1,0 +1,1 @@
+"""Which loops run in parallel: iterations proved independent, or promised to be."""
