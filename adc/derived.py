@@ -35,7 +35,7 @@ def gradients_returned(func: Func, wrt: Sequence[int], *, values: int) -> dict[i
             places[of] = len(func.result_types) + len(made)
             made.append(fresh)
     func.body.set_ops([*start.ops, *func.body.ops])
-    func.body.args = func.body.args[: len(func.body.args) - len(shadows)]
+    func.body.keep_args(range(len(func.body.args) - len(shadows)))
     del func.arg_attrs[len(func.body.args) :]
     for fresh in made:
         func.body.terminator.add_operand(fresh)

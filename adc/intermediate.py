@@ -15,7 +15,7 @@ from adc.frontend.abstract import Scalar
 from adc.frontend.tracer import Leaf, Traced
 from adc.ir import ops
 from adc.ir.builder import insert_at
-from adc.ir.core import Block, Op, Value
+from adc.ir.core import Block, Value
 from adc.ir.types import f64
 
 
@@ -46,6 +46,5 @@ def add_to(value: Value, shift: Value) -> Value:
     for user, position in users:
         user.set_operand(position, moved)
     at = op.parent.ops.index(op) + 1
-    made: list[Op] = scratch.ops
-    op.parent.set_ops([*op.parent.ops[:at], *made, *op.parent.ops[at:]])
+    op.parent.set_ops([*op.parent.ops[:at], *scratch.ops, *op.parent.ops[at:]])
     return moved

@@ -427,7 +427,7 @@ def _finish(frame: Frame) -> set[int]:
     """Put the prologue before the body and mark what is never stored to. The positions of mutated arguments."""
     frame.func.body.set_ops([*frame.prologue.ops, *frame.func.body.ops])
     for op in frame.func.walk():
-        op.attrs.pop(NOT_ONE, None)  # extents that are equal are read alike from here on
+        op.drop_attr(NOT_ONE)  # extents that are equal are read alike from here on
     if frame.abandoned:
         _drop_abandoned(frame.func)
     mutated: set[int] = set()

@@ -49,7 +49,7 @@ def contract(module: Module) -> None:
     for func in module.funcs.values():
         for op in func.walk():
             if op.attrs.get("fastmath") == "none":
-                op.attrs["fastmath"] = ops.CONTRACT
+                op.set_attr("fastmath", ops.CONTRACT)
 
 
 def trip_count(lower: Value, upper: Value, step: Value) -> Value:

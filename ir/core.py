@@ -3,11 +3,15 @@
 There is one class of operation. What distinguishes ``arith.addf`` from ``scf.for`` is the ``OpDef`` that it points at
 (see ``adc.ir.ops``). Regions have one block each; control flow is structured, and block arguments take the place of
 phi nodes. Passes build new code and drop the old rather than edit in place.
+
+Whether a function was changed is a fact, not a claim. What can be changed is read-only to type checkers; the methods
+that change it count, in the function that holds it (``Func.version``). What is in no function yet is new: it counts
+when it is put into one. Names (``hint``) and places in the source do not count: nothing is decided by them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -45,10 +49,14 @@ class Value:
     creation. ``hint`` is the Python name that it was bound to, if any.
     """
 
-    __slots__ = ("hint", "index", "op", "owner", "type", "uses")
+    __slots__ = ("_type", "hint", "index", "op", "owner", "uses")
+    if TYPE_CHECKING:
+
+        @property
+        def type(self) -> Type: ...
 
     def __init__(self, type: Type, owner: Op | Block, index: int, hint: str = "") -> None:
-        self.type = type
+        self._type = type
         self.owner = owner
         self.op = owner if isinstance(owner, Op) else None
         self.index = index
@@ -59,6 +67,10 @@ class Value:
     def block(self) -> Block | None:
         """The block in which this value is defined; None while its operation is not in one."""
         return self.owner if isinstance(self.owner, Block) else self.owner.parent
+
+    def set_type(self, type: Type) -> None:
+        self._type = type
+        _touch(self.owner)
 
     def replace_uses(self, other: Value) -> None:
         """Make every user of this value use ``other``."""
@@ -102,7 +114,19 @@ class Value:
 class Op:
     """An operation: operands, attributes and regions in, results out; ``opdef`` says what it means."""
 
-    __slots__ = ("attrs", "loc", "opdef", "operands", "parent", "regions", "results")
+    __slots__ = ("_attrs", "_opdef", "_operands", "_regions", "_results", "loc", "parent")
+    if TYPE_CHECKING:
+
+        @property
+        def attrs(self) -> Mapping[str, Attr]: ...
+        @property
+        def opdef(self) -> OpDef: ...
+        @property
+        def operands(self) -> tuple[Value, ...]: ...
+        @property
+        def regions(self) -> tuple[Block, ...]: ...
+        @property
+        def results(self) -> tuple[Value, ...]: ...
 
     def __init__(
         self,
@@ -113,16 +137,16 @@ class Op:
         regions: Sequence[Block] = (),
         loc: Loc = UNKNOWN,
     ) -> None:
-        self.opdef = opdef
-        self.attrs: dict[str, Attr] = attrs or {}
+        self._opdef = opdef
+        self._attrs: dict[str, Attr] = attrs or {}
         self.loc = loc
         self.parent: Block | None = None
-        self.operands: tuple[Value, ...] = tuple(operands)  # changed by the methods only, which keep the uses
-        for position, operand in enumerate(self.operands):
+        self._operands: tuple[Value, ...] = tuple(operands)
+        for position, operand in enumerate(self._operands):
             operand.uses[(self, position)] = None
-        self.results = tuple([Value(t, self, k) for k, t in enumerate(result_types)])
-        self.regions = tuple(regions)
-        for region in self.regions:
+        self._results = tuple([Value(t, self, k) for k, t in enumerate(result_types)])
+        self._regions = tuple(regions)
+        for region in self._regions:
             region.parent = self
 
     @property
@@ -132,26 +156,57 @@ class Op:
         return value
 
     def set_operand(self, position: int, value: Value) -> None:
-        del self.operands[position].uses[(self, position)]
-        self.operands = (*self.operands[:position], value, *self.operands[position + 1 :])
+        old = self._operands
+        del old[position].uses[(self, position)]
+        self._operands = (*old[:position], value, *old[position + 1 :])
         value.uses[(self, position)] = None
+        if old[position] is not value:
+            _touch(self)
 
     def add_operand(self, value: Value) -> None:
         """Append an operand (an extra value carried by a loop, say)."""
-        value.uses[(self, len(self.operands))] = None
-        self.operands = (*self.operands, value)
+        value.uses[(self, len(self._operands))] = None
+        self._operands = (*self._operands, value)
+        _touch(self)
 
     def add_result(self, type: Type, hint: str = "") -> Value:
-        value = Value(type, self, len(self.results), hint)
-        self.results = (*self.results, value)
+        value = Value(type, self, len(self._results), hint)
+        self._results = (*self._results, value)
+        _touch(self)
         return value
+
+    def set_attr(self, name: str, value: Attr) -> None:
+        self._attrs[name] = value
+        _touch(self)
+
+    def drop_attr(self, name: str) -> None:
+        """Take an attribute away, if it is there."""
+        if name in self._attrs:
+            del self._attrs[name]
+            _touch(self)
+
+    def set_opdef(self, opdef: OpDef) -> None:
+        """Make this an operation of another kind that takes the same."""
+        self._opdef = opdef
+        _touch(self)
+
+    def set_regions(self, regions: Sequence[Block]) -> None:
+        """Have other regions: the same ones in another order, or none if they go into another operation."""
+        self._regions = tuple(regions)
+        for region in self._regions:
+            region.parent = self
+        _touch(self)
 
     def drop(self) -> None:
         """Forget this operation's uses of its operands, those inside its regions included."""
-        for region in self.regions:
+        _touch(self)
+        self._forget()
+
+    def _forget(self) -> None:
+        for region in self._regions:
             for op in region.ops:
-                op.drop()
-        for position, operand in enumerate(self.operands):
+                op._forget()
+        for position, operand in enumerate(self._operands):
             operand.uses.pop((self, position), None)
 
     def __repr__(self) -> str:
@@ -161,45 +216,86 @@ class Op:
 class Block:
     """A list of operations with arguments: the single block of a region or of a function."""
 
-    __slots__ = ("args", "ops", "parent")
+    __slots__ = ("_args", "_ops", "_place", "parent")
+    if TYPE_CHECKING:
+
+        @property
+        def args(self) -> tuple[Value, ...]: ...
+        @property
+        def ops(self) -> Sequence[Op]: ...
 
     def __init__(self, arg_types: Sequence[Type] = (), hints: Sequence[str] = ()) -> None:
         self.parent: Op | Func | None = None
-        self.ops: list[Op] = []
-        self.args: tuple[Value, ...] = tuple(
+        self._ops: list[Op] = []
+        self._place: Block | None = None  # whose operations are moved here for a while
+        self._args: tuple[Value, ...] = tuple(
             Value(t, self, k, hints[k] if k < len(hints) else "") for k, t in enumerate(arg_types)
         )
 
     def append(self, op: Op) -> Op:
-        op.parent = self
-        self.ops.append(op)
+        before, op.parent = op.parent, self
+        self._ops.append(op)
+        if before is None:
+            _touch(self)
+        elif before is not self._place:
+            _touch(before)
+            _touch(self)
         return op
 
+    def insert(self, position: int, op: Op) -> Op:
+        """Put an operation in the middle. Each time this takes time linear in the length of the block."""
+        self.set_ops([*self._ops[:position], op, *self._ops[position:]])
+        return op
+
+    def pop(self) -> Op:
+        """Take out the last operation: the terminator."""
+        _touch(self)
+        return self._ops.pop()
+
     def add_arg(self, type: Type, hint: str = "") -> Value:
-        value = Value(type, self, len(self.args), hint)
-        self.args = (*self.args, value)
+        value = Value(type, self, len(self._args), hint)
+        self._args = (*self._args, value)
+        _touch(self)
         return value
+
+    def keep_args(self, keep: Sequence[int]) -> None:
+        """Leave only the arguments at positions ``keep``; the others have no users."""
+        self._args = tuple(self._args[k] for k in keep)
+        for position, arg in enumerate(self._args):
+            arg.index = position
+        _touch(self)
 
     @property
     def terminator(self) -> Op:
-        return self.ops[-1]
+        return self._ops[-1]
 
     def set_ops(self, ops: Sequence[Op]) -> None:
         """Replace the list of operations; those left out must have been dropped by the caller."""
-        self.ops = list(ops)
-        for op in self.ops:
-            op.parent = self
+        new = list(ops)
+        if new != self._ops:
+            self._ops = new
+            _touch(self)
+        for op in new:
+            before = op.parent
+            if before is not self:
+                op.parent = self
+                if before is not None and before._place is not self:
+                    _touch(before)
 
     def in_place_of(self) -> Block:
-        """An empty block for operations to be moved to and then set back: what encloses it is the same meanwhile."""
+        """An empty block for operations to be moved to and then set back: what encloses it is the same meanwhile.
+
+        To move them there does not count as a change, nor to set them back if they are the same.
+        """
         block = Block()
         block.parent = self.parent
+        block._place = self
         return block
 
     def walk(self) -> Iterator[Op]:
         """Every operation, outer before inner, in order."""
         # Without a generator in each region: what is deep inside would be handed on by all those around it.
-        stack: list[Iterator[Op]] = [iter(self.ops)]
+        stack: list[Iterator[Op]] = [iter(self._ops)]
         while stack:
             for op in stack[-1]:
                 yield op
@@ -224,7 +320,7 @@ class Func:
     ``adc.noinline`` (stays a function of its own).
     """
 
-    __slots__ = ("arg_attrs", "attrs", "body", "loc", "name", "result_types")
+    __slots__ = ("_changes", "arg_attrs", "attrs", "body", "loc", "name", "result_types")
 
     def __init__(
         self,
@@ -241,6 +337,13 @@ class Func:
         self.arg_attrs: list[dict[str, Attr]] = [{} for _ in arg_types]
         self.attrs: dict[str, Attr] = {}
         self.loc = loc
+        self._changes = 0  # of the body
+
+    @property
+    def version(self) -> tuple[object, ...]:
+        """Something that is another one, by comparison, after any change of the function."""
+        attrs = [tuple(attrs.items()) for attrs in self.arg_attrs]
+        return self._changes, self.name, self.result_types, tuple(self.attrs.items()), *attrs
 
     @property
     def args(self) -> tuple[Value, ...]:
@@ -255,6 +358,22 @@ class Func:
 
     def __repr__(self) -> str:
         return f"<func @{self.name}>"
+
+
+def _touch(where: Op | Block | Func | None) -> None:
+    """Count a change of the function in which ``where`` is, if it is in one."""
+    while where is not None:
+        if type(where) is Func:
+            where._changes += 1
+            return
+        where = where.parent  # type: ignore[union-attr]
+
+
+# What is read-only to type checkers is a plain slot, which costs no call.
+for _class in (Value, Op, Block):
+    for _slot in _class.__slots__:
+        if _slot.startswith("_") and _slot != "_place":
+            setattr(_class, _slot[1:], getattr(_class, _slot))
 
 
 @dataclass

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -26,7 +26,7 @@ from adc.ir.special import polygamma as _polygamma
 from adc.ir.special import tgamma as _tgamma
 from adc.ir.types import FloatType, IntType, Type
 
-Attrs = dict[str, Attr]
+Attrs = Mapping[str, Attr]
 Evaluate = Callable[..., Any]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from adc.ir.builder import build
 from adc.ir.core import Attr, Op, Value
 from adc.ir.types import Type
 
-TypeRule = Callable[[Sequence[Type], dict[str, Attr]], Sequence[Type]]
+TypeRule = Callable[[Sequence[Type], Mapping[str, Attr]], Sequence[Type]]
 
 
 class Trait(enum.Enum):

@@ -139,7 +139,8 @@ class _Reader:
         rule = _REGION_OPS.get(opdef)
         if rule is not None:
             op = rule(self)
-            op.attrs.update(s.dictionary())
+            for key, attr in s.dictionary().items():
+                op.set_attr(key, attr)
         else:
             op = _Plain(self, opdef, start).read()
         op.loc = s.loc()

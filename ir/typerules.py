@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from adc.ir.core import Attr
 from adc.ir.types import (
@@ -19,7 +19,7 @@ from adc.ir.types import (
 )
 
 Types = Sequence[Type]
-Attrs = dict[str, Attr]
+Attrs = Mapping[str, Attr]
 
 
 def require(condition: bool, message: str) -> None:

@@ -65,17 +65,24 @@ class Changes:
     """Verifies a module again after each pass: the functions in which anything is not as it was the last time.
 
     Two passes in three change nothing. What a function looked like is noted by identity, which takes a fraction of the
-    time of verifying it; where a signature or a rule changed, which others rely on, everything is verified.
+    time of verifying it; where a signature or a rule changed, which others rely on, everything is verified. That tells
+    also whether changes were counted: a function that is not what it was must have another version.
     """
 
     def __init__(self) -> None:
         self._interfaces: list[tuple[object, ...]] = []
         self._states: dict[str, list[object]] = {}
+        self._versions: dict[str, tuple[Func, tuple[object, ...]]] = {}
 
     def verify(self, module: Module) -> None:
         """``verify``, for the module of the last time."""
         interfaces = [_interface(name, func) for name, func in module.funcs.items()]
         states = {name: _state(func) for name, func in module.funcs.items()}
+        versions = {name: (func, func.version) for name, func in module.funcs.items()}
+        for name, state in states.items():
+            if self._versions.get(name) == versions[name] and self._states.get(name, state) != state:
+                raise VerificationError(f"@{name} is not what it was, and no change was counted")
+        self._versions = versions
         known = self._states if interfaces == self._interfaces else {}
         self._interfaces, self._states = [], {}  # nothing is known of what does not pass
         if not known:

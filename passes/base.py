@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import ClassVar, Protocol, runtime_checkable
 
-from adc.ir.core import Module
+from adc.ir.core import Func, Module
 
 
 @runtime_checkable
@@ -24,7 +24,8 @@ class Pass(Protocol):
 
 
 Pipeline = tuple[Pass, ...]
-Hook = Callable[[Pass, Module, float], None]
+Changed = frozenset[str]  # names of functions that are new, gone, or not what they were
+Hook = Callable[[Pass, Changed, Module, float], None]
 
 
 class PassError(Exception):
@@ -50,23 +51,43 @@ def run_pipeline(
 ) -> Module:
     """Run ``passes`` in order.
 
-    ``PassError`` names the pass that broke the module, or the pipeline's passes, by how often ``verify`` looks.
-    ``after(pass, module, seconds)`` is called after each pass: to dump, to measure.
+    A pass that changed nothing is not run again before something has changed. ``PassError`` names the pass that broke
+    the module, or the pipeline's passes, by how often ``verify`` looks. ``after(pass, changed, module, seconds)`` is
+    called after each pass: to dump, to measure.
     """
     verifies = _verifier() if verify is not Verify.NEVER else None
     if verifies is not None:
         verifies(module, "the input of the pipeline")
+    settled: list[Pass] = []  # what changed nothing, since the last change
     for step in passes:
         start = time.perf_counter()
-        module = step.run(module)
+        changed: Changed = frozenset()
+        if step not in settled:
+            before = versions(module)
+            module = step.run(module)
+            changed = differing(before, versions(module))
+            settled = [] if changed else [*settled, step]
         seconds = time.perf_counter() - start
         if verifies is not None and verify is Verify.PASSES:
             verifies(module, f"pass {step.name}")
         if after is not None:
-            after(step, module, seconds)
+            after(step, changed, module, seconds)
     if verifies is not None and verify is Verify.PIPELINES:
         verifies(module, f"one of the passes {', '.join(step.name for step in passes)} (ADC_VERIFY=1 names it)")
     return module
+
+
+Versions = dict[str, tuple[Func, tuple[object, ...]]]
+
+
+def versions(module: Module) -> Versions:
+    """The functions of a module as they are now, to be told from what they are later."""
+    return {name: (func, func.version) for name, func in module.funcs.items()}
+
+
+def differing(before: Versions, after: Versions) -> Changed:
+    """The names of the functions that are new, gone, or not what they were."""
+    return frozenset(name for name in {**before, **after} if before.get(name) != after.get(name))
 
 
 def _verifier() -> Callable[[Module, str], None]:

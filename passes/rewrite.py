@@ -48,9 +48,7 @@ def keep_hint(old: Value, new: Value) -> None:
 
 def keep_args(block: Block, keep: Sequence[int]) -> None:
     """Leave ``block`` only the arguments at positions ``keep``; the others have no users."""
-    block.args = tuple(block.args[k] for k in keep)
-    for position, arg in enumerate(block.args):
-        arg.index = position
+    block.keep_args(keep)
 
 
 def keep_operands(block: Block, keep: Sequence[int]) -> None:
@@ -63,9 +61,7 @@ def keep_operands(block: Block, keep: Sequence[int]) -> None:
     if old.opdef is ops.reduce:
         attrs["kinds"] = tuple(attrs["kinds"][k] for k in keep)
     old.drop()
-    new = Op(old.opdef, operands, (), attrs, loc=old.loc)
-    new.parent = block
-    block.ops[-1] = new
+    block.set_ops([*block.ops[:-1], Op(old.opdef, operands, (), attrs, loc=old.loc)])
 
 
 def with_operands(op: Op, operands: Sequence[Value], keep_results: Sequence[int]) -> Op:
@@ -74,7 +70,8 @@ def with_operands(op: Op, operands: Sequence[Value], keep_results: Sequence[int]
     Results that are left out have no users. The caller puts the copy where ``op`` was.
     """
     results = [op.results[k] for k in keep_results]
-    regions, op.regions = op.regions, ()
+    regions = op.regions
+    op.set_regions(())
     new = Op(op.opdef, operands, [r.type for r in results], dict(op.attrs), regions, op.loc)
     op.drop()
     for old, result in zip(results, new.results, strict=True):
@@ -112,7 +109,7 @@ def keep_while(op: Op, carried: Sequence[int], passed: Sequence[int]) -> Op:
 def to_sequential(loop: Op) -> Op:
     """A ``scf.for`` with the body of the parallel ``loop``, which is dropped. Reductions become carried values."""
     body = loop.regions[0]
-    end = body.ops.pop()
+    end = body.pop()
     carried = [body.add_arg(v.type) for v in end.operands]
     with insert_at(body, end.loc):
         totals = []
@@ -121,7 +118,7 @@ def to_sequential(loop: Op) -> Op:
             totals.append(opdef(so_far, value))
         build(ops.yield_, totals)
     end.drop()
-    loop.regions = ()
+    loop.set_regions(())
     attrs = {name: value for name, value in loop.attrs.items() if name not in ("threads", PRIVATE)}
     new = Op(ops.for_, loop.operands, [r.type for r in loop.results], attrs, [body], loop.loc)
     for old, result in zip(loop.results, new.results, strict=True):

@@ -146,13 +146,12 @@ def _declare(frame: Frame, op: Op, found: dict[Value, Value]) -> dict[Value, Val
         if tangent.type != wanted:
             with_cast = Op(ops.cast, [tangent], [wanted], {"type": wanted}, loc=op.loc)
             assert op.parent is not None
-            with_cast.parent = op.parent
-            op.parent.ops.insert(op.parent.ops.index(op), with_cast)
+            op.parent.insert(op.parent.ops.index(op), with_cast)
             tangent = with_cast.result
         op.add_operand(tangent)
     tangents = {r: op.add_result(r.type) for r in results}
-    op.attrs["callee"] = made.name
-    op.attrs["types"] = tuple(r.type for r in op.results)
+    op.set_attr("callee", made.name)
+    op.set_attr("types", tuple(r.type for r in op.results))
     return tangents
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from adc.ir.core import Attr
 
@@ -16,6 +16,6 @@ OPPOSITE_FLOAT = {"oeq": "une", "une": "oeq", "uno": "ord", "ord": "uno"}
 """The predicate that holds where another does not; NaN leaves most comparisons of floats without one."""
 
 
-def attr_key(attrs: dict[str, Attr]) -> Hashable:
+def attr_key(attrs: Mapping[str, Attr]) -> Hashable:
     """Equal for equal attributes; tells apart 0.0 and -0.0, and takes NaN as equal to itself."""
     return tuple((name, repr(v) if isinstance(v, float) else v) for name, v in attrs.items())

@@ -256,7 +256,7 @@ class _Tiling:
         with insert_at(made, loop.loc):
             loop.set_operand(0, ops.select(block.first, lower, ops.maxsi(lower, block.start)))
             loop.set_operand(1, ops.select(block.last, upper, ops.minsi(upper, block.stop)))
-        return made.ops
+        return list(made.ops)
 
 
 def _proper(lower: Value, upper: Value) -> tuple[Value, Value]:

@@ -276,13 +276,14 @@ class Emission:
                 body = clone_block(op.regions[0], mapping)
                 operands = [low, high, mapping.get(op.operands[2], op.operands[2])]
                 copy = build(ops.parallel, operands, dict(op.attrs), [], [body], op.loc)
-                copy.attrs.setdefault(TRIPS, STEEP)
+                if TRIPS not in copy.attrs:
+                    copy.set_attr(TRIPS, STEEP)
             if statement.keep is not None:
                 without(copy, op, statement.keep)
-            copy.attrs.pop("threads", None)
+            copy.drop_attr("threads")
             for region in copy.regions:
                 for inner in region.walk():
-                    inner.attrs.pop("threads", None)
+                    inner.drop_attr("threads")
 
         if condition is None:
             rows()

@@ -43,9 +43,9 @@ class CountSteps:
                 func.attrs[COUNTED] = _SPAN if SPANS in func.attrs else _OPEN
             counted = {} if name in several else search.found.get(name, {})
             for op in func.walk():
-                op.attrs.pop(COUNTED, None)
+                op.drop_attr(COUNTED)
                 if op in counted:
-                    op.attrs[COUNTED] = counted[op]
+                    op.set_attr(COUNTED, counted[op])
         return module
 
 

@@ -155,7 +155,7 @@ class CountedLoop(_Outlining):
                 done = ops.muli(rounds, const_index(count))
                 start = ops.addi(lower, done if constant_of(step) == 1 else ops.muli(done, step))
                 rest = clone_op(loop, {})
-                rest.attrs.pop(SCHEDULE, None)
+                rest.drop_attr(SCHEDULE)
                 for k, value in enumerate((start, upper, step, *results)):
                     rest.set_operand(k, value)
                 results = list(rest.results)

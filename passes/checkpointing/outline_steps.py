@@ -141,7 +141,7 @@ def without_schedules(module: Module) -> Module:
     """The module, whose loops have no schedules of their own any more."""
     for func in module.funcs.values():
         for op in func.walk():
-            op.attrs.pop(SCHEDULE, None)
+            op.drop_attr(SCHEDULE)
     return module
 
 

@@ -81,7 +81,7 @@ def _sequential(op: Op) -> Op:
         combined = [_combine(kind, a, v) for kind, a, v in zip(end.attrs["kinds"], carried, end.operands, strict=True)]
         build(ops.yield_, combined)
     end.drop()
-    op.regions = ()
+    op.set_regions(())
     loop = Op(ops.for_, op.operands, [r.type for r in op.results], {}, [body], op.loc)
     for old, new in zip(op.results, loop.results, strict=True):
         new.hint = old.hint

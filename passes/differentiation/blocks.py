@@ -114,7 +114,7 @@ class Blocks:
             block = ops.alloc(self.rows, *(ops.dim(array, dim=d) for d in range(t.rank - 1)), type=t)
             assert block.op is not None
             if lent:
-                block.op.attrs[LENT] = True
+                block.op.set_attr(LENT, True)
             build(ops.store, [block, holder, number])
 
 

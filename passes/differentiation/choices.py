@@ -123,7 +123,7 @@ def _link(loop: Op, choices: dict[int, _Choice], needed: set[Op], after: Block) 
             for op in _in_order(body, needed):
                 copy = clone_op(op, mapping)
                 if copy.opdef is ops.bound:
-                    copy.attrs["check"] = False  # the loop has been there
+                    copy.set_attr("check", False)  # the loop has been there
             build(ops.yield_, [mapping.get(choice.new, choice.new) for choice in choices.values()])
         with insert_at(otherwise):
             build(ops.yield_, [starts[k] for k in choices])
@@ -144,7 +144,7 @@ def _carry_last(loop: Op, choice: _Choice, none: Value) -> Value:
     (body,) = loop.regions
     counter, so_far = body.args[0], body.add_arg(index, "last")
     sides = (counter, so_far) if choice.when else (so_far, counter)
-    end = body.ops.pop()
+    end = body.pop()
     with insert_at(body, loop.loc):
         last = ops.select(choice.condition, *sides)
     body.append(end)

@@ -64,7 +64,7 @@ def shadow_args_of_gradient(
             count = len(func.body.ops)
             companions[arg] = cast_to(shadow, t) if aliased or k in wrt else zeroed(arg)
             local += func.body.ops[count:]
-    func.body.set_ops(local + func.body.ops[: len(func.body.ops) - len(local)])
+    func.body.set_ops([*local, *func.body.ops[: len(func.body.ops) - len(local)]])
     return companions
 
 
@@ -88,7 +88,7 @@ def copy_mutated(func: Func, originals: list[Value]) -> None:
         start += made
         func.body.set_ops(func.body.ops[:count])
         attrs["adc.readonly"] = True
-    func.body.set_ops(start + func.body.ops)
+    func.body.set_ops([*start, *func.body.ops])
 
 
 def reverse_function(

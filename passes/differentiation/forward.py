@@ -218,7 +218,7 @@ class _Forward:
             for tangent in [self.tangent(end.operands[first + k]) for k in slots]:
                 end.add_operand(tangent)
         if end.opdef is ops.reduce:
-            end.attrs["kinds"] = (*end.attrs["kinds"], *(end.attrs["kinds"][k] for k in slots))
+            end.set_attr("kinds", (*end.attrs["kinds"], *(end.attrs["kinds"][k] for k in slots)))
         new.append(end)
         block.set_ops(new.ops)
 
@@ -339,11 +339,11 @@ class _Forward:
             found = self._by_rule(found, given)
         for k, tangent in zip(plan.results, found, strict=True):
             self._set(op.results[k], tangent)
-        op.attrs["callee"] = plan.name
-        op.attrs["types"] = tuple(r.type for r in op.results)
+        op.set_attr("callee", plan.name)
+        op.set_attr("types", tuple(r.type for r in op.results))
         apart = op.attrs.get(APART)
         if apart:
-            op.attrs[APART] = (*apart, *((at[m], at[n]) for m, n in apart if m in at and n in at))
+            op.set_attr(APART, (*apart, *((at[m], at[n]) for m, n in apart if m in at and n in at)))
 
     def _ruled(self, op: Op) -> None:
         """What a function with derivative rules gave: its tangent by the rules, of the arguments of the call."""

@@ -137,7 +137,7 @@ class Reader:
         copy = clone_op(op, mapping)
         for inner in (copy, *(o for region in copy.regions for o in region.walk())):
             if inner.opdef is ops.bound:
-                inner.attrs["check"] = False
+                inner.set_attr("check", False)
         return copy
 
     def _read(self, slot: Slot) -> Value:

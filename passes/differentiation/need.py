@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -29,7 +29,7 @@ def _keywords(opdef: OpDef) -> tuple[str, ...]:
     return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
 
-def apply_rule(opdef: OpDef, attrs: dict[str, Attr], g: Value, y: Value, operands: Sequence[Value]) -> Terms:
+def apply_rule(opdef: OpDef, attrs: Mapping[str, Attr], g: Value, y: Value, operands: Sequence[Value]) -> Terms:
     """Append a rule's terms at the insertion point."""
     return RULES[opdef](g, y, *operands, **{name: attrs[name] for name in _keywords(opdef)})
 
@@ -141,7 +141,7 @@ def _strengthen(op: Op, multiples: set[Value], mark: Value) -> None:
             op.add_operand(mark)
             if op.opdef is ops.mulf:
                 op.add_operand(const(False, i1))
-            op.opdef = ops.strong_mulf if op.opdef is ops.mulf else ops.strong_divf
+            op.set_opdef(ops.strong_mulf if op.opdef is ops.mulf else ops.strong_divf)
 
 
 def _is_finite(value: Value) -> bool:

@@ -15,7 +15,7 @@ def aliasing_of(func: Func, module: Module) -> Aliasing:
     """Of a function whose return was taken off."""
     func.body.append(Op(ops.return_, (), ()))
     aliasing = Aliasing(func, module)
-    func.body.ops.pop()
+    func.body.pop()
     return aliasing
 
 

@@ -261,14 +261,14 @@ class _Companions:
         plan = self.augmented.calls[op]
         shadows = [self._of(op.operands[k], op) for k in plan.shadows]
         self.augmented.original_callee[op] = op.attrs["callee"]
-        op.attrs["callee"] = plan.augmented
+        op.set_attr("callee", plan.augmented)
         for shadow in shadows:
             op.add_operand(shadow)
         for k in plan.shadow_results:
             self.companion[op.results[k]] = op.add_result(op.results[k].type)
         if plan.record:
             self.augmented.records[op] = op.add_result(record)
-        op.attrs["types"] = tuple(r.type for r in op.results)
+        op.set_attr("types", tuple(r.type for r in op.results))
 
     def _made_by_call(self, op: Op, results: tuple[Value, ...]) -> None:
         """Shadows of arrays that a callee makes: those it is given, and those that vary only after the call."""
@@ -312,5 +312,4 @@ def add_counters(augmented: Augmented) -> None:
 def _insert_before(op: Op, new: Op) -> None:
     block = op.parent
     assert block is not None
-    new.parent = block
-    block.ops.insert(block.ops.index(op), new)
+    block.insert(block.ops.index(op), new)

@@ -81,7 +81,7 @@ class Slots:
             if on_disk is not None:
                 slots = _stack(on_disk, array)
                 assert slots.op is not None
-                slots.op.attrs[FILE] = directory
+                slots.op.set_attr(FILE, directory)
                 disk = _OnDisk(slots, on_disk)
             stacks.append(_Array(_stack(in_memory, array), disk))
         return Slots(stacks, rows)

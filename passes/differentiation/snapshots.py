@@ -200,10 +200,10 @@ def _allocate(
         t = MemRefType((None,) * (len(loops) + len(sides)), memref.type.element)
         memory = ops.alloc(*trips_of, *extents, type=t)
         assert memory.op is not None
-        memory.op.attrs[TAPE] = True
+        memory.op.set_attr(TAPE, True)
         memory.hint = f"{memref.hint or 'array'}_before"
     put_before(before, scratch.ops)
-    return memory, starts, scratch.ops
+    return memory, starts, list(scratch.ops)
 
 
 def _as_value(extent: Extent) -> Value:

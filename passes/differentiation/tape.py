@@ -118,7 +118,7 @@ class Tape:
         with self.insertions.before(first):
             buffer = ops.alloc(*(self._extent(loop, first) for loop in group), type=t)
             assert buffer.op is not None
-            buffer.op.attrs[TAPE] = True
+            buffer.op.set_attr(TAPE, True)
             buffer.hint = f"tape_{value.hint}" if value.hint else "tape"
         subscripts = [self._number(loop) for loop in group]
         self._store(value, buffer, subscripts, anchor)
@@ -151,7 +151,7 @@ class Tape:
         with self.insertions.at_start(after, loop.loc):
             buffer = ops.grow(passed, number)
             assert buffer.op is not None
-            buffer.op.attrs[TAPE] = True
+            buffer.op.set_attr(TAPE, True)
         after.terminator.add_operand(buffer)
         self._store(value, buffer, [number], anchor)
         full = loop.add_result(t, f"tape_{value.hint}" if value.hint else "tape")

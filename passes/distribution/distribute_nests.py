@@ -103,7 +103,7 @@ def _terms(nest: Nest, buffers: dict[Link, Value], first: Value, count: Value, w
     """Append the nest over a block of rows, which stores terms and carries nothing."""
     body, row = nest.outer.regions[0], nest.inner.regions[0]
     for region in (body, row):
-        region.ops.pop().drop()
+        region.pop().drop()
     terms = {link: taken_out(link) for s in nest.sums for link in reversed(s.links)}
     _count(row, nest.inner, const_index(0))
     _count(body, nest.outer, first)
@@ -111,7 +111,7 @@ def _terms(nest: Nest, buffers: dict[Link, Value], first: Value, count: Value, w
         for link, term in terms.items():
             build(ops.store, [term, buffers[link], body.args[0], row.args[0]])
         build(ops.yield_, ())
-    nest.inner.regions = ()
+    nest.inner.set_regions(())
     with insert_at(Block(), nest.inner.loc) as made:
         limits = [const_index(0), width, const_index(1)]
         build(ops.for_, limits, dict(nest.inner.attrs), [], [row])
@@ -121,7 +121,7 @@ def _terms(nest: Nest, buffers: dict[Link, Value], first: Value, count: Value, w
     with insert_at(body, nest.outer.loc):
         build(ops.yield_, ())
     keep_args(body, [0])
-    nest.outer.regions = ()
+    nest.outer.set_regions(())
     build(ops.for_, [const_index(0), count, const_index(1)], dict(nest.outer.attrs), [], [body])
 
 

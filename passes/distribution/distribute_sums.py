@@ -118,7 +118,7 @@ def _terms(
     """Append the loop over a block of iterations, which stores terms and carries integers alone."""
     (body,) = loop.regions
     lower, _, step = loop.operands[:3]
-    end = body.ops.pop()
+    end = body.pop()
     carried = {total.position for total in sums}
     yielded = [v for k, v in enumerate(end.operands) if k not in carried]
     end.drop()
@@ -140,7 +140,7 @@ def _terms(
             build(ops.store, [term, buffers[link], body.args[0]])
         build(ops.yield_, yielded)
     keep_args(body, [0, *(1 + k for k in range(len(body.args) - 1) if k not in carried)])
-    loop.regions = ()
+    loop.set_regions(())
     limits = [const_index(0), count, const_index(1)]
     return build(ops.for_, [*limits, *others], dict(loop.attrs), [v.type for v in others], [body])
 

@@ -168,10 +168,10 @@ def terms_first(
     """
     first, second = _cut(loop, terms, limits, initial, size, repeatable)
     for name in ("threads", PRIVATE, ONE_BY_ONE):
-        first.attrs.pop(name, None)
-    second.attrs[TRIPS] = size
+        first.drop_attr(name)
+    second.set_attr(TRIPS, size)
     if not any(op.regions for op in first.regions[0].ops):
-        first.attrs[TRIPS] = size
+        first.set_attr(TRIPS, size)
     return first.results
 
 

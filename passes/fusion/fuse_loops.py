@@ -11,7 +11,7 @@ condition, which are joined first if there are loops in them.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -146,7 +146,7 @@ class _Fusion:
         """Whether the two have one range, are run alike, are simple alike, and may be fused."""
         return _run_alike(first, second) and self.wanted(self.analysis, first, second)
 
-    def _between(self, first: Op, second: Op, between: list[Op]) -> tuple[list[Op], list[Op]] | None:
+    def _between(self, first: Op, second: Op, between: Sequence[Op]) -> tuple[list[Op], list[Op]] | None:
         """What can go in front of ``first`` and what must stay, behind ``second``; None if it cannot be parted so."""
         before: list[Op] = []
         after: list[Op] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Op, Value
@@ -40,14 +42,14 @@ def joined_branches(first: Op, second: Op) -> Op:
     return _instead(first, second, ends, joined)
 
 
-def with_following(branch: Op, following: list[Op]) -> Op:
+def with_following(branch: Op, following: Sequence[Op]) -> Op:
     """A branch that does what ``branch`` does, and on both sides what follows it."""
     inside = set(following)
     values = [r for op in following for r in op.results]
     passed = [v for v in values if any(inside.isdisjoint(with_enclosing(user)) for user, _ in v.uses)]
     ends = []
     for region in branch.regions:
-        end = region.ops.pop()
+        end = region.pop()
         ends.append(end)
         mapping: Mapping = dict(zip(branch.results, end.operands, strict=True))
         with insert_at(region, end.loc):
@@ -61,7 +63,7 @@ def with_following(branch: Op, following: list[Op]) -> Op:
         result.replace_uses(new)
     for op in (*ends, *reversed(following)):
         op.drop()
-    branch.regions = ()
+    branch.set_regions(())
     branch.drop()
     return made
 
@@ -85,6 +87,6 @@ def _instead(first: Op, second: Op, ends: list[Op], new: Op) -> Op:
     for end in ends:
         end.drop()
     for op in (first, second):
-        op.regions = ()
+        op.set_regions(())
         op.drop()
     return new

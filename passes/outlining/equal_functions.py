@@ -34,7 +34,7 @@ def merge_equal(module: Module, candidates: Iterable[Func]) -> None:
     for func in module.funcs.values():
         for op in func.walk():
             if op.opdef is ops.call and op.attrs["callee"] in instead:
-                op.attrs["callee"] = instead[op.attrs["callee"]]
+                op.set_attr("callee", instead[op.attrs["callee"]])
 
 
 def _key(func: Func) -> Key:

@@ -312,7 +312,8 @@ def _run_block(colouring: Colouring, limits: tuple[Value, Value]) -> Sequence[Va
     copy = clone_op(loop, {})
     for k, value in enumerate((*limits, loop.operands[2], *neutral)):
         copy.set_operand(k, value)
-    copy.attrs = {name: value for name, value in copy.attrs.items() if name != "threads"} | {TRIPS: SIZE}
+    copy.drop_attr("threads")
+    copy.set_attr(TRIPS, SIZE)
     alone = to_sequential(copy)
     put_instead(copy, [alone])
     return alone.results

@@ -309,7 +309,7 @@ class _Lowering:
         else:
             alone = to_sequential(loop)
             whole = [alone]
-        alone.attrs[ONE_BY_ONE] = True
+        alone.set_attr(ONE_BY_ONE, True)
         block.set_ops([*whole, *block.ops])
         return alone
 
@@ -324,7 +324,7 @@ class _Lowering:
                 if not (self.analysis.apart(a, b, fission.loop) or self.analysis.independent(a, b, fission.loop)):
                     return False
         for op in group:
-            op.attrs["atomic"] = True
+            op.set_attr("atomic", True)
         self.strategies.note(group, "atomic", reason)
         return True
 

@@ -162,7 +162,8 @@ def _chunks(
         inner = clone_op(loop, {})
         for k, value in enumerate((first, last, step, *neutral)):
             inner.set_operand(k, value)
-        inner.attrs = {name: value for name, value in inner.attrs.items() if name != "threads"} | {PRIVATE: True}
+        inner.drop_attr("threads")
+        inner.set_attr(PRIVATE, True)
         _redirect(loop, inner, target, number)
         build(ops.reduce, inner.results, {"kinds": kinds})
     operands = [const_index(0), count, const_index(1), *inits]

@@ -148,7 +148,7 @@ def _peel(loop: Op) -> None:
     with insert_at(peeled, loop.loc):
         few = clone_op(loop, {})
     few.set_operand(1, start)
-    few.attrs[PEELED] = True
+    few.set_attr(PEELED, True)
     loop.set_operand(0, start)
     put_before(nest, before.ops)
     put_before(loop, peeled.ops)

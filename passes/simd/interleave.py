@@ -139,7 +139,7 @@ class _Group:
             put_instead(op, made.ops)
             replace_op(op, [nothing])
         for value in self.values:
-            value.type = new
+            value.set_type(new)
 
     def _move(self, op: Op) -> None:
         """Let an access follow the layout."""

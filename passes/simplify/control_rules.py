@@ -20,7 +20,7 @@ def _inline(rw: Rewriter, op: Op, region: Block, args: tuple[Value, ...]) -> tup
     terminator = region.terminator
     values = terminator.operands
     terminator.drop()
-    op.regions = tuple(r for r in op.regions if r is not region)
+    op.set_regions([r for r in op.regions if r is not region])
     rw.later(region.ops[:-1])
     return values
 
@@ -200,7 +200,7 @@ def _if(rw: Rewriter, op: Op) -> Op | None:
     if negated is not None and negated.opdef is ops.xori and constant_of(negated.operands[1]) == 1:
         condition = negated.operands[0]
         op.set_operand(0, condition)
-        op.regions = op.regions[::-1]
+        op.set_regions(op.regions[::-1])
     then, other = op.regions
     rw.walk(then, (condition, True))
     rw.walk(other, (condition, False))

@@ -97,7 +97,7 @@ class _Walk:
                     op.drop()
                     continue
             kept.append(op)
-        block.ops = kept
+        block.set_ops(kept)
         for key in added:
             del self._seen[key]
         for value in asserted:

@@ -191,9 +191,7 @@ class _Marks:
         for region_owner in kept:
             for region in region_owner.regions:
                 self.sweep(region)
-        block.ops = [self._narrow(op) if op.opdef in _POSITIONAL else op for op in kept]
-        for op in block.ops:
-            op.parent = block
+        block.set_ops([self._narrow(op) if op.opdef in _POSITIONAL else op for op in kept])
 
     def _narrow(self, op: Op) -> Op:
         live = self.values

@@ -95,7 +95,7 @@ class _Backwards:
                 self._simple(op, state)
             kept.append(op)
         if len(kept) < len(block.ops):
-            block.ops = kept[::-1]
+            block.set_ops(kept[::-1])
 
     def _end_of_iteration(self, block: Block, state: _State) -> None:
         """Memory allocated in ``block`` and not handed on is out of reach at its end."""

@@ -32,20 +32,21 @@ class FoldViews:
 
 
 def _fold(block: Block) -> None:
-    old, block.ops = block.ops, []
-    for op in old:
+    new = block.in_place_of()
+    for op in block.ops:
         position = _ACCESSES.get(op.opdef)
         if position is not None:
             memref = op.operands[position]
             if memref.op is not None and memref.op.opdef in _FOLDERS:
-                with insert_at(block, op.loc):
+                with insert_at(new, op.loc):
                     op = _redirect(op, position)
         elif op.opdef is ops.subview:
-            with insert_at(block, op.loc):
+            with insert_at(new, op.loc):
                 op = _compose(op)
-        block.append(op)
+        new.append(op)
         for region in op.regions:
             _fold(region)
+    block.set_ops(new.ops)
 
 
 def _redirect(op: Op, position: int) -> Op:

@@ -46,12 +46,13 @@ class _Conversion:
         self._speculation = Speculation(func)
 
     def block(self, block: Block) -> None:
-        old, block.ops = block.ops, []
-        for op in old:
+        new = block.in_place_of()
+        for op in block.ops:
             for region in op.regions:
                 self.block(region)
-            if op.opdef is not ops.if_ or not self._convert(op, block):
-                block.append(op)
+            if op.opdef is not ops.if_ or not self._convert(op, new):
+                new.append(op)
+        block.set_ops(new.ops)
 
     def _convert(self, op: Op, block: Block) -> bool:
         if not op.results or any(isinstance(r.type, MemRefType | RecordType) for r in op.results):
@@ -78,7 +79,7 @@ class _Conversion:
                     inner.drop()
                 else:
                     block.append(inner)
-        op.regions = ()
+        op.set_regions(())
         with insert_at(block, op.loc):
             for result, (x, y) in zip(op.results, pairs, strict=True):
                 chosen = x if x is y else build(ops.select, (condition, x, y)).result

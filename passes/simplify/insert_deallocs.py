@@ -108,9 +108,7 @@ class _Ownership:
             for v, flag in zip(returned, moved, strict=True)
         )
         self._free(scope)
-        for op in (self._true, self._false):
-            op.parent = body
-        body.ops = [op for op in (self._true, self._false) if op.result.uses] + body.ops
+        body.set_ops([*[op for op in (self._true, self._false) if op.result.uses], *body.ops])
         return owned
 
     def _is_ours(self, returned: Value) -> bool:
@@ -439,22 +437,19 @@ class _Ownership:
             if k >= 0:
                 out.append(block.ops[k])
             for memref, flag in places.get(k, ()):
-                out.append(self._dealloc(memref, flag, block))
-        block.ops = out
+                out.append(self._dealloc(memref, flag))
+        block.set_ops(out)
 
-    def _dealloc(self, memref: Value, flag: Value, block: Block) -> Op:
+    def _dealloc(self, memref: Value, flag: Value) -> Op:
         loc = memref.op.loc if memref.op is not None else self._func.loc
         free = Op(ops.dealloc, (memref,), (), loc=loc)
         if flag is self._true.result:
-            free.parent = block
             return free
         then, other = Block(), Block()
         then.append(free)
         for region in (then, other):
             region.append(Op(ops.yield_, (), (), loc=loc))
-        guarded = Op(ops.if_, (flag,), (), regions=(then, other), loc=loc)
-        guarded.parent = block
-        return guarded
+        return Op(ops.if_, (flag,), (), regions=(then, other), loc=loc)
 
 
 def _base(memref: Value) -> Value:

@@ -54,7 +54,7 @@ class _Motion:
                     certain = k == 0 and self._runs(op)
                     self._take_out(op, region, depth, certain, out)
             out.append(op)
-        block.ops = out
+        block.set_ops(out)
 
     def _runs(self, loop: Op) -> bool:
         """Whether the first region of ``loop`` surely runs at least once."""
@@ -81,7 +81,7 @@ class _Motion:
                 effects = self._memory.effects(op)
                 certain = not (effects.traps or effects.writes or effects.everything) and op.opdef is not ops.while_
         if len(kept) < len(block.ops):
-            block.ops = kept
+            block.set_ops(kept)
 
     def _is_invariant(self, op: Op, depth: int) -> bool:
         for operand in op.operands:

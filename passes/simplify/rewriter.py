@@ -50,7 +50,6 @@ class Rewriter:
 
     def run(self) -> None:
         self.walk(self.func.body)
-        self.func.body.ops = [*self._constants.values(), *self.func.body.ops]
 
     # What rules use ---------------------------------------------------------------------------------------------------
 
@@ -162,7 +161,7 @@ class Rewriter:
         outer = (self._block, self._out, self._pending, self.loc)
         mark = len(self._log)
         # The old list stays in place until the end: facts about loops are found through terminators.
-        self._block, self._out, self._pending = block, [], block.ops[::-1]
+        self._block, self._out, self._pending = block, [], list(reversed(block.ops))
         if assumption is not None:
             self.assume(*assumption)
         while self._pending:
@@ -173,7 +172,7 @@ class Rewriter:
                 del self._equal[value]
             else:
                 self._equal[value] = before
-        block.ops = self._out
+        block.set_ops(self._out if block is not self.func.body else [*self._constants.values(), *self._out])
         self._block, self._out, self._pending, self.loc = outer
 
     def _visit(self, op: Op) -> None:

@@ -186,7 +186,7 @@ class _Builder:
             with insert_at(new, op.loc):
                 fission = Fission(self.fission.analysis, op)
                 _Builder(fission, self._of_copy(op), new, threads=False, fresh=fresh).build()
-            new.ops.remove(op)
+            new.set_ops([o for o in new.ops if o is not op])
             op.drop()
         over.regions[0].set_ops(new.ops)
 
@@ -272,7 +272,7 @@ class _Builder:
         neutral = [const(ops.NEUTRAL[kind], r.type) for kind, r in zip(self.kinds, loop.results, strict=True)]
         mapping: Mapping = {}
         copy = clone_op(loop, mapping)
-        copy.attrs = {name: value for name, value in copy.attrs.items() if name != "threads"}
+        copy.drop_attr("threads")
         for k, value in enumerate(neutral):
             copy.set_operand(3 + k, value)
         bodies = [self._copied(mapping, axis.regions[0]) for axis in blocks.loops]
@@ -289,7 +289,7 @@ class _Builder:
             assert old is not None
             new = to_sequential(old)
             if level <= blocks.axis:
-                new.attrs[TRIPS] = blocks.length if level == blocks.axis else 1
+                new.set_attr(TRIPS, blocks.length if level == blocks.axis else 1)
             put_instead(old, [new])
             copy = new if old is copy else copy
         return copy.results

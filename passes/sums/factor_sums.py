@@ -135,7 +135,7 @@ def _zeros(group: Sequence[Term], sizes: Sequence[Value]) -> Value:
     dynamic = [v for v, size in zip(sizes, known, strict=True) if size is None]
     memory = ops.alloc(*dynamic, type=MemRefType(known, element))
     assert memory.op is not None
-    memory.op.attrs[SMALL_SUMS] = True
+    memory.op.set_attr(SMALL_SUMS, True)
     memory.hint = f"{group[0].accumulate.operands[1].hint or 'shadow'}_sums"
     build(ops.fill, [const(0.0, element), memory])
     return memory

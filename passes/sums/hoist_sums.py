@@ -58,7 +58,7 @@ class HoistSums:
                     self._hoist(op, place)
         if self._gone:
             self._rebuild(self.func.body)
-            self.func.body.ops[:0] = self._zeros.values()
+            self.func.body.set_ops([*self._zeros.values(), *self.func.body.ops])
 
     # Where to ---------------------------------------------------------------------------------------------------------
 
@@ -129,13 +129,12 @@ class HoistSums:
                 region.terminator.add_operand(value if region is block else self._zero(value.type))
         elif outer.opdef is ops.parallel:
             end.add_operand(value)
-            end.attrs["kinds"] = (*end.attrs["kinds"], "add")
+            end.set_attr("kinds", (*end.attrs["kinds"], "add"))
             outer.add_operand(self._zero(value.type))
         else:
             so_far = block.add_arg(value.type)
             total = Op(ops.addf, (so_far, value), (value.type,), {"fastmath": ops.OWNED}, loc=outer.loc)
-            total.parent = block
-            block.ops.insert(len(block.ops) - 1, total)
+            block.insert(len(block.ops) - 1, total)
             end.add_operand(total.result)
             outer.add_operand(self._zero(value.type))
         return outer.add_result(value.type)

@@ -68,9 +68,9 @@ def _keep_promises(func: Func, module: Module, summaries: Summaries) -> None:
         else:
             accumulate(u for u in sums if u is not None)
     for loop in asked:
-        del loop.attrs[PROMISED]
+        loop.drop_attr(PROMISED)
     for loop in doubtful:
-        loop.attrs.pop(PROMISED, None)
+        loop.drop_attr(PROMISED)
     # Inner ones first: an outer one is copied with what is in it.
     for loop in sorted(doubtful, key=_depth, reverse=True):
         _in_order(loop)
@@ -239,13 +239,13 @@ def _in_order(loop: Op) -> None:
     """Put a sequential loop with the body of ``loop`` in its place."""
     body, block = loop.regions[0], loop.parent
     assert block is not None
-    end = body.ops.pop()
+    end = body.pop()
     terms, kinds_ = list(end.operands), end.attrs["kinds"]
     end.drop()
     carried: list[Value] = [body.add_arg(term.type, term.hint) for term in terms]
     with insert_at(body, loop.loc):
         build(ops.yield_, [_combined(kind, x, y) for kind, x, y in zip(kinds_, carried, terms, strict=True)])
-    loop.regions = ()
+    loop.set_regions(())
     attrs = {name: value for name, value in loop.attrs.items() if name != PROMISED}
     new = Op(ops.for_, loop.operands, [r.type for r in loop.results], attrs, [body], loop.loc)
     for old, result in zip(loop.results, new.results, strict=True):

@@ -203,7 +203,7 @@ def _is_link(value: Value, opdef: object, body: Block) -> bool:
 def _to_parallel(loop: Op, reductions: Sequence[_Reduction]) -> Op:
     """A parallel loop with the body of ``loop``, which is dropped."""
     body = loop.regions[0]
-    body.ops.pop().drop()
+    body.pop().drop()
     with insert_at(body, loop.loc):
         values = []
         for reduction in reductions:
@@ -218,7 +218,7 @@ def _to_parallel(loop: Op, reductions: Sequence[_Reduction]) -> Op:
         build(ops.reduce, values, {"kinds": tuple(r.kind for r in reductions)})
     keep_args(body, [0])
     _run_upwards(body, loop)
-    loop.regions = ()
+    loop.set_regions(())
     attrs = dict(loop.attrs)
     new = Op(ops.parallel, loop.operands, [r.type for r in loop.results], attrs, [body], loop.loc)
     for old, result in zip(loop.results, new.results, strict=True):
@@ -251,7 +251,7 @@ def mark_threads(block: Block) -> None:
     """Mark the outermost parallel loops outside cold code, those of few iterations around another one excepted."""
     for op in block.ops:
         if op.opdef is ops.parallel and _worth_sharing(op):
-            op.attrs["threads"] = True
+            op.set_attr("threads", True)
             continue
         for region in warm_regions(op):
             mark_threads(region)

@@ -14,7 +14,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module
 from adc.ir.parser import parse_module
 from adc.ir.types import f64, index
-from adc.passes.base import Pass, PassError, Verify, asked_verification, run_pipeline
+from adc.passes.base import Changed, Pass, PassError, Verify, asked_verification, run_pipeline
 from adc.passes.pipelines import FREE, LOWER, PREPARE, SIMPLIFY
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.dce import DCE
@@ -29,7 +29,7 @@ class DropsTerminator:
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
-            func.body.ops.pop().drop()
+            func.body.pop().drop()
         return module
 
 
@@ -41,7 +41,7 @@ def test_a_pass_that_breaks_the_module_is_named() -> None:
 def test_hook_sees_each_pass_and_its_result() -> None:
     seen: list[tuple[str, int]] = []
 
-    def after(step: Pass, module: Module, seconds: float) -> None:
+    def after(step: Pass, changed: Changed, module: Module, seconds: float) -> None:
         assert seconds >= 0
         seen.append((step.name, sum(1 for _ in module.funcs["f"].walk())))
 
