@@ -1,4 +1,4 @@
-"""The command ``adc``: ``adc compile``, ``adc check``, ``adc rules``, ``adc cache`` and ``adc demo``."""
+"""The command ``adc``: ``adc compile``, ``adc check``, ``adc opt``, ``adc rules``, ``adc cache`` and ``adc demo``."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         "--contract", action="store_true", help="let products be fused with sums, as C compilers do (default: not)"
     )
     compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
+    _print_changed(compile_)
     compile_.set_defaults(run=_compile)
     check = commands.add_parser(
         "check",
@@ -97,6 +98,22 @@ def _parser() -> argparse.ArgumentParser:
         "--no-native", action="store_true", help="no machine code: fast for long programs, in the interpreter alone"
     )
     check.set_defaults(run=_check)
+    opt = commands.add_parser(
+        "opt",
+        help="run passes on IR, and see what each of them changes",
+        description="Read IR, as --dump-ir prints it, run passes on it, verify it after each, print what it became.",
+    )
+    opt.add_argument("file", metavar="FILE", nargs="?", default="-", help="default: what comes in")
+    opt.add_argument(
+        "--passes",
+        default="",
+        metavar="NAMES",
+        help='passes and pipelines in order, as "simplify,tile-loops{tile=16,64},cse"',
+    )
+    opt.add_argument("--list-passes", action="store_true", help="what there is, with options, in a line each")
+    opt.add_argument("-o", "--output", type=Path, help="where the result goes (default: it is printed)")
+    _print_changed(opt)
+    opt.set_defaults(run=_opt)
     rules = commands.add_parser(
         "rules",
         help="list the derivative rules",
@@ -118,12 +135,40 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _print_changed(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--print-changed", action="store_const", const="diff", help="after each pass: how functions differ, on stderr"
+    )
+    command.add_argument(
+        "--whole", dest="print_changed", action="store_const", const="whole", help="the same, with functions in full"
+    )
+
+
+def _opt(options: argparse.Namespace) -> int:
+    from adc.opt import list_passes, optimise
+
+    if options.list_passes:
+        list_passes(sys.stdout)
+        return 0
+    try:
+        optimise(options.file, options.passes, options.print_changed, options.output)
+    except (AdcError, OSError):
+        raise
+    except Exception as error:
+        if full_traceback():
+            raise
+        raise internal(error, options.file) from error
+    return 0
+
+
 def _compile(options: argparse.Namespace) -> int:
     from adc.ahead import SUFFIXES, compile_ahead
     from adc.dump import dump, language_of, resolve, stages_of, write_stage
     from adc.loading import load
     from adc.options import Derivative, selection
 
+    if options.print_changed is not None:
+        os.environ["ADC_PRINT_CHANGED"] = options.print_changed
     function = load(options.target)
     subject = function._subject
     if options.no_parallel:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adc import collector, containers
+from adc import changes, collector, containers
 from adc.backend.calls.abi import Signature
 from adc.derived import gradients_returned
 from adc.frontend.abstract import Abstract, Array, Scalar, with_article
@@ -321,7 +321,8 @@ class Staged:
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):
-            return run_pipeline(module, passes, verify=asked_verification())
+            after = changes.requested(module, self.subject.name)
+            return run_pipeline(module, passes, verify=asked_verification(), after=after)
 
 
 def compile_functions(

@@ -1,0 +1,65 @@
+"""What each pass changes, as text: ``adc opt --print-changed``, the same of ``adc compile``, ``ADC_PRINT_CHANGED``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from adc.ir import kinds
+from adc.ir.core import Module
+from adc.ir.printer import print_func
+from adc.passes.base import Changed, Hook, Pass
+
+FORMS = ("diff", "whole")
+
+
+class PrintChanges:
+    """After each pass its name, and how the functions that it changed differ from what they were, or what they are."""
+
+    def __init__(self, module: Module, out: TextIO, form: str = "diff", title: str = "") -> None:
+        self._out = out
+        self._form = form
+        self._title = f"{title}: " if title else ""
+        self._texts = {name: print_func(func) for name, func in module.funcs.items()}
+
+    def after(self, step: Pass, changed: Changed, module: Module, seconds: float) -> None:
+        texts = {name: print_func(module.funcs[name]) for name in module.funcs if name in changed}
+        shown = [self._shown(name, texts.get(name, "")) for name in {**self._texts, **texts} if name in changed]
+        for name in changed:
+            self._texts.pop(name, None)
+        self._texts.update(texts)
+        told = "".join(shown)
+        title = f"// {self._title}{step.name}"
+        self._out.write(f"{title}\n{told}\n" if told else f"{title} (unchanged)\n")
+
+    def _shown(self, name: str, now: str) -> str:
+        before = self._texts.get(name, "")
+        if before == now:
+            return ""
+        if not now:
+            return f"// @{name} is gone\n"
+        if self._form == "whole" or not before:
+            return now
+        import difflib  # here, because nobody else needs it
+
+        lines = difflib.unified_diff(before.splitlines(), now.splitlines(), f"@{name}", f"@{name}", lineterm="")
+        return "".join(f"{line}\n" for line in lines)
+
+
+def form_of(text: str) -> str:
+    """How changes are to be shown; nothing, or a 1, asks for what is short."""
+    form = FORMS[0] if text in ("", "1") else text
+    if form not in FORMS:
+        raise kinds.INVALID_OPTION(
+            f"there is no way {text!r} to print what passes change", help=f"it can be {' or '.join(FORMS)}"
+        )
+    return form
+
+
+def requested(module: Module, title: str) -> Hook | None:
+    """What prints to stderr after each pass, if ``ADC_PRINT_CHANGED`` asks for it."""
+    asked = os.environ.get("ADC_PRINT_CHANGED", "0")
+    if asked in ("", "0"):
+        return None
+    return PrintChanges(module, sys.stderr, form_of(asked), title).after
