@@ -79,18 +79,17 @@ class Changes:
         interfaces = [_interface(name, func) for name, func in module.funcs.items()]
         states = {name: _state(func) for name, func in module.funcs.items()}
         versions = {name: (func, func.version) for name, func in module.funcs.items()}
-        for name, state in states.items():
-            if self._versions.get(name) == versions[name] and self._states.get(name, state) != state:
-                raise VerificationError(f"@{name} is not what it was, and no change was counted")
-        self._versions = versions
-        known = self._states if interfaces == self._interfaces else {}
-        self._interfaces, self._states = [], {}  # nothing is known of what does not pass
+        before, counted = self._states, self._versions
+        known = before if interfaces == self._interfaces else {}
+        self._interfaces, self._states, self._versions = [], {}, {}  # nothing is known of what does not pass
         if not known:
             verify(module)
         for name, state in states.items():
             if known and known.get(name) != state:
                 verify_func(module.funcs[name], module)
-        self._interfaces, self._states = interfaces, states
+            if counted.get(name) == versions[name] and before[name] != state:
+                raise VerificationError(f"@{name} is not what it was, and no change was counted")
+        self._interfaces, self._states, self._versions = interfaces, states, versions
 
 
 def _interface(name: str, func: Func) -> tuple[object, ...]:
