@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from types import CellType
@@ -172,6 +173,12 @@ class Constant:
 
     def __call__(self) -> Any:
         return self.cell.cell_contents
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        value = self()
+        if type(value) not in (float, int, bool, str, type(None)):
+            raise pickle.PicklingError("another object would not be the default")
+        return Constant, (value,)
 
 
 def with_defaults(full: Signature, abstracts: Sequence[Abstract], defaults: Sequence[Any]) -> list[Signature]:

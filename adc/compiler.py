@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from adc.passes.threads.parallelise import Parallelise, parallelise
 from adc.remembered import Remembered
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
+
+if TYPE_CHECKING:
+    from adc.loadable import Loadable
 
 Builtin = Callable[..., Any]
 
@@ -102,6 +105,11 @@ class Staged:
     abstracts: tuple[Abstract, ...]
     seconds: dict[str, float] = field(default_factory=dict)
     steps: list[StepsPlan] = field(default_factory=list)  # of loops that are checkpointed
+    # Native code, what it calls for arguments that do not fit, and the functions that call it.
+    loaded: list[tuple[Loadable, Builtin, list[Builtin]]] = field(default_factory=list)
+    record: str | None = None  # what the record for other processes is called; None if there is none
+    recorded: int = 0  # how many of ``loaded`` are in it
+    slot: int | None = None  # which of the records of that name it is
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
@@ -337,15 +345,16 @@ def compile_functions(
     from adc.native import native  # what only prints IR need not load the code generator
 
     with staged.measure("native"):
-        return native(
+        made, code = native(
             part_of(module, [s.function for s in signatures]),
             signatures,
             parallel=options.parallel,
             level=options.level,
-            miss=miss,
             name=staged.subject.name,
-            doc=staged.subject.fn.__doc__,
         )
+        functions = made.load(code, miss=miss, name=staged.subject.name, doc=staged.subject.fn.__doc__)
+    staged.loaded.append((made, miss, functions))
+    return functions
 
 
 def alias_groups(traced: Traced) -> dict[int, list[int]]:

@@ -60,6 +60,10 @@ class _PullbackFunction(Checkpointing):
     def _compile(self, staged: Staged) -> Specialisation:
         return PullbackCode(staged, self._miss)
 
+    @property
+    def _kept_as(self) -> tuple[Any, ...]:
+        return ("pullback",)
+
 
 class JitFunction(Dispatcher, Generic[P, R]):
     """A Python function, compiled when it is called, with its derivatives.
@@ -123,6 +127,10 @@ class JitFunction(Dispatcher, Generic[P, R]):
 
     def _compile(self, staged: Staged) -> Specialisation:
         return Primal(staged, self._miss)
+
+    @property
+    def _kept_as(self) -> tuple[Any, ...]:
+        return ("primal",)
 
     @public
     def __reduce__(self) -> tuple[Any, ...]:

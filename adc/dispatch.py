@@ -24,11 +24,13 @@ from adc.containers import Lowered, lower
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, map_abstract, walk_abstract
 from adc.frontend.rules.registry import RULES
-from adc.ir import forks, kinds
+from adc.ir import forks, kinds, notices
 from adc.ir.notices import AdcWarning
 from adc.ir.schedules import Schedule
 from adc.options import NONE, Derivative, Selection
 from adc.overlap import with_overlap
+from adc.persistent import records
+from adc.persistent.constants import Constants
 from adc.pickling import by_name
 from adc.signature import abstracts_of, leaf_type, normalise, pinned
 from adc.specialise import Misfit, Specialisation
@@ -96,6 +98,12 @@ class Dispatcher(NativeCallable):
 
     def _compile(self, staged: Staged) -> Specialisation:
         raise NotImplementedError
+
+    @property
+    def _kept_as(self) -> tuple[Any, ...] | None:
+        """What tells it from other derivatives of the function in the records of what was compiled; None if it is not
+        to be recorded."""
+        return None
 
     @property
     def _derivative(self) -> Derivative:
@@ -172,16 +180,20 @@ class Dispatcher(NativeCallable):
         subject = self._subject
         values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
         types = self._key(abstracts_of(subject.parameters.names, values, lowered.shapes))
+        constants = Constants(subject, types)
         while True:
             try:
-                key = pinned(types, values, subject.constants.get(types, ()))
-                return make(with_overlap(subject, key, values, borrowed)), values
+                key = pinned(types, values, constants.paths)
+                made = make(with_overlap(subject, key, values, borrowed))
             except UnknownConstant as unknown:
                 leaf = leaf_type(types, unknown.path)
-                known = subject.constants.setdefault(types, set())
-                if not isinstance(leaf, Scalar) or leaf.type.is_float or unknown.path in known:
+                if not isinstance(leaf, Scalar) or leaf.type.is_float or unknown.path in constants.paths:
                     raise
-                known.add(unknown.path)
+                constants.add(unknown.path)
+            else:
+                if isinstance(made, Specialisation):
+                    constants.keep(made)
+                return made, values
 
     def _compiled(self, key: tuple[Abstract, ...]) -> Specialisation:
         """What was compiled for argument types, or is now."""
@@ -194,7 +206,7 @@ class Dispatcher(NativeCallable):
                 if spec.fits():
                     return spec
             try:
-                spec = self._compile(Staged(subject, key))
+                spec = self._found_or_compiled(Staged(subject, key))
             except (AdcError, AdcWarning, MemoryError):
                 raise
             except Exception as error:
@@ -205,6 +217,27 @@ class Dispatcher(NativeCallable):
         if "ADC_DUMP_IR" in os.environ:
             self._dump(key)
         return spec
+
+    def _found_or_compiled(self, staged: Staged) -> Specialisation:
+        """What an earlier process compiled, or a new specialisation, which is kept for later ones."""
+        kind = self._kept_as
+        staged.record = None if kind is None else records.name_of(kind, staged)
+        spec = None if staged.record is None else records.find(staged.record, staged, self._miss)
+        if spec is None:
+            said = notices.said
+            spec = self._compile(staged)
+            if notices.said != said:  # the next process is to say it, too
+                staged.record = None
+            self._keep(spec)
+        return spec
+
+    @staticmethod
+    def _keep(spec: Specialisation) -> None:
+        """Let later processes find what was compiled of a specialisation, if that has become more."""
+        staged = spec.staged
+        if staged.record is not None and staged.recorded != len(staged.loaded):
+            staged.recorded = len(staged.loaded)
+            records.keep(staged.record, spec)
 
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         """What to compile for, given the types of the arguments."""

@@ -58,6 +58,12 @@ class GradientFunction(Checkpointing):
             return Budgeted(staged, self._made_of, asked.memory)
         return self._made_of(staged)
 
+    @property
+    def _kept_as(self) -> tuple[Any, ...] | None:
+        asked = self._subject.options.checkpoint
+        budgeted = asked is not None and bool(asked.memory)
+        return None if budgeted else ("gradient", self._chain, self._with_value, self._has_aux)
+
     def _made_of(self, staged: Staged, sized: bool = False) -> Gradient:
         options: dict[str, bool] = {"with_value": self._with_value, "has_aux": self._has_aux, "sized": sized}
         return Gradient(staged, self._chain, self._miss, **options)

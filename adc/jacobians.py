@@ -60,6 +60,10 @@ class JacobianFunction(Dispatcher):
         return Jacobian(staged, self._of, self._chosen, self._mode, self._miss)
 
     @property
+    def _kept_as(self) -> tuple[Any, ...] | None:
+        return "jacobian", self._of, self._chosen, self._mode
+
+    @property
     def _forward_of(self) -> Derivative:
         return self._of
 
@@ -74,7 +78,10 @@ class JacobianFunction(Dispatcher):
         subject, borrowed = self._subject, Borrowed()
         try:
             lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
-            return use(*self._find(lowered, borrowed))
+            spec, values = self._find(lowered, borrowed)
+            result = use(spec, values)
+            self._keep(spec)
+            return result
         except Exception as error:
             left = leaving(error, subject.name)
         finally:

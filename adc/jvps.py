@@ -6,7 +6,8 @@ a gradient it leaves the caller's arrays as they were: it works on copies of tho
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,6 +62,10 @@ class JvpFunction(Dispatcher):
         return JvpCode(staged, self._of)
 
     @property
+    def _kept_as(self) -> tuple[Any, ...]:
+        return "jvp", self._of
+
+    @property
     def _forward_of(self) -> Derivative:
         return self._of
 
@@ -77,7 +82,9 @@ class JvpFunction(Dispatcher):
             lowered = lower(subject.parameters.names, values)
             spec, values = self._find(lowered, borrowed)
             assert isinstance(spec, JvpCode)
-            return spec.evaluate(values, lowered, given, final, value=value)
+            result = spec.evaluate(values, lowered, given, final, value=value)
+            self._keep(spec)
+            return result
         except Exception as error:
             left = leaving(error, subject.name)
         finally:
@@ -100,6 +107,9 @@ class JvpCode(Specialisation):
                 self.traced.module.funcs[self.traced.entry].loc,
                 help="return a copy, or what the argument holds",
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_unused": None}
 
     def _code(self, pattern: Pattern) -> _Code:
         found = self._codes.get(pattern)
@@ -257,7 +267,8 @@ class _Code:
         reached = reachable(module, [func.name])
         self.floats_decide = any(_decides(op) for name in reached for op in module.funcs[name].walk())
         self.kernel: Builtin
-        (self.kernel,) = compile_functions(staged, module, [signature], _no_miss(spec.subject.name))
+        refuse = functools.partial(_refuse_arguments, spec.subject.name)
+        (self.kernel,) = compile_functions(staged, module, [signature], refuse)
 
 
 def _decides(op: Op) -> bool:
@@ -296,11 +307,8 @@ def _param(t: Any, number: int) -> Param:
     return ScalarParam(source, t, numpy_dtype(t) != np.float64)
 
 
-def _no_miss(name: str) -> Callable[..., Any]:
-    def miss(*args: Any) -> Any:
-        raise kinds.WRONG_ARGUMENTS(f"{name}: compiled code does not take these arguments")
-
-    return miss
+def _refuse_arguments(name: str, *args: Any) -> Any:
+    raise kinds.WRONG_ARGUMENTS(f"{name}: compiled code does not take these arguments")
 
 
 def _is_plain(array: NDArray) -> bool:

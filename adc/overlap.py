@@ -17,8 +17,9 @@ from adc.compiler import Staged, Subject
 from adc.frontend.abstract import Abstract, Array, map_abstract
 from adc.ir import kinds
 from adc.ir.core import Module
+from adc.persistent import records
 from adc.signature import leaves
-from adc.specialise import Specialisation
+from adc.specialise import Specialisation, misfit
 
 Types = tuple[Abstract, ...]
 
@@ -58,13 +59,23 @@ def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...], borrow
 
 def _written(subject: Subject, types: Types) -> frozenset[tuple[int, ...]]:
     """The arguments, by their places, that the function writes to when it is called with arrays that do not overlap."""
-    known = subject.looks.get(types)
-    if known is None or not known[0].fits():
+    known: _Looked | None = subject.looks.get(types)
+    if known is None or not known.fits():
         with subject.lock:
             staged = Staged(subject, types)
-            traced = staged.traced()
-            spec = Specialisation(staged, replace(traced, module=Module({})))
-            written = frozenset(binding.leaf_path(spec.names, traced.leaves[k]) for k in traced.stored)
-            known = subject.looks[types] = spec, written
-    found: frozenset[tuple[int, ...]] = known[1]
-    return found
+            name = records.name_of(("written",), staged)
+            found = None if name is None else records.find(name, staged, misfit)
+            known = found if isinstance(found, _Looked) else _Looked(staged)
+            if name is not None and found is None:
+                records.keep(name, known)
+            subject.looks[types] = known
+    return known.written
+
+
+class _Looked(Specialisation):
+    """A function that was traced to see what it writes to, and not compiled."""
+
+    def __init__(self, staged: Staged) -> None:
+        traced = staged.traced()
+        super().__init__(staged, replace(traced, module=Module({})))
+        self.written = frozenset(binding.leaf_path(self.names, traced.leaves[k]) for k in traced.stored)

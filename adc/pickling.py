@@ -124,6 +124,12 @@ def made_of(cls: type, parts: Callable[[Any], tuple[Any, ...]]) -> None:
     _MADE_OF[cls] = parts
 
 
+def parts_of(obj: Any) -> tuple[Any, ...] | None:
+    """What an object is made of, if its class was given to ``made_of``."""
+    parts = next((_MADE_OF[cls] for cls in type(obj).__mro__ if cls in _MADE_OF), None)
+    return None if parts is None else parts(obj)
+
+
 def _fingerprint(obj: Any) -> str:
     """What tells one function from another: its code, and how it is compiled."""
     return hashlib.sha256(repr(_facts(obj)).encode()).hexdigest()
@@ -134,8 +140,8 @@ def _facts(obj: Any) -> object:
     if isinstance(obj, types.FunctionType):
         inner = obj.__dict__.get("__wrapped__")
         return "function", texts.facts(obj.__code__), None if inner is None else _facts(inner)
-    if (parts := next((_MADE_OF[c] for c in kind.__mro__ if c in _MADE_OF), None)) is not None:
-        return kind.__qualname__, [_facts(part) for part in parts(obj)]
+    if (parts := parts_of(obj)) is not None:
+        return kind.__qualname__, [_facts(part) for part in parts]
     if dataclasses.is_dataclass(obj) and not isinstance(obj, type):
         return kind.__qualname__, [(f.name, _facts(getattr(obj, f.name))) for f in dataclasses.fields(obj)]
     return [_facts(item) for item in obj] if kind is tuple else repr(obj)

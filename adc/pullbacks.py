@@ -48,7 +48,7 @@ class PullbackCode(Specialisation):
         super().__init__(staged, traced)
         self.wanted = everything(self.names, self.abstracts, traced)
         self.result_types = traced.module.funcs[traced.entry].result_types
-        module, self.adjoint, self.plan = staged.split(traced, self.wanted)
+        module, _, self.plan = staged.split(traced, self.wanted)
         forward, reverse, self.taken = seeded(module, traced.entry, self.plan)
         self.shadows = list(self.plan.shadows)
         self.cleared = clears(module, traced, self.plan, reverse)

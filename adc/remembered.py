@@ -63,7 +63,7 @@ def still_holds(traced: Traced) -> bool:
 
     The derivative rules of what it calls must be the same, too.
     """
-    if RULES.changed(traced.consulted, traced.version):
+    if RULES.changed(map(id, traced.consulted), traced.version):
         return False
     table = table_of(traced)
     if not table.holds():

@@ -101,6 +101,10 @@ class Specialisation:
         """Whether a call now would be traced to the same."""
         return still_holds(self.traced)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is written down of it for other processes (``adc.persistent``)."""
+        return dict(self.__dict__)
+
     def leaf_values(self, values: tuple[Any, ...]) -> list[Any]:
         """The values of the IR arguments, captured ones included."""
         return [
@@ -194,10 +198,10 @@ class Gradient(Specialisation):
         assert isinstance(traced.result, ResultLeaf)
         self.result = traced.result
         self.value_type = result_type(traced, self.result.position)
-        module, self.adjoint = staged.gradient(traced, self.wanted, with_value=with_value or has_aux, clears=True)
-        module = staged.prepared(module, [self.adjoint.name])
-        staged.keep_to_memory(module, self.adjoint.name)
-        func = module.funcs[self.adjoint.name]
+        module, adjoint = staged.gradient(traced, self.wanted, with_value=with_value or has_aux, clears=True)
+        module = staged.prepared(module, [adjoint.name])
+        staged.keep_to_memory(module, adjoint.name)
+        func = module.funcs[adjoint.name]
         self._size: tuple[Func, Any] | None = None
         if sized and not self.aliased and (size := staged.workspace(module, func.name, None)) is not None:
             self._size = func, *numbers.compiled(staged, module, [size.name])

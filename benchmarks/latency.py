@@ -3,7 +3,7 @@
     python -m benchmarks.latency [--repeats N] [PATTERN]
 
 CPU time of the call alone, all threads together, imports aside; the least of several processes counts. The second
-process traces and differentiates as the first one does, and runs LLVM only for what it does not find: nothing.
+process finds by the function's code what the first one compiled, and looks whether all that it depends on is as it was.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 import builtins
 import gc
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -20,12 +20,18 @@ class Absent:
     def __repr__(self) -> str:
         return "nothing"
 
+    def __reduce__(self) -> str:
+        return "ABSENT"
+
 
 ABSENT = Absent()
 
 
+# How a look reads: each says by its arguments where that is, so that it can be written down and found again.
+
+
 class Variable:
-    """An entry of a namespace: a module's variable, or what is in a class or among keyword defaults."""
+    """An entry of a namespace: a module's variable."""
 
     __slots__ = ("name", "namespace")
     has_version = True  # of its namespace, where dictionaries have any
@@ -41,13 +47,59 @@ class Variable:
     def place(self) -> tuple[Any, ...]:
         return "variable", id(self.namespace), self.name
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.namespace, self.name)
 
-class Field(Variable):
+
+class _Owned(Variable):
+    """An entry of a namespace that belongs to an object."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, owner: Any, name: str) -> None:
+        super().__init__(self._of(owner), name)
+        self.owner = owner
+
+    @staticmethod
+    def _of(owner: Any) -> dict[str, Any]:
+        """The namespace."""
+        raise NotImplementedError
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.owner, self.name)
+
+
+class ClassVariable(_Owned):
+    """What a class itself defines."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def _of(owner: type) -> dict[str, Any]:
+        return namespace_of(owner)
+
+
+class KeywordDefault(_Owned):
+    """The default of a keyword-only parameter of a function."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def _of(owner: types.FunctionType) -> dict[str, Any]:
+        return owner.__kwdefaults__ or {}
+
+
+class Field(_Owned):
     """An entry of the dictionary of an object that is no module. Some interpreters (3.13) store to an attribute without
     giving the dictionary another version."""
 
     __slots__ = ()
     has_version = False
+
+    @staticmethod
+    def _of(owner: Any) -> dict[str, Any]:
+        space: dict[str, Any] = owner.__dict__
+        return space
 
 
 class CellVariable:
@@ -64,6 +116,9 @@ class CellVariable:
     @property
     def place(self) -> tuple[Any, ...]:
         return "cell", id(self.cell)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.cell,)
 
 
 class Part:
@@ -83,6 +138,65 @@ class Part:
     def place(self) -> tuple[Any, ...]:
         return "part", id(self.owner), self.attribute
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.owner, self.attribute)
+
+
+class Object:
+    """An object that is known itself."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self) -> Any:
+        return self.value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.value,)
+
+
+class Item:
+    """An item of what another look sees."""
+
+    __slots__ = ("key", "of")
+
+    def __init__(self, of: Callable[[], Any], key: Any) -> None:
+        self.of = of
+        self.key = key
+
+    def __call__(self) -> Any:
+        return self.of()[self.key]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.of, self.key)
+
+
+class Attribute(Item):
+    """An attribute of what another look sees."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        return getattr(self.of(), self.key)
+
+
+class Found:
+    """What a function of adc's finds out of what another look sees."""
+
+    __slots__ = ("ask", "of")
+
+    def __init__(self, of: Callable[[], Any], ask: Callable[[Any], Any]) -> None:
+        self.of = of
+        self.ask = ask
+
+    def __call__(self) -> Any:
+        return self.ask(self.of())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.of, self.ask)
+
 
 class Answer:
     """What Python says of an object and something else: ``hasattr(owner, name)``, ``issubclass(cls, others)``."""
@@ -98,6 +212,9 @@ class Answer:
     def __call__(self) -> bool:
         return self.ask(self.owner, self.what)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.ask, self.owner, self.what)
+
 
 class Sameness:
     """Whether two variables hold one object."""
@@ -111,6 +228,9 @@ class Sameness:
 
     def __call__(self) -> bool:
         return self.one() is self.other()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.one, self.other, self.place)
 
 
 class Look:
@@ -149,8 +269,8 @@ _MUTABLE_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 class Looks:
     """All looks of a trace, each place once. ``table`` is for whoever checks them in compiled code."""
 
-    def __init__(self) -> None:
-        self._looks: dict[tuple[Any, ...], Look] = {}
+    def __init__(self, looks: Iterable[Look] = ()) -> None:
+        self._looks: dict[tuple[Any, ...], Look] = {("given", n): look for n, look in enumerate(looks)}
         self.table: Any = None
 
     def __iter__(self) -> Iterator[Look]:
@@ -167,9 +287,9 @@ class Looks:
         """Note what was seen where ``fetch`` looks; ``place`` tells that from others if ``fetch`` does not say it."""
         self._looks.setdefault(getattr(fetch, "place", place or ()), Look(name, fetch, seen))
 
-    def absent(self, namespace: dict[str, Any], name: str, shown: str = "") -> None:
+    def absent(self, namespace: dict[str, Any], name: str) -> None:
         """A name that is not in a namespace."""
-        self.at(shown or name, Variable(namespace, name), ABSENT)
+        self.at(name, Variable(namespace, name), ABSENT)
 
     def builtin(self, module_globals: dict[str, Any], name: str) -> Any:
         """One of Python's built-in names, which a module's variable would hide."""
@@ -183,7 +303,7 @@ class Looks:
         for attribute in ("__code__", "__defaults__", "__kwdefaults__"):
             self.at(f"{fn.__name__}.{attribute}", Part(fn, attribute), getattr(fn, attribute))
         for name, value in (fn.__kwdefaults__ or {}).items():
-            self.at(f"{fn.__name__}.{name}", Variable(fn.__kwdefaults__ or {}, name), value)
+            self.at(f"{fn.__name__}.{name}", KeywordDefault(fn, name), value)
 
     def unwrapped(self, obj: Any) -> None:
         """What decorators wrapped, down to the function that is traced."""
@@ -200,7 +320,7 @@ class Looks:
             if name in vars(owner):
                 return vars(owner)[name], owner
             if owner.__flags__ & _MUTABLE_TYPE:
-                self.absent(namespace_of(owner), name, f"{owner.__name__}.{name}")
+                self.at(f"{owner.__name__}.{name}", ClassVariable(owner, name), ABSENT)
         return ABSENT, cls
 
     def order(self, cls: type) -> None:
@@ -234,7 +354,7 @@ def attribute_place(owner: Any, name: str) -> Variable | Part:
     if is_module or type(owner).__module__.split(".")[0] == "adc":
         own = getattr(owner, "__dict__", {})
         if name in own:
-            return Variable(own, name) if is_module else Field(own, name)
+            return Variable(own, name) if is_module else Field(owner, name)
     return Part(owner, name)
 
 

@@ -22,7 +22,18 @@ from adc.frontend.data.unusable import unusable
 from adc.frontend.data.values import AbstractValue, Poison, Ref, Scalar, Static, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Capture, Frame, PathEnds
-from adc.frontend.looks import ABSENT, CellVariable, Sameness, Structure, Variable, attribute_place, namespace_of
+from adc.frontend.looks import (
+    ABSENT,
+    Attribute,
+    CellVariable,
+    ClassVariable,
+    Found,
+    Item,
+    Sameness,
+    Structure,
+    Variable,
+    attribute_place,
+)
 from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.suggestions import for_attribute, for_name
 from adc.ir import kinds
@@ -148,7 +159,7 @@ def _external_container(
         label = form.label(k)
         shown = f"{name}.{k}" if form.kind in ("tuple", "list") else f"{name}{label}"
         if form.kind in ("object", "record") and (instead := unusable(item)) is not None:
-            frame.tracer.looks.at(shown, _unusable_of(_item_of(fetch, form, k)), instead, (*key, label, "unusable"))
+            frame.tracer.looks.at(shown, Found(_item_of(fetch, form, k), unusable), instead, (*key, label, "unusable"))
             items.append(Static(instead))
             continue
         items.append(external(frame, item, (*key, label), shown, _item_of(fetch, form, k)))
@@ -187,6 +198,9 @@ class _StructureOf:
         self.of, self.known = of, _structure(value)
         return self.known
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.fetch,)
+
 
 def _structure(value: Any) -> Structure | None:
     form = forms.form_of(value)
@@ -199,15 +213,8 @@ def _structure(value: Any) -> Structure | None:
 
 def _item_of(fetch: Callable[[], Any], form: Form, k: int) -> Callable[[], Any]:
     if form.kind in ("tuple", "namedtuple", "list"):
-        return lambda: fetch()[k]
-    name: Any = form.names[k]
-    if form.kind == "dict":
-        return lambda: fetch()[name]
-    return lambda: getattr(fetch(), name)
-
-
-def _unusable_of(fetch: Callable[[], Any]) -> Callable[[], Any]:
-    return lambda: unusable(fetch())
+        return Item(fetch, k)
+    return Item(fetch, form.names[k]) if form.kind == "dict" else Attribute(fetch, form.names[k])
 
 
 def _pin(frame: Frame, name: str, fetch: Callable[[], Any]) -> Any:
@@ -245,7 +252,7 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
     if isinstance(owner, enum.Enum):
         found, where = frame.tracer.looks.member(type(owner), name)
         if found is not ABSENT:
-            frame.tracer.looks.at(shown, Variable(namespace_of(where), name), found)
+            frame.tracer.looks.at(shown, ClassVariable(where, name), found)
         if isinstance(found, types.FunctionType):
             return bound(Static(owner), Static(found))
         return Static(value)

@@ -104,7 +104,7 @@ class Traced:
     ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
     ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
     ends with an error on all paths. ``aux`` is what a gradient hands on beside the value, of the results after it.
-    ``consulted`` are the ids of functions on whose derivative rules, those of ``version``, the code depends.
+    ``consulted`` are the functions on whose derivative rules, those of ``version``, the code depends.
     """
 
     module: Module
@@ -118,7 +118,7 @@ class Traced:
     outer: tuple[tuple[str, Callable[[], Any]], ...] = ()
     never: bool = False
     aux: Result | None = None
-    consulted: frozenset[int] = frozenset()
+    consulted: tuple[object, ...] = ()
     version: int = 0
     stored: frozenset[int] = frozenset()
 
@@ -552,7 +552,7 @@ def _traced(
         {n: t for n, t in enumerate(tree.items[1:]) if isinstance(t, ResultTuple)},
         tuple(tracer.outer.values()),
         never=NEVER in frame.env,
-        consulted=frozenset(tracer.consulted),
+        consulted=tuple(tracer.consulted.values()),
         version=tracer.version,
         stored=frozenset(mutated),
     )

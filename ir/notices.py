@@ -11,6 +11,9 @@ class AdcWarning(UserWarning):
     """What adc goes without: kept machine code, threads. A filter that names this class decides what becomes of it."""
 
 
+said = 0  # how often something was
+
+
 def warn(text: str) -> None:
     """Say something that no result depends on.
 
@@ -18,6 +21,8 @@ def warn(text: str) -> None:
     which is not to stop for what another machine lacks: then the text goes to stderr. Where a filter means this class,
     or the text, the warning is raised.
     """
+    global said
+    said += 1
     try:
         warnings.warn(text, AdcWarning, stacklevel=3)
     except AdcWarning:

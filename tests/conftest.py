@@ -16,6 +16,8 @@ import tempfile
 import pytest
 from hypothesis import settings
 
+from adc.persistent import records
+
 os.environ.setdefault("ADC_VERIFY", "pipelines")  # the tests of passes and `make test-all` verify after each pass
 os.environ.setdefault("ADC_LEVEL", "0")
 os.environ.setdefault("ADC_FULL_TRACEBACK", "1")  # a defect of adc is shown with where it is
@@ -23,6 +25,9 @@ os.environ.setdefault("ADC_FULL_TRACEBACK", "1")  # a defect of adc is shown wit
 settings.register_profile("repeatable", derandomize=True, database=None)
 if not os.environ.get("ADC_THOROUGH"):
     settings.load_profile("repeatable")
+
+# What a test compiles again it traces again, but for the tests of records, and runs that ask for it.
+records.enabled = bool(os.environ.get("ADC_TEST_RECORDS"))
 
 _OWN_FOLDER = pytest.StashKey[str]()
 

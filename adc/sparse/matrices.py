@@ -59,6 +59,10 @@ class SparseFunction(JacobianFunction):
             staged, self._of, self._chosen, self._mode, self._miss, pattern=self._pattern, symmetric=self._symmetric
         )
 
+    @property
+    def _kept_as(self) -> tuple[Any, ...] | None:
+        return None  # the plans, by shapes and integers, are most of it
+
     @public
     def colouring(self, *args: Any, **kwargs: Any) -> Colouring:
         """The pattern for these arguments, and what is found together; ``print`` says how many sweeps it takes."""

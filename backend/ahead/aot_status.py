@@ -13,7 +13,7 @@ from adc.ir import raising
 from adc.ir.types import Type, f64
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import Site
+    from adc.backend.sites import Site
 
 MESSAGE_BYTES = 512
 

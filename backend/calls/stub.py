@@ -51,7 +51,7 @@ from adc.ir.raising import exception
 from adc.ir.types import Type, f64, i1
 
 if TYPE_CHECKING:
-    from adc.backend.lowering.lower_emitter import Site
+    from adc.backend.sites import Site
 
 _NAME = re.compile(r"@([\w.]+)")
 
@@ -239,12 +239,12 @@ def _utf8(text: str | None) -> bytes | None:
     return None if text is None else text.encode()
 
 
-def imports(text: str) -> dict[str, int]:
-    """Addresses of the symbols that a module with stubs declares and this process provides."""
+def imports(text: str) -> list[str]:
+    """The symbols that a module with stubs declares and this process provides (``runtime.address``)."""
     names = (*python_abi.DECLARATIONS, *python_abi.OBJECTS, *numpy_abi.DECLARATIONS, *numpy_abi.OBJECTS)
     mentioned = set(_NAME.findall(text))
     known = (*names, "PyArray_Type", *runtime.EXPORTS)
-    return {name: runtime.address(name) for name in known if name in mentioned}
+    return [name for name in dict.fromkeys(known) if name in mentioned]
 
 
 def canonical(signature: Signature, args: Sequence[Any]) -> tuple[Any, ...]:

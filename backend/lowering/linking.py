@@ -70,11 +70,6 @@ class Linking:
         """The libraries of the functions that are called, as they were given to ``adc.extern``."""
         return [function.library for function, name in self.names.items() if function.library and name in called]
 
-    def addresses(self) -> Mapping[str, int]:
-        """Where this process has the functions, by the names that loaded code gives them."""
-        found = {name: provided(function) for function, name in self.names.items()}
-        return {name: function.address for name, function in found.items() if function is not None}
-
 
 _RENAMED = "give the Python function another name"
 _ANOTHER_NAME = "let a C function of another name call it, and give that to adc.extern"

@@ -18,11 +18,12 @@ from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_alias import Scopes
 from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
 from adc.backend.lowering.lower_effects import LOOPS, Effects, Facts
-from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter, ModuleEmitter, Site
+from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter, ModuleEmitter
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
 from adc.backend.lowering.lower_types import abi_types
 from adc.backend.lowering.stack_depth import Depth, check
+from adc.backend.sites import Site
 from adc.backend.target import Target, host
 from adc.ir import ops
 from adc.ir.alias import Aliasing

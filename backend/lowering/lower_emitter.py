@@ -16,13 +16,13 @@ from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_
 from adc.ir import ops
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.raising import Message
 from adc.ir.types import MemRefType, Type
 
 if TYPE_CHECKING:
     from adc.backend.lowering.debuginfo import DebugInfo
     from adc.backend.lowering.lower_alias import Scopes
     from adc.backend.lowering.lower_effects import Effects, Facts
+    from adc.backend.sites import Site
     from adc.backend.target import Target
 
 Operand = str | Descriptor
@@ -31,16 +31,6 @@ Operand = str | Descriptor
 SUPPORT = "nounwind willreturn memory(argmem: readwrite, inaccessiblemem: readwrite)"
 # The handler of a signal is to compiled code what another thread would be.
 POLL = "nounwind cold memory(argmem: readwrite, inaccessiblemem: readwrite)"
-
-
-@dataclass(frozen=True)
-class Site:
-    """A place where a run can end with an error: what is raised, and about what operands (see ``adc.ir.raising``)."""
-
-    error: str
-    message: Message
-    loc: Loc
-    operand_types: tuple[Type, ...] = ()
 
 
 @dataclass(frozen=True)

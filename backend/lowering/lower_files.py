@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from adc.backend import support
 from adc.backend.llvm_text import c_string
-from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter, Site
+from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter
+from adc.backend.sites import Site
 from adc.backend.support_files import FAILED, NO_SPACE
 from adc.ir.core import Op
 from adc.ir.schedules import FILE

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from adc.backend.lowering import whole_arrays
 from adc.backend.lowering.lower_effects import on_stack
-from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter, Operand, Site
+from adc.backend.lowering.lower_emitter import SUPPORT, FunctionEmitter, Operand
 from adc.backend.lowering.lower_files import allocate_in_file
 from adc.backend.lowering.lower_loops import counted_loop
 from adc.backend.lowering.lower_types import (
@@ -25,6 +25,7 @@ from adc.backend.lowering.lower_types import (
 )
 from adc.backend.lowering.masked import settled
 from adc.backend.lowering.multiply_add import is_fused, multiply_add
+from adc.backend.sites import Site
 from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.moments import strip_views

@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from adc.backend.lowering.lower_effects import STACK_BYTES, on_stack
-from adc.backend.lowering.lower_emitter import FunctionEmitter, Site
+from adc.backend.lowering.lower_emitter import FunctionEmitter
+from adc.backend.sites import Site
 from adc.ir import ops
 from adc.ir.callgraph import components, recursive
 from adc.ir.core import Func, Module

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend.data import forms, heap
@@ -15,7 +15,7 @@ from adc.frontend.data.records import class_function, class_of, fields_of, gener
 from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.looks import ABSENT
+from adc.frontend.looks import ABSENT, Object
 from adc.frontend.names import external
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -97,7 +97,7 @@ def _default(frame: Frame, cls: type, f: dataclasses.Field[Any]) -> AbstractValu
     value = defaults_of(frame, vars(cls)["__init__"]).get(f.name, f.default) if f.init else f.default
     if value is None or isinstance(value, bool | int | float | str):
         return Static(value)
-    return external(frame, value, ("default", id(cls), f.name), f.name, lambda: value)
+    return external(frame, value, ("default", id(cls), f.name), f.name, Object(value))
 
 
 def defaults_of(frame: Frame, function: Any) -> dict[str, Any]:
@@ -152,12 +152,8 @@ def _named_tuple(
             items.append(given[name])
         else:
             default = defaults[name]
-            items.append(external(frame, default, ("default", id(cls), name), name, _constant(default)))
+            items.append(external(frame, default, ("default", id(cls), name), name, Object(default)))
     return Tuple(tuple(items), Form("namedtuple", cls, fields))
-
-
-def _constant(value: Any) -> Callable[[], Any]:
-    return lambda: value
 
 
 def replaced(frame: Frame, owner: AbstractValue, changes: Mapping[str, AbstractValue]) -> AbstractValue:

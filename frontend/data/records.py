@@ -17,7 +17,7 @@ from adc.frontend.data.unusable import Unusable
 from adc.frontend.data.values import NONE, AbstractValue, Compound, Method, Ref, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.looks import ABSENT, Variable, namespace_of
+from adc.frontend.looks import ABSENT, ClassVariable
 from adc.frontend.names import attribute_of, external
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -110,7 +110,7 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
 def has_attribute(frame: Frame, owner: AbstractValue, name: str) -> bool:
     found, where = _member(frame, class_of(owner), name)
     if found is not ABSENT:
-        frame.tracer.looks.at(f"{where.__name__}.{name}", Variable(namespace_of(where), name), found)
+        frame.tracer.looks.at(f"{where.__name__}.{name}", ClassVariable(where, name), found)
     if name in fields_of(frame, owner).form.names:
         return True
     return found is not ABSENT and not isinstance(found, types.MemberDescriptorType)
@@ -141,7 +141,7 @@ def _of_class(frame: Frame, owner: AbstractValue, name: str, found: Any, where: 
     routine = isinstance(found, types.FunctionType) or hasattr(found, "__wrapped__") or inspect.isroutine(found)
     if routine and not isinstance(found, functools.partial):
         return bound(owner, class_function(frame, where, name, found, found))
-    variable = Variable(namespace_of(where), name)
+    variable = ClassVariable(where, name)
     return external(frame, found, ("class", id(where), name), f"{where.__name__}.{name}", variable)
 
 
@@ -181,7 +181,7 @@ def _shared(frame: Frame, cls: type, name: str, found: Any, where: type) -> Abst
 
 def class_function(frame: Frame, where: type, name: str, found: Any, function: Any) -> Static:
     if where.__module__ != "builtins":
-        frame.tracer.looks.at(f"{where.__name__}.{name}", Variable(namespace_of(where), name), found)
+        frame.tracer.looks.at(f"{where.__name__}.{name}", ClassVariable(where, name), found)
     return Static(function)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -13,6 +13,7 @@ from adc.frontend import abstract
 from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.looks import Attribute, Item, Object
 from adc.frontend.names import external
 from adc.frontend.syntax.source import FunctionSource, function_source
 from adc.frontend.syntax.texts import NoSource
@@ -89,7 +90,18 @@ class Callee:
             return value
         if value is None or isinstance(value, bool | int | float | str):
             return Static(value)
-        return external(frame, value, ("default", id(self.identity), name), name, lambda: self.defaults[name])
+        return external(frame, value, ("default", id(self.identity), name), name, self._place(name))
+
+    def _place(self, name: str) -> Callable[[], Any]:
+        """Where the default of a parameter is."""
+        fn = self.function
+        if fn is None:
+            return Object(self.defaults[name])
+        if name in (fn.__kwdefaults__ or {}):
+            return Item(Attribute(Object(fn), "__kwdefaults__"), name)
+        code, given = fn.__code__, fn.__defaults__ or ()
+        first = code.co_argcount - len(given)
+        return Item(Attribute(Object(fn), "__defaults__"), code.co_varnames.index(name) - first)
 
 
 def refuse_dispatching(obj: Any, loc: Loc) -> None:

@@ -13,6 +13,7 @@ from adc.frontend.data.callables import Closure, partial
 from adc.frontend.data.values import AbstractValue, Static, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.looks import Attribute, Item, Object
 from adc.frontend.names import external
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -79,8 +80,9 @@ def is_bound(obj: Any) -> bool:
 
 def taken_apart(frame: Frame, made: Any) -> AbstractValue:
     """One of these from outside: what it holds is read at each call, as captured values are."""
+    this = Object(made)
     if not isinstance(made, functools.partial | types.MethodType):
-        return external(frame, made, ("object", id(made)), type(made).__name__, lambda: made)
+        return external(frame, made, ("object", id(made)), type(made).__name__, this)
     function = made.__func__ if isinstance(made, types.MethodType) else made.func
     name = getattr(function, "__name__", "partial")
 
@@ -88,9 +90,9 @@ def taken_apart(frame: Frame, made: Any) -> AbstractValue:
         return external(frame, value, ("partial", id(made), key), f"{name}.{key}", fetch)
 
     if isinstance(made, types.MethodType):
-        owner = item(made.__self__, "self", lambda: made.__self__)
-        return partial([item(function, "func", lambda: made.__func__), owner], {})
-    called = item(function, "func", lambda: made.func)
-    args = [item(a, k, functools.partial(made.args.__getitem__, k)) for k, a in enumerate(made.args)]
-    keywords = {n: item(a, n, functools.partial(made.keywords.__getitem__, n)) for n, a in made.keywords.items()}
+        owner = item(made.__self__, "self", Attribute(this, "__self__"))
+        return partial([item(function, "func", Attribute(this, "__func__")), owner], {})
+    called = item(function, "func", Attribute(this, "func"))
+    args = [item(a, k, Item(Attribute(this, "args"), k)) for k, a in enumerate(made.args)]
+    keywords = {n: item(a, n, Item(Attribute(this, "keywords"), n)) for n, a in made.keywords.items()}
     return partial([called, *args], keywords)

@@ -29,7 +29,7 @@ from adc.ir.builder import at_loc, current_loc
 from adc.ir.core import UNKNOWN, Loc
 
 CallFunction = Callable[[Frame, Callee, Mapping[str, AbstractValue]], AbstractValue]
-_MAPPED = "__adc_mapped__"  # attribute of a function that ``adc.vmap`` made outside of compiled code
+MAPPED = "__adc_mapped__"  # attribute of a function that ``adc.vmap`` made outside of compiled code
 
 
 class Absent(enum.Enum):
@@ -56,8 +56,8 @@ class Vmap:
 
 def marked(wrapper: Callable[..., Any], loop: Callable[..., Any], of: Callable[..., Any], axes: Axes) -> None:
     """Say of two functions that they are ``adc.vmap(of, axes)``: one for others to call, and one that it calls."""
-    setattr(wrapper, _MAPPED, (wrapper, Vmap(axes), of))
-    setattr(loop, _MAPPED, (loop, Vmap(axes, loc=_place(of)), of))
+    setattr(wrapper, MAPPED, (wrapper, Vmap(axes), of))
+    setattr(loop, MAPPED, (loop, Vmap(axes, loc=_place(of)), of))
 
 
 def _place(of: Callable[..., Any]) -> Loc:
@@ -73,7 +73,7 @@ def _place(of: Callable[..., Any]) -> Loc:
 
 def _made_outside(v: AbstractValue) -> Partial | None:
     """What is known in compiled code of a function that was ``marked``; None for anything else."""
-    known = getattr(v.value, _MAPPED, None) if isinstance(v, Static) else None
+    known = getattr(v.value, MAPPED, None) if isinstance(v, Static) else None
     if known is None or known[0] is not python_function(v.value):  # type: ignore[attr-defined]
         return None
     return partial([Static(known[1]), Static(known[2])], {})

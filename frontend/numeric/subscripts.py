@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adc.frontend import looks
 from adc.frontend.data import growing, heap, indexing, records
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
@@ -75,7 +76,7 @@ def _read_static(frame: Frame, owner: Any, key: Any, loc: Loc) -> AbstractValue:
     if isinstance(owner, _IMMUTABLE):
         return Static(value)
     name = f"{type(owner).__name__}[{key!r}]"
-    return external(frame, value, ("item", id(owner), key), name, lambda: owner[key])
+    return external(frame, value, ("item", id(owner), key), name, looks.Item(looks.Object(owner), key))
 
 
 def _read_container(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:

@@ -25,8 +25,8 @@ def load(text: str, exports: Sequence[str]) -> llvm.ResourceTracker:
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
     library = llvm.JITLibraryBuilder().add_object_img(machine.emit_object(module)).add_current_process()
-    for name, address in imports(text).items():
-        library.import_symbol(name, address)
+    for name in imports(text):
+        library.import_symbol(name, runtime.address(name))
     for name in exports:
         library.export_symbol(name)
     return library.link(_jit(), f"test{next(_numbers)}")

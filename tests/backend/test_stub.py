@@ -27,7 +27,7 @@ from adc.backend.calls.abi import (
     TupleOut,
 )
 from adc.backend.calls.stub import canonical, errors_of, set_miss
-from adc.backend.lowering.lower_emitter import Site
+from adc.backend.sites import Site
 from adc.ir.core import Loc
 from adc.ir.types import Type, f32, f64, i1, i32, i64, index, memref, record
 from tests.backend.kernels import SUPPORT_DECLARATIONS, stub_for

@@ -1,0 +1,69 @@
+"""Object code as built-in functions of this process: linking, and binding what the stubs of the calls refer to."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adc.backend import object_cache, running, runtime
+from adc.backend.calls import stub
+from adc.backend.calls.abi import Signature
+from adc.backend.jit import Engine
+from adc.backend.sites import Site
+from adc.boundary import leaving
+from adc.ir.externals import Named, provided
+
+Builtin = Callable[..., Any]
+
+
+@functools.cache
+def _engine() -> Engine:
+    return Engine()
+
+
+@dataclass(frozen=True)
+class Loadable:
+    """Object code of a module, by its name in the cache, and what makes built-in functions of it: one for each of
+    ``signatures``. ``defined`` are the symbols that are asked for, ``imports`` those of this process that it needs, and
+    ``externals`` what other libraries provide, by the names that the code gives them."""
+
+    key: str
+    signatures: tuple[Signature, ...]
+    defined: tuple[str, ...]
+    imports: tuple[str, ...]
+    externals: tuple[tuple[str, Named], ...]
+    loops: tuple[running.Loop, ...]
+    sites: tuple[Site, ...]
+
+    def find(self) -> bytes | None:
+        """The object code that an earlier process kept."""
+        return object_cache.find(self.key)
+
+    def load(self, code: bytes, *, miss: Callable[..., Any], name: str, doc: str | None) -> list[Builtin]:
+        """A built-in function for each of the signatures. Arguments that do not fit go to ``miss``."""
+        imports = {symbol: runtime.address(symbol) for symbol in self.imports}
+        for symbol, function in self.externals:
+            if (known := provided(function)) is None:
+                raise LookupError(symbol)
+            imports[symbol] = known.address
+        library = _engine().load(code, self.defined, imports)
+        if self.loops:
+            running.register(library.address(running.NAMES), self.loops)
+        error = functools.partial(_error, name, stub.errors_of(self.sites))
+        kept = library, self.loops
+        return [
+            stub.bind(s, symbol, library.address, kept, miss=miss, error=error, name=name, doc=doc)
+            for s, symbol in zip(self.signatures, stubs(self.signatures), strict=True)
+        ]
+
+
+def stubs(signatures: Sequence[Signature]) -> list[str]:
+    """The symbols of the stubs."""
+    return [f"adc.stub{k}.{s.function}" for k, s in enumerate(signatures)]
+
+
+def _error(name: str, make: stub.ErrorCallback, site: int, a: int, b: int, more: int) -> BaseException:
+    """The exception for an error record of compiled code."""
+    return leaving(make(site, a, b, more), name)

@@ -1,0 +1,1 @@
+"""What was compiled, kept from one process to the next: found by what it was made of, before anything is traced."""

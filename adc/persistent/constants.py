@@ -1,0 +1,47 @@
+"""The arguments of a function whose values its code depends on, found by tracing it; other processes need not."""
+
+from __future__ import annotations
+
+from adc.compiler import Staged, Subject
+from adc.frontend.abstract import Abstract, Scalar, walk_abstract
+from adc.persistent import records
+from adc.specialise import Specialisation
+
+Path = tuple[int, ...]
+
+
+class Constants:
+    """Those of a call with arguments of given types."""
+
+    def __init__(self, subject: Subject, types: tuple[Abstract, ...]) -> None:
+        self._subject = subject
+        self._types = types
+        self._found = False
+        if types not in subject.constants and any(
+            isinstance(leaf, Scalar) and leaf.type.is_integer for a in types for leaf in walk_abstract(a)
+        ):
+            subject.constants[types] = set(self._earlier())
+
+    @property
+    def paths(self) -> set[Path]:
+        return self._subject.constants.get(self._types, set())
+
+    def add(self, path: Path) -> None:
+        """One more, which tracing asks for."""
+        self._subject.constants.setdefault(self._types, set()).add(path)
+        self._found = True
+
+    def keep(self, spec: Specialisation) -> None:
+        """Let later processes know what was found, as long as what was traced for ``spec`` is as it is."""
+        if self._found:
+            name = records.name_of(("constants",), self._staged())
+            if name is not None:
+                records.keep_constants(name, spec, tuple(sorted(self.paths)))
+
+    def _earlier(self) -> tuple[Path, ...]:
+        staged = self._staged()
+        name = records.name_of(("constants",), staged)
+        return () if name is None else records.find_constants(name, staged)
+
+    def _staged(self) -> Staged:
+        return Staged(self._subject, self._types)

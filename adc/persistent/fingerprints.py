@@ -1,0 +1,148 @@
+"""Fingerprints: what tells whether something that tracing looked at is the same in another process.
+
+In one process things are the same if they are one object. Between processes they are if they have one fingerprint, made
+of texts, numbers and tuples of these. Code has its instructions and where it is written, as error messages say that; a
+class has what its methods are made of, a module its version. What else code depends on of them has looks of its own.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import dataclasses
+import enum
+import functools
+import hashlib
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.functions.mapped import MAPPED
+from adc.frontend.looks import Structure
+from adc.frontend.rules.registry import Rule
+from adc.frontend.syntax import texts
+from adc.ir.types import Type
+from adc.pickling import parts_of
+
+PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(...), range, slice})
+_INSIDE: dict[type, tuple[str, ...]] = {
+    property: ("fget", "fset", "fdel"),
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    functools.cached_property: ("func", "attrname"),
+    functools.partial: ("func", "args", "keywords"),
+    types.MethodType: ("__func__", "__self__"),
+}
+_LIBRARIES = frozenset({"adc", "numpy", *sys.stdlib_module_names})
+_MEMOS = ("__adc__", "__adc_vmaps__")  # what was made of a function
+_EVERYWHERE = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl"})  # in classes
+
+
+class UnknownThing(Exception):
+    """Something that nothing tells from others in another process."""
+
+
+def fingerprint(obj: Any) -> object:
+    """Nested tuples of texts and numbers. Raises ``UnknownThing``."""
+    cls = type(obj)
+    if cls in PLAIN:
+        return cls.__name__, repr(obj)
+    if isinstance(obj, Type):
+        return "type", str(obj)
+    if cls is tuple or cls is Structure or cls is list:
+        return cls.__name__, tuple(map(fingerprint, obj))
+    if cls is dict:
+        return "dict", tuple((fingerprint(key), fingerprint(value)) for key, value in obj.items())
+    if cls is frozenset:
+        return "frozenset", tuple(sorted(map(repr, map(fingerprint, obj))))
+    if (kind := next((kind for kind in _KINDS if isinstance(obj, kind)), None)) is not None:
+        return _KINDS[kind](obj)
+    if cls in _INSIDE:
+        return cls.__name__, tuple(fingerprint(getattr(obj, name)) for name in _INSIDE[cls])
+    if (parts := parts_of(obj)) is not None:
+        return cls.__qualname__, tuple(map(fingerprint, parts))
+    if dataclasses.is_dataclass(obj) and cls.__module__.startswith("adc."):
+        return cls.__qualname__, tuple(fingerprint(getattr(obj, f.name)) for f in dataclasses.fields(obj))
+    return _by_name(obj)
+
+
+def is_of_library(obj: Any) -> bool:
+    """Whether a function or class belongs to adc, NumPy or Python, which are other ones only in another version."""
+    return str(getattr(obj, "__module__", None)).split(".")[0] in _LIBRARIES
+
+
+def digest(obj: Any) -> str:
+    """A fingerprint in 64 letters."""
+    return hashlib.sha256(repr(fingerprint(obj)).encode()).hexdigest()
+
+
+def of_rules(rules: list[Rule]) -> object:
+    """What derivative rules are made of."""
+    made = [(r.kind, r.types, r.rest, r.implementation, r.partials, r.name, r.file, r.line) for r in rules]
+    return fingerprint(tuple(made))
+
+
+def _code(code: types.CodeType) -> object:
+    """Its instructions, and those of the functions in it, with their places in the source."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    placed = code.co_filename, code.co_firstlineno, code.co_qualname, code.co_linetable
+    whole = texts.facts(code), placed, [_code(c) for c in inner]
+    return "code", hashlib.sha256(repr(whole).encode()).hexdigest()
+
+
+def _function(fn: types.FunctionType) -> object:
+    """Its code, and what ``adc.vmap`` says of it. What it captured is looked at where it is traced."""
+    named = "function", fn.__module__, fn.__qualname__, _code(fn.__code__)
+    marks = [name for name in vars(fn) if name.startswith("__adc_") and name not in _MEMOS]
+    if not marks:
+        return named
+    if marks != [MAPPED]:
+        raise UnknownThing(f"{fn.__qualname__}, which is {', '.join(marks)}")
+    return *named, tuple(map(fingerprint, vars(fn)[MAPPED][1:]))
+
+
+def _class(cls: type) -> object:
+    named = "class", cls.__module__, cls.__qualname__
+    if is_of_library(cls):
+        return named
+    own = sorted((name, value) for name, value in vars(cls).items() if name not in _EVERYWHERE)
+    bases = tuple((base.__module__, base.__qualname__) for base in cls.__mro__)
+    return *named, bases, tuple((name, _member(value)) for name, value in own)
+
+
+def _member(value: Any) -> object:
+    """What a class has: methods by their code, constants by their values, of others the type."""
+    if isinstance(value, types.FunctionType):
+        return _function(value)
+    inside = [getattr(value, name) for name in _INSIDE.get(type(value), ())]
+    if inside:
+        return type(value).__name__, tuple(_member(part) for part in inside)
+    return fingerprint(value) if type(value) in PLAIN else type(value).__qualname__
+
+
+def _by_name(obj: Any) -> object:
+    """What says of itself that it is found by its name: functions and constants of libraries, and methods of these."""
+    reduce: Callable[[Any], Any] | None = copyreg.dispatch_table.get(type(obj))
+    try:
+        found = reduce(obj) if reduce is not None else obj.__reduce_ex__(4)
+    except Exception as error:
+        raise UnknownThing(repr(type(obj))) from error
+    if isinstance(found, str):
+        return "global", type(obj).__qualname__, getattr(obj, "__module__", None), found
+    if isinstance(found, tuple) and found[0] is getattr:
+        owner, name = found[1]
+        return "attribute", fingerprint(owner), name
+    raise UnknownThing(repr(type(obj)))
+
+
+_KINDS: dict[type, Callable[[Any], object]] = {
+    enum.Enum: lambda obj: ("enum", _class(type(obj)), obj.name),
+    np.dtype: lambda obj: ("dtype", repr(obj)),
+    np.generic: lambda obj: ("number", type(obj).__name__, repr(obj)),
+    types.CodeType: _code,
+    types.FunctionType: _function,
+    type: _class,
+    types.ModuleType: lambda obj: ("module", obj.__name__, str(getattr(obj, "__version__", ""))),
+}

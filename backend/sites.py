@@ -1,0 +1,19 @@
+"""The places where a run of compiled code can end with an error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adc.ir.core import Loc
+from adc.ir.raising import Message
+from adc.ir.types import Type
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is raised at one place, and about what operands (see ``adc.ir.raising``)."""
+
+    error: str
+    message: Message
+    loc: Loc
+    operand_types: tuple[Type, ...] = ()
