@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -301,18 +301,15 @@ class Staged:
     def planned(self, module: Module, roots: Sequence[str]) -> ParallelPlan:
         """What ``prepared`` decides about the loops of some functions and of those that they call."""
         plan, shown = ParallelPlan(), reachable(module, roots)
-        with self.measure("prepare"):
-            for step in self._lowering():
-                if isinstance(step, Parallelise):
-                    plan.loops = parallelise(module).loops
-                elif isinstance(step, LowerAccumulate):
-                    plan.shadows = step.plan(module).shadows
-                elif isinstance(step, TileLoops):
-                    plan.tiles = step.plan(module)
-                elif isinstance(step, BlockTime):
-                    plan.times = step.plan(module)
-                else:
-                    module = step.run(module)
+        # What decides about loops tells it, and leaves them as they are or does what it decided.
+        tell: dict[type, Callable[[Any, Module], None]] = {
+            Parallelise: lambda _, module: plan.loops.update(parallelise(module).loops),
+            LowerAccumulate: lambda step, module: plan.shadows.update(step.plan(module).shadows),
+            TileLoops: lambda step, module: plan.tiles.update(step.plan(module)),
+            BlockTime: lambda step, module: plan.times.update(step.plan(module)),
+        }
+        steps = [_Told(step, tell[type(step)]) if type(step) in tell else step for step in self._lowering()]
+        self._run(module, tuple(steps), "prepare")
         return ParallelPlan(
             {name: loops for name, loops in plan.loops.items() if name in shown},
             {name: shadows for name, shadows in plan.shadows.items() if name in shown},
@@ -331,6 +328,19 @@ class Staged:
         with self.measure(stage):
             after = changes.requested(module, self.subject.name)
             return run_pipeline(module, passes, verify=asked_verification(), after=after)
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """``step`` as one that tells what it decides."""
+
+    step: Any
+    tell: Callable[[Any, Module], None]
+    name: ClassVar[str] = "plan"
+
+    def run(self, module: Module) -> Module:
+        self.tell(self.step, module)
+        return module
 
 
 def compile_functions(

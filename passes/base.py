@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar, Protocol, runtime_checkable
 
+from adc.ir.attached import mentioned
+from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module
 
 
@@ -23,9 +26,49 @@ class Pass(Protocol):
     def run(self, module: Module) -> Module: ...
 
 
-Pipeline = tuple[Pass, ...]
+@dataclass(frozen=True)
+class IfChanged:
+    """``step``, and ``then`` if that changed anything: what cleans up behind a pass."""
+
+    step: Pass
+    then: Pipeline
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """``steps`` again and again, until they change nothing."""
+
+    steps: Pipeline
+
+
+@dataclass(frozen=True)
+class OnPart:
+    """``steps`` on some functions, and those that they mention, as if there were no others; ``roots`` names them."""
+
+    roots: Callable[[Module], Sequence[str]]
+    steps: Pipeline
+
+
+Step = Pass | IfChanged | Repeat | OnPart
+Pipeline = tuple[Step, ...]
+"""What is run, in order. No pass runs others: what follows from what it did is said here."""
+
+
+def passes_of(steps: Sequence[Step]) -> Iterator[Pass]:
+    """All passes of a pipeline, whether or not they come to be run."""
+    for step in steps:
+        if isinstance(step, IfChanged):
+            yield step.step
+            yield from passes_of(step.then)
+        elif isinstance(step, Repeat | OnPart):
+            yield from passes_of(step.steps)
+        else:
+            yield step
+
+
 Changed = frozenset[str]  # names of functions that are new, gone, or not what they were
 Hook = Callable[[Pass, Changed, Module, float], None]
+Verifies = Callable[[Module, str], None]
 
 
 class PassError(Exception):
@@ -47,9 +90,9 @@ def asked_verification() -> Verify:
 
 
 def run_pipeline(
-    module: Module, passes: Sequence[Pass], *, verify: Verify = Verify.NEVER, after: Hook | None = None
+    module: Module, steps: Sequence[Step], *, verify: Verify = Verify.NEVER, after: Hook | None = None
 ) -> Module:
-    """Run ``passes`` in order.
+    """Run ``steps`` in order.
 
     A pass that changed nothing is not run again before something has changed. ``PassError`` names the pass that broke
     the module, or the pipeline's passes, by how often ``verify`` looks. ``after(pass, changed, module, seconds)`` is
@@ -58,23 +101,71 @@ def run_pipeline(
     verifies = _verifier() if verify is not Verify.NEVER else None
     if verifies is not None:
         verifies(module, "the input of the pipeline")
-    settled: list[Pass] = []  # what changed nothing, since the last change
-    for step in passes:
+    run = _Run(module, verifies if verify is Verify.PASSES else None, after)
+    run.steps(steps)
+    if verifies is not None and verify is Verify.PIPELINES:
+        names = ", ".join(step.name for step in passes_of(steps))
+        verifies(run.module, f"one of the passes {names} (ADC_VERIFY=1 names it)")
+    return run.module
+
+
+class _Run:
+    """A pipeline being run; ``module`` is what has become of it so far."""
+
+    def __init__(self, module: Module, verifies: Verifies | None, after: Hook | None) -> None:
+        self.module = module
+        self._verifies = verifies
+        self._after = after
+        self._settled: list[Pass] = []  # what changed nothing, since the last change
+
+    def steps(self, steps: Sequence[Step]) -> bool:
+        """Run them all; whether anything was changed."""
+        changed = False
+        for step in steps:
+            changed |= self._step(step)
+        return changed
+
+    def _step(self, step: Step) -> bool:
+        if isinstance(step, IfChanged):
+            changed = self._pass(step.step)
+            if changed:
+                self.steps(step.then)
+            return changed
+        if isinstance(step, Repeat):
+            changed = False
+            while self.steps(step.steps):
+                changed = True
+            return changed
+        if isinstance(step, OnPart):
+            return self._part(step)
+        return self._pass(step)
+
+    def _part(self, step: OnPart) -> bool:
+        roots = step.roots(self.module)
+        if not roots:
+            return False
+        names = closure(self.module, roots, mentioned)
+        part = _Run(Module({name: self.module.funcs[name] for name in names}), self._verifies, self._after)
+        changed = part.steps(step.steps)
+        self.module.funcs.update(part.module.funcs)
+        if changed:
+            self._settled = []
+        return changed
+
+    def _pass(self, step: Pass) -> bool:
         start = time.perf_counter()
         changed: Changed = frozenset()
-        if step not in settled:
-            before = versions(module)
-            module = step.run(module)
-            changed = differing(before, versions(module))
-            settled = [] if changed else [*settled, step]
+        if step not in self._settled:
+            before = versions(self.module)
+            self.module = step.run(self.module)
+            changed = differing(before, versions(self.module))
+            self._settled = [] if changed else [*self._settled, step]
         seconds = time.perf_counter() - start
-        if verifies is not None and verify is Verify.PASSES:
-            verifies(module, f"pass {step.name}")
-        if after is not None:
-            after(step, changed, module, seconds)
-    if verifies is not None and verify is Verify.PIPELINES:
-        verifies(module, f"one of the passes {', '.join(step.name for step in passes)} (ADC_VERIFY=1 names it)")
-    return module
+        if self._verifies is not None:
+            self._verifies(self.module, f"pass {step.name}")
+        if self._after is not None:
+            self._after(step, changed, self.module, seconds)
+        return bool(changed)
 
 
 Versions = dict[str, tuple[Func, tuple[object, ...]]]
@@ -90,7 +181,7 @@ def differing(before: Versions, after: Versions) -> Changed:
     return frozenset(name for name in {**before, **after} if before.get(name) != after.get(name))
 
 
-def _verifier() -> Callable[[Module, str], None]:
+def _verifier() -> Verifies:
     # Imported here because a compiler that does not verify need not load the verifier.
     from adc.ir.verifier import Changes, VerificationError
 

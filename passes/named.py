@@ -9,14 +9,14 @@ from __future__ import annotations
 import inspect
 import re
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from adc.ir import ops
 from adc.ir.opdef import OpDef
 from adc.passes import pipelines
-from adc.passes.base import Pass, Pipeline
+from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat, Step, passes_of
 from adc.passes.checkpointing.count_steps import CountSteps
 from adc.passes.checkpointing.outline_steps import OutlineSteps
 
@@ -25,23 +25,14 @@ PIPELINES: dict[str, Pipeline] = {
 }
 
 
-def _kinds(steps: Sequence[Any]) -> Iterator[type[Pass]]:
-    for step in steps:
-        yield type(step)
-        for field in fields(step):
-            value = getattr(step, field.name)
-            if isinstance(value, tuple) and value and isinstance(value[0], Pass):
-                yield from _kinds(value)
-
-
-PASSES: dict[str, type[Pass]] = {kind.name: kind for steps in PIPELINES.values() for kind in _kinds(steps)}
+PASSES: dict[str, type[Pass]] = {step.name: type(step) for steps in PIPELINES.values() for step in passes_of(steps)}
 PASSES |= {kind.name: kind for kind in (OutlineSteps, CountSteps)}
 """All that pipelines run, in the order in which they do, and what is run between pipelines and last of all."""
 
 
 def parse_pipeline(text: str) -> Pipeline:
     """The passes that ``text`` names. ``ValueError`` says what is wrong."""
-    steps: list[Pass] = []
+    steps: list[Step] = []
     at = 0
     while at < len(text):
         match = _STEP.match(text, at)
@@ -159,5 +150,19 @@ def listing() -> str:
         lines.append(f"  {name}: {summary(kind)}")
         lines += [f"      {option}: {spelled(wanted)}" for option, wanted in options_of(kind).items()]
     lines.append("Pipelines:")
-    lines += [f"  {name}: {','.join(step.name for step in steps)}" for name, steps in PIPELINES.items()]
+    lines += [f"  {name}: {_shown(steps)}" for name, steps in PIPELINES.items()]
     return "\n".join(lines) + "\n"
+
+
+def _shown(steps: Pipeline) -> str:
+    return ", ".join(map(_shown_step, steps))
+
+
+def _shown_step(step: Step) -> str:
+    if isinstance(step, IfChanged):
+        return f"{step.step.name} [if it changed anything: {_shown(step.then)}]"
+    if isinstance(step, Repeat):
+        return f"[until nothing changes: {_shown(step.steps)}]"
+    if isinstance(step, OnPart):
+        return f"[on a part of the module: {_shown(step.steps)}]"
+    return step.name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from adc.passes.base import Pass, Pipeline
+from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat
 from adc.passes.bounds.drop_checks import DropChecks
 from adc.passes.bounds.split_index_sets import SplitIndexSets
 from adc.passes.bounds.version_bounds import VersionBounds
 from adc.passes.cache.block_time import BlockTime
 from adc.passes.cache.tile_loops import TileLoops
-from adc.passes.differentiation.take_gradients import TakeGradients
+from adc.passes.differentiation.take_gradients import TakeGradients, asked_next
 from adc.passes.distribution.distribute_functions import DistributeFunctions
 from adc.passes.distribution.distribute_sums import DistributeSums
 from adc.passes.distribution.distribute_terms import DistributeTerms
@@ -28,6 +28,7 @@ from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
 from adc.passes.simplify.drop_rules import DropRules
+from adc.passes.simplify.expand_strong_products import ExpandStrongProducts
 from adc.passes.simplify.first_writes import FirstWrites
 from adc.passes.simplify.fold_views import FoldViews
 from adc.passes.simplify.forward_copies import ForwardCopies
@@ -58,15 +59,15 @@ TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
 """After a pass that copies or restructures loops."""
 
 PREPARE: Pipeline = (
-    TakeGradients(SIMPLIFY),
+    Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     *SIMPLIFY,
-    Inline(SIMPLIFY),
-    SplitIndexSets(TIDY),
+    IfChanged(Inline(), SIMPLIFY),
+    IfChanged(SplitIndexSets(), TIDY),
     VersionBounds(),
     *TIDY,
     KeepPromises(),
     Parallelise(),
-    JoinVersions(TIDY),
+    IfChanged(JoinVersions(), TIDY),
 )
 """From traced code to the primal that is differentiated, or lowered."""
 
@@ -86,15 +87,17 @@ WIDEN: Pipeline = (
 """What makes loops faster when it is settled which are parallel."""
 
 SHARE: Pipeline = (
-    *(DistributeSums(), Parallelise(), FuseSweeps((Canonicalize(), CSE(), DCE()))),
-    FuseRows((Canonicalize(), CSE(), DeadStores(), DCE())),
-    FactorSums((Canonicalize(), CSE(), DCE())),
-    *(LowerAccumulate(), CSE(), FuseLoops((Canonicalize(), CSE()))),
+    *(DistributeSums(), Parallelise()),
+    IfChanged(FuseSweeps(), (Canonicalize(), CSE(), DCE())),
+    IfChanged(FuseRows(), (Canonicalize(), CSE(), DeadStores(), DCE())),
+    IfChanged(FactorSums(), (Canonicalize(), CSE(), DCE())),
+    *(LowerAccumulate(), CSE()),
+    Repeat((IfChanged(FuseLoops(), (Canonicalize(), CSE())),)),  # what is in the loops may have become alike
 )
 """Which loops are parallel, and how what they add to shadows is summed."""
 
 LOWER: Pipeline = (
-    *(DropRules((Inline(),)), *SIMPLIFY, ForwardCopies(), CSE()),
+    *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ForwardCopies(), CSE()),
     *(*SHARE, *TIDY, DeadStores(), *WIDEN, *FREE, *OUTLINE),
 )
 """From the primal, or differentiated code, to code that is lowered to LLVM."""
@@ -104,4 +107,4 @@ def lower(accumulate: LowerAccumulate, tile: TileLoops, time: BlockTime) -> Pipe
     """``LOWER`` with a choice of how terms are added to shadows, how nests are cut for the cache, and how many time
     steps are run at once."""
     chosen: dict[str, Pass] = {choice.name: choice for choice in (accumulate, tile, time)}
-    return tuple(chosen.get(step.name, step) for step in LOWER)
+    return tuple(chosen.get(step.name, step) if isinstance(step, Pass) else step for step in LOWER)

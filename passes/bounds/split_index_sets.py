@@ -31,7 +31,6 @@ from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.attributes import MIRRORED
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.integers import Integers, Linear
-from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.rewrite import replace_op
 
 MAX_INNER_CUTS = 2  # cuts that are near neither end
@@ -43,18 +42,14 @@ _WRITES = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
 
 @dataclass(frozen=True)
 class SplitIndexSets:
-    """Cut loops at the thresholds of their conditions; ``then`` cleans up where anything was cut."""
+    """Cut loops at the thresholds of their conditions."""
 
-    then: Pipeline = ()
     name: ClassVar[str] = "split-index-sets"
 
     def run(self, module: Module) -> Module:
-        changed = False
         for func in module.funcs.values():
-            splitting = _Splitting()
-            splitting.block(func.body)
-            changed |= splitting.changed
-        return run_pipeline(module, self.then) if changed else module
+            _Splitting().block(func.body)
+        return module
 
 
 @dataclass(frozen=True)
@@ -83,14 +78,12 @@ class _Cuts:
 class _Splitting:
     def __init__(self) -> None:
         self._integers = Integers()
-        self.changed = False
 
     def block(self, block: Block) -> None:
         new = block.in_place_of()
         for op in block.ops:
             cuts = self._cuts(op)
             if cuts is not None:
-                self.changed = True
                 self._cut(op, *cuts, new)
                 continue
             new.append(op)

@@ -12,7 +12,7 @@ from adc.ir import ops
 from adc.ir.attached import mentioned
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import closure
-from adc.ir.core import Block, Module, Op
+from adc.ir.core import Block, Func, Module, Op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.effects import Summaries
 from adc.passes.base import Pipeline, run_pipeline
@@ -22,16 +22,15 @@ from adc.passes.rewrite import put_instead, replace_op
 
 def gradients_of(module: Module) -> list[str]:
     """The functions of which some other one takes the gradient."""
-    asked = (op for func in module.funcs.values() for op in func.walk() if op.opdef is ops.gradient)
-    return [op.attrs["callee"] for op in asked]
+    return [op.attrs["callee"] for func in module.funcs.values() for op in _requests(func)]
 
 
-def take_gradients(module: Module, name: str, before: Pipeline) -> None:
+def take_gradients(module: Module, name: str, before: Pipeline = ()) -> None:
     """Take the gradients that the function ``name`` asks for; those that they are of ask for none any more.
 
     The passes ``before`` clean up what is differentiated.
     """
-    requests = [op for op in module.funcs[name].walk() if op.opdef is ops.gradient]
+    requests = _requests(module.funcs[name])
     made: dict[tuple[str, tuple[int, ...]], str] = {}
     for op in requests:
         key = op.attrs["callee"], tuple(op.attrs["wrt"])
@@ -45,24 +44,40 @@ def take_gradients(module: Module, name: str, before: Pipeline) -> None:
 
 @dataclass(frozen=True)
 class TakeGradients:
-    """Take the gradients that functions ask for, innermost first."""
+    """Take the gradients that one function asks for, of functions that ask for none."""
 
-    before: Pipeline = ()
     name: ClassVar[str] = "take-gradients"
 
     def run(self, module: Module) -> Module:
-        done: set[str] = set()
-        for name in list(module.funcs):
-            self._visit(module, name, done)
+        name = _next(module)
+        if name is not None:
+            take_gradients(module, name)
         return module
 
-    def _visit(self, module: Module, name: str, done: set[str]) -> None:
+
+def asked_next(module: Module) -> list[str]:
+    """The functions of which ``take-gradients`` takes gradients next: what cleans them up comes before it."""
+    name = _next(module)
+    return [] if name is None else [op.attrs["callee"] for op in _requests(module.funcs[name])]
+
+
+def _next(module: Module) -> str | None:
+    """The first function that asks for gradients, after those that it mentions."""
+    asking = {name for name, func in module.funcs.items() if _requests(func)}
+    done: set[str] = set()
+
+    def visit(name: str) -> str | None:
         if name in done or name not in module.funcs:
-            return
+            return None
         done.add(name)
-        for other in mentioned(module.funcs[name]):
-            self._visit(module, other, done)
-        take_gradients(module, name, self.before)
+        inner = (visit(other) for other in mentioned(module.funcs[name]))
+        return next(filter(None, inner), name if name in asking else None)
+
+    return next(filter(None, map(visit, list(module.funcs))), None) if asking else None
+
+
+def _requests(func: Func) -> list[Op]:
+    return [op for op in func.walk() if op.opdef is ops.gradient]
 
 
 def _differentiated(module: Module, name: str, wrt: tuple[int, ...], before: Pipeline) -> str:

@@ -23,7 +23,6 @@ from adc.passes.analysis.cold import COLD, warm_regions
 from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct
 from adc.passes.analysis.effects import Effects, Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT
-from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.fusion.joining import joined_branches, joined_loops, with_following
 
 MAX_OPERATIONS = 600
@@ -38,18 +37,12 @@ MOST_LOOPS = 64
 
 @dataclass(frozen=True)
 class FuseLoops:
-    """Join neighbouring parallel loops, and branches around such.
+    """Join neighbouring parallel loops, and branches around such."""
 
-    The passes ``then`` follow if anything was joined: what is in the loops may have become alike, and is looked at
-    once more.
-    """
-
-    then: Pipeline = ()
     name: ClassVar[str] = "fuse-loops"
 
     def run(self, module: Module) -> Module:
-        while fuse(module, fusible) and self.then:
-            module = run_pipeline(module, self.then)
+        fuse(module, fusible)
         return module
 
 
@@ -57,19 +50,17 @@ Fusible = Callable[[Analysis, Op, Op], bool]
 """Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
 
 
-def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> bool:
-    """Join neighbouring loops as far as ``wanted``, and branches around such; whether anything was joined.
+def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> None:
+    """Join neighbouring loops as far as ``wanted``, and branches around such.
 
     With ``past``, also those that have other loops between them. What keeps two branches apart is then done on both
     sides of one, if loops in them, which are still far from each other, may be such as are wanted: ``past`` says so.
     That is no more than loops without loops inside, since one side is seldom run, and slow.
     """
     summaries = Summaries(module)
-    joined = False
     for func in module.funcs.values():
         if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
-            joined |= _Fusion(func, module, summaries, wanted, past).run()
-    return joined
+            _Fusion(func, module, summaries, wanted, past).run()
 
 
 class _Fusion:
@@ -81,7 +72,6 @@ class _Fusion:
         self.summaries = summaries
         self.wanted = wanted
         self.past = past
-        self.joined = False
         self._fresh()
 
     def _fresh(self) -> None:
@@ -89,10 +79,8 @@ class _Fusion:
         self.memory = Memory(self.func, self.summaries)
         self.analysis = Analysis(self.func, self.module, self.summaries, self.memory.alias)
 
-    def run(self) -> bool:
-        """Whether anything was joined."""
+    def run(self) -> None:
         self._block(self.func.body)
-        return self.joined
 
     def _block(self, block: Block) -> None:
         at = 0
@@ -130,7 +118,6 @@ class _Fusion:
         before, after = parted
         joined = joined_loops(first, second) if loops else joined_branches(first, second)
         block.set_ops([*block.ops[:at], *before, joined, *after, *block.ops[found + 1 :]])
-        self.joined = True
         self._fresh()
         return True
 

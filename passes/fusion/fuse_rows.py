@@ -21,21 +21,20 @@ from adc.ir.nesting import inside
 from adc.passes.analysis.conflicts import has_accumulate
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.kinds import LOOPS, PURE
-from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.fusion.fuse_loops import fuse, may_be_fused
 
 
 @dataclass(frozen=True)
 class FuseRows:
-    """Join loops that scatter in loops inside with those before them; the passes ``then`` follow if any were."""
+    """Join loops that scatter in loops inside with those before them."""
 
-    then: Pipeline = ()
     name: ClassVar[str] = "fuse-rows"
 
     def run(self, module: Module) -> Module:
         loops = (op for func in module.funcs.values() for op in func.walk() if op.opdef is ops.parallel)
-        found = any(_scatters(loop) for loop in loops) and fuse(module, _worthwhile, _are_sweeps)
-        return run_pipeline(module, self.then) if found else module
+        if any(_scatters(loop) for loop in loops):
+            fuse(module, _worthwhile, _are_sweeps)
+        return module
 
 
 def _worthwhile(analysis: Analysis, first: Op, second: Op) -> bool:

@@ -15,7 +15,6 @@ from adc.ir import ops
 from adc.ir.core import Module, Op
 from adc.passes.analysis.conflicts import conflicting, has_accumulate
 from adc.passes.analysis.dependence import Analysis
-from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.distribution.fission import Fission
 from adc.passes.fusion.fuse_loops import fuse, fusible
 from adc.passes.stencil_adjoints.blocks import blocks_for
@@ -24,14 +23,12 @@ from adc.passes.stencil_adjoints.strategy_costs import Costs
 
 @dataclass(frozen=True)
 class FuseSweeps:
-    """Join loops with neighbours that scatter; the passes ``then`` follow if any were."""
+    """Join loops with neighbours that scatter."""
 
-    then: Pipeline = ()
     name: ClassVar[str] = "fuse-sweeps"
 
     def run(self, module: Module) -> Module:
-        if fuse(module, _worthwhile):
-            return run_pipeline(module, self.then)
+        fuse(module, _worthwhile)
         return module
 
 

@@ -27,7 +27,6 @@ from adc.passes.analysis.dependence import Analysis, comparisons, conjuncts
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.integers import says_more
 from adc.passes.analysis.speculation import Speculation
-from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.fusion.fuse_loops import fusible
 
 _SIMPLE = frozenset({ops.alloc, ops.assert_, ops.fill, ops.copy, ops.load, ops.store})
@@ -36,19 +35,17 @@ _SIMPLE = frozenset({ops.alloc, ops.assert_, ops.fill, ops.copy, ops.load, ops.s
 @dataclass(frozen=True)
 class JoinVersions:
     """Join branches between versions, if a loop in one can be fused with one in another, or beside them. What is then
-    there twice has at most ``most`` operations. The passes ``then`` follow if anything was done."""
+    there twice has at most ``most`` operations."""
 
-    then: Pipeline = ()
     most: int = 400
     name: ClassVar[str] = "join-versions"
 
     def run(self, module: Module) -> Module:
         summaries = Summaries(module)
-        joined = False
         for func in module.funcs.values():
             if any(_is_choice(op) for op in func.walk()):
-                joined |= _Joining(func, module, summaries, self.most).run()
-        return run_pipeline(module, self.then) if joined else module
+                _Joining(func, module, summaries, self.most).run()
+        return module
 
 
 class _Joining:
@@ -57,11 +54,9 @@ class _Joining:
         self.most = most
         self.analysis = Analysis(func, module, summaries)
         self.speculation = Speculation(func)
-        self.joined = False
 
-    def run(self) -> bool:
+    def run(self) -> None:
         self._block(self.func.body)
-        return self.joined
 
     def _block(self, block: Block) -> None:
         for op in block.ops:
@@ -150,7 +145,6 @@ class _Joining:
         for old, new in results.items():
             new.hint = old.hint
         block.set_ops([*before, *early, *made.ops, *(op for op in after if op not in early)])
-        self.joined = True
 
 
 class _Same:

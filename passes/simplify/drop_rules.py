@@ -7,23 +7,18 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import const, constant_of
 from adc.ir.attached import MARKS, attached, mentioned
-from adc.ir.builder import insert_at
 from adc.ir.callgraph import closure
-from adc.ir.core import Block, Module, Op, Value
+from adc.ir.core import Block, Module
 from adc.ir.schedules import REMATERIALISED
-from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.rewrite import replace_op
 
 
 @dataclass(frozen=True)
 class DropRules:
     """Take out ``adc.ruled``, ``adc.stop_gradient`` and the marks of functions that are run again, and the rules of
-    functions with what only they use. The passes ``then`` follow if there were any. Strong products become products
-    and choices."""
+    functions with what only they use."""
 
-    then: Pipeline = ()
     name: ClassVar[str] = "drop-rules"
 
     def run(self, module: Module) -> Module:
@@ -31,9 +26,6 @@ class DropRules:
         ruled = [func for func in module.funcs.values() if attached(func) is not None]
         stops = any(op.opdef is ops.stop_gradient for func in module.funcs.values() for op in func.walk())
         marked = without_marks(module)
-        for func in module.funcs.values():
-            if any(op.opdef in _STRONG for op in func.walk()):
-                _weaken(func.body)
         if not ruled and not stops and not marked:
             return module
         for func in module.funcs.values():
@@ -44,7 +36,7 @@ class DropRules:
         used = set(closure(module, module.funcs.keys() - parts, mentioned))
         for name in parts - used:
             del module.funcs[name]
-        return run_pipeline(module, self.then)
+        return module
 
 
 def without_marks(module: Module) -> bool:
@@ -61,36 +53,6 @@ def _of_rules(module: Module) -> set[str]:
     rules = {name for found in known if found is not None for name in found.functions}
     called = {op.attrs["callee"] for func in module.funcs.values() for op in func.walk() if op.opdef is ops.call}
     return rules - called
-
-
-_STRONG = {ops.strong_mulf: ops.mulf, ops.strong_divf: ops.divf}
-
-
-def _weaken(block: Block) -> None:
-    """Say with ordinary operations what strong products and quotients are."""
-    new = block.in_place_of()
-    for op in block.ops:
-        for region in op.regions:
-            _weaken(region)
-        if op.opdef not in _STRONG:
-            new.append(op)
-            continue
-        with insert_at(new, op.loc):
-            replace_op(op, [_plain(op)])
-    block.set_ops(new.ops)
-
-
-def _plain(op: Op) -> Value:
-    """What is marked is zero, so its partner is replaced: products can still be fused with sums."""
-    a, b, *marks = op.operands
-    zero, one = const(0.0, a.type), const(1.0, a.type)
-    if op.opdef is ops.strong_mulf and constant_of(b) == 1.0 and constant_of(marks[1]) == 0:
-        return ops.select(marks[0], zero, a)
-    if constant_of(marks[0]) != 0:
-        b = ops.select(marks[0], zero if op.opdef is ops.strong_mulf else one, b)
-    if len(marks) == 2 and constant_of(marks[1]) != 0:
-        a = ops.select(marks[1], zero, a)
-    return _STRONG[op.opdef](a, b, **op.attrs)
 
 
 def _drop(block: Block) -> None:

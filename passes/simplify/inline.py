@@ -21,7 +21,6 @@ from adc.ir.nesting import enclosing
 from adc.ir.rewrite import inline_block
 from adc.ir.schedules import REMATERIALISED
 from adc.passes.analysis.kinds import LOOPS
-from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.rewrite import put_instead, replace_op
 
 _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
@@ -30,10 +29,8 @@ _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
 @dataclass(frozen=True)
 class Inline:
     """Put callees of at most ``most`` operations in the place of calls in loops, and of calls that are the only ones of
-    callees with loops, until a function has grown by ``growth``. Functions that nobody calls any more go. The passes
-    ``then`` follow if anything was done."""
+    callees with loops, until a function has grown by ``growth``. Functions that nobody calls any more go."""
 
-    then: Pipeline = ()
     most: int = 120
     growth: int = 600
     name: ClassVar[str] = "inline"
@@ -64,7 +61,7 @@ class Inline:
                     gone.add(callee.name)
         for name in gone - reachable(module, module.funcs.keys() - gone):
             del module.funcs[name]
-        return run_pipeline(module, self.then) if gone else module
+        return module
 
 
 def _names_arguments(func: Func) -> bool:

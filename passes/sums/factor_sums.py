@@ -38,7 +38,6 @@ from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.building import choose, nest
 from adc.passes.rewrite import put_before, put_instead
 from adc.passes.sums.common_factors import FEWEST_ITERATIONS, Finder, Term
@@ -53,22 +52,18 @@ MOST_SUMS = 1 << 16
 
 @dataclass(frozen=True)
 class FactorSums:
-    """Take factors that are the same in all iterations of a loop out of what it adds to shadows; the passes ``then``
-    follow if there were any."""
+    """Take factors that are the same in all iterations of a loop out of what it adds to shadows."""
 
-    then: Pipeline = ()
     name: ClassVar[str] = "factor-sums"
 
     @contractible()
     def run(self, module: Module) -> Module:
         summaries = Summaries(module)
-        found = False
         for func in module.funcs.values():
             done: set[Op] = set()
             while groups := _groups(func, Analysis(func, module, summaries), done):
                 done |= _rewrite(groups)
-                found = True
-        return run_pipeline(module, self.then) if found else module
+        return module
 
 
 def _groups(func: Func, analysis: Analysis, done: Collection[Op]) -> list[list[Term]]:

@@ -16,7 +16,7 @@ from adc.ir.parser import parse_module
 from adc.ir.printer import print_module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
-from adc.passes.base import Pipeline
+from adc.passes.base import Changed, Pass, Pipeline, Verify, run_pipeline
 from adc.passes.cache import tile_loops
 from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.differentiation import differentiate
@@ -80,8 +80,7 @@ class _Subject:
         if not module.funcs[name].result_types:
             return
         value = self._run(module, name)[0]
-        for step in pipelines.SIMPLIFY:
-            module = step.run(module)
+        module = run_pipeline(module, pipelines.SIMPLIFY)
         wrt = tuple(
             k
             for k, a in enumerate(module.funcs[name].args)
@@ -95,20 +94,25 @@ class _Subject:
 
     def _follow(self, module: Module, name: str, passes: Pipeline, expected: Outcome) -> None:
         text = print_module(module)
-        for step in passes:
-            before = text
+
+        def after(step: Pass, changed: Changed, module: Module, seconds: float) -> None:
+            nonlocal text
+            if not changed:
+                return
+            before, text = text, print_module(module)
             try:
-                module = step.run(module)
-                verify(module)
-                text = print_module(module)
-                if text == before:
-                    continue
                 found = self._run(module, name)
                 assert _same(found, expected), f"{step.name} changed {expected} to {found}"
                 assert print_module(parse_module(text)) == text, f"after {step.name} the text does not parse back"
             except Exception as error:
                 error.add_note(f"pass {step.name} on\n{before}")
                 raise
+
+        try:
+            run_pipeline(module, passes, verify=Verify.PASSES, after=after)
+        except Exception as error:
+            error.add_note(f"the last code that is right is\n{text}")
+            raise
 
     def _run(self, module: Module, name: str) -> Outcome:
         """Results, or the exception; then arrays as they are afterwards: arguments, and shadows, which were zero."""

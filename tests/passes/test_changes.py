@@ -15,7 +15,20 @@ from adc.ir.core import Block, Func, Module, Op
 from adc.ir.parser import parse_module
 from adc.ir.printer import print_func
 from adc.ir.types import f32, f64, index
-from adc.passes.base import Changed, Pass, PassError, Verify, differing, run_pipeline, versions
+from adc.passes.base import (
+    Changed,
+    IfChanged,
+    OnPart,
+    Pass,
+    PassError,
+    Repeat,
+    Step,
+    Verify,
+    differing,
+    passes_of,
+    run_pipeline,
+    versions,
+)
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
@@ -166,6 +179,72 @@ def test_a_pass_that_changed_nothing_runs_again_only_after_a_change() -> None:
     assert runs == ["1", "2", "1"]  # once more after the loop of one iteration is gone
     assert [name for name, changed in seen if changed] == ["canonicalize"]
     assert len(seen) == 10
+
+
+@dataclass(frozen=True)
+class Peels:
+    """Takes one operation off the function ``of``, if more than two are left."""
+
+    runs: list[str]
+    of: str = "f"
+    name: ClassVar[str] = "peels"
+
+    def run(self, module: Module) -> Module:
+        self.runs.append(" ".join(module.funcs))
+        func = module.funcs[self.of]
+        unused = [op for op in func.body.ops[:-1] if not any(r.uses for r in op.results)]
+        if unused:
+            unused[-1].drop()
+            func.body.set_ops([op for op in func.body.ops if op is not unused[-1]])
+        return module
+
+
+CHAIN = """
+func.func @h(%x: f64) -> f64 {
+  %a = math.sin %x : f64
+  %b = math.cos %a : f64
+  %c = math.exp %b : f64
+  func.return %x : f64
+}
+func.func @f(%x: f64) -> f64 {
+  %y = func.call @g(%x) : (f64) -> f64
+  func.return %y : f64
+}
+func.func @g(%x: f64) -> f64 {
+  %a = math.sin %x : f64
+  func.return %x : f64
+}
+"""
+
+
+def test_what_follows_a_pass_is_a_value_of_the_pipeline() -> None:
+    runs: list[str] = []
+    seen: list[str] = []
+
+    def ran(*steps: Step) -> list[str]:
+        seen.clear()
+        module = parse_module(CHAIN)
+        run_pipeline(module, steps, verify=Verify.PASSES, after=lambda step, changed, *_: seen.append(step.name))
+        assert [step.name for step in passes_of(steps)] and set(seen) <= {step.name for step in passes_of(steps)}
+        return [name for name, func in module.funcs.items() if len(func.body.ops) == 1]
+
+    on_f, on_h = Peels(runs, "f"), Peels(runs, "h")
+    assert ran(IfChanged(on_f, (DCE(),))) == [] and seen == ["peels"]
+    assert ran(IfChanged(on_h, (CSE(),))) == [] and seen == ["peels", "cse"]
+    assert ran(Repeat((IfChanged(on_h, (CSE(),)),))) == ["h"] and seen == ["peels", "cse"] * 3 + ["peels"]
+    assert set(runs) == {"h f g"}
+
+
+def test_a_part_of_a_module_is_what_its_roots_mention() -> None:
+    runs: list[str] = []
+    module = parse_module(CHAIN)
+    seen: list[Changed] = []
+    part = OnPart(lambda module: ["f"], (Peels(runs, "g"),))
+    steps = (Peels(runs, "f"), part, part, Peels(runs, "f"), OnPart(lambda module: [], (Peels(runs, "h"),)))
+    run_pipeline(module, steps, verify=Verify.PASSES, after=lambda _, changed, *__: seen.append(changed))
+    assert [names.split() for names in runs] == [["h", "f", "g"], ["f", "g"], ["f", "g"], ["h", "f", "g"]]
+    assert seen == [frozenset(), {"g"}, frozenset(), frozenset()]
+    assert list(module.funcs) == ["h", "f", "g"]
 
 
 def heat(c: Any, u0: Any, target: Any, steps: int) -> Any:

@@ -163,7 +163,7 @@ def many(x, y, n):
 
 @pytest.fixture
 def cutting(monkeypatch: pytest.MonkeyPatch) -> None:
-    lower = tuple(OutlineNests(3) if p.name == "outline-nests" else p for p in pipelines.LOWER)
+    lower = tuple(OutlineNests(3) if isinstance(p, OutlineNests) else p for p in pipelines.LOWER)
     monkeypatch.setattr(pipelines, "LOWER", lower)
 
 

@@ -14,7 +14,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module
 from adc.ir.parser import parse_module
 from adc.ir.types import f64, index
-from adc.passes.base import Changed, Pass, PassError, Verify, asked_verification, run_pipeline
+from adc.passes.base import Changed, Pass, PassError, Verify, asked_verification, passes_of, run_pipeline
 from adc.passes.pipelines import FREE, LOWER, PREPARE, SIMPLIFY
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.dce import DCE
@@ -50,7 +50,7 @@ def test_hook_sees_each_pass_and_its_result() -> None:
 
 
 def test_passes_are_values_with_names() -> None:
-    for step in (*PREPARE, *LOWER):
+    for step in passes_of((*PREPARE, *LOWER)):
         assert isinstance(step, Pass)
         assert step == type(step)(**vars(step)) and hash(step) == hash(type(step)(**vars(step)))
         assert step.name == step.name.lower() and " " not in step.name

@@ -16,7 +16,7 @@ from adc.ir import interpreter, ops
 from adc.ir.core import Module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
-from adc.passes.base import run_pipeline
+from adc.passes.base import IfChanged, run_pipeline
 from adc.passes.bounds.split_index_sets import SplitIndexSets
 from adc.signature import abstracts_of
 
@@ -45,7 +45,7 @@ def branches(module: Module) -> int:
 
 
 def split(module: Module) -> Module:
-    module = SplitIndexSets(pipelines.TIDY).run(module)
+    module = run_pipeline(module, (IfChanged(SplitIndexSets(), pipelines.TIDY),))
     verify(module)
     return module
 

@@ -20,7 +20,7 @@ from adc.ir.loop_attrs import TILES
 from adc.ir.parser import parse_module
 from adc.ir.steps import COUNTED
 from adc.passes import pipelines
-from adc.passes.base import Verify, run_pipeline
+from adc.passes.base import Verify, passes_of, run_pipeline
 from adc.passes.cache import tile_loops
 from adc.passes.cache.tile_loops import TileLoops
 from adc.passes.checkpointing.count_steps import CountSteps
@@ -422,7 +422,7 @@ def test_wrong_lengths_are_refused(tile: Any) -> None:
 
 
 def test_it_is_the_pass_of_the_pipeline() -> None:
-    names = [step.name for step in pipelines.LOWER]
+    names = [step.name for step in passes_of(pipelines.LOWER)]
     assert names.index("settle-accumulates") < names.index("tile-loops") < names.index("align-loops")
 
 

@@ -1,0 +1,55 @@
+"""Products and quotients of derivatives in which zero is stronger than infinity, as ordinary operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const, constant_of
+from adc.ir.builder import insert_at
+from adc.ir.core import Block, Module, Op, Value
+from adc.passes.rewrite import replace_op
+
+
+@dataclass(frozen=True)
+class ExpandStrongProducts:
+    """Make strong products and quotients ordinary ones, and choices."""
+
+    name: ClassVar[str] = "expand-strong-products"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            if any(op.opdef in _STRONG for op in func.walk()):
+                _weaken(func.body)
+        return module
+
+
+_STRONG = {ops.strong_mulf: ops.mulf, ops.strong_divf: ops.divf}
+
+
+def _weaken(block: Block) -> None:
+    """Say with ordinary operations what strong products and quotients are."""
+    new = block.in_place_of()
+    for op in block.ops:
+        for region in op.regions:
+            _weaken(region)
+        if op.opdef not in _STRONG:
+            new.append(op)
+            continue
+        with insert_at(new, op.loc):
+            replace_op(op, [_plain(op)])
+    block.set_ops(new.ops)
+
+
+def _plain(op: Op) -> Value:
+    """What is marked is zero, so its partner is replaced: products can still be fused with sums."""
+    a, b, *marks = op.operands
+    zero, one = const(0.0, a.type), const(1.0, a.type)
+    if op.opdef is ops.strong_mulf and constant_of(b) == 1.0 and constant_of(marks[1]) == 0:
+        return ops.select(marks[0], zero, a)
+    if constant_of(marks[0]) != 0:
+        b = ops.select(marks[0], zero if op.opdef is ops.strong_mulf else one, b)
+    if len(marks) == 2 and constant_of(marks[1]) != 0:
+        a = ops.select(marks[1], zero, a)
+    return _STRONG[op.opdef](a, b, **op.attrs)
