@@ -23,7 +23,7 @@ from adc.errors import AdcError
 from adc.frontend.data.roots import Root
 from adc.ir.core import Block, Func, Op, Value
 from adc.passes.analysis.affine import Symbol
-from benchmarks.latency import HEAD, PROGRAMS
+from benchmarks.latency.programs import HEAD, PROGRAMS
 from tests.fuzz.check import Subject, loaded
 from tests.fuzz.generator import generate
 from tests.fuzz.long import generate_long

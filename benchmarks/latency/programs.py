@@ -1,28 +1,16 @@
-"""The first gradient of ten programs in a fresh process, and in a second one, which finds the code of the first.
+"""The programs whose first gradients are timed, as texts: what a process of its own runs.
 
-    python -m benchmarks.latency [--repeats N] [PATTERN]
-
-CPU time of the call alone, all threads together, imports aside; the least of several processes counts. The second
-process finds by the function's code what the first one compiled, and looks whether all that it depends on is as it was.
+Each defines ``main`` and ``arguments``; the gradient is by ``argnums``, 0 if a program does not say.
 """
 
-from __future__ import annotations
-
-import argparse
-import json
-import os
-import re
-import subprocess
-import sys
-import tempfile
-from pathlib import Path
+HEAD = """import math
 
 import numpy as np
 
-MOST = 0.4
-ROOT = Path(__file__).resolve().parent.parent
+rng = np.random.default_rng(0)
+argnums = 0
+"""
 
-# Each defines ``main`` and ``arguments``; the gradient is by ``argnums``.
 PROGRAMS = {
     "ODE": """
 def lotka(u, p):
@@ -223,71 +211,3 @@ def main(w, x, y, weight):
 arguments = rng.standard_normal(12), rng.standard_normal((200, 12)), np.sign(rng.standard_normal(200)), 0.1
 """,
 }
-
-HEAD = """import json
-import math
-import time
-
-import numpy as np
-
-from adc import jit_grad
-
-rng = np.random.default_rng(0)
-argnums = 0
-"""
-TAIL = """
-import adc.native
-from adc.backend import optimize
-
-made = []
-run = optimize._run_pipeline
-optimize._run_pipeline = lambda *given: made.append(1) or run(*given)
-function = jit_grad(main, argnums=argnums)
-begin = time.process_time()
-function.grad(*arguments)
-print(json.dumps({"seconds": time.process_time() - begin, "runs of LLVM": len(made)}))
-"""
-
-
-def first_gradient(name: str, folder: Path) -> tuple[float, int]:
-    """CPU seconds of the first gradient in a process of its own, and how often LLVM ran."""
-    file = folder / "program.py"
-    file.write_text(HEAD + PROGRAMS[name] + TAIL)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADC_CACHE": "1", "ADC_CACHE_DIR": str(folder / "kept")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, str(file)]
-    printed = subprocess.run(command, check=True, env=environment, cwd=folder, stdout=subprocess.PIPE, text=True).stdout
-    told = json.loads(printed)
-    return told["seconds"], told["runs of LLVM"]
-
-
-def measure(name: str, repeats: int) -> tuple[float, float, int]:
-    """CPU seconds in a first process and in a second one, and how often LLVM ran in the second."""
-    first, second, missed = np.inf, np.inf, 0
-    for _ in range(repeats):
-        with tempfile.TemporaryDirectory() as folder:
-            first = min(first, first_gradient(name, Path(folder))[0])
-            seconds, runs = first_gradient(name, Path(folder))
-            second, missed = min(second, seconds), max(missed, runs)
-    return first, second, missed
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("pattern", nargs="?", default="")
-    parser.add_argument("--repeats", type=int, default=3)
-    options = parser.parse_args()
-    good = True
-    print(f"{'program':15} {'first process':>14} {'second':>10} {'ratio':>6}  machine code")
-    for name in PROGRAMS:
-        if re.search(options.pattern, name):
-            first, second, missed = measure(name, options.repeats)
-            good &= second <= MOST * first and not missed
-            found = f"{missed} not found" if missed else "found"
-            print(f"{name:15} {first * 1e3:11.0f} ms {second * 1e3:7.0f} ms {second / first:6.2f}  {found}", flush=True)
-    print(f"{'each' if good else 'NOT each'} at most {MOST}, with all machine code found")
-    return 0 if good else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

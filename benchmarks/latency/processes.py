@@ -1,0 +1,110 @@
+"""First calls in processes of their own, by adc, JAX and Numba."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.latency import arrays, in_jax, programs
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAMS = programs.PROGRAMS | arrays.PROGRAMS
+
+ADC = """
+import adc.native
+from adc import jit_grad
+from adc.backend import optimize
+
+made = []
+run = optimize._run_pipeline
+optimize._run_pipeline = lambda *given: made.append(1) or run(*given)
+function = jit_grad(main, argnums=argnums)
+"""
+JAX = """
+static = tuple(k for k, a in enumerate(arguments) if isinstance(a, int))
+placed = jax.tree.map(lambda a: jnp.asarray(a) if isinstance(a, np.ndarray) else a, arguments)
+function = jax.jit(jax.value_and_grad(main, argnums), static_argnums=static)
+"""
+CALLS = {
+    "adc, gradient": "function.value_and_grad(*arguments)",
+    "adc, value": "function(*arguments)",
+    "JAX, gradient": "jax.block_until_ready(function(*placed))",
+    "Numba, value": "main(*arguments)",
+}
+# What the call would import is imported before: it is not compilation, and it is not in JAX's time either.
+TAIL = """
+import contextlib
+import importlib
+import pickle
+import sys
+import time
+
+for name in {modules}:
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+
+
+def plain(found):
+    return tuple(map(plain, found)) if isinstance(found, (tuple, list)) else np.asarray(found)
+
+
+loaded = set(sys.modules)
+begin = time.process_time()
+try:
+    found = {call}
+except {refusal} as error:
+    found = None
+seconds = time.process_time() - begin
+told = dict(seconds=seconds, runs=len(made), modules=sorted(set(sys.modules) - loaded))
+told["found"] = None if found is None else plain(found)
+with open("told", "wb") as file:
+    pickle.dump(told, file)
+"""
+
+
+@dataclass(frozen=True)
+class First:
+    """A first call: CPU seconds of all threads, how often adc ran LLVM, what it returned: None if it was refused."""
+
+    seconds: float
+    runs: int
+    found: Any
+
+
+def text_of(what: str, name: str, modules: list[str]) -> str:
+    """The text of a program that calls ``main`` of the program ``name`` once, as ``what`` of ``CALLS`` says."""
+    text, refusal, made = programs.HEAD + PROGRAMS[name], "()", "made = []\n"
+    if what.startswith("adc"):
+        text += ADC
+    elif what.startswith("JAX"):
+        # What is not written for JAX is the same with its arrays.
+        main = in_jax.PROGRAMS.get(name) or PROGRAMS[name].split("\n\n")[0].replace("np.", "jnp.")
+        text += in_jax.HEAD + main + JAX + made
+    else:
+        text = "import numba\n" + re.sub(r"^def ", "@numba.njit\ndef ", text, flags=re.MULTILINE) + made
+        refusal = "numba.core.errors.NumbaError"
+    return text + TAIL.format(modules=modules, call=CALLS[what], refusal=refusal)
+
+
+class Processes:
+    """Runs first calls. Modules that a call was seen to import are imported before the next one."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, list[str]] = {what: [] for what in CALLS}
+
+    def first(self, what: str, name: str, folder: Path) -> First:
+        """A call in a process of its own. adc keeps machine code in ``folder`` and finds what was kept there."""
+        file = folder / "program.py"
+        file.write_text(text_of(what, name, self.modules[what]))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADC_CACHE": "1", "ADC_CACHE_DIR": str(folder / "kept")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        subprocess.run([sys.executable, str(file)], check=True, env=environment, cwd=folder)
+        told = pickle.loads((folder / "told").read_bytes())
+        self.modules[what] += told["modules"]
+        return First(told["seconds"], told["runs"], told["found"])
