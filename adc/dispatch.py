@@ -236,8 +236,9 @@ class Dispatcher(NativeCallable):
         """Let later processes find what was compiled of a specialisation, if that has become more."""
         staged = spec.staged
         if staged.record is not None and staged.recorded != len(staged.loaded):
-            staged.recorded = len(staged.loaded)
-            records.keep(staged.record, spec)
+            with spec.subject.lock:
+                staged.recorded = len(staged.loaded)
+                records.keep(staged.record, spec)
 
     def _key(self, abstracts: tuple[Abstract, ...]) -> tuple[Abstract, ...]:
         """What to compile for, given the types of the arguments."""

@@ -104,22 +104,36 @@ def _function(fn: types.FunctionType) -> object:
 
 
 def _class(cls: type) -> object:
+    """Its name, and what it and the classes that it inherits from define, as far as they are the user's."""
     named = "class", cls.__module__, cls.__qualname__
     if is_of_library(cls):
         return named
-    own = sorted((name, value) for name, value in vars(cls).items() if name not in _EVERYWHERE)
-    bases = tuple((base.__module__, base.__qualname__) for base in cls.__mro__)
-    return *named, bases, tuple((name, _member(value)) for name, value in own)
+    return *named, tuple((c.__module__, c.__qualname__, () if is_of_library(c) else _defined(c)) for c in cls.__mro__)
+
+
+def _defined(cls: type) -> object:
+    own = tuple((name, _member(value)) for name, value in vars(cls).items() if name not in _EVERYWHERE)
+    fields = vars(cls).get("__dataclass_fields__", {})
+    facts = ("name", "init", "repr", "hash", "compare", "kw_only", "default")
+    of_fields = tuple(tuple(_member(getattr(f, fact)) for fact in facts) for f in fields.values())
+    return own, of_fields, repr(vars(cls).get("__dataclass_params__"))
 
 
 def _member(value: Any) -> object:
     """What a class has: methods by their code, constants by their values, of others the type."""
-    if isinstance(value, types.FunctionType):
-        return _function(value)
     inside = [getattr(value, name) for name in _INSIDE.get(type(value), ())]
     if inside:
         return type(value).__name__, tuple(_member(part) for part in inside)
-    return fingerprint(value) if type(value) in PLAIN else type(value).__qualname__
+    if isinstance(value, enum.Enum):
+        return value.name, _member(value.value)
+    if type(value) is tuple:
+        return tuple(_member(item) for item in value)
+    try:
+        if type(value) in PLAIN or isinstance(value, types.FunctionType):
+            return fingerprint(value)
+    except UnknownThing:
+        pass
+    return type(value).__qualname__
 
 
 def _by_name(obj: Any) -> object:
@@ -138,7 +152,7 @@ def _by_name(obj: Any) -> object:
 
 
 _KINDS: dict[type, Callable[[Any], object]] = {
-    enum.Enum: lambda obj: ("enum", _class(type(obj)), obj.name),
+    enum.Enum: lambda obj: ("enum", _class(type(obj)), obj.name),  # its value is in the class
     np.dtype: lambda obj: ("dtype", repr(obj)),
     np.generic: lambda obj: ("number", type(obj).__name__, repr(obj)),
     types.CodeType: _code,

@@ -14,7 +14,6 @@ import hashlib
 import inspect
 import io
 import os
-import pickle
 import secrets
 import sys
 from collections.abc import Callable
@@ -32,17 +31,13 @@ from adc.frontend.abstract import Tuple
 from adc.frontend.looks import ABSENT, Look, Looks
 from adc.frontend.rules.registry import RULES
 from adc.frontend.tracer import Traced
-from adc.persistent.fingerprints import UnknownThing, digest, fingerprint, of_rules
+from adc.persistent.fingerprints import digest, fingerprint, of_rules
 from adc.persistent.references import Reader, Writer
 
 if TYPE_CHECKING:
     from adc.compiler import Staged
     from adc.specialise import Specialisation
 
-_FAILURES = (
-    *(LookupError, AttributeError, TypeError, ValueError, ImportError, EOFError, OSError, RecursionError),
-    *(pickle.PickleError, UnknownThing),
-)
 enabled = True  # the tests of adc itself look at what tracing does, most often
 _SLOTS = 4  # records of one function for the same types
 
@@ -58,7 +53,7 @@ def name_of(kind: tuple[Any, ...], staged: Staged) -> str | None:
     subject = staged.subject
     try:
         return digest((kind, subject.fn, subject.options, staged.abstracts, _makers()))
-    except UnknownThing:
+    except Exception:  # of something nothing can be said that holds in another process
         return None
 
 
@@ -86,7 +81,7 @@ def keep(name: str, spec: Specialisation) -> bool:
     """Write the record of a specialisation; whether that could be done."""
     try:
         data = _written(spec)
-    except _FAILURES:
+    except Exception:  # whatever user's objects raise when they are looked at: no call fails for a record
         return False
     own = spec.staged.slot  # what was found, and has become more
     if own is None:
@@ -109,7 +104,7 @@ def keep_constants(name: str, spec: Specialisation, paths: tuple[tuple[int, ...]
         writer = Writer(out)
         _write_looks(writer, spec)
         writer.dump(paths)
-    except _FAILURES:
+    except Exception:
         return
     object_cache.keep(name, out.getvalue())
 
@@ -186,7 +181,7 @@ def find(name: str, staged: Staged, miss: Callable[..., Any]) -> Specialisation 
             return None
         try:
             spec = _read(Reader(io.BytesIO(data)), staged, miss)
-        except (_Stale, *_FAILURES):
+        except Exception:  # something is not what it was, or not where it was
             staged.loaded.clear()
             continue
         staged.slot, staged.recorded = n, len(staged.loaded)
@@ -203,7 +198,7 @@ def find_constants(name: str, staged: Staged) -> tuple[tuple[int, ...], ...]:
     try:
         _read_looks(reader, staged)
         paths: tuple[tuple[int, ...], ...] = reader.load()
-    except (_Stale, *_FAILURES):
+    except Exception:
         return ()
     return paths
 

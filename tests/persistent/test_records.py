@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,37 @@ def test_functions_with_one_code_are_told_apart(traces: list[str]) -> None:
     assert list(adc.vmap(other)(X)) == list(X * X)
     assert jit_grad(closure(2.0, scale))(X) == pytest.approx(6.0 * np.sum(X))
     assert jit_grad(closure(2.0, other))(X) == pytest.approx(2.0 * np.sum(X * X))
+
+
+def classes(value: float, compare: bool, base: float) -> tuple[Any, ...]:
+    """Classes of one name that differ in what no method says."""
+
+    class Kind(enum.Enum):
+        A = value
+        B = 100.0
+
+    class Base:
+        factor = base
+
+    @dataclass
+    class Point(Base):
+        x: float
+        y: float = field(compare=compare, default=0.0)
+
+    return Kind, Point
+
+
+def test_classes_are_told_apart_by_what_they_define() -> None:
+    def made(kind: Any, point: Any) -> Any:
+        def f(x: float) -> float:
+            p, q = point(x, 1.0), point(x, 2.0)
+            return kind.A.value * (5.0 if p == q else 1.0) * p.factor
+
+        return f
+
+    for arguments in ((1.0, True, 1.0), (2.0, True, 1.0), (2.0, False, 1.0), (2.0, False, 3.0), (1.0, True, 1.0)):
+        f = made(*classes(*arguments))
+        assert jit_grad(f)(0.5) == f(0.5)
 
 
 def test_rules_that_came_since_are_used(traces: list[str]) -> None:
