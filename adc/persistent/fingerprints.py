@@ -12,6 +12,7 @@ import dataclasses
 import enum
 import functools
 import hashlib
+import re
 import sys
 import types
 from collections.abc import Callable
@@ -38,6 +39,16 @@ _INSIDE: dict[type, tuple[str, ...]] = {
 _LIBRARIES = frozenset({"adc", "numpy", *sys.stdlib_module_names})
 _MEMOS = ("__adc__", "__adc_vmaps__")  # what was made of a function
 _EVERYWHERE = frozenset({"__dict__", "__weakref__", "__doc__", "__module__", "_abc_impl"})  # in classes
+
+
+# Where Jupyter's kernel says that a cell is written: the number is that of the process.
+_NOTEBOOK = re.compile(r"([\\/]ipykernel_)\d+(?=[\\/])")
+
+
+def file_of_cell(file: str, like: str) -> str | None:
+    """What a cell's file is called in the process that has the file ``like``; None for files that are no cells."""
+    found, here = _NOTEBOOK.search(file), _NOTEBOOK.search(like)
+    return None if found is None or here is None else file.replace(found[0], here[0], 1)
 
 
 class UnknownThing(Exception):
@@ -87,7 +98,7 @@ def of_rules(rules: list[Rule]) -> object:
 def _code(code: types.CodeType) -> object:
     """Its instructions, and those of the functions in it, with their places in the source."""
     inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    placed = code.co_filename, code.co_firstlineno, code.co_qualname, code.co_linetable
+    placed = _NOTEBOOK.sub(r"\1", code.co_filename), code.co_firstlineno, code.co_qualname, code.co_linetable
     whole = texts.facts(code), placed, [_code(c) for c in inner]
     return "code", hashlib.sha256(repr(whole).encode()).hexdigest()
 

@@ -7,6 +7,7 @@ no copy of an object ever takes its place.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import io
 import pickle
@@ -20,7 +21,7 @@ import numpy as np
 from adc.frontend.functions.mapped import MAPPED
 from adc.frontend.looks import Object, Structure, Variable
 from adc.ir import core
-from adc.persistent.fingerprints import PLAIN, UnknownThing, is_of_library
+from adc.persistent.fingerprints import PLAIN, UnknownThing, file_of_cell, is_of_library
 
 Reference = tuple[Any, ...]
 _PARTS: dict[type, tuple[str, ...]] = {
@@ -84,6 +85,8 @@ class Writer(pickle.Pickler):
         cls = type(obj)
         if cls in _BY_VALUE:
             return ("globals", self._modules[id(obj)]) if cls is dict and id(obj) in self._modules else None
+        if cls is core.Loc and file_of_cell(obj.file, obj.file) is not None:
+            return "cell", *dataclasses.astuple(obj)
         if cls is core.Module:
             return ("module",)
         if cls is types.MethodType and obj.__name__ == "_miss":  # of the dispatcher whose code this is
@@ -116,6 +119,11 @@ class Reader(pickle.Unpickler):
         super().__init__(data)
         self.known: dict[Reference, Any] = {}
 
+    def file_of_cell(self, file: str) -> str:
+        """What another process called the file of a notebook's cell, as this one calls it."""
+        found = file_of_cell(file, self.known["fn",].__code__.co_filename)
+        return file if found is None else found
+
     def persistent_load(self, reference: Reference) -> Any:
         if reference in self.known:
             return self.known[reference]
@@ -123,6 +131,7 @@ class Reader(pickle.Unpickler):
 
 
 _FOLLOW: dict[str, Callable[..., Any]] = {
+    "cell": lambda reader, file, *place: core.Loc(reader.file_of_cell(file), *place),
     "globals": lambda reader, name: vars(sys.modules[name]),
     "item": lambda reader, owner, k: reader.persistent_load(owner)[k],
     "part": lambda reader, owner, name: getattr(reader.persistent_load(owner), name),

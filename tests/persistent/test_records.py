@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import enum
 import functools
+import linecache
 import math
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -210,6 +212,29 @@ def test_classes_are_told_apart_by_what_they_define() -> None:
     for arguments in ((1.0, True, 1.0), (2.0, True, 1.0), (2.0, False, 1.0), (2.0, False, 3.0), (1.0, True, 1.0)):
         f = made(*classes(*arguments))
         assert jit_grad(f)(0.5) == f(0.5)
+
+
+CELL = """
+def f(x):
+    if x > 1.0:
+        raise ValueError("too large")
+    return 2.0 * x
+"""
+
+
+def test_cells_of_a_notebook_are_found_in_the_next_kernel(traces: list[str]) -> None:
+    """Whose files have other names, which errors show."""
+    for kernel in (17, 2345):
+        file = f"/tmp/ipykernel_{kernel}/98765.py"
+        linecache.cache[file] = (len(CELL), None, CELL.splitlines(keepends=True), file)
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(CELL, file, "exec"), namespace)
+        f = jit_grad(namespace["f"])
+        assert f(0.5) == 1.0
+        with pytest.raises(ValueError, match="too large") as caught:
+            f(2.0)
+        assert f"ipykernel_{kernel}/98765.py" in "".join(traceback.format_exception(caught.value))
+    assert traces == ["f"]
 
 
 def test_rules_that_came_since_are_used(traces: list[str]) -> None:
