@@ -115,6 +115,8 @@ def _written(spec: Specialisation) -> bytes:
     _write_looks(writer, spec)
     ruled = [function for function in traced.consulted if _may_have_rules(function)]
     writer.dump([(function, of_rules(RULES.of(function))) for function in ruled])
+    if RULES.changed(map(id, traced.consulted), traced.version):
+        raise _Stale  # by another thread
     writer.know(traced.parameters, ("parameters",))
     writer.know(traced.looks, ("looks",))
     writer.dump(replace(traced, consulted=()))
@@ -215,13 +217,14 @@ def _read(reader: Reader, staged: Staged, miss: Callable[..., Any]) -> Specialis
     subject, known = staged.subject, reader.known
     looks = _read_looks(reader, staged)
     known[("miss",)] = miss
+    version = RULES.version  # of now, or an earlier one: then they are looked at again
     rules = reader.load()
     if any(of_rules(RULES.of(function)) != made_of for function, made_of in rules):
         raise _Stale
     known[("parameters",)] = inspect.signature(subject.fn, follow_wrapped=False)
     known[("looks",)] = Looks(looks)
     traced: Traced = replace(
-        reader.load(), consulted=tuple(function for function, _ in rules), version=RULES.version
+        reader.load(), consulted=tuple(function for function, _ in rules), version=version
     )
     known[("traced",)] = traced
     known[("table",)] = table_of(traced)
