@@ -1,6 +1,7 @@
 """What each scalar operation computes: constant folder, interpreter and test oracle in one.
 
-A function here takes the attributes, the result type and the operands, and returns the result:
+What is a function of Python's ``math`` is made of that by the wrappers here on its card (``adc.ir.ops``). An evaluation
+takes the attributes, the result type and the operands, and returns the result:
 
 - f64 is a Python float, f32 a ``numpy.float32``, i1 a bool, the other integers are ints within their width;
 - floats are IEEE: never an exception, but infinities and NaN. f64 comes from C's math library by way of ``math``; f32
@@ -21,9 +22,7 @@ from typing import Any
 import numpy as np
 
 from adc.ir.core import Attr
-from adc.ir.special import lgamma as _lgamma
 from adc.ir.special import polygamma as _polygamma
-from adc.ir.special import tgamma as _tgamma
 from adc.ir.types import FloatType, IntType, Type
 
 Attrs = Mapping[str, Attr]
@@ -118,6 +117,13 @@ def logarithm(compute: Callable[[float], float], pole: float = 0.0) -> Evaluate:
     return on_floats(lambda x: compute(x) if x > pole else -math.inf if x == pole else math.nan)
 
 
+def between_poles(compute: Callable[[float], float], pole: float) -> Evaluate:
+    """A function with poles at ``pole`` and its negative, infinite there with their signs, NaN beyond."""
+    return on_floats(
+        lambda x: compute(x) if abs(x) < pole else math.copysign(math.inf, x) if abs(x) == pole else math.nan
+    )
+
+
 # Float arithmetic -----------------------------------------------------------------------------------------------------
 
 
@@ -173,8 +179,6 @@ maximumf = on_floats(_maximum)
 minimumf = on_floats(_minimum)
 maxnumf = on_floats(_maxnum)
 minnumf = on_floats(_minnum)
-absf = on_floats(abs)
-copysign = on_floats(math.copysign)
 
 FLOAT_PREDICATES: dict[str, Callable[[float, float], bool]] = {
     "oeq": operator.eq,
@@ -245,56 +249,21 @@ def round_fraction(exact: Fraction, t: Type) -> Any:
 # Rounding -------------------------------------------------------------------------------------------------------------
 
 
-def _rounding(to_int: Callable[[float], int]) -> Evaluate:
+def rounding(to_int: Callable[[float], int]) -> Evaluate:
     """Rounding to an integral float, the sign of zero kept."""
     return on_floats(lambda x: math.copysign(float(to_int(x)), x) if abs(x) < 2.0**52 else x)
 
 
-def _half_away(x: float) -> int:
+def half_away(x: float) -> int:
     whole = math.trunc(x)
     return whole + (0 if abs(x - whole) < 0.5 else 1 if x > 0 else -1)
 
 
-floor = _rounding(math.floor)
-ceil = _rounding(math.ceil)
-trunc = _rounding(math.trunc)
-round_ = _rounding(_half_away)
-roundeven = _rounding(round)
-
 # Functions ------------------------------------------------------------------------------------------------------------
 
-sin = total(math.sin)
-cos = total(math.cos)
-tan = total(math.tan)
-asin = total(math.asin)
-acos = total(math.acos)
-atan = total(math.atan)
-sinh = total(math.sinh, odd=True)
-cosh = total(math.cosh)
-tanh = total(math.tanh)
-asinh = total(math.asinh)
-acosh = total(math.acosh)
-atanh = on_floats(
-    lambda x: math.atanh(x) if abs(x) < 1 else math.copysign(math.inf, x) if abs(x) == 1 else math.nan
-)
-atan2 = on_floats(math.atan2)
-exp = total(math.exp)
-exp2 = total(math.exp2)
-expm1 = total(math.expm1)
-log = logarithm(math.log)
-log2 = logarithm(math.log2)
-log10 = logarithm(math.log10)
-log1p = logarithm(math.log1p, pole=-1.0)
-sqrt = total(math.sqrt)
 rsqrt = on_floats(lambda x: math.nan if x < 0 else _divide(1.0, math.sqrt(x)))
-cbrt = total(math.cbrt)
-erf = total(math.erf)
-erfc = total(math.erfc)
-hypot = on_floats(math.hypot)
 twin = on_floats(lambda value, derivative: value)
 stop_gradient = on_floats(lambda x: x)
-lgamma = on_floats(_lgamma)
-tgamma = on_floats(_tgamma)
 
 
 def _power(x: float, y: float) -> float:

@@ -11,6 +11,7 @@ from adc.ir.builder import build
 from adc.ir.core import Attr, Op, Value
 from adc.ir.types import Type
 
+Evaluate = Callable[..., Any]
 TypeRule = Callable[[Sequence[Type], Mapping[str, Attr]], Sequence[Type]]
 
 
@@ -23,6 +24,11 @@ class Trait(enum.Enum):
     ALLOCATES = "returns memory that nothing else refers to"
     VIEW = "returns a window on the memory of its first operand"
     TRAPS = "may end the program's run with an error"
+    LINEAR = "linear in each float operand, with coefficients that are constants or depend on conditions alone"
+    POSITIVE_ZERO = "a float result is never -0.0"
+    DIVISION = "divides integers: undefined where the second operand is zero"
+    LOOP = "runs its regions any number of times"
+    COUNTED = "runs its region once for each number of a range"
 
     # Traits are looked up for every operation by nearly everything, and Enum's own hash is a Python function.
     __hash__ = object.__hash__
@@ -30,13 +36,30 @@ class Trait(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class OpDef:
-    """A kind of operation. Compared by identity: refer to ``ops.sin``, never to the string ``"math.sin"``.
+    """A kind of operation. Compared by identity: refer to ``ops.addf``, never to the string ``"arith.addf"``.
 
     ``infer(operand types, attributes)`` gives the result types or raises ``TypeError``; the verifier infers again and
     compares. Operations with regions have none: their result types are given when they are built, and ``verify``
     checks them. ``evaluate(attributes, result type, *values)`` is folder, interpreter and test oracle of a scalar
     operation. ``samples`` are operand tuples at which tests try it. ``attrs`` names the attributes it takes, with
     their defaults (``...`` for required).
+
+    The facts. A scalar operation must state all of the first group, what has no regions its ``cost``: to leave one out
+    is an error when the card is made. A trait says what holds besides; to leave it out is safe.
+
+    - ``cost`` of one execution, in units of about one vectorised floating-point addition (of functions: measured, an
+      element of vector code over arrays in the first cache). Rough on purpose: plans weigh alternatives that differ by
+      factors, and must not depend on the machine.
+    - ``defined``: whether there is a result for whatever the operands may be. If that depends on the second operand:
+      by its value where that is a constant.
+    - ``singular``: at finite arguments the result or a partial derivative may be infinite or NaN. (Overflow of sums and
+      products does not count.)
+    - ``called``: it is computed by calling a function, of C's library or adc's own, and not by some instructions.
+    - ``c_name``: the name in C of the function for doubles that it is; empty if C's library has none.
+
+    - ``element``: which operand is the array of which it reads or changes one element; subscripts follow it.
+    - ``target``: which operand is the array that it writes to.
+    - ``plain``: the operation that it is where nothing is marked to be nothing.
     """
 
     name: str
@@ -44,9 +67,24 @@ class OpDef:
     traits: frozenset[Trait] = frozenset()
     attrs: dict[str, Any] = field(default_factory=dict)
     regions: int = 0
-    evaluate: Callable[..., Any] | None = None
+    evaluate: Evaluate | None = None
     samples: tuple[tuple[Any, ...], ...] = ()
     verify: Callable[[Op], None] | None = None
+    cost: float | None = None
+    defined: bool | Callable[[Any], bool] | None = None
+    singular: bool | None = None
+    called: bool | None = None
+    c_name: str | None = None
+    element: int | None = None
+    target: int | None = None
+    plain: OpDef | None = None
+
+    def __post_init__(self) -> None:
+        missing = ["cost"] if self.cost is None and not self.regions else []
+        if self.evaluate is not None:
+            missing += [fact for fact in ("defined", "singular", "called", "c_name") if getattr(self, fact) is None]
+        if missing:
+            raise TypeError(f"the card of {self.name} does not state: {', '.join(missing)}")
 
     @property
     def dialect(self) -> str:
@@ -55,6 +93,11 @@ class OpDef:
     @property
     def pure(self) -> bool:
         return Trait.PURE in self.traits
+
+    @property
+    def slow(self) -> bool:
+        """Whether it is an instruction that takes long: a division, a root."""
+        return self.evaluate is not None and not self.called and self.cost is not None and self.cost > 1.0
 
     def __call__(self, *operands: Value, **attrs: Attr) -> Value:
         """Append this operation at the current insertion point and return its only result."""

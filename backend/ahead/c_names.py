@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from adc.ir import ops
+
 _KEYWORDS = frozenset(
     """
     auto break case char const continue default do double else enum extern float for goto if inline int long
@@ -16,11 +18,13 @@ _KEYWORDS = frozenset(
 )
 """Of C and C++, and what headers use. No parameter is called so."""
 
-_OF_MATH = """
-    acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
-    fmin fmod frexp hypot ilogb ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf nan nearbyint
-    nextafter nexttoward pow remainder remquo rint round scalbln scalbn sin sinh sqrt tan tanh tgamma trunc
-""".split()  # noqa: SIM905
+_OF_MATH = frozenset(kind.c_name for kind in ops.TABLE.values() if kind.c_name).union(
+    """
+    fdim fmax fmin frexp ilogb ldexp llrint llround logb lrint lround modf nan nearbyint nextafter nexttoward
+    remquo rint scalbln scalbn
+    """.split()  # noqa: SIM905
+)
+"""For doubles: what there is an operation for, and the rest of ISO C's."""
 LIBRARY = frozenset(
     """
     abort abs atexit atof atoi atol atoll bsearch calloc clock ctime difftime div exit fclose fflush fopen fprintf fread

@@ -8,7 +8,7 @@ from adc.ir.core import Op, Value
 from adc.ir.types import MemRefType
 
 _SHIFTS = frozenset({ops.addi, ops.bound, ops.index_cast})
-_SUBSCRIPTS = {ops.load: 1, ops.store: 2, ops.accumulate: 2}
+_SUBSCRIPTS = {kind: kind.element + 1 for kind in ops.TABLE.values() if kind.element is not None}
 
 
 def goes_along_arrays(loop: Op) -> bool:

@@ -99,4 +99,4 @@ class Scopes:
             emitter.do(f"call void @llvm.experimental.noalias.scope.decl(metadata {self._list([scope])})")
 
 
-_ACCESSES = frozenset({ops.load, ops.store, ops.accumulate, ops.fill, ops.copy})
+_ACCESSES = {ops.load} | ops.having(target=1)

@@ -18,7 +18,7 @@ STACK_BYTES = 2048  # the most that one small buffer takes in a frame
 INLINE_OPS = 300  # the largest function that always goes into its callers
 BRIEF_TRIPS = 256  # of a loop and those inside it, in total
 INLINE_TOTAL = 3000  # the most operations that all calls of one function may add
-LOOPS = (ops.for_, ops.while_, ops.parallel)
+LOOPS = ops.having(Trait.LOOP)
 _LANES = frozenset({BY_LANES, ONE_BY_ONE})
 
 

@@ -91,9 +91,9 @@ def _other_than_nan(name: str) -> Lowering:
     return lower
 
 
-def _library(name: str) -> Lowering:
-    """A function of C's mathematics library, by its name for doubles."""
-    return lambda e, op, *xs: vectormath.call(e, name, op.result.type, xs)
+def _of_c(name: str, called: bool | None) -> Lowering:
+    """A function of C's mathematics library, by its name for doubles: LLVM's of that name, if it need not be called."""
+    return (lambda e, op, *xs: vectormath.call(e, name, op.result.type, xs)) if called else _intrinsic(f"llvm.{name}")
 
 
 def _cast(instruction: str) -> Lowering:
@@ -284,29 +284,27 @@ def _external(e: FunctionEmitter, op: Op, *xs: str) -> str:
     return e.let(f"call {kind} @{name}({given}) nobuiltin")
 
 
-def _sine(e: FunctionEmitter, op: Op, x: str) -> str:
-    return _circular(e, op, x, "sin", ops.cos)
-
-
-def _cosine(e: FunctionEmitter, op: Op, x: str) -> str:
-    return _circular(e, op, x, "cos", ops.sin)
-
-
-def _circular(e: FunctionEmitter, op: Op, x: str, name: str, other: OpDef) -> str:
+def _circular(name: str, other: OpDef) -> Lowering:
     """Sine or cosine: both at once, if the other one of the same number is in the block."""
-    known = e.together.pop(op, None)
-    if known is not None:
-        return known
-    uses = op.operands[0].uses
-    partner = next((user for user, _ in uses if user.opdef is other and user.parent is op.parent), None)
-    if partner is None or op.result.type != f64 or not e.module.target.fused:
-        return vectormath.call(e, name, op.result.type, [x])
-    sine, cosine = sincos.call(e, x)
-    e.together[partner] = cosine if other is ops.cos else sine
-    return sine if other is ops.cos else cosine
+
+    def lower(e: FunctionEmitter, op: Op, x: str) -> str:
+        known = e.together.pop(op, None)
+        if known is not None:
+            return known
+        uses = op.operands[0].uses
+        partner = next((user for user, _ in uses if user.opdef is other and user.parent is op.parent), None)
+        if partner is None or op.result.type != f64 or not e.module.target.fused:
+            return vectormath.call(e, name, op.result.type, [x])
+        sine, cosine = sincos.call(e, x)
+        e.together[partner] = cosine if other is ops.cos else sine
+        return sine if other is ops.cos else cosine
+
+    return lower
 
 
 SCALARS: dict[OpDef, Lowering] = {
+    # what C has, but for what is said below
+    **{kind: _of_c(kind.c_name, kind.called) for kind in ops.TABLE.values() if kind.c_name},
     # arith: constants, float arithmetic
     ops.constant: _constant,
     ops.addf: _sum("fadd"),
@@ -314,7 +312,6 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.mulf: _product,
     ops.divf: _float("fdiv"),
     ops.negf: _float("fneg"),
-    ops.remf: _library("fmod"),
     ops.maximumf: _intrinsic("llvm.maximum"),
     ops.minimumf: _intrinsic("llvm.minimum"),
     ops.maxnumf: _other_than_nan("llvm.maximum"),
@@ -350,51 +347,16 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.index_cast: _index_cast("sext"),
     ops.index_castui: _index_cast("zext"),
     # math
-    ops.sin: _sine,
-    ops.cos: _cosine,
-    ops.tan: _library("tan"),
-    ops.asin: _library("asin"),
-    ops.acos: _library("acos"),
-    ops.atan: _library("atan"),
-    ops.sinh: _library("sinh"),
-    ops.cosh: _library("cosh"),
-    ops.tanh: _library("tanh"),
-    ops.asinh: _library("asinh"),
-    ops.acosh: _library("acosh"),
-    ops.atanh: _library("atanh"),
-    ops.atan2: _library("atan2"),
-    ops.exp: _library("exp"),
-    ops.exp2: _library("exp2"),
-    ops.expm1: _library("expm1"),
-    ops.log: _library("log"),
-    ops.log2: _library("log2"),
-    ops.log10: _library("log10"),
-    ops.log1p: _library("log1p"),
-    ops.sqrt: _intrinsic("llvm.sqrt"),
+    ops.sin: _circular("sin", ops.cos),
+    ops.cos: _circular("cos", ops.sin),
     ops.rsqrt: _rsqrt,
-    ops.cbrt: _library("cbrt"),
-    ops.powf: _library("pow"),
     ops.fpowi: _fpowi,
     ops.ipowi: _ipowi,
-    ops.erf: _library("erf"),
-    ops.erfc: _library("erfc"),
-    ops.fma: _intrinsic("llvm.fma"),
-    ops.copysign: _intrinsic("llvm.copysign"),
-    ops.absf: _intrinsic("llvm.fabs"),
     ops.absi: _intrinsic("llvm.abs", "i1 false"),
-    ops.floor: _intrinsic("llvm.floor"),
-    ops.ceil: _intrinsic("llvm.ceil"),
-    ops.trunc: _intrinsic("llvm.trunc"),
-    ops.round_: _intrinsic("llvm.round"),
-    ops.roundeven: _intrinsic("llvm.roundeven"),
     ops.stop_gradient: lambda e, op, x: x,
     ops.twin: lambda e, op, value, derivative: value,
     ops.strong_mulf: _strong(_product),
     ops.strong_divf: _strong(_float("fdiv")),
-    ops.hypot: _library("hypot"),
-    ops.lgamma: _library("lgamma"),
-    ops.tgamma: _library("tgamma"),
     ops.polygamma: _polygamma,
-    ops.remainder: _library("remainder"),
     ops.external: _external,
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from adc.frontend.data.values import AbstractValue, Scalar, Static
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, convert, kind
 from adc.frontend.numeric.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
@@ -15,43 +16,6 @@ from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value
 from adc.ir.types import f64, i64
-
-UNARY: dict[str, Callable[[Value], Value]] = {
-    "sin": ops.sin,
-    "cos": ops.cos,
-    "tan": ops.tan,
-    "asin": ops.asin,
-    "acos": ops.acos,
-    "atan": ops.atan,
-    "sinh": ops.sinh,
-    "cosh": ops.cosh,
-    "tanh": ops.tanh,
-    "asinh": ops.asinh,
-    "acosh": ops.acosh,
-    "atanh": ops.atanh,
-    "exp": ops.exp,
-    "exp2": ops.exp2,
-    "expm1": ops.expm1,
-    "log2": ops.log2,
-    "log10": ops.log10,
-    "log1p": ops.log1p,
-    "sqrt": ops.sqrt,
-    "cbrt": ops.cbrt,
-    "erf": ops.erf,
-    "erfc": ops.erfc,
-    "gamma": ops.tgamma,
-    "lgamma": ops.lgamma,
-    "fabs": ops.absf,
-    "degrees": lambda x: ops.mulf(x, const(180.0 / math.pi, x.type)),
-    "radians": lambda x: ops.mulf(x, const(math.pi / 180.0, x.type)),
-}
-_BINARY: dict[str, Callable[..., Value]] = {
-    "atan2": ops.atan2,
-    "copysign": ops.copysign,
-    "fmod": ops.remf,
-    "remainder": ops.remainder,
-    "hypot": ops.hypot,
-}
 
 
 def is_nan(x: Value) -> Value:
@@ -82,6 +46,13 @@ def _to_integer(function: Callable[[float], int], emit: Callable[[Value], Value]
     return rule
 
 
+def _of(kind: Function) -> Rule:
+    function = getattr(math, kind.math)
+    if kind.on_integers is not None:
+        return positional(f"math.{kind.math}", 1, _to_integer(function, kind.emit))
+    return on_python_floats(kind.math, function, kind.emit, kind.count)
+
+
 def _log(frame: Frame, x: AbstractValue, base: AbstractValue | None = None) -> AbstractValue:
     args = [x] if base is None else [x, base]
     need_numbers("math.log", args, "use np.log on arrays")
@@ -106,13 +77,9 @@ def _fma(x: Value, y: Value, z: Value) -> Value:
 
 
 TABLE: dict[Any, Rule] = {
-    **{getattr(math, n): on_python_floats(n, getattr(math, n), e) for n, e in UNARY.items() if hasattr(math, n)},
-    **{getattr(math, n): on_python_floats(n, getattr(math, n), e, 2) for n, e in _BINARY.items()},
+    **{getattr(math, kind.math): _of(kind) for kind in FUNCTIONS if kind.math and hasattr(math, kind.math)},
     math.log: positional("math.log", range(1, 3), _log),
     math.pow: positional("math.pow", 2, _pow),
-    math.floor: positional("math.floor", 1, _to_integer(math.floor, ops.floor)),
-    math.ceil: positional("math.ceil", 1, _to_integer(math.ceil, ops.ceil)),
-    math.trunc: positional("math.trunc", 1, _to_integer(math.trunc, ops.trunc)),
     math.isnan: predicate("isnan", math.isnan, is_nan, weak=True),
     math.isinf: predicate("isinf", math.isinf, is_inf, weak=True),
     math.isfinite: predicate("isfinite", math.isfinite, is_finite, weak=True),

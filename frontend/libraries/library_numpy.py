@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -13,6 +12,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, is_array, is_numeric, number_dtype
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.library_builtins import cast_rule
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
 from adc.frontend.numeric import bits, operands, scalars
@@ -36,65 +36,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.types import f32, f64, i1, i32, i64, index
-
-_FLOAT_UNARY: dict[str, Callable[[Value], Value]] = {
-    "sin": ops.sin,
-    "cos": ops.cos,
-    "tan": ops.tan,
-    "arcsin": ops.asin,
-    "arccos": ops.acos,
-    "arctan": ops.atan,
-    "sinh": ops.sinh,
-    "cosh": ops.cosh,
-    "tanh": ops.tanh,
-    "arcsinh": ops.asinh,
-    "arccosh": ops.acosh,
-    "arctanh": ops.atanh,
-    "exp": ops.exp,
-    "exp2": ops.exp2,
-    "expm1": ops.expm1,
-    "log": ops.log,
-    "log2": ops.log2,
-    "log10": ops.log10,
-    "log1p": ops.log1p,
-    "sqrt": ops.sqrt,
-    "cbrt": ops.cbrt,
-    "fabs": ops.absf,
-    "rint": ops.roundeven,
-    "deg2rad": lambda x: ops.mulf(x, const(math.pi / 180.0, x.type)),
-    "rad2deg": lambda x: ops.mulf(x, const(180.0 / math.pi, x.type)),
-}
-_ALIASES = {
-    "asin": "arcsin",
-    "acos": "arccos",
-    "atan": "arctan",
-    "asinh": "arcsinh",
-    "acosh": "arccosh",
-    "atanh": "arctanh",
-    "radians": "deg2rad",
-    "degrees": "rad2deg",
-}
-_FLOAT_BINARY: dict[str, Callable[..., Value]] = {
-    "arctan2": ops.atan2,
-    "hypot": ops.hypot,
-    "copysign": ops.copysign,
-}
-
-
-def _same(x: Value) -> Value:
-    return x
-
-
-def _sign_float(x: Value) -> Value:
-    zero, one = const(0.0, x.type), const(1.0, x.type)
-    nan_or_zero = ops.select(ops.cmpf(x, zero, predicate="oeq"), zero, x)
-    negative = ops.select(ops.cmpf(x, zero, predicate="olt"), ops.negf(one), nan_or_zero)
-    return ops.select(ops.cmpf(x, zero, predicate="ogt"), one, negative)
-
-
-def _sign_int(x: Value) -> Value:
-    return ops.maxsi(ops.minsi(x, const(1, index)), const(-1, index))
+from adc.ir.types import f32, f64, i1, i32, i64
 
 
 def _operator(name: str, symbol: str) -> Rule:
@@ -226,13 +168,15 @@ def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) 
     return fold(lambda x: np.round(x, places), [x]) or apply("np.round", partial(rounded, places), x)
 
 
-def _rounding(name: str, emit: Callable[[Value], Value]) -> Rule:
-    return number_function(name, getattr(np, name), emit, _same)
-
-
-def _aliases(name: str, rule: Rule) -> dict[Any, Rule]:
-    names = [name, *(short for short, long in _ALIASES.items() if long == name)]
-    return {getattr(np, n): rule for n in names if hasattr(np, n)}
+def _of(kind: Function) -> dict[Any, Rule]:
+    """By all its names."""
+    name, *others = kind.numpy.split()
+    function = getattr(np, name)
+    if kind.on_integers is None:
+        rule = float_function(name, function, kind.emit, kind.count)
+    else:
+        rule = number_function(name, function, kind.emit, kind.on_integers, kind.count)
+    return {getattr(np, n): rule for n in (name, *others) if hasattr(np, n)}
 
 
 def _truth_of(name: str, emit: Callable[[Value], Value]) -> Rule:
@@ -240,17 +184,7 @@ def _truth_of(name: str, emit: Callable[[Value], Value]) -> Rule:
 
 
 TABLE: dict[Any, Rule] = {
-    **{f: r for n, e in _FLOAT_UNARY.items() for f, r in _aliases(n, float_function(n, getattr(np, n), e)).items()},
-    **{getattr(np, n): float_function(n, getattr(np, n), e, 2) for n, e in _FLOAT_BINARY.items()},
-    np.abs: number_function("abs", np.abs, ops.absf, ops.absi),
-    np.sign: number_function("sign", np.sign, _sign_float, _sign_int),
-    np.maximum: number_function("maximum", np.maximum, ops.maximumf, ops.maxsi, 2),
-    np.minimum: number_function("minimum", np.minimum, ops.minimumf, ops.minsi, 2),
-    np.fmax: number_function("fmax", np.fmax, ops.maxnumf, ops.maxsi, 2),
-    np.fmin: number_function("fmin", np.fmin, ops.minnumf, ops.minsi, 2),
-    np.floor: _rounding("floor", ops.floor),
-    np.ceil: _rounding("ceil", ops.ceil),
-    np.trunc: _rounding("trunc", ops.trunc),
+    **{function: rule for kind in FUNCTIONS if kind.numpy for function, rule in _of(kind).items()},
     np.add: _operator("add", "+"),
     np.subtract: _operator("subtract", "-"),
     np.multiply: _operator("multiply", "*"),

@@ -1,24 +1,26 @@
-"""Sets of operations by trait, for passes that ask of every operation (looking up an enum member is slow)."""
+"""Sets of operations by what stands on their cards, for passes that ask of every operation: looking up an enum member
+is slow."""
 
 from __future__ import annotations
 
 from adc.ir import ops
 from adc.ir.opdef import OpDef, Trait
 
-
-def _with(*traits: Trait) -> frozenset[OpDef]:
-    return frozenset(kind for kind in ops.TABLE.values() if not kind.traits.isdisjoint(traits))
-
-
-PURE = _with(Trait.PURE)
-TERMINATORS = _with(Trait.TERMINATOR)
-READS = _with(Trait.READS)
-WRITES = _with(Trait.WRITES)
-TRAPS = _with(Trait.TRAPS)
-COMMUTATIVE = _with(Trait.COMMUTATIVE)
-COUNTED = frozenset({ops.for_, ops.parallel})
-LOOPS = COUNTED | {ops.while_}
-ELEMENT = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
+PURE = ops.having(Trait.PURE)
+TERMINATORS = ops.having(Trait.TERMINATOR)
+READS = ops.having(Trait.READS)
+WRITES = ops.having(Trait.WRITES)
+TRAPS = ops.having(Trait.TRAPS)
+COMMUTATIVE = ops.having(Trait.COMMUTATIVE)
+VIEWS = ops.having(Trait.VIEW)
+LINEAR = ops.having(Trait.LINEAR)
+DIVISIONS = ops.having(Trait.DIVISION)
+COUNTED = ops.having(Trait.COUNTED)
+LOOPS = ops.having(Trait.LOOP)
+REGIONS = frozenset(kind for kind in ops.TABLE.values() if kind.regions)
+ELEMENT: dict[OpDef, int] = {kind: kind.element for kind in ops.TABLE.values() if kind.element is not None}
 """What reads or changes one element of an array, and which operand the array is; subscripts follow it."""
+TARGET = ops.having(target=1)
+"""What writes to elements of the array that is its second operand."""
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS
 """Without regions, and neither reading nor writing memory nor ending the run."""

@@ -8,10 +8,6 @@ from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import MemRefType
 from adc.passes.analysis.kinds import PURE
 
-_DIVISIONS = frozenset({ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi})
-_SHIFTS = frozenset({ops.shli, ops.shrsi})
-_PARTIAL = _DIVISIONS | _SHIFTS | {ops.fptosi, ops.ipowi}
-
 
 class Speculation:
     """For one function, to be made before a pass takes its blocks apart."""
@@ -21,7 +17,7 @@ class Speculation:
 
     def safe(self, op: Op) -> bool:
         """Whether ``op`` is pure and has a result for whatever its operands may hold."""
-        if op.opdef not in PURE or op.regions or (op.opdef in _PARTIAL and not _defined_everywhere(op)):
+        if op.opdef not in PURE or op.regions or not _is_defined(op):
             return False
         return not self._undefined or self._undefined.isdisjoint(op.operands)
 
@@ -31,16 +27,13 @@ class Speculation:
             self._undefined.add(chosen)
 
 
-def _defined_everywhere(op: Op) -> bool:
-    """A partial operation whose second operand is a constant with which it is total."""
-    if op.opdef is ops.fptosi:
-        return False
+def _is_defined(op: Op) -> bool:
+    """Whether there is a result for whatever the operands may hold that are no constants."""
+    defined = op.opdef.defined
+    if defined is None or isinstance(defined, bool):
+        return defined is not False  # what is no scalar operation says by its traits what it may do
     number = constant_of(op.operands[1])
-    if number is None:
-        return False
-    if op.opdef in _DIVISIONS:
-        return number not in (0, -1)  # the least integer divided by -1 overflows
-    return 0 <= number < 32 if op.opdef in _SHIFTS else number >= 0
+    return number is not None and defined(number)
 
 
 def undefined_values(func: Func) -> set[Value]:

@@ -31,13 +31,13 @@ from adc.ir.types import MemRefType, i1, index
 from adc.passes.analysis.attributes import MIRRORED
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.integers import Integers, Linear
+from adc.passes.analysis.kinds import TARGET
 from adc.passes.rewrite import replace_op
 
 MAX_INNER_CUTS = 2  # cuts that are near neither end
 MAX_GROWTH = 1000
 NEAR = 64  # iterations that still count as near the end
 LARGEST = (1 << 63) - 1
-_WRITES = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class _Splitting:
         for op in loop.regions[0].walk():
             if op.opdef is ops.call and any(isinstance(v.type, MemRefType) for v in op.operands):
                 return False
-            if op.opdef not in _WRITES or inside(strip_views(op.operands[1]), loop):
+            if op.opdef not in TARGET or inside(strip_views(op.operands[1]), loop):
                 continue
             if not any(counter in self._follows(v) for v in op.operands[2:]):
                 return False

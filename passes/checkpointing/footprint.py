@@ -27,6 +27,7 @@ from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.schedules import FILE
 from adc.ir.types import MemRefType, RecordType, f64, index, scalar_bytes
 from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.kinds import DIVISIONS, REGIONS
 from adc.passes.checkpointing.conventions import ASKED, BLOCKS, BOUNDS, LENT, SPANS
 
 LINE = 64
@@ -37,8 +38,6 @@ SMALL = 2048
 """Arrays of a fixed size up to this many bytes are not counted."""
 
 _MEMORY = frozenset({ops.alloc, ops.dealloc, ops.grow, ops.pack})
-_DIVISIONS = frozenset({ops.divsi, ops.floordivsi, ops.ceildivsi, ops.remsi})
-_REGIONS = frozenset({ops.for_, ops.while_, ops.if_, ops.parallel})
 _ENDS = frozenset({ops.yield_, ops.condition, ops.reduce})
 
 Path = tuple[int, ...]
@@ -490,7 +489,7 @@ class Footprint:
         if any(isinstance(v.type, MemRefType | RecordType) for v in used) or any(v is None for v in known):
             return None
         mapping = {old: new for old, new in zip(used, known, strict=True) if new is not None}
-        if op.opdef in _DIVISIONS:
+        if op.opdef in DIVISIONS:
             # It is computed whether or not the program would.
             divisor = mapping[op.operands[1]]
             zero = ops.cmpi(divisor, const(0, divisor.type), predicate="eq")
@@ -510,7 +509,7 @@ class Footprint:
 
 
 def _is_pure(op: Op) -> bool:
-    if op.opdef in _REGIONS:
+    if op.opdef in REGIONS:
         return all(_is_pure(inner) or inner.opdef in _ENDS for region in op.regions for inner in region.ops)
     return op.opdef.pure and op.opdef not in (ops.unpack, ops.ipowi) and not op.regions
 

@@ -22,7 +22,6 @@ from adc.passes.differentiation.storage import Recipes
 
 Split = Callable[[str, Interface, frozenset[int]], CallPlan]
 
-_COMBINE = {"mul": ops.mulf, "min": ops.minimumf, "max": ops.maximumf}
 
 
 def serialise_reductions(func: Func) -> None:
@@ -91,9 +90,8 @@ def _sequential(op: Op) -> Op:
 
 
 def _combine(kind: str, a: Value, b: Value) -> Value:
-    if a.type.is_float:
-        return ops.addf(a, b) if kind == "add" else _COMBINE[kind](a, b)
-    return {"add": ops.addi, "mul": ops.muli, "min": ops.minsi, "max": ops.maxsi}[kind](a, b)
+    on_floats, on_integers = ops.COMBINE[kind]
+    return (on_floats if a.type.is_float else on_integers)(a, b)
 
 
 def augment(

@@ -20,7 +20,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import COLD
-from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.kinds import COUNTED, TARGET
 
 
 @dataclass(frozen=True)
@@ -132,11 +132,9 @@ class Rereading:
             return any(self._writes(inner, memref) for region in op.regions for inner in region.ops)
         if Trait.WRITES not in op.opdef.traits:
             return False
-        changed = op.operands[1:2] if op.opdef in _TARGET_SECOND else op.operands
+        changed = op.operands[1:2] if op.opdef in TARGET else op.operands
         return any(isinstance(v.type, MemRefType) and self._aliasing.may_overlap(v, memref) for v in changed)
 
-
-_TARGET_SECOND = frozenset({ops.store, ops.accumulate, ops.copy, ops.fill})
 
 
 def _plain(subscript: Value) -> Value:

@@ -64,19 +64,9 @@ def constant_where(mark: Value | None, value: Value) -> Value:
 
 # Forward mode ---------------------------------------------------------------------------------------------------------
 
-# At finite arguments the result or a partial may be infinite or NaN. (Overflow of sums and products does not count.)
-_SINGULAR = frozenset(
-    {
-        *(ops.divf, ops.strong_divf, ops.remf, ops.remainder, ops.sqrt, ops.rsqrt, ops.cbrt, ops.powf, ops.fpowi),
-        *(ops.log, ops.log2, ops.log10, ops.log1p, ops.exp, ops.exp2, ops.expm1, ops.sinh, ops.cosh),
-        *(ops.asin, ops.acos, ops.acosh, ops.atanh, ops.atan2, ops.lgamma, ops.tgamma, ops.polygamma, ops.external),
-    }
-)
-
-
 def _is_singular(op: Op) -> bool:
-    """A quotient by a number that is known is a product."""
-    return op.opdef in _SINGULAR and not (op.opdef is ops.divf and constant_of(op.operands[1]))
+    """Whether an infinity may come of finite numbers. A quotient by a number that is known is a product."""
+    return bool(op.opdef.singular) and not (op.opdef is ops.divf and constant_of(op.operands[1]))
 
 
 class StrongTangents:

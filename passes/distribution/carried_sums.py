@@ -16,7 +16,7 @@ from adc.passes.threads.parallelise import integer_reduction
 
 MOST_BUFFERS = 8
 
-_SUMS = frozenset({ops.addf, ops.addi})
+_SUMS = frozenset(ops.COMBINE["add"])
 _ADDITIONS = _SUMS | {ops.subf, ops.subi}
 
 

@@ -36,8 +36,6 @@ LEAST = 256
 
 _ACCESSES = frozenset({ops.load, ops.store})
 WORTH = 5  # loads, and stores, which count twice, that become aligned
-_QUICK = frozenset({ops.absf, ops.sqrt, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.roundeven})
-"""What is an instruction. Elementary functions of the first iterations would be computed one at a time."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,9 @@ def _fits(loop: Op) -> bool:
 
 
 def is_quick(op: Op) -> bool:
-    """Whether it is no function of the mathematics library, which gives other bits for a vector."""
-    return op.opdef.dialect != "math" or op.opdef in _QUICK
+    """Whether it is no function of the mathematics library, which gives other bits for a vector; and the first
+    iterations would compute it one at a time."""
+    return not op.opdef.called
 
 
 @dataclass(frozen=True)

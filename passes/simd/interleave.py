@@ -20,11 +20,10 @@ from adc.ir.nesting import enclosing
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.cold import is_cold
+from adc.passes.analysis.kinds import ELEMENT
 from adc.passes.analysis.ranges import Emitter
 from adc.passes.rewrite import put_before, put_instead, replace_op
 from adc.passes.simd.vectorise_outer import LANES
-
-_ACCESSES = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class _Group:
             for user, position in value.uses:
                 if user.opdef is ops.yield_ and (outer := next(enclosing(user.parent))).opdef is ops.if_:
                     work.append(outer.results[position])
-                elif _ACCESSES.get(user.opdef) == position:
+                elif ELEMENT.get(user.opdef) == position:
                     if not self._access(user):
                         return False
                 elif not (user.opdef is ops.dealloc or (user.opdef is ops.fill and position == 1)):
@@ -111,7 +110,7 @@ class _Group:
             return clears or is_cold(op.parent)
         if around.attrs.get(BY_LANES):
             lane = around.regions[0].args[0]
-            factor, rest = self.forms.of(op.operands[_ACCESSES[op.opdef] + 1]).split(self.forms.symbol(lane))
+            factor, rest = self.forms.of(op.operands[ELEMENT[op.opdef] + 1]).split(self.forms.symbol(lane))
             if factor == Form.number(1) and all(c % self.width == 0 for c in rest.terms.values()):
                 self.blocks[op] = Form({m: c // self.width for m, c in rest.terms.items()}), lane
         return True
@@ -143,7 +142,7 @@ class _Group:
 
     def _move(self, op: Op) -> None:
         """Let an access follow the layout."""
-        at = _ACCESSES[op.opdef] + 1
+        at = ELEMENT[op.opdef] + 1
         number = op.operands[at]
         made = Block()
         with insert_at(made, op.loc):

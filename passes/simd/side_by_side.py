@@ -28,7 +28,7 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.effects import Memory
-from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE, TERMINATORS
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, LOOPS, PURE, TARGET, TERMINATORS
 
 GATHER = 4.0
 """What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""
@@ -39,8 +39,7 @@ DEPTH = 8.0
 MOST = 1.5
 """At greater average costs the iterations go one by one, whose sums the processor overlaps by itself."""
 
-_WRITES = frozenset({ops.store, ops.accumulate})
-_ACCESSES = frozenset({ops.load}) | _WRITES
+_WRITES = TARGET & ELEMENT.keys()
 _BRANCHING = frozenset({ops.for_, ops.parallel, ops.if_})
 
 
@@ -174,7 +173,7 @@ class _Analysis:
                 self.lanes.varying.update(op.results)
                 if any(isinstance(r.type, MemRefType) and not self.lanes.is_recomputed(r) for r in op.results):
                     raise _Unfit
-            if self._around and op.opdef in _ACCESSES:
+            if self._around and op.opdef in ELEMENT:
                 weight = DEPTH ** len(self._around)
                 self._weights += weight
                 self._total += weight * self._cost(op)
@@ -203,7 +202,7 @@ class _Analysis:
         """Refuse what cannot be done for several iterations in turn, in the place of one."""
         for inner in (op, *(o for region in op.regions for o in region.walk())):
             kind = inner.opdef
-            known = kind in PURE or kind in TERMINATORS or kind in _ACCESSES or kind in _BRANCHING
+            known = kind in PURE or kind in TERMINATORS or kind in ELEMENT or kind in _BRANCHING
             if not known or (kind is ops.load and isinstance(inner.result.type, MemRefType)):
                 raise _Unfit
 

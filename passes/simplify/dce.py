@@ -14,12 +14,10 @@ from adc.ir import ops
 from adc.ir.alias import Aliasing, Roots
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import MemRefType
-from adc.passes.analysis.kinds import READS, TERMINATORS, WRITES
+from adc.passes.analysis.kinds import READS, REGIONS, TARGET, TERMINATORS, WRITES
 from adc.passes.rewrite import keep_carried, keep_while
 
-_POSITIONAL = frozenset({ops.for_, ops.while_, ops.if_, ops.parallel})
 _LOCAL = frozenset({ops.alloc, ops.grow})
-_WRITE_SECOND = frozenset({ops.store, ops.accumulate, ops.fill, ops.copy})
 _ALWAYS = frozenset({ops.assert_, ops.call, ops.while_})  # a while may not end, a call may do anything
 
 
@@ -58,7 +56,7 @@ class _Marks:
                 self._mark(op)
             elif kind is ops.dealloc:
                 self._when_live(op, op.operands[0], self._frees)
-            elif kind in _WRITE_SECOND:
+            elif kind in TARGET:
                 self._when_live(op, op.operands[1], self._writers)
             elif kind in WRITES and kind is not ops.grow:
                 self._mark(op)
@@ -81,7 +79,7 @@ class _Marks:
 
     def _need(self, value: Value) -> None:
         op = value.op
-        if op is not None and op.opdef not in _POSITIONAL:
+        if op is not None and op.opdef not in REGIONS:
             self._mark(op)
         elif value not in self.values:
             self.values.add(value)
@@ -116,7 +114,7 @@ class _Marks:
         assert parent is not None
         if parent.parent_op is not None:
             self._mark(parent.parent_op)
-        if kind in _POSITIONAL:
+        if kind in REGIONS:
             if kind is ops.while_:
                 self._need(op.regions[0].terminator.operands[0])
             else:
@@ -191,7 +189,7 @@ class _Marks:
         for region_owner in kept:
             for region in region_owner.regions:
                 self.sweep(region)
-        block.set_ops([self._narrow(op) if op.opdef in _POSITIONAL else op for op in kept])
+        block.set_ops([self._narrow(op) if op.opdef in REGIONS else op for op in kept])
 
     def _narrow(self, op: Op) -> Op:
         live = self.values

@@ -14,7 +14,7 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.passes.analysis.effects import Effects, Memory, Summaries
 from adc.passes.analysis.integers import Integers
-from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, READS, TARGET
 from adc.passes.analysis.nests import is_visible, loop_body_of, loops_between, match_counters
 
 Subscripts = tuple[Value, ...] | None  # None: the whole memref
@@ -32,16 +32,15 @@ class DeadStores:
     def run(self, module: Module) -> Module:
         summaries = Summaries(module)
         for func in module.funcs.values():
-            if any(op.opdef in _WRITERS for op in func.body.walk()):
+            if any(op.opdef in TARGET for op in func.body.walk()):
                 _Backwards(func, summaries).run()
         return module
 
 
-_WRITERS = frozenset({ops.store, ops.fill, ops.copy, ops.accumulate})
 
 
 # Position of the memref that is read; its subscripts follow.
-_READERS = {ops.load: 0, ops.accumulate: 1}
+_READERS = {kind: position for kind, position in ELEMENT.items() if kind in READS}
 
 
 class _State:
@@ -88,7 +87,7 @@ class _Backwards:
         for op in reversed(block.ops):
             if op.regions:
                 self._regions(op, state)
-            elif op.opdef in _WRITERS and self._is_dead(op, state):
+            elif op.opdef in TARGET and self._is_dead(op, state):
                 op.drop()
                 continue
             else:

@@ -9,6 +9,7 @@ from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.ir.opdef import OpDef
 from adc.passes.rewrite import replace_op
 
 
@@ -20,12 +21,9 @@ class ExpandStrongProducts:
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
-            if any(op.opdef in _STRONG for op in func.walk()):
+            if any(op.opdef.plain is not None for op in func.walk()):
                 _weaken(func.body)
         return module
-
-
-_STRONG = {ops.strong_mulf: ops.mulf, ops.strong_divf: ops.divf}
 
 
 def _weaken(block: Block) -> None:
@@ -34,15 +32,15 @@ def _weaken(block: Block) -> None:
     for op in block.ops:
         for region in op.regions:
             _weaken(region)
-        if op.opdef not in _STRONG:
+        if (plain := op.opdef.plain) is None:
             new.append(op)
             continue
         with insert_at(new, op.loc):
-            replace_op(op, [_plain(op)])
+            replace_op(op, [_plain(op, plain)])
     block.set_ops(new.ops)
 
 
-def _plain(op: Op) -> Value:
+def _plain(op: Op, plain: OpDef) -> Value:
     """What is marked is zero, so its partner is replaced: products can still be fused with sums."""
     a, b, *marks = op.operands
     zero, one = const(0.0, a.type), const(1.0, a.type)
@@ -52,4 +50,4 @@ def _plain(op: Op) -> Value:
         b = ops.select(marks[0], zero if op.opdef is ops.strong_mulf else one, b)
     if len(marks) == 2 and constant_of(marks[1]) != 0:
         a = ops.select(marks[1], zero, a)
-    return _STRONG[op.opdef](a, b, **op.attrs)
+    return plain(a, b, **op.attrs)

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
-from adc.ir.opdef import OpDef
+from adc.ir.opdef import OpDef, Trait
 from adc.passes.analysis.attributes import MIRRORED
 from adc.passes.simplify.patterns import constant_last, is_number, made_by, register
 from adc.passes.simplify.rewriter import Rewriter, Rule
 
 Result = Sequence[Value] | None
 FLOATS: dict[OpDef, Rule] = {}
+_POSITIVE_ZERO = ops.having(Trait.POSITIVE_ZERO)
 
 
 def never_negative_zero(value: Value, depth: int = 4) -> bool:
@@ -29,7 +30,7 @@ def never_negative_zero(value: Value, depth: int = 4) -> bool:
     if op is None or depth == 0:
         return False
     kind = op.opdef
-    if kind in (ops.sitofp, ops.uitofp, ops.absf, ops.exp, ops.exp2, ops.cosh, ops.hypot):
+    if kind in _POSITIVE_ZERO:
         return True
     if kind is ops.mulf:
         return op.operands[0] is op.operands[1]
@@ -167,15 +168,11 @@ def _cmpf(rw: Rewriter, op: Op) -> Result:
     return None
 
 
-def _strong(plain: OpDef) -> Rule:
-    def rule(rw: Rewriter, op: Op) -> Result:
-        marks = [constant_of(mark) for mark in op.operands[2:]]
-        if True in marks:
-            return (rw.constant(0.0, op.result.type),)
-        return (rw.emit(plain, *op.operands[:2], **op.attrs),) if not any(mark is None for mark in marks) else None
-
-    return rule
-
-
-FLOATS[ops.strong_mulf] = _strong(ops.mulf)
-FLOATS[ops.strong_divf] = _strong(ops.divf)
+@register(FLOATS, ops.strong_mulf, ops.strong_divf)
+def _strong(rw: Rewriter, op: Op) -> Result:
+    marks = [constant_of(mark) for mark in op.operands[2:]]
+    if True in marks:
+        return (rw.constant(0.0, op.result.type),)
+    if None in marks or op.opdef.plain is None:
+        return None
+    return (rw.emit(op.opdef.plain, *op.operands[:2], **op.attrs),)

@@ -14,9 +14,9 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
+from adc.passes.analysis.kinds import ELEMENT
 
 # Position of the memref among the operands; the subscripts follow it.
-_ACCESSES = {ops.load: 0, ops.store: 1, ops.accumulate: 1}
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class FoldViews:
 def _fold(block: Block) -> None:
     new = block.in_place_of()
     for op in block.ops:
-        position = _ACCESSES.get(op.opdef)
+        position = ELEMENT.get(op.opdef)
         if position is not None:
             memref = op.operands[position]
             if memref.op is not None and memref.op.opdef in _FOLDERS:

@@ -14,9 +14,9 @@ from adc.ir import ops
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.nesting import place_in
 from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.kinds import VIEWS
 
-_VIEWS = frozenset({ops.cast, ops.subview, ops.transpose})
-_LOOKS = _VIEWS | {ops.load, ops.dim}
+_LOOKS = VIEWS | {ops.load, ops.dim}
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def _uses(memref: Value) -> Iterator[tuple[Op, int]]:
     """The uses of a memref and of all views of it."""
     for op, position in memref.uses:
         yield op, position
-        if op.opdef in _VIEWS:
+        if op.opdef in VIEWS:
             yield from _uses(op.result)
 
 

@@ -10,14 +10,10 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, RecordType
+from adc.passes.analysis.kinds import LINEAR
 from adc.passes.analysis.speculation import Speculation
 
-_SLOW = frozenset({ops.divf, ops.sqrt, ops.remsi, ops.divsi, ops.floordivsi, ops.ceildivsi})
-_MODERATE = frozenset(
-    {ops.negf, ops.absf, ops.copysign, ops.fma, ops.floor, ops.ceil, ops.trunc, ops.round_, ops.roundeven, ops.absi}
-)
-# Linear in each float operand with constant coefficients: a cotangent of zero gives cotangents of zero.
-_LINEAR = frozenset({ops.addf, ops.subf, ops.negf, ops.select, ops.extf, ops.truncf, ops.constant})
+SLOW = 4  # what a quotient or a root counts for
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ class _Conversion:
         kind = op.opdef
         if not self._speculation.safe(op) or len(op.results) != 1:
             return None
-        if self._options.differentiable and op.result.type.is_float and kind not in _LINEAR:
+        if self._options.differentiable and op.result.type.is_float and kind not in LINEAR and kind is not ops.constant:
             return None
         return _cost(kind)
 
@@ -114,8 +110,7 @@ class _Conversion:
 
 
 def _cost(kind: OpDef) -> int | None:
-    if kind in _SLOW:
-        return 4
-    if kind.dialect == "arith" or kind in _MODERATE:
-        return 0 if kind is ops.constant else 1
-    return None
+    """Of adc's own dialect is what has to stay as it is written."""
+    if kind.evaluate is None or kind.called or kind.dialect == "adc":
+        return None
+    return 0 if kind is ops.constant else SLOW if kind.slow else 1

@@ -17,10 +17,8 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.rewrite import used_from_outside
-from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
+from adc.passes.analysis.kinds import COUNTED, LINEAR, PURE, TERMINATORS
 from adc.passes.rewrite import put_instead
-
-_LINEAR = frozenset({ops.addf, ops.subf, ops.negf, ops.extf, ops.truncf})
 
 
 @dataclass(frozen=True)
@@ -128,7 +126,7 @@ class _Vanishing:
             return self._zero(op.operands[0])
         if op.opdef is ops.select:
             return all(map(self._zero, op.operands[1:]))
-        return op.opdef in _LINEAR and all(map(self._zero, op.operands))
+        return op.opdef in LINEAR and all(map(self._zero, op.operands))
 
 
 def _before(block: Block, position: int) -> Iterator[Op]:

@@ -15,6 +15,7 @@ from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.costs import cost_of, storage_cost
+from adc.passes.analysis.kinds import ELEMENT, TARGET
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.stencils import Stencil
 from adc.passes.stencil_adjoints.tiles import size_of
@@ -91,7 +92,7 @@ class Costs:
         return self.fission.slice(term.value for term in stencil.terms if term.shift in shifts)
 
 
-_WRITES = frozenset({ops.store, ops.accumulate})
+_WRITES = TARGET & ELEMENT.keys()
 
 
 def _terms(stencils: Iterable[Stencil]) -> set[Op]:

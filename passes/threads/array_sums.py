@@ -17,7 +17,7 @@ from adc.ir.core import Op, Value
 from adc.ir.nesting import holds
 from adc.passes.analysis.dependence import Access, Analysis, never_zero
 
-_ADDS, _SUBTRACTS = frozenset({ops.addf, ops.addi}), frozenset({ops.subf, ops.subi})
+_ADDS, _SUBTRACTS = frozenset(ops.COMBINE["add"]), frozenset({ops.subf, ops.subi})
 _FLOAT_CASTS = frozenset({ops.extf, ops.truncf})
 _CASTS = frozenset({ops.index_cast, ops.extsi, ops.trunci}) | _FLOAT_CASTS
 

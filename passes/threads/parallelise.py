@@ -29,7 +29,7 @@ from adc.passes.threads.keep_promises import PROMISED, check_races, most_trips
 
 LEAST_WORK = 100_000.0  # as ``costs`` counts: a loop that certainly does less never wakes threads
 FEW_TRIPS = 8  # too few iterations to share out, if there is a parallel loop inside
-_KINDS = {ops.addi: "add", ops.muli: "mul", ops.minsi: "min", ops.maxsi: "max"}
+_KINDS = {on_integers: kind for kind, (_, on_integers) in ops.COMBINE.items()}
 
 
 @dataclass(frozen=True)

@@ -196,7 +196,7 @@ def operation_twice(m: Fixture) -> None:
 
 @breaks(9, "not in the table")
 def foreign_kind(m: Fixture) -> None:
-    m.op(ops.mulf).opdef = OpDef("arith.mulf", ops.mulf.infer)
+    m.op(ops.mulf).opdef = OpDef("arith.mulf", ops.mulf.infer, cost=1.0)
 
 
 @breaks(9, "needs 1 regions, has 0")

@@ -85,7 +85,7 @@ def test_iterations_come_first_up_to_a_line(t: str, lower: int, columns: int) ->
     assert set(changed) == {aligned - lower if peels else 0}
 
 
-@pytest.mark.parametrize(("lower", "op"), [("%c0", "math.absf"), ("%lo", "math.sin")])
+@pytest.mark.parametrize(("lower", "op"), [("%c0", "math.absf"), ("%lo", "math.sin"), ("%lo", "adc.lgamma")])
 def test_others_are_left_alone(lower: str, op: str) -> None:
     """Loops that start at a line already, and those of elementary functions."""
     assert len(loops(run_pipeline(step(lower=lower, op=op), (AlignLoops(),), verify=Verify.PASSES))) == 1
