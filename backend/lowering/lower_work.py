@@ -13,12 +13,14 @@ from adc.ir import ops
 from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import TILES, TRIPS
 from adc.ir.nesting import enclosing
+from adc.ir.opdef import Trait
 from adc.ir.types import f64
 
 # Other operations count 1. The unit is about 0.02 ns in vectorised code, 0.1 ns in scalar code.
-_WEIGHTS = {ops.divf: 4, ops.sqrt: 4, ops.rsqrt: 6, ops.divsi: 8, ops.remsi: 8, ops.floordivsi: 8, ops.call: 40}
+_WEIGHTS = {ops.call: 40, **dict.fromkeys(ops.having(Trait.DIVISION), 8)}
 _FREE = frozenset({ops.constant, ops.dim, ops.yield_, ops.reduce, ops.cast, ops.transpose, ops.undef, ops.index_cast})
 _LIBRARY = 12  # a function of the mathematics library
+_SLOW = 4  # a quotient, a root
 _DEPTH = 3  # calls in calls that are looked into
 _GUESS = 16.0  # trips of a loop whose bounds are not known outside
 
@@ -76,7 +78,9 @@ def weight(op: Op) -> float:
         return 0.0
     if op.opdef in _WEIGHTS:
         return float(_WEIGHTS[op.opdef])
-    return float(_LIBRARY if op.opdef.dialect == "math" else 1)
+    if op.opdef.called:
+        return float(_LIBRARY)
+    return float(_SLOW if op.opdef.slow else 1)
 
 
 @dataclass(frozen=True)
