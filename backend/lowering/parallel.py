@@ -1,11 +1,11 @@
 """Lowering of ``scf.parallel``: a SIMD loop, or blocks of iterations shared out to threads.
 
 The outermost parallel loop of a nest, if the pass that proved it marked it (``threads``), runs on threads through
-OpenMP's entry points. Its body is outlined into a function that is given a struct: what it uses from outside, and the
-number and size of the blocks that the iterations are cut into. These depend on the trip count alone, and each block is
-run by the same code over the same range whichever thread does it; reductions are per block and combined in order. So
-results do not depend on the number of threads, not in the last bit. A run too short to be worth waking threads calls
-the same function. Where the body ends in an error the thread leaves its blocks; the status is read after the join.
+OpenMP's entry points (``team``). Its body is outlined into a function that is given what it uses from outside, and
+which blocks of iterations to run. How many blocks there are depends on the trip count alone, and each block is run by
+the same code over the same range whichever thread does it; reductions are per block and combined in order. So results
+do not depend on the number of threads, not in the last bit. A run too short to be worth waking threads calls the same
+function. Where the body ends in an error the thread leaves its blocks.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from adc.backend.lowering import team
 from adc.backend.lowering.lower_emitter import FunctionEmitter, Operand
 from adc.backend.lowering.lower_loops import range_loop, trip_count
 from adc.backend.lowering.lower_types import Descriptor, literal, quoted, register_type
@@ -21,10 +22,9 @@ from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.types import FloatType, Type, index
 
+_WORD = 8  # bytes
 MAX_BLOCKS = 512
 MAX_NESTS = 128  # of loops with loops inside: entering a block costs some 30 ns
-# In the units of ``lower_work``: below this, some 5 to 20 microseconds, threads may cost more than they save.
-THRESHOLD = 200_000.0
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,7 @@ def _iterations(
 
 
 class _Region:
-    """One parallel loop that is outlined."""
-
-    # On threads?, status, trips, blocks, block size, partials, how many threads have finished.
-    _HEADER = ("i32", "i32", "i64", "i64", "i64", "ptr", "i64")
+    """One parallel loop that is outlined. What its body takes from outside lies in words of 8 bytes in ``data``."""
 
     def __init__(self, e: FunctionEmitter, op: Op) -> None:
         self.e, self.op = e, op
@@ -142,11 +139,8 @@ class _Region:
         self.inside.at(op.loc)
         self.inside.capture = self.capture
         self.inside.outlined = True
-        self.inside.fail = ["store atomic i32 1, ptr %status monotonic, align 4", "br label %leave"]
-        self.fields: list[str] = []  # LLVM types of what is captured
-        self.sources: list[str] = []  # and its values outside
+        self.sources: list[tuple[str, str]] = []  # values outside that are captured, and their types
         self.places: dict[str, str] = {}
-        self.data = e.name()
         # A function of few iterations in all, which does not poll, has no status to end with.
         self.polls = e.module.effects.polls and e.func.name in e.module.effects.fallible
 
@@ -163,62 +157,34 @@ class _Region:
         return self.part(outside, register_type(value.type))
 
     def part(self, outside: str, kind: str) -> str:
-        """The value inside of an LLVM value outside, through a field of the struct; literals stay what they are."""
+        """The value inside of an LLVM value outside, through ``data``; literals stay what they are."""
         if not outside.startswith("%"):
             return outside
         place = self.places.get(outside)
         if place is None:
             inside = self.inside
             place = self.places[outside] = "%ctx" if outside == "%ctx" else inside.name()
-            number = len(self._HEADER) + len(self.fields)
-            self.fields.append("i8" if kind == "i1" else kind)
-            self.sources.append(outside)
-            address = inside.name()
-            self.field(address, number)
+            address, dbg = "%data", inside.dbg
+            if self.sources:
+                address = inside.name()
+                offset = _WORD * len(self.sources)
+                inside.prologue.append(f"  {address} = getelementptr inbounds i8, ptr %data, i64 {offset}{dbg}")
+            self.sources.append((outside, kind))
             if kind == "i1":
                 byte = inside.name()
-                inside.prologue.append(f"  {byte} = load i8, ptr {address}, align 1{inside.dbg}")
-                inside.prologue.append(f"  {place} = trunc i8 {byte} to i1{inside.dbg}")
+                inside.prologue.append(f"  {byte} = load i8, ptr {address}, align 8{dbg}")
+                inside.prologue.append(f"  {place} = trunc i8 {byte} to i1{dbg}")
             else:
-                inside.prologue.append(f"  {place} = load {kind}, ptr {address}{inside.dbg}")
+                inside.prologue.append(f"  {place} = load {kind}, ptr {address}, align 8{dbg}")
         return place
-
-    def field(self, name: str, number: int) -> None:
-        """Define, at the start of the function, the address of a field of the struct."""
-        inside = self.inside
-        inside.prologue.append(f"  {name} = getelementptr inbounds %DATA, ptr %data, i32 0, i32 {number}{inside.dbg}")
 
     # Inside -----------------------------------------------------------------------------------------------------------
 
-    def write_function(self) -> None:
+    def write_function(self, partials: str) -> None:
         inside, op = self.inside, self.op
         self.part("%ctx", "ptr")
-        names = ("%flag", "%status", "%trips", "%blocks", "%size", "%partials", "%done")
-        for number, (name, kind) in enumerate(zip(names, self._HEADER, strict=True)):
-            shared = name in ("%status", "%done")
-            address = name if shared else inside.name()
-            self.field(address, number)
-            if not shared:
-                inside.prologue.append(f"  {name} = load {kind}, ptr {address}{inside.dbg}")
-        team, ready = inside.new_label(), inside.new_label()
-        inside.branch_if(inside.let("icmp ne i32 %flag, 0"), team, ready)
-        inside.begin(team)
+        partials = self.part(partials, "ptr")
         module = inside.module
-        for symbol in ("omp_get_thread_num", "omp_get_num_threads"):
-            module.declare(symbol, f"declare i32 @{symbol}() nounwind")
-        thread = inside.let(f"zext i32 {inside.let('call i32 @omp_get_thread_num()')} to i64")
-        threads = inside.let(f"zext i32 {inside.let('call i32 @omp_get_num_threads()')} to i64")
-        following = inside.let(f"add i64 {thread}, 1")
-        bounds = [
-            inside.let(f"udiv i64 {inside.let(f'mul i64 %blocks, {k}')}, {threads}") for k in (thread, following)
-        ]
-        is_first = inside.let(f"icmp eq i64 {thread}, 0")
-        waits_for = inside.let(f"select i1 {is_first}, i64 {inside.let(f'sub i64 {threads}, 1')}, i64 -1")
-        inside.branch(ready)
-        inside.begin(ready)
-        first = inside.let(f"phi i64 [0, %entry], [{bounds[0]}, %{team}]")
-        last = inside.let(f"phi i64 [%blocks, %entry], [{bounds[1]}, %{team}]")
-        others = inside.let(f"phi i64 [0, %entry], [{waits_for}, %{team}]")
         lower, _, step = inside.scalars(op.operands[:3])
         module.declare("llvm.smin.i64", "declare i64 @llvm.smin.i64(i64, i64)")
         kinds = op.regions[0].terminator.attrs["kinds"]
@@ -236,44 +202,17 @@ class _Region:
                 lambda k: inside.add(lower, inside.multiply(k, step, "nsw "), "nsw "),
             )  # fmt: skip
             for k, (t, x) in enumerate(zip(types, results, strict=True)):
-                inside.do(f"store {register_type(t)} {x}, ptr {self.partial(inside, '%partials', number, k)}, align 8")
+                inside.do(f"store {register_type(t)} {x}, ptr {self.partial(inside, partials, number, k)}, align 8")
             return []
 
-        range_loop(inside, first, last, "1", [], [], run_block)
-        inside.branch("leave")
-        inside.begin("leave")
-        if self.polls:
-            self.wait_for_others(others)
-        inside.do("ret void")
-        data = ", ".join((*self._HEADER, *self.fields))
-        body = inside.text().replace("%DATA", f"{{ {data} }}")
+        range_loop(inside, "%first", "%last", "1", [], [], run_block)
+        inside.do("ret i32 0")
         attributes = module.attributes("nounwind noinline " + module.loop_attributes)
         scope = f" !dbg {inside.scope}" if inside.scope else ""
         module.bodies.append(
-            f'define internal void {self.name}(ptr noalias %data) {attributes}{scope} {{\nentry:\n{body}\n}}\n'
+            f"define internal i32 {self.name}(ptr noalias %data, i64 %first, i64 %last, i64 %size, i64 %trips) "
+            f"{attributes}{scope} {{\nentry:\n{inside.text()}\n}}\n"
         )
-
-    def wait_for_others(self, others: str) -> None:
-        """The thread that called, which may be the main thread, polls while it waits for so many others.
-
-        For these, -1, it counts. They stop at the next poll after an error.
-        """
-        inside = self.inside
-        inside.module.declare("adc_wait", "declare i32 @adc_wait(ptr, ptr, i64) nounwind")
-        together, wait, count, over, alone = (inside.new_label() for _ in range(5))
-        inside.branch_if(inside.let(f"icmp eq i64 {others}, 0"), alone, together)
-        inside.begin(together)
-        inside.branch_if(inside.let(f"icmp sgt i64 {others}, 0"), wait, count)
-        inside.begin(count)
-        inside.let("atomicrmw add ptr %done, i64 1 release, align 8")
-        inside.branch(alone)
-        inside.begin(wait)
-        status = inside.let(f"call i32 @adc_wait(ptr %ctx, ptr %done, i64 {others})")
-        inside.branch_if(inside.let(f"icmp eq i32 {status}, 0"), alone, over)
-        inside.begin(over)
-        inside.do("store atomic i32 1, ptr %status monotonic, align 4")
-        inside.branch(alone)
-        inside.begin(alone)
 
     def partial(self, e: FunctionEmitter, base: str, number: str, k: int) -> str:
         """Where a block's result of a reduction is: 8 bytes each."""
@@ -287,66 +226,31 @@ class _Region:
         e, op = self.e, self.op
         lower, upper, step = e.scalars(op.operands[:3])
         trips = trip_count(e, lower, upper, step)
-        least = block_iterations(e, op)
-        # ceil(trips / most), in whole multiples of the least size.
-        unit = least * (MAX_NESTS if op in e.facts.nesting else MAX_BLOCKS)
-        size = e.multiply(e.let(f"udiv i64 {e.add(trips, str(unit - 1))}, {unit}"), str(least))
-        e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
-        size = e.let(f"call i64 @llvm.smax.i64(i64 {size}, i64 {least})")
-        blocks = e.let(f"udiv i64 {e.let(f'sub i64 {e.add(trips, size)}, 1')}, {size}")
-        partials = e.stack(f"[{MAX_BLOCKS * len(op.results)} x i64]") if op.results else "null"
+        least, most = block_iterations(e, op), MAX_NESTS if op in e.facts.nesting else MAX_BLOCKS
+        partials = e.stack(f"[{most * len(op.results)} x i64]") if op.results else "null"
         outside = e.lines
         e.lines = []
-        self.write_function()
+        self.write_function(partials)
         assert not e.lines, "captured values are defined outside"
         e.lines = outside
-        struct = f"{{ {', '.join((*self._HEADER, *self.fields))} }}"
-        e.prologue.append(f"  {self.data} = alloca {struct}, align 8{e.dbg}")
-        values = ("0", "0", trips, blocks, size, partials, "0", *self.sources)
-        for number, (kind, value) in enumerate(zip((*self._HEADER, *self.fields), values, strict=True)):
-            address = e.let(f"getelementptr inbounds {struct}, ptr {self.data}, i32 0, i32 {number}")
-            if kind == "i8":
-                value = e.let(f"zext i1 {value} to i8")
-            e.do(f"store {kind} {value}, ptr {address}")
-        self.run(trips, blocks)
+        data = e.stack(f"[{len(self.sources)} x i64]")
+        for number, (value, kind) in enumerate(self.sources):
+            address = e.let(f"getelementptr inbounds i64, ptr {data}, i64 {number}") if number else data
+            if kind == "i1":
+                value, kind = e.let(f"zext i1 {value} to i8"), "i8"
+            e.do(f"store {kind} {value}, ptr {address}, align 8")
+        run = team.runner(e.module, polls=self.polls)
+        cut = f"i64 {trips}, i64 {least}, i64 {most}, double {work(e, op)}"
+        called = f"call i32 {run}(ptr %ctx, ptr {self.name}, ptr {data}, {cut})"
         if self.inside.can_fail:
-            address = e.let(f"getelementptr inbounds {struct}, ptr {self.data}, i32 0, i32 1")
-            status = e.let(f"load i32, ptr {address}")
-            e.fail_if(e.let(f"icmp ne i32 {status}, 0"))
-        self.combine_partials(partials, blocks)
-
-    def run(self, trips: str, blocks: str) -> None:
-        """Call the function, on threads if there is enough to do and this is not inside a parallel region already."""
-        e, module = self.e, self.e.module
-        module.declare("GOMP_parallel", "declare void @GOMP_parallel(ptr, ptr, i32, i32)")
-        module.declare("omp_in_parallel", "declare i32 @omp_in_parallel() nounwind")
-        module.declare("llvm.smin.i64", "declare i64 @llvm.smin.i64(i64, i64)")
-        ask, nested, fork, serial, done = (e.new_label() for _ in range(5))
-        count = e.let(f"uitofp i64 {trips} to double")
-        total = e.let(f"fmul double {count}, {work(e, self.op)}")
-        worth = e.let(f"fcmp ogt double {total}, {literal(THRESHOLD, FloatType(64))}")
-        divisible = e.let(f"icmp ugt i64 {blocks}, 1")
-        e.branch_if(e.let(f"and i1 {worth}, {divisible}"), ask, serial)
-        e.begin(ask)
-        threads = e.let(f"call i64 @llvm.smin.i64(i64 {_allowed(e)}, i64 {blocks})")
-        e.branch_if(e.let(f"icmp sgt i64 {threads}, 1"), nested, serial)
-        e.begin(nested)
-        inside = e.let("call i32 @omp_in_parallel()")
-        e.branch_if(e.let(f"icmp eq i32 {inside}, 0"), fork, serial)
-        e.begin(fork)
-        e.do(f"store i32 1, ptr {self.data}")
-        number = e.let(f"trunc i64 {threads} to i32")
-        e.do(f'call void @GOMP_parallel(ptr {self.name}, ptr {self.data}, i32 {number}, i32 0)')
-        e.branch(done)
-        e.begin(serial)
-        e.do(f'call void {self.name}(ptr {self.data})')
-        e.branch(done)
-        e.begin(done)
+            e.fail_if(e.let(f"icmp ne i32 {e.let(called)}, 0"))
+        else:
+            e.let(called)
+        if op.results:
+            self.combine_partials(partials, team.blocks(e, trips, least, most))
 
     def combine_partials(self, partials: str, blocks: str) -> None:
         e, op = self.e, self.op
-        if not op.results:
-            return
         kinds = op.regions[0].terminator.attrs["kinds"]
         types = [r.type for r in op.results]
 

@@ -1,0 +1,164 @@
+"""What all loops on threads have in common, once in a module: whether to run on threads, and each thread's share.
+
+``i32 adc$parallel(ptr ctx, ptr body, ptr data, i64 trips, i64 least, i64 most, double work)`` cuts a loop of ``trips``
+iterations into blocks: at most ``most``, of a multiple of ``least`` iterations. It runs them, on threads if ``work``
+(of an iteration, in the units of ``lower_work``) is worth waking them, and this is not inside a parallel region yet.
+Thread k of n has the blocks from k * blocks / n on. ``i32 body(ptr data, i64 first, i64 last, i64 size, i64 trips)``
+runs some blocks, of ``size`` iterations, and returns 1 if one of them ended with an error; so does ``adc$parallel``.
+Where loops poll, the thread that called, which may be the main thread, polls while it waits for the others; these stop
+at their next poll after an error.
+"""
+
+from __future__ import annotations
+
+from adc.backend.lowering.lower_emitter import FunctionEmitter, ModuleEmitter
+from adc.backend.lowering.lower_types import literal
+from adc.ir.types import f64
+
+# Below this, some 5 to 20 microseconds, threads may cost more than they save.
+THRESHOLD = 200_000.0
+
+# Context, body, data, blocks, status, how many threads have finished, size of blocks, trips.
+_TEAM = "{ ptr, ptr, ptr, i64, i32, i64, i64, i64 }"
+_TEXT = """\
+define internal void @adc$team{kind}(ptr noalias %team) nounwind noinline {{
+entry:
+  %body.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 1
+  %body = load ptr, ptr %body.p
+  %data.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 2
+  %data = load ptr, ptr %data.p
+  %blocks.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 3
+  %blocks = load i64, ptr %blocks.p
+  %status.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 4
+  %size.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 6
+  %size = load i64, ptr %size.p
+  %trips.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 7
+  %trips = load i64, ptr %trips.p
+  %number32 = call i32 @omp_get_thread_num()
+  %threads32 = call i32 @omp_get_num_threads()
+  %number = zext i32 %number32 to i64
+  %threads = zext i32 %threads32 to i64
+  %following = add i64 %number, 1
+  %before = mul i64 %blocks, %number
+  %until = mul i64 %blocks, %following
+  %first = udiv i64 %before, %threads
+  %last = udiv i64 %until, %threads
+  %failed = call i32 %body(ptr %data, i64 %first, i64 %last, i64 %size, i64 %trips)
+  %good = icmp eq i32 %failed, 0
+  br i1 %good, label %over, label %note
+note:
+  store atomic i32 1, ptr %status.p monotonic, align 4
+  br label %over
+{end}}}
+
+define internal i32 @adc$parallel{kind}(
+    ptr %ctx, ptr %body, ptr %data, i64 %trips, i64 %least, i64 %most, double %work) nounwind noinline {{
+entry:
+  %team = alloca {team}, align 8
+  %unit = mul i64 %least, %most
+  %more = add i64 %trips, %unit
+  %up = sub i64 %more, 1
+  %units = udiv i64 %up, %unit
+  %wanted = mul i64 %units, %least
+  %enough = icmp ugt i64 %wanted, %least
+  %size = select i1 %enough, i64 %wanted, i64 %least
+  %over = add i64 %trips, %size
+  %ends = sub i64 %over, 1
+  %blocks = udiv i64 %ends, %size
+  %iterations = uitofp i64 %trips to double
+  %total = fmul double %iterations, %work
+  %worth = fcmp ogt double %total, {threshold}
+  %divisible = icmp ugt i64 %blocks, 1
+  %may = and i1 %worth, %divisible
+  br i1 %may, label %ask, label %serial
+ask:
+  %allowed = call i32 @adc_threads(ptr %ctx)
+  %wide = sext i32 %allowed to i64
+  %fewer = icmp slt i64 %wide, %blocks
+  %threads = select i1 %fewer, i64 %wide, i64 %blocks
+  %several = icmp sgt i64 %threads, 1
+  br i1 %several, label %nested, label %serial
+nested:
+  %inside = call i32 @omp_in_parallel()
+  %outside = icmp eq i32 %inside, 0
+  br i1 %outside, label %fork, label %serial
+fork:
+  store ptr %ctx, ptr %team
+  %body.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 1
+  store ptr %body, ptr %body.p
+  %data.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 2
+  store ptr %data, ptr %data.p
+  %blocks.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 3
+  store i64 %blocks, ptr %blocks.p
+  %status.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 4
+  store i32 0, ptr %status.p
+  %done.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 5
+  store i64 0, ptr %done.p
+  %size.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 6
+  store i64 %size, ptr %size.p
+  %trips.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 7
+  store i64 %trips, ptr %trips.p
+  %count = trunc i64 %threads to i32
+  call void @GOMP_parallel(ptr @adc$team{kind}, ptr %team, i32 %count, i32 0)
+  %status = load i32, ptr %status.p
+  ret i32 %status
+serial:
+  %alone = call i32 %body(ptr %data, i64 0, i64 %blocks, i64 %size, i64 %trips)
+  ret i32 %alone
+}}
+"""
+_AT_ONCE = """\
+over:
+  ret void
+"""
+_POLLING = """\
+over:
+  %done.p = getelementptr inbounds {team}, ptr %team, i32 0, i32 5
+  %calls = icmp eq i64 %number, 0
+  br i1 %calls, label %wait, label %count
+count:
+  %counted = atomicrmw add ptr %done.p, i64 1 release, align 8
+  ret void
+wait:
+  %ctx = load ptr, ptr %team
+  %others = sub i64 %threads, 1
+  %signal = call i32 @adc_wait(ptr %ctx, ptr %done.p, i64 %others)
+  %quiet = icmp eq i32 %signal, 0
+  br i1 %quiet, label %end, label %stop
+stop:
+  store atomic i32 1, ptr %status.p monotonic, align 4
+  br label %end
+end:
+  ret void
+"""
+_DECLARED = {
+    "adc_threads": "declare i32 @adc_threads(ptr) nounwind willreturn",
+    "GOMP_parallel": "declare void @GOMP_parallel(ptr, ptr, i32, i32)",
+    "omp_in_parallel": "declare i32 @omp_in_parallel() nounwind",
+    "omp_get_thread_num": "declare i32 @omp_get_thread_num() nounwind",
+    "omp_get_num_threads": "declare i32 @omp_get_num_threads() nounwind",
+}
+
+
+def runner(module: ModuleEmitter, *, polls: bool) -> str:
+    """The symbol of ``adc$parallel`` for loops that poll, or that do not."""
+    kind = "" if polls else "$short"
+    name = f"@adc$parallel{kind}"
+    if name not in module.helpers:
+        module.helpers[name] = name
+        for symbol, text in _DECLARED.items():
+            module.declare(symbol, text)
+        if polls:
+            module.declare("adc_wait", "declare i32 @adc_wait(ptr, ptr, i64) nounwind")
+        end = (_POLLING if polls else _AT_ONCE).format(team=_TEAM)
+        module.bodies.append(_TEXT.format(kind=kind, team=_TEAM, end=end, threshold=literal(THRESHOLD, f64)))
+    return name
+
+
+def blocks(e: FunctionEmitter, trips: str, least: int, most: int) -> str:
+    """How many blocks ``adc$parallel`` makes."""
+    unit = least * most  # trips / most, rounded up to whole multiples of the least size
+    wanted = e.multiply(e.let(f"udiv i64 {e.add(trips, str(unit - 1))}, {unit}"), str(least))
+    e.module.declare("llvm.smax.i64", "declare i64 @llvm.smax.i64(i64, i64)")
+    size = e.let(f"call i64 @llvm.smax.i64(i64 {wanted}, i64 {least})")
+    return e.let(f"udiv i64 {e.let(f'sub i64 {e.add(trips, size)}, 1')}, {size}")
