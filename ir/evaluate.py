@@ -58,16 +58,16 @@ def _to_f32(value: float) -> np.float32:
         return np.float32(value)
 
 
-def _signed(value: int) -> int:
+def signed(value: int) -> int:
     """An operand as a signed integer: the set bit of an i1 is its sign."""
     return -int(value) if isinstance(value, bool) else value
 
 
-def _unsigned(value: int, width: int) -> int:
+def unsigned(value: int, width: int) -> int:
     return int(value) & ((1 << width) - 1)
 
 
-def _integer(value: int, t: Type) -> int:
+def integer(value: int, t: Type) -> int:
     return bool(value & 1) if bits(t) == 1 else wrap(value, bits(t))
 
 
@@ -81,16 +81,6 @@ def on_floats(compute: Callable[..., float]) -> Evaluate:
     def evaluate(attrs: Attrs, t: Type, *values: float) -> Any:
         result = compute(*map(float, values))
         return result if t.width == 64 else _to_f32(result)  # type: ignore[attr-defined]
-
-    return evaluate
-
-
-def on_integers(compute: Callable[..., int]) -> Evaluate:
-    """Evaluation by a function of unbounded signed ints; the result wraps around."""
-
-    @functools.wraps(compute)
-    def evaluate(attrs: Attrs, t: Type, *values: int) -> Any:
-        return _integer(compute(*map(_signed, values)), t)
 
     return evaluate
 
@@ -191,22 +181,10 @@ FLOAT_PREDICATES: dict[str, Callable[[float, float], bool]] = {
     "uno": lambda x, y: x != x or y != y,
     "ord": lambda x, y: x == x and y == y,
 }
-INTEGER_PREDICATES: dict[str, Callable[[int, int], bool]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "slt": operator.lt,
-    "sle": operator.le,
-    "sgt": operator.gt,
-    "sge": operator.ge,
-}
 
 
 def cmpf(attrs: Attrs, t: Type, x: float, y: float) -> bool:
     return FLOAT_PREDICATES[attrs["predicate"]](float(x), float(y))
-
-
-def cmpi(attrs: Attrs, t: Type, x: int, y: int) -> bool:
-    return INTEGER_PREDICATES[attrs["predicate"]](_signed(x), _signed(y))
 
 
 def constant(attrs: Attrs, t: Type) -> Any:
@@ -283,7 +261,7 @@ powf = on_floats(_power)
 
 
 def fpowi(attrs: Attrs, t: Type, x: float, n: int) -> Any:
-    n = _signed(n)
+    n = signed(n)
     x = float(x)
     size = _power(abs(x), float(n))
     return normal(-size if n % 2 and math.copysign(1.0, x) < 0 else size, t)
@@ -296,119 +274,8 @@ def polygamma(attrs: Attrs, t: Type, x: float) -> Any:
 # Integers -------------------------------------------------------------------------------------------------------------
 
 
-def _quotient(compute: Callable[[int, int], int]) -> Evaluate:
-    """Division: undefined by zero. The least integer by -1 is itself."""
-
-    def evaluate(attrs: Attrs, t: Type, x: int, y: int) -> Any:
-        x, y = _signed(x), _signed(y)
-        if y == 0:
-            raise Undefined("integer division by zero")
-        return _integer(compute(x, y), t)
-
-    return evaluate
-
-
-def _truncated(x: int, y: int) -> int:
-    size = abs(x) // abs(y)
-    return size if (x < 0) == (y < 0) else -size
-
-
-def shift(compute: Callable[[int, int], int]) -> Evaluate:
-    def evaluate(attrs: Attrs, t: Type, x: int, y: int) -> Any:
-        amount = _unsigned(y, bits(t))
-        if amount >= bits(t):
-            raise Undefined("shift by the width or more")
-        return _integer(compute(_signed(x), amount), t)
-
-    return evaluate
-
-
-def ipowi(attrs: Attrs, t: Type, x: int, n: int) -> Any:
-    x, n = _signed(x), _signed(n)
-    if n < 0:
-        raise Undefined("negative exponent of an integer")
-    return _integer(pow(x, n, 1 << bits(t)), t)
-
-
-addi = on_integers(operator.add)
-subi = on_integers(operator.sub)
-muli = on_integers(operator.mul)
-divsi = _quotient(_truncated)
-remsi = _quotient(lambda x, y: x - y * _truncated(x, y))
-floordivsi = _quotient(operator.floordiv)
-ceildivsi = _quotient(lambda x, y: -(-x // y))
-andi = on_integers(operator.and_)
-ori = on_integers(operator.or_)
-xori = on_integers(operator.xor)
-shli = shift(operator.lshift)
-shrsi = shift(operator.rshift)
-maxsi = on_integers(max)
-minsi = on_integers(min)
-absi = on_integers(abs)
-
-EXACT_RESULTS: dict[str, Callable[[int, int], int]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "shl": operator.lshift,
-    "pow": operator.pow,
-}
-
-
-def fits(attrs: Attrs, t: Type, x: int, y: int) -> bool:
-    """Whether the exact result is an integer of the operands' type, which are of 64 bits."""
-    kind, (x, y) = attrs["kind"], (_signed(x), _signed(y))
-    if kind in ("shl", "pow"):
-        if y < 0:
-            raise Undefined("a negative shift or exponent")
-        if x == 0 or (kind == "pow" and abs(x) == 1):
-            return True
-        y = min(y, 64)  # what is too large at 64 is so beyond
-    return -1 << 63 <= EXACT_RESULTS[kind](x, y) < 1 << 63
-
-
 # Casts ----------------------------------------------------------------------------------------------------------------
 
 
 def cast_float(attrs: Attrs, t: Type, x: float) -> Any:
     return normal(float(x), t)
-
-
-def sitofp(attrs: Attrs, t: Type, x: int) -> Any:
-    return _from_int(_signed(x), t)
-
-
-def uitofp(attrs: Attrs, t: Type, x: int) -> Any:
-    return _from_int(_not_negative(x), t)
-
-
-def extui(attrs: Attrs, t: Type, x: int) -> Any:
-    return _integer(int(x) if isinstance(x, bool) else _unsigned(x, 32), t)
-
-
-def index_castui(attrs: Attrs, t: Type, x: int) -> Any:
-    return _integer(_not_negative(x), t)
-
-
-def _not_negative(x: int) -> int:
-    """An unsigned operand. The width of one that has its sign bit set is not known here."""
-    if x < 0:
-        raise Undefined("an unsigned operand is negative")
-    return int(x)
-
-
-def _from_int(x: int, t: Type) -> Any:
-    """The nearest float; an f32 is not rounded twice."""
-    return round_fraction(Fraction(x), t) if x else normal(0.0, t)
-
-
-def fptosi(attrs: Attrs, t: Type, x: float) -> Any:
-    x = float(x)
-    limit = 2.0 ** (bits(t) - 1)
-    if not (math.isfinite(x) and -limit <= math.trunc(x) < limit):
-        raise Undefined("the float does not fit the integer")
-    return _integer(math.trunc(x), t)
-
-
-def signed_cast(attrs: Attrs, t: Type, x: int) -> Any:
-    return _integer(_signed(x), t)

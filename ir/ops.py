@@ -19,6 +19,7 @@ from typing import Any
 
 from adc.ir import checks as v
 from adc.ir import evaluate as e
+from adc.ir import evaluate_integers as n
 from adc.ir import samples as s
 from adc.ir import special
 from adc.ir import typerules as t
@@ -113,27 +114,27 @@ cmpf = _scalar("arith.cmpf", t.compare_floats, e.cmpf, s.COMPARED, **CMPF)
 select = _scalar("arith.select", t.select, e.select, s.CHOICES, traits=LINEAR, **EASY)
 
 # arith: integers ------------------------------------------------------------------------------------------------------
-addi = _int("arith.addi", e.addi, traits=COMMUTATIVE, **EASY)
-subi = _int("arith.subi", e.subi, **EASY)
-muli = _int("arith.muli", e.muli, traits=COMMUTATIVE, **EASY)
+addi = _int("arith.addi", n.addi, traits=COMMUTATIVE, **EASY)
+subi = _int("arith.subi", n.subi, **EASY)
+muli = _int("arith.muli", n.muli, traits=COMMUTATIVE, **EASY)
 DIVIDE: dict[str, Any] = {**EASY, "traits": DIVISION, "cost": 4.0, "defined": lambda divisor: divisor not in (0, -1)}
-divsi = _int("arith.divsi", e.divsi, **DIVIDE)  # towards zero; the divisor must not be zero
-remsi = _int("arith.remsi", e.remsi, **DIVIDE)
-floordivsi = _int("arith.floordivsi", e.floordivsi, **DIVIDE)  # down, as Python's //
-ceildivsi = _int("arith.ceildivsi", e.ceildivsi, **DIVIDE)  # up
-andi = _int("arith.andi", e.andi, traits=COMMUTATIVE, **EASY)
-ori = _int("arith.ori", e.ori, traits=COMMUTATIVE, **EASY)
-xori = _int("arith.xori", e.xori, traits=COMMUTATIVE, **EASY)
+divsi = _int("arith.divsi", n.divsi, **DIVIDE)  # towards zero; the divisor must not be zero
+remsi = _int("arith.remsi", n.remsi, **DIVIDE)
+floordivsi = _int("arith.floordivsi", n.floordivsi, **DIVIDE)  # down, as Python's //
+ceildivsi = _int("arith.ceildivsi", n.ceildivsi, **DIVIDE)  # up
+andi = _int("arith.andi", n.andi, traits=COMMUTATIVE, **EASY)
+ori = _int("arith.ori", n.ori, traits=COMMUTATIVE, **EASY)
+xori = _int("arith.xori", n.xori, traits=COMMUTATIVE, **EASY)
 SHIFT: dict[str, Any] = {**EASY, "defined": lambda amount: 0 <= amount < 32}
-shli = _int("arith.shli", e.shli, s.SHIFTS, **SHIFT)
-shrsi = _int("arith.shrsi", e.shrsi, s.SHIFTS, **SHIFT)
-maxsi = _int("arith.maxsi", e.maxsi, traits=COMMUTATIVE, **EASY)
-minsi = _int("arith.minsi", e.minsi, traits=COMMUTATIVE, **EASY)
-CMPI: dict[str, Any] = {"attrs": PREDICATE, "verify": v.one_of("predicate", e.INTEGER_PREDICATES), **EASY}
-cmpi = _scalar("arith.cmpi", t.compare_integers, e.cmpi, s.INT_PAIRS, **CMPI)
+shli = _int("arith.shli", n.shli, s.SHIFTS, **SHIFT)
+shrsi = _int("arith.shrsi", n.shrsi, s.SHIFTS, **SHIFT)
+maxsi = _int("arith.maxsi", n.maxsi, traits=COMMUTATIVE, **EASY)
+minsi = _int("arith.minsi", n.minsi, traits=COMMUTATIVE, **EASY)
+CMPI: dict[str, Any] = {"attrs": PREDICATE, "verify": v.one_of("predicate", n.INTEGER_PREDICATES), **EASY}
+cmpi = _scalar("arith.cmpi", t.compare_integers, n.cmpi, s.INT_PAIRS, **CMPI)
 # Whether what ``kind`` computes of two integers is the true result, not one that wrapped around.
-FITS: dict[str, Any] = {"attrs": {"kind": ...}, "verify": v.one_of("kind", e.EXACT_RESULTS), **EASY}
-fits = _scalar("adc.fits", t.compare_wide, e.fits, s.FITTING, **FITS)
+FITS: dict[str, Any] = {"attrs": {"kind": ...}, "verify": v.one_of("kind", n.EXACT_RESULTS), **EASY}
+fits = _scalar("adc.fits", t.compare_wide, n.fits, s.FITTING, **FITS)
 
 # arith: casts ---------------------------------------------------------------------------------------------------------
 TO = {"type": ...}
@@ -146,14 +147,14 @@ def _cast(name: str, rule: TypeRule, evaluate: Evaluate, samples: s.Samples, **f
 
 extf = _cast("arith.extf", t.cast(t.FLOAT, t.FLOAT, grow=True), e.cast_float, s.REAL, traits=LINEAR)
 truncf = _cast("arith.truncf", t.cast(t.FLOAT, t.FLOAT, grow=False), e.cast_float, s.REAL, traits=LINEAR)
-sitofp = _cast("arith.sitofp", t.cast(_INTS, t.FLOAT), e.sitofp, s.INTS, traits=POSITIVE_ZERO)
-uitofp = _cast("arith.uitofp", t.cast(t.INT, t.FLOAT), e.uitofp, s.BITS, traits=POSITIVE_ZERO)  # i1 to 0.0 or 1.0
-fptosi = _cast("arith.fptosi", t.cast(t.FLOAT, _INTS), e.fptosi, s.REAL, defined=False)  # truncates
-extsi = _cast("arith.extsi", t.cast(t.INT, t.INT, grow=True), e.signed_cast, s.INTS)
-extui = _cast("arith.extui", t.cast(t.INT, t.INT, grow=True), e.extui, s.INTS)
-trunci = _cast("arith.trunci", t.cast(t.INT, t.INT, grow=False), e.signed_cast, s.INTS)
-index_cast = _cast("arith.index_cast", t.cast(_INTS, _INTS), e.signed_cast, s.INTS, cost=0.0)  # sign-extends
-index_castui = _cast("arith.index_castui", t.cast(t.INT, t.INDEX), e.index_castui, s.BITS)  # to 0 or 1
+sitofp = _cast("arith.sitofp", t.cast(_INTS, t.FLOAT), n.sitofp, s.INTS, traits=POSITIVE_ZERO)
+uitofp = _cast("arith.uitofp", t.cast(t.INT, t.FLOAT), n.uitofp, s.BITS, traits=POSITIVE_ZERO)  # i1 to 0.0 or 1.0
+fptosi = _cast("arith.fptosi", t.cast(t.FLOAT, _INTS), n.fptosi, s.REAL, defined=False)  # truncates
+extsi = _cast("arith.extsi", t.cast(t.INT, t.INT, grow=True), n.signed_cast, s.INTS)
+extui = _cast("arith.extui", t.cast(t.INT, t.INT, grow=True), n.extui, s.INTS)
+trunci = _cast("arith.trunci", t.cast(t.INT, t.INT, grow=False), n.signed_cast, s.INTS)
+index_cast = _cast("arith.index_cast", t.cast(_INTS, _INTS), n.signed_cast, s.INTS, cost=0.0)  # sign-extends
+index_castui = _cast("arith.index_castui", t.cast(t.INT, t.INDEX), n.index_castui, s.BITS)  # to 0 or 1
 
 # math: functions of C's library ---------------------------------------------------------------------------------------
 sin = _function("math.sin", e.total(math.sin), s.REAL, cost=MATH, singular=False)
@@ -195,11 +196,11 @@ sqrt = _float("math.sqrt", 1, e.total(math.sqrt), s.POSITIVE, **ROOT | {"c_name"
 rsqrt = _float("math.rsqrt", 1, e.rsqrt, s.POSITIVE, **ROOT)
 POWER: dict[str, Any] = {**EASY, "cost": MATH, "called": True}  # unless the exponent is known
 fpowi = _scalar("math.fpowi", t.float_power, e.fpowi, s.FLOAT_INT, **POWER | {"singular": True})
-ipowi = _int("math.ipowi", e.ipowi, s.INT_POWERS, **POWER | {"defined": lambda exponent: exponent >= 0})
+ipowi = _int("math.ipowi", n.ipowi, s.INT_POWERS, **POWER | {"defined": lambda exponent: exponent >= 0})
 fma = _float("math.fma", 3, e.fma, s.TRIPLES, **EASY | {"c_name": "fma"})
 copysign = _float("math.copysign", 2, e.on_floats(math.copysign), s.PAIRS, **EASY | {"c_name": "copysign"})
 absf = _float("math.absf", 1, e.on_floats(abs), s.REAL, traits=POSITIVE_ZERO, **EASY | {"c_name": "fabs"})
-absi = _int("math.absi", e.absi, s.INTS, operands=1, **EASY)
+absi = _int("math.absi", n.absi, s.INTS, operands=1, **EASY)
 floor = _float("math.floor", 1, e.rounding(math.floor), s.REAL, **EASY | {"c_name": "floor"})
 ceil = _float("math.ceil", 1, e.rounding(math.ceil), s.REAL, **EASY | {"c_name": "ceil"})
 trunc = _float("math.trunc", 1, e.rounding(math.trunc), s.REAL, **EASY | {"c_name": "trunc"})

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adc.ir.core import Attr
-from adc.ir.evaluate import EXACT_RESULTS, FLOAT_PREDICATES, INTEGER_PREDICATES, bits, normal
+from adc.ir.evaluate import FLOAT_PREDICATES, bits, normal
+from adc.ir.evaluate_integers import EXACT_RESULTS, INTEGER_PREDICATES
 from adc.ir.opdef import OpDef
 from adc.ir.types import FloatType, Type, f32, f64, i1, i32, i64, index
 

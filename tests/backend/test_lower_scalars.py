@@ -15,6 +15,7 @@ from adc.backend.lowering.scalar_lowerings import SCALARS
 from adc.ir import evaluate, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func
+from adc.ir.evaluate_integers import EXACT_RESULTS
 from adc.ir.opdef import OpDef, Trait
 from adc.ir.types import Type, f32, f64, i1, i32, i64, index, memref
 from tests.backend.lowering_harness import Native, module_of, ulps
@@ -49,7 +50,7 @@ TYPES = (f64, f32, index, i64, i32, i1)
 ATTRIBUTES: dict[OpDef, list[dict[str, Any]]] = {
     ops.cmpf: [{"predicate": p} for p in ("oeq", "one", "olt", "ole", "ogt", "oge", "une", "uno", "ord")],
     ops.cmpi: [{"predicate": p} for p in ("eq", "ne", "slt", "sle", "sgt", "sge")],
-    ops.fits: [{"kind": k} for k in evaluate.EXACT_RESULTS],
+    ops.fits: [{"kind": k} for k in EXACT_RESULTS],
     ops.polygamma: [{"order": n} for n in (0, 1, 2, 3)],
     ops.addf: [{"fastmath": mode} for mode in ("none", ops.CONTRACT, ops.OWNED)],
 }
