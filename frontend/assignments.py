@@ -1,0 +1,235 @@
+"""Assignment: to names, attributes, items and slices, plain and augmented."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from adc.frontend.data import cells, growing, heap, indexing, options, records, sequences
+from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Lazy, Ref
+from adc.frontend.errors import refuse
+from adc.frontend.expressions.access import evaluate_owner, items_of, with_items
+from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
+from adc.frontend.expressions.operators import BINARY
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.attributes import attribute
+from adc.frontend.libraries.container_methods import extend, pairs
+from adc.frontend.names import lookup
+from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.unsupported import refuse_expression
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+
+
+def assign(frame: Frame, statement: ast.Assign) -> None:
+    if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Subscript):
+        value = evaluate(frame, statement.value)
+        with frame.at(statement):
+            value = before_calls(frame, value, statement.targets[0])
+        _store(frame, statement.targets[0], value)
+        return
+    if statement in frame.in_place:
+        _combine(frame, statement)
+        return
+    value = evaluate_kept(frame, statement.value)
+    for target in statement.targets:
+        bind(frame, target, value)
+
+
+def _combine(frame: Frame, statement: ast.Assign) -> None:
+    """``r = r + x`` or ``r = x + r`` as ``r += x``."""
+    target, value = statement.targets[0], statement.value
+    assert isinstance(target, ast.Name) and isinstance(value, ast.BinOp)
+    first = isinstance(value.left, ast.Name) and value.left.id == target.id
+    with frame.at(statement):
+        made = ast.AugAssign(target, value.op, value.right if first else value.left)
+        augmented(frame, ast.copy_location(made, statement))
+
+
+def annotated(frame: Frame, statement: ast.AnnAssign) -> None:
+    if statement.value is not None:
+        bind(frame, statement.target, evaluate_kept(frame, statement.value))
+
+
+def bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
+    if isinstance(target, ast.Name):
+        cells.bind(frame, target, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        items = _unpack(frame, target, value)
+        for part, item in zip(target.elts, items, strict=True):
+            bind(frame, part, item)
+    elif isinstance(target, ast.Subscript):
+        _store(frame, target, value)
+    elif isinstance(target, ast.Attribute):
+        owner = evaluate_owner(frame, target.value)
+        with frame.at(target):
+            options.split(frame, owner, lambda one: records.set_attribute(frame, one, target.attr, value))
+    elif isinstance(target, ast.Starred):
+        bind(frame, target.value, value)
+    else:
+        raise refuse_expression(frame.loc(target), target)
+
+
+def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) -> Sequence[AbstractValue]:
+    wanted = len(target.elts)
+    known = sequences.known_items(frame, value)
+    starred = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
+    if starred and known is None:
+        raise refuse_expression(frame.loc(target.elts[starred[0]]), target.elts[starred[0]])
+    if known is not None:
+        if len(starred) == 1 and len(known) >= wanted - 1:
+            first, last = starred[0], len(known) - (wanted - starred[0] - 1)
+            known = [*known[:first], sequences.new_list(frame, known[first:last]), *known[last:]]
+        if len(known) != wanted:
+            raise refuse(
+                frame.loc(target),
+                f"cannot unpack {len(known)} values into {wanted} variables",
+                kind=kinds.WRONG_UNPACKING,
+            )
+        return known
+    if isinstance(value, Array):
+        return arrays.unpack(frame, value, wanted)
+    if growing.grows(frame, value):
+        assert isinstance(value, Ref)
+        return growing.unpack(heap.contents(frame, value), wanted)
+    raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)}", kind=kinds.NOT_ITERABLE)
+
+
+def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
+    owner = evaluate_owner(frame, target.value)
+    items = items_of(frame, owner, target.slice)
+    with frame.at(target):
+        if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
+            settled = arrays.settled(frame, value)
+            with_items(frame, items, lambda each: _store_items(frame, owner, each, settled))
+            return
+        place = _place(frame, owner, items)
+        if isinstance(place, Array):
+            arrays.store(frame, place, value)
+        else:
+            arrays.check_writable(frame, place.array)
+            place.store(value)
+
+
+def _store_items(
+    frame: Frame, owner: AbstractValue, items: list[subscripts.Item], value: AbstractValue
+) -> AbstractValue:
+    return options.split(frame, owner, lambda one: _store_item(frame, one, items, value))
+
+
+def _store_item(
+    frame: Frame, owner: AbstractValue, items: list[subscripts.Item], value: AbstractValue
+) -> AbstractValue:
+    """``owner[items] = value`` of a list, a dict or an object with ``__setitem__``."""
+    setter = records.method(frame, owner, "__setitem__")
+    if setter is not None:
+        frame.tracer.call(frame, setter, [subscripts.key_of(items), value], {})
+    elif not isinstance(owner, Ref) or owner.kind == "object":
+        raise refuse(current_loc(), f"cannot store into {describe_type(owner)}", kind=kinds.UNSUPPORTED_TARGET)
+    elif (part := subscripts.known_slice(items)) is not None:
+        indexing.store_slice(frame, owner, part, value)
+    else:
+        indexing.store(frame, owner, subscripts.key_of(items), value)
+    return NONE
+
+
+def _place(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> subscripts.Element | Array:
+    if not isinstance(owner, Array):
+        what = "an array expression" if isinstance(owner, Lazy) else describe_type(owner)
+        help = "only elements and slices of arrays can be stored to"
+        raise refuse(current_loc(), f"cannot store into {what}", help, kind=kinds.UNSUPPORTED_TARGET)
+    return subscripts.locate(owner, items)
+
+
+def augmented(frame: Frame, statement: ast.AugAssign) -> None:
+    symbol = BINARY[type(statement.op)]
+    target = statement.target
+    if isinstance(target, ast.Name):
+        with frame.at(target):
+            old = lookup(frame, target.id)
+        then, cell = dict(frame.env), cells.cell_of(frame, target.id)
+        value = evaluate(frame, statement.value)
+        with frame.at(statement):
+            new = updated(frame, old, symbol, value)
+            if new is not old or _replaced(frame, then, cell):
+                cells.bind(frame, target, new)
+        return
+    owner = evaluate_owner(frame, target.value)
+    if isinstance(target, ast.Attribute):
+        name = target.attr
+        with frame.at(target):
+            before = None if isinstance(owner, Choice) else attribute(frame, owner, name)
+        then = dict(frame.env)
+        value = arrays.settled(frame, evaluate(frame, statement.value))
+
+        def update_attribute(one: AbstractValue) -> AbstractValue:
+            old = _as_of(frame, then, lambda: attribute(frame, one, name)) if before is None else before
+            new = updated(frame, old, symbol, value)
+            kept = new is old and not _replaced(frame, then, one)
+            return NONE if kept else records.set_attribute(frame, one, name, new)
+
+        with frame.at(statement):
+            options.split(frame, owner, update_attribute)
+        return
+    items = items_of(frame, owner, target.slice)
+    if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
+        several = isinstance(owner, Choice | OneOf) or any(isinstance(item.value, OneOf) for item in items)
+        with frame.at(target):
+            held = None if several else subscripts.read(frame, owner, items)
+        then = dict(frame.env)
+        value = arrays.settled(frame, evaluate(frame, statement.value))
+
+        def update_item(one: AbstractValue, each: list[subscripts.Item]) -> AbstractValue:
+            old = _as_of(frame, then, lambda: subscripts.read(frame, one, each)) if held is None else held
+            new = updated(frame, old, symbol, value)
+            return NONE if new is old and not _replaced(frame, then, one) else _store_item(frame, one, each, new)
+
+        with frame.at(statement):
+            with_items(
+                frame, items, lambda each: options.split(frame, owner, lambda one: update_item(one, each))
+            )
+        return
+    with frame.at(target):
+        place = _place(frame, owner, items)
+        current = None if isinstance(place, Array) else place.load()
+    value = evaluate(frame, statement.value)
+    with frame.at(statement):
+        if isinstance(place, Array):
+            arrays.update(frame, place, symbol, value)
+        else:
+            assert current is not None
+            arrays.check_writable(frame, place.array)
+            place.store(arrays.operate(frame, symbol, current, value))
+
+
+def _as_of(frame: Frame, then: dict[str, AbstractValue], read: Callable[[], AbstractValue]) -> AbstractValue:
+    """``read()`` of what objects held ``then``: before the right side of an assignment, which may change them."""
+    now, frame.env = frame.env, dict(then)
+    try:
+        return read()
+    finally:
+        made = {k: v for k, v in frame.env.items() if then.get(k) is not v and now.get(k) is then.get(k)}
+        frame.env = now
+        frame.env.update(made)
+
+
+def _replaced(frame: Frame, then: dict[str, AbstractValue], owner: AbstractValue | None) -> bool:
+    """Whether an object holds something else than ``then``, so that what was changed in place has to be put back."""
+    return isinstance(owner, Ref) and then.get(owner.key) is not frame.env.get(owner.key)
+
+
+def updated(frame: Frame, old: AbstractValue, symbol: str, value: AbstractValue) -> AbstractValue:
+    """What a variable holds after ``old symbol= value``: ``old`` itself where that is changed in place."""
+    if isinstance(old, Array):
+        arrays.update(frame, old, symbol, value)
+        return old
+    if isinstance(old, Ref) and old.kind == "list" and symbol == "+":
+        extend(frame, old, value)
+        return old
+    if isinstance(old, Ref) and old.kind == "dict" and symbol == "|":
+        sequences.assign_dict(frame, old, sequences.dict_items(frame, old) | pairs(frame, value))
+        return old
+    own = records.operate_in_place(frame, symbol, old, value)
+    return arrays.settled(frame, arrays.operate(frame, symbol, old, value) if own is None else own)
