@@ -44,12 +44,12 @@ class OpDef:
     operation. ``samples`` are operand tuples at which tests try it. ``attrs`` names the attributes it takes, with
     their defaults (``...`` for required).
 
-    The facts. A scalar operation must state all of the first group, what has no regions its ``cost``: to leave one out
-    is an error when the card is made. A trait says what holds besides; to leave it out is safe.
+    The facts. A scalar operation must state all of the first group, the others their ``cost``: to leave one out is an
+    error when the card is made. A trait says what holds besides; to leave it out is safe.
 
-    - ``cost`` of one execution, in units of about one vectorised floating-point addition (of functions: measured, an
-      element of vector code over arrays in the first cache). Rough on purpose: plans weigh alternatives that differ by
-      factors, and must not depend on the machine.
+    - ``cost`` of one execution, without what is in its regions, in units of about one vectorised addition of floats
+      (of functions: measured, an element of vector code over arrays in the first cache). Rough on purpose: plans weigh
+      alternatives that differ by factors, and must not depend on the machine.
     - ``defined``: whether there is a result for whatever the operands may be. If that depends on the second operand:
       by its value where that is a constant.
     - ``singular``: at finite arguments the result or a partial derivative may be infinite or NaN. (Overflow of sums and
@@ -80,7 +80,7 @@ class OpDef:
     plain: OpDef | None = None
 
     def __post_init__(self) -> None:
-        missing = ["cost"] if self.cost is None and not self.regions else []
+        missing = ["cost"] if self.cost is None else []
         if self.evaluate is not None:
             missing += [fact for fact in ("defined", "singular", "called", "c_name") if getattr(self, fact) is None]
         if missing:

@@ -243,18 +243,18 @@ COMBINE = {"add": (addf, addi), "mul": (mulf, muli), "min": (minimumf, minsi), "
 NEUTRAL = {"add": -0.0, "mul": 1.0, "min": float("inf"), "max": float("-inf")}
 
 # scf: the terminator of each region gives its values to the parent ----------------------------------------------------
-NEXT = 8.0  # going on to the next iteration, or after a branch
+NEXT = 8.0  # going into a region, on to the next iteration, or out
 yield_ = op("scf.yield", t.nothing, TERMINATOR, cost=NEXT)
 condition = op("scf.condition", t.nothing, TERMINATOR, cost=NEXT)  # go on?, then what after and the results get
 # kinds, per value: "add", "mul", "min" or "max"
 reduce = op("scf.reduce", t.nothing, TERMINATOR, attrs={"kinds": ()}, verify=v.reduction(COMBINE), cost=NEXT)
 # lower, upper, step, inits...; block (counter, carried...); yields the next carried
-for_ = op("scf.for", None, COUNTED, regions=1, verify=v.for_loop(yield_))
+for_ = op("scf.for", None, COUNTED, cost=NEXT, regions=1, verify=v.for_loop(yield_))
 # inits; before (carried...) ends in condition; after (passed on...) in yield
-while_ = op("scf.while", None, LOOP, regions=2, verify=v.while_loop(condition, yield_))
-if_ = op("scf.if", regions=2, verify=v.branch(yield_))  # condition; then, else; both yield the results
+while_ = op("scf.while", None, LOOP, cost=NEXT, regions=2, verify=v.while_loop(condition, yield_))
+if_ = op("scf.if", cost=NEXT, regions=2, verify=v.branch(yield_))  # condition; then, else; both yield the results
 # lower, upper, step, inits...; block (counter); ends in reduce
-parallel = op("scf.parallel", None, COUNTED, regions=1, verify=v.parallel_loop(reduce))
+parallel = op("scf.parallel", None, COUNTED, cost=NEXT, regions=1, verify=v.parallel_loop(reduce))
 
 # func -----------------------------------------------------------------------------------------------------------------
 call = op("func.call", t.call, READS | WRITES | {Trait.TRAPS}, attrs={"callee": ..., "types": ...}, cost=CALL)

@@ -19,7 +19,7 @@ BLOCK_BYTES = 1 << 20
 
 
 def cost_of(opdef: OpDef) -> float:
-    """Of one execution of an operation without regions."""
+    """Of one execution of an operation, without what is in its regions."""
     assert opdef.cost is not None
     return opdef.cost
 
