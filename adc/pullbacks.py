@@ -157,7 +157,7 @@ def _read(module: Module, reverse: str, kept: Sequence[int]) -> list[int]:
 
     def compute(name: str) -> frozenset[int]:
         func = module.funcs[name]
-        aliasing = Aliasing(func, module)
+        aliasing = Aliasing.asked(func, module)
         looked: set[Value] = set()
         for op in func.walk():
             for value in _looked_at(op, read):

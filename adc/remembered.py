@@ -15,6 +15,7 @@ from adc.frontend.rules.registry import RULES
 from adc.frontend.tracer import Leaf, Traced
 from adc.ir.copies import is_copy
 from adc.ir.core import Module
+from adc.ir.known import forget
 from adc.ir.rewrite import clone_module
 
 Key = tuple[Abstract, ...]
@@ -46,8 +47,9 @@ class Remembered:
         if last is None or not is_copy(module, last.traced.module):
             return simplify(module)
         if last.simplified is None:
-            last = replace(last, simplified=simplify(module))
-            self._last = last
+            made = simplify(module)
+            forget(made)
+            self._last = last = replace(last, simplified=made)
         assert last.simplified is not None
         return clone_module(last.simplified)
 

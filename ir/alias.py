@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
+from adc.ir.known import of_function, of_module
 from adc.ir.moments import Moments, strip_views
 from adc.ir.types import MemRefType, Type
 
@@ -28,6 +29,10 @@ Returned = Fixpoint[str, tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]]
 
 def returned_memory(module: Module) -> Returned:
     """What memory the functions of ``module`` return, as they are when it is asked for."""
+    return of_module(returned_memory, module, lambda: _returned_memory(module))
+
+
+def _returned_memory(module: Module) -> Returned:
 
     def bottom(name: str) -> tuple[tuple[frozenset[int], frozenset[tuple[int, ...]]], ...]:
         return ((frozenset(), frozenset()),) * len(module.funcs[name].result_types)
@@ -42,12 +47,14 @@ def returned_memory(module: Module) -> Returned:
 class Aliasing:
     """The roots of every memref of one function. ``module`` resolves calls; without it a call's results are fresh.
 
-    ``carriers`` are the operations that hand on memrefs, in order.
+    ``carriers`` are the operations that hand on memrefs, in order, ``callees`` the functions that are called.
     """
 
     def __init__(self, func: Func, module: Module | None = None, returned: Returned | None = None) -> None:
         self.func = func
-        self.carriers = [op for op in func.walk() if op.opdef in _HAND_ON and _has_memrefs(op)]
+        handing_on = [op for op in func.walk() if op.opdef in _HAND_ON]
+        self.carriers = [op for op in handing_on if _has_memrefs(op)]
+        self.callees = list(dict.fromkeys(op.attrs["callee"] for op in handing_on if op.opdef is ops.call))
         self._module = module
         self._returned = returned
         self._roots: dict[Value, Roots] = {}
@@ -66,6 +73,11 @@ class Aliasing:
         self._moments = Moments(func, lambda a, b: not self.roots(a).isdisjoint(self.roots(b)))
         for a, b in self._said_apart:
             self._moments.declare_apart(a, b)
+
+    @classmethod
+    def asked(cls, func: Func, module: Module) -> Aliasing:
+        """That of a function as it is, made if it is not known."""
+        return of_function(cls, func, module, lambda: cls(func, module))
 
     def roots(self, memref: Value) -> Roots:
         """What ``memref`` may be memory of, at any time. Empty: of nothing (an undefined memref)."""

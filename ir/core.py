@@ -156,11 +156,11 @@ class Op:
         return value
 
     def set_operand(self, position: int, value: Value) -> None:
-        old = self._operands
-        del old[position].uses[(self, position)]
-        self._operands = (*old[:position], value, *old[position + 1 :])
+        old = self._operands[position]
+        del old.uses[(self, position)]
+        self._operands = (*self._operands[:position], value, *self._operands[position + 1 :])
         value.uses[(self, position)] = None
-        if old[position] is not value:
+        if old is not value:
             _touch(self)
 
     def add_operand(self, value: Value) -> None:
@@ -186,7 +186,6 @@ class Op:
             _touch(self)
 
     def set_opdef(self, opdef: OpDef) -> None:
-        """Make this an operation of another kind that takes the same."""
         self._opdef = opdef
         _touch(self)
 
@@ -235,11 +234,11 @@ class Block:
     def append(self, op: Op) -> Op:
         before, op.parent = op.parent, self
         self._ops.append(op)
-        if before is None:
-            _touch(self)
-        elif before is not self._place:
+        moved = before is not None and before is self._place
+        if not moved or len(self._ops) == 1:  # once for all that will be moved
+            _touch(self, moved=moved)
+        if before is not None and not moved:
             _touch(before)
-            _touch(self)
         return op
 
     def insert(self, position: int, op: Op) -> Op:
@@ -275,12 +274,13 @@ class Block:
         if new != self._ops:
             self._ops = new
             _touch(self)
+        known: Block | None = self
         for op in new:
             before = op.parent
-            if before is not self:
-                op.parent = self
-                if before is not None and before._place is not self:
-                    _touch(before)
+            op.parent = self
+            if before is not known and before is not None:
+                _touch(before, moved=before._place is self)
+                known = before
 
     def in_place_of(self) -> Block:
         """An empty block for operations to be moved to and then set back: what encloses it is the same meanwhile.
@@ -313,14 +313,13 @@ class Block:
 class Func:
     """A function: a symbol name, a body that ends in ``func.return``, attributes for each argument and for itself.
 
-    Attributes in use: on an argument ``adc.name`` (Python's name), ``adc.alias`` (an int: arguments with the same
-    number may overlap, those without or with different ones never do), ``adc.shadow`` (position of the argument whose
-    shadow this one is), ``adc.tangent`` (of the one whose tangent it is), ``adc.readonly`` (never stored to); on the
-    function ``adc.entry`` (callable from outside), ``adc.cold`` (for the rare case; need not be fast),
-    ``adc.noinline`` (stays a function of its own).
+    Attributes in use: on an argument ``adc.name`` (Python's), ``adc.alias`` (an int: arguments with the same number may
+    overlap, those without or with different ones never do), ``adc.shadow`` (position of the argument whose shadow this
+    one is), ``adc.tangent`` (of the one whose tangent it is), ``adc.readonly`` (never stored to); on the function
+    ``adc.entry`` (callable from outside), ``adc.cold`` (rare; need not be fast), ``adc.noinline`` (stays on its own).
     """
 
-    __slots__ = ("_changes", "arg_attrs", "attrs", "body", "loc", "name", "result_types")
+    __slots__ = ("_changes", "arg_attrs", "attrs", "body", "known", "loc", "moves", "name", "result_types")
 
     def __init__(
         self,
@@ -338,6 +337,8 @@ class Func:
         self.attrs: dict[str, Attr] = {}
         self.loc = loc
         self._changes = 0  # of the body
+        self.moves = 0  # of operations to blocks in place of others
+        self.known: dict[object, tuple[object, Any]] = {}  # by analysis: see adc.ir.known
 
     @property
     def version(self) -> tuple[object, ...]:
@@ -360,11 +361,12 @@ class Func:
         return f"<func @{self.name}>"
 
 
-def _touch(where: Op | Block | Func | None) -> None:
-    """Count a change of the function in which ``where`` is, if it is in one."""
+def _touch(where: Op | Block | Func | None, *, moved: bool = False) -> None:
+    """Count a change of the function in which ``where`` is, if it is in one; or that something was but ``moved``."""
     while where is not None:
         if type(where) is Func:
-            where._changes += 1
+            where.moves += moved
+            where._changes += not moved
             return
         where = where.parent  # type: ignore[union-attr]
 
@@ -381,6 +383,7 @@ class Module:
     """Functions by symbol name, in order of definition."""
 
     funcs: dict[str, Func] = field(default_factory=dict)
+    known: dict[object, tuple[object, Any]] = field(default_factory=dict, repr=False, compare=False)  # as Func.known
 
     def add(self, func: Func) -> Func:
         if func.name in self.funcs:

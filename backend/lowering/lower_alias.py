@@ -29,7 +29,7 @@ class Scopes:
 
     def __init__(self, emitter: ModuleEmitter, func: Func, module: Module) -> None:
         self._emitter = emitter
-        self.aliasing = Aliasing(func, module)
+        self.aliasing = Aliasing.asked(func, module)
         self._domain = ""
         self._root_scopes: dict[Value, str] = {}
         self._loops: dict[object, dict[int, str]] = {}

@@ -64,8 +64,8 @@ class Analysis:
         self, func: Func, module: Module, summaries: Summaries | None = None, aliasing: Aliasing | None = None
     ) -> None:
         self.forms = Forms()
-        self.summaries = summaries or Summaries(module)
-        self.aliasing = aliasing or Aliasing(func, module, self.summaries.returned)
+        self.summaries = summaries or Summaries.asked(module)
+        self.aliasing = aliasing or Aliasing.asked(func, module)
         self.facts: list[Form] = []  # not negative where we are
         self.conditions: dict[Value, bool] = {}  # what the branches around have decided on
         self.rows: dict[Op, dict[Op, object]] = {}  # by loop: accesses to rows of that iteration, and of what array

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from adc.ir import ops
-from adc.ir.alias import Aliasing, Roots, returned_memory
+from adc.ir.alias import Aliasing, Roots
 from adc.ir.callgraph import recursive
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
+from adc.ir.known import of_function, of_module
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import READS, SILENT, TRAPS, WRITES
 
@@ -44,13 +45,19 @@ class Memory:
 
     def __init__(self, func: Func, summaries: Summaries) -> None:
         self.func = func
-        self.alias = Aliasing(func, summaries.module, summaries.returned)
+        self.alias = Aliasing.asked(func, summaries.module)
+        self.callees = self.alias.callees
         self.escaped: set[Value] = set()
         self._summaries = summaries
         self._known: dict[Op, Effects] = {}
         self._roots: dict[Value, Roots] = {}
         self._overlaps: dict[tuple[Value, Value], bool] = {}
         self._find_escapes()
+
+    @classmethod
+    def asked(cls, func: Func, summaries: Summaries) -> Memory:
+        """That of a function as it is, made if it is not known."""
+        return of_function(cls, func, summaries.module, lambda: cls(func, summaries))
 
     def effects(self, op: Op) -> Effects:
         if op.opdef in SILENT:
@@ -176,12 +183,16 @@ class Summaries:
 
     def __init__(self, module: Module) -> None:
         self.module = module
-        self.returned = returned_memory(module)
         self._summary = Fixpoint[str, Summary](
             lambda name: self._summarise(module.funcs[name]),
             # A call in a circle may run out of stack.
             lambda name: Summary(frozenset(), frozenset(), name in self._recursive),
         )
+
+    @classmethod
+    def asked(cls, module: Module) -> Summaries:
+        """Those of a module as it is, made if they are not known."""
+        return of_module(cls, module, lambda: cls(module))
 
     @cached_property
     def _recursive(self) -> frozenset[str]:

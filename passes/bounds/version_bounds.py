@@ -74,12 +74,12 @@ class VersionBounds:
 def version_bounds(module: Module) -> BoundsPlan:
     """Change the module, and say what was done."""
     plan = BoundsPlan()
-    summaries = Summaries(module)
+    summaries = Summaries.asked(module)
     for func in module.funcs.values():
         decisions = plan.decisions[func.name] = []
         forms = Forms()
         _Prover(forms, decisions).run(func)
-        _Versioner(forms, decisions, Origins(Memory(func, summaries))).run(func)
+        _Versioner(forms, decisions, Origins(Memory.asked(func, summaries))).run(func)
     return plan
 
 

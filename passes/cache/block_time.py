@@ -50,7 +50,7 @@ class BlockTime:
 
     def plan(self, module: Module) -> dict[str, list[NestPlan]]:
         """Do it, and say of each function what was done and what was not."""
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         return {name: _Blocking(func, module, summaries, self.steps).run() for name, func in module.funcs.items()}
 
 

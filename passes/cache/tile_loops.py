@@ -97,7 +97,7 @@ class _Function:
 
     def may_overlap(self, a: Value, b: Value) -> bool:
         if self.aliasing is None:
-            self.aliasing = Aliasing(self.func, self.module)
+            self.aliasing = Aliasing.asked(self.func, self.module)
         return self.aliasing.may_overlap(a, b)
 
     def described(self, nest: Nest) -> tuple[str, str]:

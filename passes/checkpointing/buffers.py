@@ -170,7 +170,7 @@ def are_shared(loop: Op, positions: Sequence[int], memory: Memory) -> bool:
 
 def into_buffers(func: Func, loop: Op, positions: Sequence[int], summaries: Summaries) -> None:
     """Let the arrays at ``positions`` stay where they are."""
-    memory = Memory(func, summaries)
+    memory = Memory.asked(func, summaries)
     carried = Carried.by(loop)
     first = len(loop.operands) - len(carried.inits)
     sizes: dict[int, list[Value]] = {}

@@ -99,14 +99,14 @@ class OutlineSteps:
             if func.name in repeated or not func.attrs.keys().isdisjoint((CHECKPOINT, SPANS)):
                 continue
             for loop in list(_outermost(func.body, anywhere=anywhere, simple=simple)):
-                reason = _of_many(loop, Memory(func, Summaries(module))) if anywhere else ""
+                reason = _of_many(loop, Memory.asked(func, Summaries.asked(module))) if anywhere else ""
                 yield StepsPlan(loop.loc, reason or self._outline(module, func, loop, schedule))
 
     @staticmethod
     def _outline(module: Module, func: Func, loop: Op, schedule: Schedule) -> str:
         """Why it is not possible, or nothing."""
-        summaries = Summaries(module)
-        memory = Memory(func, summaries)
+        summaries = Summaries.asked(module)
+        memory = Memory.asked(func, summaries)
         if memory.effects(loop).ordered:
             return ORDERED
         is_open = loop.opdef is ops.while_

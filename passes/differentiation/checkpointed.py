@@ -87,7 +87,7 @@ class Steps:
         self.types = [a.type for a in primal.args]
         self.first_carried = len(self.types) - int(count)
         self.carried = range(self.first_carried, len(self.types))
-        writes = Summaries(module).of(self.run)
+        writes = Summaries.asked(module).of(self.run)
         assert writes is not None
         memrefs = [k for k, t in enumerate(self.types) if isinstance(t, MemRefType)]
         self.state = [k for k in memrefs if k in writes.writes]

@@ -290,7 +290,7 @@ class Recipes:
 
     @cached_property
     def _summaries(self) -> Summaries:
-        return Summaries(self.augmented.module)
+        return Summaries.asked(self.augmented.module)
 
     def _pure_call(self, op: Op) -> Recipe | None:
         values = (*op.operands, *op.results)

@@ -84,7 +84,7 @@ def _differentiated(module: Module, name: str, wrt: tuple[int, ...], before: Pip
     part = Module({other: module.funcs[other] for other in closure(module, [name], mentioned)})
     run_pipeline(part, before)
     module.funcs.update(part.funcs)
-    func, summary = module.funcs[name], Summaries(module).of(name)
+    func, summary = module.funcs[name], Summaries.asked(module).of(name)
     for k, arg in enumerate(func.args):
         if isinstance(arg.type, MemRefType) and summary is not None and k not in summary.writes:
             func.arg_attrs[k]["adc.readonly"] = True

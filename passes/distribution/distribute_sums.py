@@ -41,7 +41,7 @@ class DistributeSums:
     name: ClassVar[str] = "distribute-sums"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(op.opdef is ops.for_ and sums_of(op) and _pays(op, module) for op in func.walk()):
                 _Distribution(Analysis(func, module, summaries), module).block(func.body)

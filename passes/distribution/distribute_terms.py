@@ -50,11 +50,11 @@ class DistributeTerms:
     name: ClassVar[str] = "distribute-terms"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             found = [op for op in func.walk() if _is_candidate(op)]
             if found:
-                self._function(func, found, Memory(func, summaries))
+                self._function(func, found, Memory.asked(func, summaries))
         return module
 
     def _function(self, func: Func, found: list[Op], memory: Memory) -> None:

@@ -57,7 +57,7 @@ def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> None:
     sides of one, if loops in them, which are still far from each other, may be such as are wanted: ``past`` says so.
     That is no more than loops without loops inside, since one side is seldom run, and slow.
     """
-    summaries = Summaries(module)
+    summaries = Summaries.asked(module)
     for func in module.funcs.values():
         if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
             _Fusion(func, module, summaries, wanted, past).run()
@@ -76,7 +76,7 @@ class _Fusion:
 
     def _fresh(self) -> None:
         """Look at the function as it is now."""
-        self.memory = Memory(self.func, self.summaries)
+        self.memory = Memory.asked(self.func, self.summaries)
         self.analysis = Analysis(self.func, self.module, self.summaries, self.memory.alias)
 
     def run(self) -> None:

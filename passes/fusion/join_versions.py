@@ -41,7 +41,7 @@ class JoinVersions:
     name: ClassVar[str] = "join-versions"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(_is_choice(op) for op in func.walk()):
                 _Joining(func, module, summaries, self.most).run()

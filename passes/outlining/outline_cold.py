@@ -31,7 +31,7 @@ class OutlineCold:
             pieces = [_inside(region) for region in regions if any(op.opdef in LOOPS for op in region.walk())]
             pieces = [piece for piece in pieces if not shows_frame(piece.moved)]
             if pieces:
-                for made in outline(module, pieces, f"{func.name}.cold", Aliasing(func, module)):
+                for made in outline(module, pieces, f"{func.name}.cold", Aliasing.asked(func, module)):
                     made.attrs[COLD] = True
                     moved.append(made)
         merge_equal(module, moved)

@@ -39,7 +39,7 @@ class OutlineNests:
             counts: dict[Op, int] = {}
             if _count(func.body, counts) > self.most:
                 pieces = list(_pieces(func.body, counts, self.most // 3))
-                for made in outline(module, pieces, f"{func.name}.nest", Aliasing(func, module)):
+                for made in outline(module, pieces, f"{func.name}.nest", Aliasing.asked(func, module)):
                     made.attrs["adc.noinline"] = True
                     moved.append(made)
         merge_equal(module, moved)

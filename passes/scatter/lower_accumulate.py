@@ -76,7 +76,7 @@ class LowerAccumulate:
     def plan(self, module: Module) -> ParallelPlan:
         """Change the module, and say what was done."""
         plan = ParallelPlan()
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(op.opdef is ops.accumulate for op in func.walk()):
                 plan.shadows[func.name] = _Lowering(func, module, summaries, self).run()
@@ -116,7 +116,7 @@ class _Lowering:
     def _look_around(self) -> None:
         """Find what sequential loops write, before anything is changed, if subscripts are loaded."""
         if any(op.opdef is ops.load and op.result.type.is_integer for op in self.func.walk()):
-            self._memory = Memory(self.func, self.analysis.summaries)
+            self._memory = Memory.asked(self.func, self.analysis.summaries)
             for op in self.func.walk():
                 if op.opdef is ops.for_:
                     self._memory.effects(op)

@@ -45,10 +45,10 @@ class VectoriseOuter:
 
     @contractible()
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(op.opdef is ops.parallel for op in func.walk()):
-                self._function(func, Memory(func, summaries))
+                self._function(func, Memory.asked(func, summaries))
         return module
 
     def _function(self, func: Func, memory: Memory) -> None:

@@ -32,7 +32,7 @@ class CSE:
     name: ClassVar[str] = "cse"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             _Walk(func, summaries if self.memory else None).run()
         return module
@@ -45,7 +45,7 @@ class _Walk:
         self._seen: dict[Key, tuple[Value, ...]] = {}
         self._equal: dict[Value, Value] = {}  # what takes the place of integers that were asserted to be another one
         self._bounds: set[Value] = set()  # of loops so far
-        self._memory = AvailableMemory(Memory(func, summaries)) if summaries is not None else None
+        self._memory = AvailableMemory(Memory.asked(func, summaries)) if summaries is not None else None
 
     def run(self) -> None:
         self._block(self._func.body)

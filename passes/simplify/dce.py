@@ -42,7 +42,7 @@ class _Marks:
         self.ops: set[Op] = set()
         self.values: set[Value] = set()  # block arguments, and results of operations with regions
         self.memory: set[Value] = set()  # roots that something reads
-        self.alias = Aliasing(func, module)
+        self.alias = Aliasing.asked(func, module)
         self._work: list[Op | Value] = []
         self._writers: dict[Value, list[Op]] = {}
         self._frees: dict[Value, list[Op]] = {}

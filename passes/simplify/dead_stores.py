@@ -30,7 +30,7 @@ class DeadStores:
     name: ClassVar[str] = "dead-stores"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(op.opdef in TARGET for op in func.body.walk()):
                 _Backwards(func, summaries).run()
@@ -65,7 +65,7 @@ class _State:
 class _Backwards:
     def __init__(self, func: Func, summaries: Summaries) -> None:
         self._func = func
-        self._memory = memory = Memory(func, summaries)
+        self._memory = memory = Memory.asked(func, summaries)
         self._integers = Integers()
         self._visible: dict[Value, bool] = {}
         self._private: dict[Block, list[tuple[Value, Subscripts]]] = {}

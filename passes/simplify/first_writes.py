@@ -32,7 +32,7 @@ class FirstWrites:
     name: ClassVar[str] = "first-writes"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(op.opdef in _INITIAL for op in func.body.walk()):
                 walk = _FirstWrites(func, summaries)
@@ -42,7 +42,7 @@ class FirstWrites:
 
 class _FirstWrites:
     def __init__(self, func: Func, summaries: Summaries) -> None:
-        self._memory = Memory(func, summaries)
+        self._memory = Memory.asked(func, summaries)
         self._integers = Integers()
         self._shadows = {
             arg: func.args[int(attrs["adc.shadow"])]

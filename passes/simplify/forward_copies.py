@@ -26,7 +26,7 @@ class ForwardCopies:
     name: ClassVar[str] = "forward-copies"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             found = [op for op in func.walk() if op.opdef is ops.copy and _is_only_read(op)]
             if found:
@@ -35,7 +35,7 @@ class ForwardCopies:
 
 
 def _forward(func: Func, copies: list[Op], summaries: Summaries) -> None:
-    memory = Memory(func, summaries)
+    memory = Memory.asked(func, summaries)
     for copy in copies:
         source, made = copy.operands
         if source.type == made.type and not _is_written_meanwhile(copy, memory):
@@ -43,7 +43,7 @@ def _forward(func: Func, copies: list[Op], summaries: Summaries) -> None:
             copy.parent.set_ops([op for op in copy.parent.ops if op is not copy])
             copy.drop()
             made.replace_uses(source)
-            memory = Memory(func, summaries)  # what is read of the array now counts as its use
+            memory = Memory.asked(func, summaries)  # what is read of the array now counts as its use
 
 
 def _is_only_read(copy: Op) -> bool:

@@ -38,7 +38,7 @@ class HoistCommon:
     name: ClassVar[str] = "hoist-common"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(op.opdef is ops.if_ for op in func.body.walk()):
                 _Hoisting(func, summaries).block(func.body)
@@ -47,7 +47,7 @@ class HoistCommon:
 
 class _Hoisting:
     def __init__(self, func: Func, summaries: Summaries) -> None:
-        self._memory = Memory(func, summaries)
+        self._memory = Memory.asked(func, summaries)
         self._integers = Integers()
 
     def block(self, block: Block) -> None:

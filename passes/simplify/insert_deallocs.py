@@ -86,7 +86,7 @@ class _Ownership:
         self._func = func
         self._module = module
         self._results = results
-        self._alias = Aliasing(func, module)
+        self._alias = Aliasing.asked(func, module)
         self._depth: dict[Block, int] = {}
         self._classes = Classes(self._depth)
         self._fresh: set[Value] = set()  # memory that surely came to be in this function

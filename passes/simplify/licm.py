@@ -25,7 +25,7 @@ class LICM:
     name: ClassVar[str] = "licm"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             if any(op.opdef in LOOPS for op in func.body.walk()):
                 _Motion(func, summaries).run()
@@ -35,7 +35,7 @@ class LICM:
 class _Motion:
     def __init__(self, func: Func, summaries: Summaries) -> None:
         self._func = func
-        self._memory = Memory(func, summaries)
+        self._memory = Memory.asked(func, summaries)
         self._speculation = Speculation(func)
         self._integers = Integers()
         self._depth: dict[Block, int] = {}

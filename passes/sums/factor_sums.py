@@ -58,7 +58,7 @@ class FactorSums:
 
     @contractible()
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             done: set[Op] = set()
             while groups := _groups(func, Analysis(func, module, summaries), done):

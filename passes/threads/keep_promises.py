@@ -41,7 +41,7 @@ class KeepPromises:
     name: ClassVar[str] = "keep-promises"
 
     def run(self, module: Module) -> Module:
-        summaries = Summaries(module)
+        summaries = Summaries.asked(module)
         for func in module.funcs.values():
             _keep_promises(func, module, summaries)
         return module

@@ -46,7 +46,7 @@ class Parallelise:
 def parallelise(module: Module) -> ParallelPlan:
     """Change the module, and say what was done. ``CompileError`` if a parallel loop certainly has a race."""
     plan = ParallelPlan()
-    summaries = Summaries(module)
+    summaries = Summaries.asked(module)
     for func in module.funcs.values():
         plan.loops[func.name] = _Parallelise(func, Analysis(func, module, summaries)).run()
     return plan

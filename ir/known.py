@@ -1,0 +1,71 @@
+"""Analyses are asked for, not made: what was found out is kept until something that it depends on has changed.
+
+Nothing says of a change what it leaves true. A function that is not what it was has another version (``Func.version``),
+and so has what depends on it: an analysis of a function on those that it calls too, one of a module on all. What an
+analysis finds when it is asked something may be kept in it, since it is handed out only as long as the function is the
+same. While operations are in another block for a moment it may be asked, too: after that it is not handed out either
+(``Func.moves``). Which operations that are in no function yet use a value does not count as a change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar, cast
+
+from adc.ir.callgraph import callees, closure
+from adc.ir.core import Func, Module
+
+T = TypeVar("T")
+
+
+class OfFunction(Protocol):
+    """An analysis of a function. ``callees`` are the functions that it calls."""
+
+    @property
+    def callees(self) -> Sequence[str]: ...
+
+
+F = TypeVar("F", bound=OfFunction)
+
+
+def of_function(kind: object, func: Func, module: Module, make: Callable[[], F]) -> F:
+    """The analysis ``kind`` of ``func``: as it is known, or what ``make`` finds."""
+    found = func.known.get(kind)
+    own = _version(func)
+    if found is not None and found[0] == own:
+        analysis, used = cast("tuple[F, list[_Seen]]", found[1])
+        if used == [_seen(module, name) for _, name, *_ in used]:
+            return analysis
+    analysis = make()
+    names = dict.fromkeys((*analysis.callees, *closure(module, analysis.callees, callees)))
+    func.known[kind] = own, (analysis, [_seen(module, name) for name in names])
+    return analysis
+
+
+def of_module(kind: object, module: Module, make: Callable[[], T]) -> T:
+    """The analysis ``kind`` of all functions: as it is known, or what ``make`` finds."""
+    state = [_seen(module, name) for name in module.funcs]
+    found = module.known.get(kind)
+    if found is None or found[0] != state:
+        found = module.known[kind] = state, make()
+    return cast(T, found[1])
+
+
+def forget(module: Module) -> None:
+    """Keep nothing of what is known: nobody asks any more."""
+    module.known.clear()
+    for func in module.funcs.values():
+        func.known.clear()
+
+
+_Seen = tuple[int, str, Func | None, object]
+
+
+def _seen(module: Module, name: str) -> _Seen:
+    """A function as it is now; the module is one that what is known refers to."""
+    func = module.funcs.get(name)
+    return id(module), name, func, None if func is None else _version(func)
+
+
+def _version(func: Func) -> tuple[object, ...]:
+    return func.version, func.moves

@@ -1,0 +1,145 @@
+"""What was found out is handed out as long as what it depends on is what it was, and no longer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.core import Func, Module, Op
+from adc.ir.known import forget
+from adc.ir.parser import parse_module
+from adc.ir.types import MemRefType, f64
+from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.base import Verify, run_pipeline
+from adc.passes.pipelines import SIMPLIFY
+from tests.passes import random_ir
+
+TEXT = """
+func.func @f(%a: memref<?xf64>, %x: f64, %k: index) -> f64 {
+  %b = func.call @g(%a) : (memref<?xf64>) -> memref<?xf64>
+  %y = math.sin %x : f64
+  memref.store %y, %b[%k] : memref<?xf64>
+  func.return %y : f64
+}
+func.func @g(%a: memref<?xf64>) -> memref<?xf64> {
+  %b = func.call @h(%a) : (memref<?xf64>) -> memref<?xf64>
+  func.return %b : memref<?xf64>
+}
+func.func @h(%a: memref<?xf64>) -> memref<?xf64> {
+  func.return %a : memref<?xf64>
+}
+func.func @alone(%a: memref<?xf64>, %k: index) -> f64 {
+  %y = memref.load %a[%k] : memref<?xf64>
+  func.return %y : f64
+}
+"""
+ASK: dict[str, Callable[[Module, str], Any]] = {
+    "aliasing": lambda module, name: Aliasing.asked(module.funcs[name], module),
+    "memory": lambda module, name: Memory.asked(module.funcs[name], Summaries.asked(module)),
+}
+
+
+def _add(func: Func) -> None:
+    """One more operation."""
+    func.body.insert(0, Op(ops.constant, (), (f64,), {"value": 1.0, "type": f64}))
+
+
+@pytest.mark.parametrize("kind", ASK)
+def test_it_is_one_as_long_as_nothing_changes(kind: str) -> None:
+    module = parse_module(TEXT)
+    found = {name: ASK[kind](module, name) for name in module.funcs}
+    assert all(ASK[kind](module, name) is known for name, known in found.items())
+    assert Summaries.asked(module) is Summaries.asked(module)
+
+
+@pytest.mark.parametrize("kind", ASK)
+@pytest.mark.parametrize(
+    ("changed", "other"),
+    [("f", {"f"}), ("g", {"f", "g"}), ("h", {"f", "g", "h"}), ("alone", {"alone"})],
+)
+def test_what_calls_a_function_that_changed_is_looked_at_anew(kind: str, changed: str, other: set[str]) -> None:
+    module = parse_module(TEXT)
+    found = {name: ASK[kind](module, name) for name in module.funcs}
+    summaries = Summaries.asked(module)
+    _add(module.funcs[changed])
+    assert {name for name, known in found.items() if ASK[kind](module, name) is not known} == other
+    assert Summaries.asked(module) is not summaries
+
+
+CHANGES: dict[str, Callable[[Module], object]] = {
+    "a function that is called is another one": lambda m: m.funcs.update(h=parse_module(TEXT).funcs["h"]),
+    "it is gone": lambda m: m.funcs.pop("h"),
+    "an argument has a mark": lambda m: m.funcs["h"].arg_attrs[0].update({"adc.alias": 1}),
+    "it calls another one": lambda m: m.funcs["g"].body.ops[0].set_attr("callee", "g"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_each_change_of_what_is_called_counts(change: str) -> None:
+    module = parse_module(TEXT)
+    found = {name: ask(module, "f") for name, ask in ASK.items()}
+    CHANGES[change](module)
+    assert all(ASK[name](module, "f") is not known for name, known in found.items())
+
+
+def test_another_module_with_the_same_functions_is_looked_at_by_itself() -> None:
+    """An analysis refers to the module that it was made for, which may come to have other functions."""
+    module = parse_module(TEXT)
+    other = Module(dict(module.funcs))
+    for ask in ASK.values():
+        calling, alone = ask(module, "f"), ask(module, "alone")
+        assert ask(other, "f") is not calling and ask(other, "alone") is alone
+
+
+def test_what_was_asked_while_operations_were_elsewhere_is_not_kept() -> None:
+    module = parse_module(TEXT)
+    func = module.funcs["alone"]
+    version = func.version
+    before = Aliasing.asked(func, module)
+    new = func.body.in_place_of()
+    for op in func.body.ops:
+        new.append(op)
+        meanwhile = Aliasing.asked(func, module)
+        assert meanwhile is not before
+    func.body.set_ops(new.ops)
+    assert func.version == version  # nothing has changed
+    assert Aliasing.asked(func, module) not in (before, meanwhile)
+
+
+def test_nothing_is_kept_when_nobody_asks_any_more() -> None:
+    module = parse_module(TEXT)
+    for ask in ASK.values():
+        ask(module, "f")
+    forget(module)
+    assert not module.known and not any(func.known for func in module.funcs.values())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_handed_out_says_what_a_new_one_would_say(seed: int) -> None:
+    """After each pass, of random code: roots and effects of what is asked for, against those found afresh."""
+    module = random_ir.generate(random.Random(seed), fresh=False)
+    kept = 0
+
+    def after(step: object, changed: object, module: Module, seconds: float) -> None:
+        nonlocal kept
+        for func in module.funcs.values():
+            kept += Memory in func.known
+            asked = Memory.asked(func, Summaries.asked(module))
+            new = Memory(func, Summaries(module))
+            anew = Aliasing(func, module)
+            memrefs = [v for op in func.walk() for v in op.results if isinstance(v.type, MemRefType)]
+            for memref in (*memrefs, *(a for a in func.args if isinstance(a.type, MemRefType))):
+                assert asked.roots(memref) == anew.roots(memref) == new.roots(memref)
+                assert asked.alias.contents(memref) == anew.contents(memref)
+                for other in memrefs:
+                    assert asked.may_overlap(memref, other) == anew.may_overlap(memref, other) or memref is other
+            for op in func.walk():
+                assert asked.effects(op) == new.effects(op)
+
+    run_pipeline(module, SIMPLIFY, verify=Verify.PASSES, after=after)
+    assert kept
