@@ -59,7 +59,14 @@ def form_of(text: str) -> str:
 
 def requested(module: Module, title: str) -> Hook | None:
     """What prints to stderr after each pass, if ``ADC_PRINT_CHANGED`` asks for it."""
-    asked = os.environ.get("ADC_PRINT_CHANGED", "0")
-    if asked in ("", "0"):
+    if not are_asked_for():
         return None
-    return PrintChanges(module, sys.stderr, form_of(asked), title).after
+    return PrintChanges(module, sys.stderr, form_of(os.environ[_VARIABLE]), title).after
+
+
+_VARIABLE = "ADC_PRINT_CHANGED"
+
+
+def are_asked_for() -> bool:
+    """Whether passes are watched: then what an earlier process compiled does not take their place."""
+    return os.environ.get(_VARIABLE, "0") not in ("", "0")

@@ -8,6 +8,7 @@ import io
 import os
 import pkgutil
 import subprocess
+import sys
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import ClassVar, get_type_hints
@@ -137,6 +138,21 @@ def test_what_a_program_goes_through_is_shown(tmp_path: Path) -> None:
         seen = iter(names)
         assert all(step.name in seen for step in (*pipelines.PREPARE, *pipelines.SIMPLIFY) if isinstance(step, Pass))
         assert 0 < sum("unchanged" not in line for line in titles) < len(titles)
+
+
+def test_passes_are_shown_where_an_earlier_process_compiled_the_same(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("from adc import jit_grad\n\n@jit_grad\ndef f(x):\n    return x * x\n\nprint(f.grad(3.0))\n")
+    root = str(Path(__file__).resolve().parent.parent)
+    here = {**os.environ, "PYTHONPATH": root, "ADC_CACHE": "1", "ADC_CACHE_DIR": str(tmp_path / "kept")}
+
+    def run(**variables: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, str(program)]
+        return subprocess.run(command, env={**here, **variables}, check=True, capture_output=True, text=True)
+
+    assert run().stdout == "6.0\n"
+    watched = run(ADC_PRINT_CHANGED="1")
+    assert watched.stdout == "6.0\n" and "// f: canonicalize" in watched.stderr
 
 
 REFUSED = {

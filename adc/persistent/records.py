@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 import llvmlite
 import numpy as np
 
+from adc import changes
 from adc.backend import object_cache
 from adc.backend.target import host
 from adc.binding import static_values, table_of
@@ -49,6 +50,8 @@ class _Stale(Exception):
 def name_of(kind: tuple[Any, ...], staged: Staged) -> str | None:
     """The name of the record of a function, or of a derivative of one; None if there can be none."""
     if not enabled or object_cache.directory() is None or staged.subject.options.engine != "native":
+        return None
+    if changes.are_asked_for():
         return None
     subject = staged.subject
     try:
