@@ -14,7 +14,7 @@ from adc.backend.target import for_cpu
 from adc.compiler import Staged, Subject, part_of
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract
-from adc.frontend.tracer import Traced
+from adc.frontend.traced import Traced
 from adc.ir import kinds
 from adc.options import Selection
 from adc.passes.checkpointing.budget import allocates

@@ -30,7 +30,7 @@ from adc.backend.lowering.lower_effects import Effects
 from adc.containers import positions
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, abstract_of, layout_of, numpy_dtype
 from adc.frontend.looks import ABSENT
-from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, Traced
+from adc.frontend.traced import Leaf, Result, ResultLeaf, ResultStatic, Traced
 from adc.ir import ops
 from adc.ir.core import Func, Module
 from adc.ir.types import MemRefType, Type

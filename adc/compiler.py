@@ -15,8 +15,9 @@ from adc import changes, collector, containers
 from adc.backend.calls.abi import Signature
 from adc.derived import gradients_returned
 from adc.frontend.abstract import Abstract, Array, Scalar, with_article
+from adc.frontend.entrance import constant_path, trace
 from adc.frontend.frame import NeedsConstant
-from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, Traced, constant_path, trace
+from adc.frontend.traced import ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.intermediate import shifted
 from adc.ir import forks, kinds, ops
 from adc.ir.arith import const, contract

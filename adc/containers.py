@@ -16,7 +16,7 @@ from adc.frontend.abstract import Abstract, Row, Tuple
 from adc.frontend.data.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
 from adc.frontend.data.heap import UNCHANGED
 from adc.frontend.data.unusable import unusable
-from adc.frontend.tracer import Result, ResultLeaf, ResultStatic, ResultTuple
+from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple
 from adc.ir import kinds
 
 Path = tuple[int, ...]

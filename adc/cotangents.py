@@ -10,7 +10,7 @@ import numpy as np
 
 from adc import binding, containers
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
-from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
+from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds
 from adc.selecting import is_float
 

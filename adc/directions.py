@@ -11,7 +11,7 @@ import numpy as np
 from adc import binding, containers
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple, numpy_dtype
-from adc.frontend.tracer import Leaf
+from adc.frontend.traced import Leaf
 from adc.ir import kinds
 from adc.selecting import is_float
 from adc.signature import at

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from adc.frontend.abstract import Scalar
-from adc.frontend.tracer import Leaf, Traced
+from adc.frontend.traced import Leaf, Traced
 from adc.ir import ops
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Value

@@ -22,7 +22,7 @@ from adc.containers import Lowered, lower
 from adc.directions import Direction, bound_tangents, directions, sequence_of
 from adc.dispatch import Dispatcher, writable
 from adc.frontend.abstract import Abstract, Array, Scalar, layout_of, numpy_dtype
-from adc.frontend.tracer import Result, ResultLeaf, ResultTuple, Traced
+from adc.frontend.traced import Result, ResultLeaf, ResultTuple, Traced
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable

@@ -25,7 +25,7 @@ from adc.containers import result_leaves
 from adc.cotangents import Seeds
 from adc.errors import AdcError
 from adc.frontend.abstract import Array, Scalar, numpy_dtype
-from adc.frontend.tracer import Traced
+from adc.frontend.traced import Traced
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Module, Op, Value

@@ -12,7 +12,7 @@ from typing import Any
 from adc.binding import table_of
 from adc.frontend.abstract import Abstract, abstract_of
 from adc.frontend.rules.registry import RULES
-from adc.frontend.tracer import Leaf, Traced
+from adc.frontend.traced import Leaf, Traced
 from adc.ir.copies import is_copy
 from adc.ir.core import Module
 from adc.ir.known import forget

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from adc.compiler import Staged, Subject, alias_groups
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract, Array
-from adc.frontend.tracer import Leaf, Traced
+from adc.frontend.traced import Leaf, Traced
 from adc.ir import kinds
 from adc.options import Derivative
 from adc.passes.checkpointing.outline_steps import StepsPlan

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adc.compiler import alias_groups, clear_shadows
-from adc.frontend.tracer import Traced
+from adc.frontend.traced import Traced
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at

@@ -10,7 +10,7 @@ from adc import containers
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, spelled, with_article
 from adc.frontend.data.forms import TUPLE, Form, build
 from adc.frontend.suggestions import for_name
-from adc.frontend.tracer import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
+from adc.frontend.traced import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.ir import kinds
 from adc.options import Selection
 from adc.signature import Parameters

@@ -12,7 +12,7 @@ from adc import aliasing, binding, containers, numbers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, alias_groups, compile_functions, result_type
 from adc.frontend.abstract import Array, Scalar, with_alias
-from adc.frontend.tracer import ResultLeaf, Traced
+from adc.frontend.traced import ResultLeaf, Traced
 from adc.ir import kinds
 from adc.ir.core import Func, Module
 from adc.options import Selection

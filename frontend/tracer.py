@@ -1,30 +1,24 @@
-"""The entrance: ``trace`` turns a Python function, for given argument types, into a module of IR."""
+"""Traces one module: an IR function for each function and the types that it is called with."""
 
 from __future__ import annotations
 
-import inspect
-import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.control.jumps import NEVER
-from adc.frontend.data import growing, heap
-from adc.frontend.data.callables import Bound, Closure, Partial
-from adc.frontend.data.compounds import Text
+from adc.frontend.data import heap
+from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import describe, without_dims
 from adc.frontend.data.dims import NOT_ONE, argument_dim
-from adc.frontend.data.forms import TUPLE, Form
 from adc.frontend.data.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
-from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.unusable import Unusable
-from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Scalar, Static
+from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant, discard
-from adc.frontend.functions.callee import Callee, python_function
+from adc.frontend.functions.callee import Callee
 from adc.frontend.functions.calls import call_value
 from adc.frontend.functions.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.functions.recursion import Assumption, Specialisation, Undetermined, assumed, common
@@ -39,89 +33,18 @@ from adc.frontend.functions.signature import (
 )
 from adc.frontend.looks import Looks
 from adc.frontend.numeric.arrays import settled
-from adc.frontend.numeric.convert import to_element
 from adc.frontend.numeric.rules import static_of
-from adc.frontend.rules.layout import Layout
 from adc.frontend.rules.registry import RULES
 from adc.frontend.statements import execute_function
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
-from adc.ir.attached import drop_unmentioned
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.callgraph import reachable
-from adc.ir.core import UNKNOWN, Func, Module, Op
+from adc.ir.core import Func, Module, Op
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
 from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import Type
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """One argument of the entry function.
-
-    ``kind`` ``"argument"``: the parameter ``path[0]``, then positions in nested tuples. ``kind`` ``"capture"``: the
-    captured or global variable ``path[0]``, whose value ``fetch()`` reads.
-    """
-
-    path: tuple[str | int, ...]
-    abstract: abstract.Abstract
-    kind: Literal["argument", "capture"]
-    fetch: Callable[[], Any] | None = None
-
-
-@dataclass(frozen=True)
-class ResultLeaf:
-    """The result at ``position`` of the entry function: a number or an array of type ``abstract``."""
-
-    position: int
-    abstract: abstract.Abstract
-
-
-@dataclass(frozen=True)
-class ResultTuple:
-    """A container. In ``Traced.changed`` items may be ``heap.UNCHANGED``."""
-
-    items: tuple[Result, ...]
-    form: Form = TUPLE
-
-
-@dataclass(frozen=True)
-class ResultStatic:
-    value: Any
-
-
-Result = ResultLeaf | ResultTuple | ResultStatic
-
-
-@dataclass(frozen=True)
-class Traced:
-    """A traced function: the module, the name of its entry, and how Python's arguments and results map to it.
-
-    ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
-    arrays are stored to; ``stored`` likewise, for a gradient those that its function stores to, which are copied first.
-    ``looks`` must hold before each call, or the code no longer is what Python would run.
-    ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
-    ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
-    ends with an error on all paths. ``aux`` is what a gradient hands on beside the value, of the results after it.
-    ``consulted`` are the functions on whose derivative rules, those of ``version``, the code depends.
-    """
-
-    module: Module
-    entry: str
-    leaves: tuple[Leaf, ...]
-    result: Result
-    mutated: frozenset[int]
-    looks: Looks
-    parameters: inspect.Signature
-    changed: Mapping[int, ResultTuple] = field(default_factory=dict)
-    outer: tuple[tuple[str, Callable[[], Any]], ...] = ()
-    never: bool = False
-    aux: Result | None = None
-    consulted: tuple[object, ...] = ()
-    version: int = 0
-    stored: frozenset[int] = frozenset()
-
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
 MAX_NESTED = 24  # calls of one function for different types, each in the tracing of the one before
@@ -271,7 +194,7 @@ class Tracer:
         callee, names = self._tasks[key]
         self._forget(key)
         suffix = callee.ruled.suffix if callee.ruled is not None else ""
-        name = self.module.unique_name(_symbol(callee.source.name) + suffix)
+        name = self.module.unique_name(symbol(callee.source.name) + suffix)
         func = self.module.add(Func(name, [], loc=callee.source.header))
         if callee.rematerialised:
             func.attrs[REMATERIALISED] = True
@@ -288,7 +211,7 @@ class Tracer:
             frame.capture(c)
         self._attempts[key] = _Attempt(name, tuple(a.type for a in func.args), roots)
         try:
-            left: AbstractValue = heap.outcome(frame, self._run(callee, frame))
+            left: AbstractValue = heap.outcome(frame, self.run(callee, frame))
         except Undetermined:
             if before.result is None:
                 del self.module.funcs[name]
@@ -321,7 +244,7 @@ class Tracer:
             left = coerce(left, after)
             build(ops.return_, flatten(left))
         made = callee.ruled.complete(frame, after) if callee.ruled is not None else []
-        _finish(frame)
+        finish(frame)
         func.result_types = tuple(ir_types(after))
         self._parts[key] = [self.module.add(part).name for part in made]
         found = self.known[key] = Specialisation(
@@ -338,7 +261,7 @@ class Tracer:
         )
         return before.widened(found.assumption())
 
-    def _run(self, callee: Callee, frame: Frame) -> AbstractValue:
+    def run(self, callee: Callee, frame: Frame) -> AbstractValue:
         with frame.in_body():
             result = callee.ruled.run(frame) if callee.ruled else execute_function(frame, callee.source.body)
         if any(isinstance(leaf, Method) for leaf in _parts(result)):
@@ -419,11 +342,11 @@ def _parts(v: AbstractValue) -> list[AbstractValue]:
     return [x for item in v.items for x in _parts(item)] if isinstance(v, Compound) else [v]
 
 
-def _symbol(name: str) -> str:
+def symbol(name: str) -> str:
     return "".join(c if c.isalnum() or c == "_" else "" for c in name) or "lambda"
 
 
-def _finish(frame: Frame) -> set[int]:
+def finish(frame: Frame) -> set[int]:
     """Put the prologue before the body and mark what is never stored to. The positions of mutated arguments."""
     frame.func.body.set_ops([*frame.prologue.ops, *frame.func.body.ops])
     for op in frame.func.walk():
@@ -451,139 +374,3 @@ def _drop_abandoned(func: Func) -> None:
     for value in values:
         for use in [use for use in value.uses if use[0] not in alive]:
             del value.uses[use]
-
-
-def trace(
-    fn: Callable[..., Any],
-    args: Sequence[abstract.Abstract],
-    kwargs: Mapping[str, abstract.Abstract] = {},
-    *,
-    capture_aliases: Mapping[str, int] = {},
-    pins: bool = False,
-) -> Traced:
-    """Trace ``fn`` for arguments of the given types.
-
-    ``capture_aliases`` gives captured arrays, by the name in their leaf's path, the alias group of arguments that they
-    may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
-    fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
-    ``constant_path``.
-    """
-    function = python_function(fn)
-    if not isinstance(function, types.FunctionType):
-        raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
-    callee = Callee.of(function, UNKNOWN)
-    try:
-        entry = None if RULES.has(function) else function
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=entry), pins)
-    except RecursiveEntry:
-        # The entrance calls the function that calls itself.
-        return _traced(callee, args, kwargs, Tracer(capture_aliases), pins)
-
-
-def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:
-    """The leaf of the arguments that has to be known, as in ``Leaf.path``."""
-    name, *positions = need.name.split(".")
-    return (name, *map(int, positions))
-
-
-def _traced(
-    callee: Callee,
-    args: Sequence[abstract.Abstract],
-    kwargs: Mapping[str, abstract.Abstract],
-    tracer: Tracer,
-    pins: bool,
-) -> Traced:
-    assert callee.function is not None
-    tracer.looks.function(callee.function)
-    parameters = inspect.signature(callee.function, follow_wrapped=False)
-    func = tracer.module.add(Func(_symbol(callee.source.name), [], loc=callee.source.header))
-    func.attrs["adc.entry"] = True
-    frame = Frame(tracer, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=True)
-    frame.pins = pins
-    leaves: list[Leaf] = []
-    bound = parameters.bind(*args, **kwargs).arguments
-
-    def receive_leaf(path: tuple[str | int, ...]) -> Callable[[abstract.Abstract, str], AbstractValue]:
-        def add(a: abstract.Abstract, name: str) -> AbstractValue:
-            tail = tuple(int(p) for p in name.split(".")[1:])
-            leaves.append(Leaf((*path, *tail), a, "argument"))
-            return frame.add_argument(a, name)
-
-        return add
-
-    objects: dict[int, Ref] = {}
-    with insert_at(frame.prologue, func.loc):
-        for name in parameters.parameters:
-            if name in bound:
-                value = receive(_gathered(bound[name], len(objects)), name, receive_leaf((name,)))
-                frame.env[name] = heap.unpack(frame, value, objects, given=True)
-            elif name in callee.defaults:
-                frame.env[name] = callee.default(frame, name)
-            else:
-                empty: Any = () if parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL else {}
-                value = receive(_gathered(empty, len(objects)), name, frame.add_argument)
-                frame.env[name] = heap.unpack(frame, value, objects, given=True)
-    if tracer.entry is None:
-        with frame.in_body():
-            positional, keywords = Layout.of(callee.source).spread(frame)
-            result = tracer.call(frame, Static(callee.identity), [v for _, v in positional], keywords)
-    else:
-        tracer.consult(callee.identity)
-        result = tracer._run(callee, frame)
-    with insert_at(func.body, func.loc):
-        heap.check_result(frame, result)
-        left = growing.exact(frame, heap.outcome(frame, result))
-        tree, values = _result_tree(left)
-        assert isinstance(tree, ResultTuple)
-        build(ops.return_, values)
-    func.result_types = tuple(v.type for v in values)
-    drop_unmentioned(tracer.module, [func.name])
-    mutated = _finish(frame)
-    for c, _ in frame.captures.values():
-        leaves.append(Leaf((c.name,), c.abstract, "capture", c.fetch))
-    return Traced(
-        tracer.module,
-        func.name,
-        tuple(leaves),
-        tree.items[0],
-        frozenset(mutated),
-        tracer.looks,
-        parameters,
-        {n: t for n, t in enumerate(tree.items[1:]) if isinstance(t, ResultTuple)},
-        tuple(tracer.outer.values()),
-        never=NEVER in frame.env,
-        consulted=tuple(tracer.consulted.values()),
-        version=tracer.version,
-        stored=frozenset(mutated),
-    )
-
-
-def _gathered(a: Any, number: int) -> abstract.Abstract:
-    """The type of an argument; that of ``*args`` or ``**kwargs`` from those of its items. ``number``: of the dict."""
-    if isinstance(a, abstract.Abstract):
-        return a
-    if isinstance(a, dict):
-        return abstract.Tuple(tuple(a.values()), Form("dict", dict, tuple(a), number=number))
-    return abstract.Tuple(tuple(a))
-
-
-def _result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
-    values: list[Any] = []
-
-    def of(v: AbstractValue) -> Result:
-        if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial | Text):
-            return ResultTuple(tuple(of(item) for item in v.items), v.form)
-        if isinstance(v, Static) and isinstance(v.value, Unusable):
-            message = f"cannot return an object with an attribute that cannot be used: {v.value.reason}"
-            raise refuse(current_loc(), message, "return what compiled code can have of it", kind=kinds.CANNOT_RETURN)
-        if isinstance(v, Static):
-            return ResultStatic(v.value)
-        if not isinstance(v, Scalar | Array):
-            raise refuse(current_loc(), f"cannot return {describe_type(v)}", kind=kinds.CANNOT_RETURN)
-        if isinstance(v, Array):
-            values.append(v.memref)
-        else:
-            values.append(to_element(v.value, v.dtype))
-        return ResultLeaf(len(values) - 1, without_dims(describe(v)))
-
-    return of(result), values

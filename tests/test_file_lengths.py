@@ -15,7 +15,6 @@ LONGER = {
     "backend/support_arena.py",
     "frontend/control/carry.py",
     "frontend/numeric/subscripts.py",
-    "frontend/tracer.py",
     "passes/analysis/dependence.py",
     "passes/checkpointing/footprint.py",
     "passes/differentiation/activity.py",

@@ -17,7 +17,7 @@ from typing import Any
 from adc.checks.recording import Recording, record
 from adc.checks.shifts import last_wrong
 from adc.checks.suspects import FORWARD, REVERSE, Suspect, Wrong, alone
-from adc.frontend.tracer import Traced
+from adc.frontend.traced import Traced
 from adc.ir import ops
 from adc.ir.attached import Attached, attached
 from adc.ir.callgraph import components

@@ -31,7 +31,7 @@ from adc.binding import static_values, table_of
 from adc.frontend.abstract import Tuple
 from adc.frontend.looks import ABSENT, Look, Looks
 from adc.frontend.rules.registry import RULES
-from adc.frontend.tracer import Traced
+from adc.frontend.traced import Traced
 from adc.persistent.fingerprints import digest, fingerprint, of_rules
 from adc.persistent.references import Reader, Writer
 

@@ -10,7 +10,8 @@ import pytest
 
 import adc
 from adc.frontend.abstract import Array, Scalar, Static, abstract_of
-from adc.frontend.tracer import ResultLeaf, ResultStatic, ResultTuple, trace
+from adc.frontend.entrance import trace
+from adc.frontend.traced import ResultLeaf, ResultStatic, ResultTuple
 from adc.ir import ops
 from adc.ir.diagnostics import CompileError
 from adc.ir.types import f64, i64

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adc.frontend.abstract import abstract_of
-from adc.frontend.tracer import trace
+from adc.frontend.entrance import trace
 from adc.ir.core import Loc
 from adc.ir.diagnostics import CompileError
 from tests.frontend import refused

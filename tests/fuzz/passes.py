@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 
-from adc.frontend.tracer import trace
+from adc.frontend.entrance import trace
 from adc.ir import interpreter
 from adc.ir.core import Module
 from adc.ir.memory import InterpreterError

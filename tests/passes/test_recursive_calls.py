@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.abstract import abstract_of
-from adc.frontend.tracer import trace
+from adc.frontend.entrance import trace
 from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.callgraph import components, reachable, recursive
 from adc.ir.core import Module

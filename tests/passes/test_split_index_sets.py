@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from adc import jit_grad
-from adc.frontend.tracer import trace
+from adc.frontend.entrance import trace
 from adc.ir import interpreter, ops
 from adc.ir.core import Module
 from adc.ir.verifier import verify

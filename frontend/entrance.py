@@ -1,0 +1,132 @@
+"""The entrance: ``trace`` turns a Python function, for given argument types, into a module of IR."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from adc.frontend import abstract
+from adc.frontend.control.jumps import NEVER
+from adc.frontend.data import growing, heap
+from adc.frontend.data.values import AbstractValue, Ref, Static
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, NeedsConstant
+from adc.frontend.functions.callee import Callee, python_function
+from adc.frontend.functions.signature import (
+    receive,
+)
+from adc.frontend.rules.layout import Layout
+from adc.frontend.rules.registry import RULES
+from adc.frontend.traced import Leaf, ResultTuple, Traced, gathered, result_tree
+from adc.frontend.tracer import RecursiveEntry, Tracer, finish, symbol
+from adc.ir import kinds, ops
+from adc.ir.attached import drop_unmentioned
+from adc.ir.builder import build, insert_at
+from adc.ir.core import UNKNOWN, Func
+
+
+def trace(
+    fn: Callable[..., Any],
+    args: Sequence[abstract.Abstract],
+    kwargs: Mapping[str, abstract.Abstract] = {},
+    *,
+    capture_aliases: Mapping[str, int] = {},
+    pins: bool = False,
+) -> Traced:
+    """Trace ``fn`` for arguments of the given types.
+
+    ``capture_aliases`` gives captured arrays, by the name in their leaf's path, the alias group of arguments that they
+    may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
+    fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
+    ``constant_path``.
+    """
+    function = python_function(fn)
+    if not isinstance(function, types.FunctionType):
+        raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
+    callee = Callee.of(function, UNKNOWN)
+    try:
+        entry = None if RULES.has(function) else function
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=entry), pins)
+    except RecursiveEntry:
+        # The entrance calls the function that calls itself.
+        return _traced(callee, args, kwargs, Tracer(capture_aliases), pins)
+
+
+def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:
+    """The leaf of the arguments that has to be known, as in ``Leaf.path``."""
+    name, *positions = need.name.split(".")
+    return (name, *map(int, positions))
+
+
+def _traced(
+    callee: Callee,
+    args: Sequence[abstract.Abstract],
+    kwargs: Mapping[str, abstract.Abstract],
+    tracer: Tracer,
+    pins: bool,
+) -> Traced:
+    assert callee.function is not None
+    tracer.looks.function(callee.function)
+    parameters = inspect.signature(callee.function, follow_wrapped=False)
+    func = tracer.module.add(Func(symbol(callee.source.name), [], loc=callee.source.header))
+    func.attrs["adc.entry"] = True
+    frame = Frame(tracer, func, callee.source, callee.source.liveness, callee.module_globals, callee.cells, entry=True)
+    frame.pins = pins
+    leaves: list[Leaf] = []
+    bound = parameters.bind(*args, **kwargs).arguments
+
+    def receive_leaf(path: tuple[str | int, ...]) -> Callable[[abstract.Abstract, str], AbstractValue]:
+        def add(a: abstract.Abstract, name: str) -> AbstractValue:
+            tail = tuple(int(p) for p in name.split(".")[1:])
+            leaves.append(Leaf((*path, *tail), a, "argument"))
+            return frame.add_argument(a, name)
+
+        return add
+
+    objects: dict[int, Ref] = {}
+    with insert_at(frame.prologue, func.loc):
+        for name in parameters.parameters:
+            if name in bound:
+                value = receive(gathered(bound[name], len(objects)), name, receive_leaf((name,)))
+                frame.env[name] = heap.unpack(frame, value, objects, given=True)
+            elif name in callee.defaults:
+                frame.env[name] = callee.default(frame, name)
+            else:
+                empty: Any = () if parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL else {}
+                value = receive(gathered(empty, len(objects)), name, frame.add_argument)
+                frame.env[name] = heap.unpack(frame, value, objects, given=True)
+    if tracer.entry is None:
+        with frame.in_body():
+            positional, keywords = Layout.of(callee.source).spread(frame)
+            result = tracer.call(frame, Static(callee.identity), [v for _, v in positional], keywords)
+    else:
+        tracer.consult(callee.identity)
+        result = tracer.run(callee, frame)
+    with insert_at(func.body, func.loc):
+        heap.check_result(frame, result)
+        left = growing.exact(frame, heap.outcome(frame, result))
+        tree, values = result_tree(left)
+        assert isinstance(tree, ResultTuple)
+        build(ops.return_, values)
+    func.result_types = tuple(v.type for v in values)
+    drop_unmentioned(tracer.module, [func.name])
+    mutated = finish(frame)
+    for c, _ in frame.captures.values():
+        leaves.append(Leaf((c.name,), c.abstract, "capture", c.fetch))
+    return Traced(
+        tracer.module,
+        func.name,
+        tuple(leaves),
+        tree.items[0],
+        frozenset(mutated),
+        tracer.looks,
+        parameters,
+        {n: t for n, t in enumerate(tree.items[1:]) if isinstance(t, ResultTuple)},
+        tuple(tracer.outer.values()),
+        never=NEVER in frame.env,
+        consulted=tuple(tracer.consulted.values()),
+        version=tracer.version,
+        stored=frozenset(mutated),
+    )

@@ -1,0 +1,121 @@
+"""What tracing gives: a module, and how Python's arguments and results map to what its entry takes and returns."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from adc.frontend import abstract
+from adc.frontend.data.callables import Bound, Closure, Partial
+from adc.frontend.data.compounds import Text
+from adc.frontend.data.described import describe, without_dims
+from adc.frontend.data.forms import TUPLE, Form
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.unusable import Unusable
+from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static
+from adc.frontend.errors import refuse
+from adc.frontend.looks import Looks
+from adc.frontend.numeric.convert import to_element
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+from adc.ir.core import Module
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One argument of the entry function.
+
+    ``kind`` ``"argument"``: the parameter ``path[0]``, then positions in nested tuples. ``kind`` ``"capture"``: the
+    captured or global variable ``path[0]``, whose value ``fetch()`` reads.
+    """
+
+    path: tuple[str | int, ...]
+    abstract: abstract.Abstract
+    kind: Literal["argument", "capture"]
+    fetch: Callable[[], Any] | None = None
+
+
+@dataclass(frozen=True)
+class ResultLeaf:
+    """The result at ``position`` of the entry function: a number or an array of type ``abstract``."""
+
+    position: int
+    abstract: abstract.Abstract
+
+
+@dataclass(frozen=True)
+class ResultTuple:
+    """A container. In ``Traced.changed`` items may be ``heap.UNCHANGED``."""
+
+    items: tuple[Result, ...]
+    form: Form = TUPLE
+
+
+@dataclass(frozen=True)
+class ResultStatic:
+    value: Any
+
+
+Result = ResultLeaf | ResultTuple | ResultStatic
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A traced function: the module, the name of its entry, and how Python's arguments and results map to it.
+
+    ``leaves`` has one entry per argument of the entry function, in order; ``mutated`` are the positions of those whose
+    arrays are stored to; ``stored`` likewise, for a gradient those that its function stores to, which are copied first.
+    ``looks`` must hold before each call, or the code no longer is what Python would run.
+    ``changed`` says what mutable objects among the arguments hold afterwards, by their numbers in the argument types.
+    ``outer`` are those that are read from outside the function: their names, and how to get at them. ``never``: it
+    ends with an error on all paths. ``aux`` is what a gradient hands on beside the value, of the results after it.
+    ``consulted`` are the functions on whose derivative rules, those of ``version``, the code depends.
+    """
+
+    module: Module
+    entry: str
+    leaves: tuple[Leaf, ...]
+    result: Result
+    mutated: frozenset[int]
+    looks: Looks
+    parameters: inspect.Signature
+    changed: Mapping[int, ResultTuple] = field(default_factory=dict)
+    outer: tuple[tuple[str, Callable[[], Any]], ...] = ()
+    never: bool = False
+    aux: Result | None = None
+    consulted: tuple[object, ...] = ()
+    version: int = 0
+    stored: frozenset[int] = frozenset()
+
+
+def gathered(a: Any, number: int) -> abstract.Abstract:
+    """The type of an argument; that of ``*args`` or ``**kwargs`` from those of its items. ``number``: of the dict."""
+    if isinstance(a, abstract.Abstract):
+        return a
+    if isinstance(a, dict):
+        return abstract.Tuple(tuple(a.values()), Form("dict", dict, tuple(a), number=number))
+    return abstract.Tuple(tuple(a))
+
+
+def result_tree(result: AbstractValue) -> tuple[Result, list[Any]]:
+    values: list[Any] = []
+
+    def of(v: AbstractValue) -> Result:
+        if isinstance(v, Compound) and not isinstance(v, Bound | Closure | Partial | Text):
+            return ResultTuple(tuple(of(item) for item in v.items), v.form)
+        if isinstance(v, Static) and isinstance(v.value, Unusable):
+            message = f"cannot return an object with an attribute that cannot be used: {v.value.reason}"
+            raise refuse(current_loc(), message, "return what compiled code can have of it", kind=kinds.CANNOT_RETURN)
+        if isinstance(v, Static):
+            return ResultStatic(v.value)
+        if not isinstance(v, Scalar | Array):
+            raise refuse(current_loc(), f"cannot return {describe_type(v)}", kind=kinds.CANNOT_RETURN)
+        if isinstance(v, Array):
+            values.append(v.memref)
+        else:
+            values.append(to_element(v.value, v.dtype))
+        return ResultLeaf(len(values) - 1, without_dims(describe(v)))
+
+    return of(result), values
