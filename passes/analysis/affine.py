@@ -195,6 +195,12 @@ class Forms:
             self._symbols[new, *key[1:]] = symbol
         self.extents = Extents()
 
+    def forget(self, values: Iterable[Value]) -> None:
+        """Find the forms of ``values`` anew when they are asked for: what they are made of was replaced."""
+        for value in values:
+            self._forms.pop(value, None)
+        self.extents = Extents()
+
     def later(self, form: Form, loop: Op) -> Form:
         """The form in a later iteration of ``loop``: what is defined inside has other values there."""
         for symbol in sorted(form.symbols(), key=_number):

@@ -274,8 +274,21 @@ class Analysis:
         rows = self.rows.get(loop, {})
         if a.op in rows and rows[a.op] == rows.get(b.op):
             return True
+        if self._have_own(a.where, b.where, loop):
+            return True
         questions = questions or self.questions(loop)
         return self._separated(a, b, questions) and (a is b or self._separated(b, a, questions))
+
+    def _have_own(self, a: tuple[Span, ...], b: tuple[Span, ...], loop: Op) -> bool:
+        """Whether a subscript of both is the counter of ``loop``, beside what is the same in all iterations. That is so
+        for most pairs, and quickly seen."""
+        counter = self.forms.symbol(loop.regions[0].args[0])
+        for (low, high), (least, greatest) in zip(a, b, strict=True):
+            if low is high and least is greatest and abs(low.terms.get((counter,), 0)) == 1 and low == least:
+                others = [monomial for monomial in low.terms if monomial != (counter,)]
+                if not any(inside(symbol.value, loop) for monomial in others for symbol in monomial):
+                    return True
+        return False
 
     def _separated(self, first: Access, second: Access, questions: Questions) -> bool:
         """The same for ``second`` in a later iteration than ``first``."""

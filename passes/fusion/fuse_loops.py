@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import inside, with_enclosing
-from adc.passes.analysis.affine import LOOPS, Form
 from adc.passes.analysis.cold import COLD, warm_regions
-from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct
+from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Effects, Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.joining import joined_branches, joined_loops, with_following
 
 MAX_OPERATIONS = 600
@@ -32,7 +32,8 @@ MAX_IN_NEST = 2000
 """Operations of a nest, all its loops together."""
 
 MOST_LOOPS = 64
-"""In a function with more nothing is fused: after each fusion the whole function is looked at again."""
+"""In a function with more, loops are not joined past others, and nests only if they become one throughout: else what
+is alike in many of them, as the layers of a network, would not be compiled once."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class FuseLoops:
         return module
 
 
-Fusible = Callable[[Analysis, Op, Op], bool]
+Fusible = Callable[[Bodies, Op, Op], bool]
 """Whether two parallel loops of one range may become one, and gain by it; what stands between them is not seen."""
 
 
@@ -59,25 +60,30 @@ def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> None:
     """
     summaries = Summaries.asked(module)
     for func in module.funcs.values():
-        if 1 < sum(op.opdef is ops.parallel for op in func.walk()) <= MOST_LOOPS:
-            _Fusion(func, module, summaries, wanted, past).run()
+        loops = sum(op.opdef is ops.parallel for op in func.walk())
+        many = loops > MOST_LOOPS
+        if loops > 1 and not (many and past):
+            _Fusion(func, module, summaries, wanted, past, many).run()
 
 
 class _Fusion:
     def __init__(
-        self, func: Func, module: Module, summaries: Summaries, wanted: Fusible, past: Fusible | None
+        self, func: Func, module: Module, summaries: Summaries, wanted: Fusible, past: Fusible | None, throughout: bool
     ) -> None:
+        """``throughout``: only loops are joined all of whose inner loops may be, too."""
         self.func = func
         self.module = module
         self.summaries = summaries
         self.wanted = wanted
         self.past = past
+        self.throughout = throughout
         self._fresh()
 
     def _fresh(self) -> None:
         """Look at the function as it is now."""
         self.memory = Memory.asked(self.func, self.summaries)
         self.analysis = Analysis(self.func, self.module, self.summaries, self.memory.alias)
+        self.bodies = Bodies(self.analysis)
 
     def run(self) -> None:
         self._block(self.func.body)
@@ -87,8 +93,8 @@ class _Fusion:
         while at < len(block.ops):
             like = _like(block.ops[at])
             if self._with_next(block, at):  # which may give what comes before more to have in common with
-                earlier = [n for n in range(at) if like(block.ops[n])] or [at]
-                at = earlier[0 if self.past else -1]
+                before = range(at) if self.past else reversed(range(at))
+                at = next((n for n in before if like(block.ops[n])), at)
             else:
                 at += 1
         for op in block.ops:
@@ -102,8 +108,8 @@ class _Fusion:
         like = _like(first)
         if not like(first):
             return False
-        following = [n for n in range(at + 1, len(block.ops)) if like(block.ops[n])]
-        return any(self._join(block, at, n) for n in (following if self.past else following[:1]))
+        following = (n for n in range(at + 1, len(block.ops)) if like(block.ops[n]))
+        return any(self._join(block, at, n) for n in (following if self.past else itertools.islice(following, 1)))
 
     def _join(self, block: Block, at: int, found: int) -> bool:
         first, second, between = block.ops[at], block.ops[found], block.ops[at + 1 : found]
@@ -116,9 +122,10 @@ class _Fusion:
         if parted is None:
             return False
         before, after = parted
-        joined = joined_loops(first, second) if loops else joined_branches(first, second)
+        joined = self.bodies.join(first, second, joined_loops) if loops else joined_branches(first, second)
         block.set_ops([*block.ops[:at], *before, joined, *after, *block.ops[found + 1 :]])
-        self._fresh()
+        if not loops or not all(r.type.is_float for r in joined.results):
+            self._fresh()  # else memory is what it was, and integers are
         return True
 
     def _match_branches(self, first: Op, second: Op) -> bool:
@@ -127,11 +134,13 @@ class _Fusion:
         if (past := self.past) is None:
             return True
         pairs = itertools.product(*(filter(_is_loop, branch.regions[0].ops) for branch in (first, second)))
-        return any(_run_alike(a, b) and past(self.analysis, a, b) for a, b in pairs)
+        return any(_run_alike(a, b) and past(self.bodies, a, b) for a, b in pairs)
 
     def _match_loops(self, first: Op, second: Op) -> bool:
         """Whether the two have one range, are run alike, are simple alike, and may be fused."""
-        return _run_alike(first, second) and self.wanted(self.analysis, first, second)
+        if not _run_alike(first, second) or (self.throughout and not self.bodies.are_one_throughout(first, second)):
+            return False
+        return self.wanted(self.bodies, first, second)
 
     def _between(self, first: Op, second: Op, between: Sequence[Op]) -> tuple[list[Op], list[Op]] | None:
         """What can go in front of ``first`` and what must stay, behind ``second``; None if it cannot be parted so."""
@@ -182,48 +191,21 @@ class _Fusion:
         return root.owner is self.func.body and "adc.shadow" in self.func.arg_attrs[root.index]
 
 
-def fusible(analysis: Analysis, first: Op, second: Op) -> bool:
+def fusible(bodies: Bodies, first: Op, second: Op) -> bool:
     """Whether the two have memory in common, have loops inside alike, and may be fused (see ``Fusible``)."""
-    return _shape(first) == _shape(second) and may_be_fused(analysis, first, second)
+    return bodies.of(first).shape == bodies.of(second).shape and may_be_fused(bodies, first, second)
 
 
-def may_be_fused(analysis: Analysis, first: Op, second: Op) -> bool:
+def may_be_fused(bodies: Bodies, first: Op, second: Op) -> bool:
     """Whether the two have memory in common and may be fused, whatever is inside of them."""
-    shape = _shape(second)
     if _uses(second, first):
         return False
-    size = sum(1 for loop in (first, second) for _ in loop.regions[0].walk())
-    if size > (MAX_IN_NEST if shape[0] else MAX_OPERATIONS):
+    one, other = bodies.of(first), bodies.of(second)
+    if one.size + other.size > (MAX_IN_NEST if other.nested else MAX_OPERATIONS):
         return False
-    one, other = (analysis.accesses(loop) for loop in (first, second))
-    if one.obstacles or other.obstacles:
+    if one.obstacles or other.obstacles or any(inside(base, second) for base in other.accesses):
         return False
-    if any(inside(access.base, second) for access in other.found):
-        return False
-    if not _meet(one.found, other.found):
-        return False
-    moved = [_as_in(analysis, access, first, second) for access in distinct(other.found)]
-    pairs = [
-        (a, b)
-        for a in distinct(one.found)
-        for b in moved
-        if (a.changes or b.changes) and not analysis.apart(a, b, first)
-    ]
-    questions = analysis.questions(first)
-    return len(pairs) <= MAX_PAIRS and all(analysis.independent(a, b, first, questions) for a, b in pairs)
-
-
-def _as_in(analysis: Analysis, access: Access, first: Op, second: Op) -> Access:
-    """An access of ``second`` with the counter of ``first`` for its own."""
-    if access.where is None:
-        return access
-    old, new = (analysis.forms.symbol(loop.regions[0].args[0]) for loop in (second, first))
-    form = Form.symbol(new)
-    where = []
-    for low, high in access.where:
-        least = low.substitute(old, form)
-        where.append((least, least if high is low else high.substitute(old, form)))
-    return replace(access, where=tuple(where))
+    return bodies.meet(first, second) and bodies.independent(first, second)
 
 
 def _is_loop(op: Op) -> bool:
@@ -239,12 +221,6 @@ def _like(op: Op) -> Callable[[Op], bool]:
     return _is_loop if _is_loop(op) else _is_branch
 
 
-def _shape(loop: Op) -> tuple[bool, bool]:
-    """Whether there are loops inside, and whether there is what keeps the vectoriser from the innermost one."""
-    inner = list(loop.regions[0].walk())
-    return any(op.opdef in LOOPS for op in inner), any(op.opdef in (ops.call, ops.while_, ops.if_) for op in inner)
-
-
 def _run_alike(first: Op, second: Op) -> bool:
     return first.operands[:3] == second.operands[:3] and first.attrs.get("threads") == second.attrs.get("threads")
 
@@ -252,12 +228,6 @@ def _run_alike(first: Op, second: Op) -> bool:
 def _uses(op: Op, other: Op) -> bool:
     """Whether ``op``, or what is in it, uses a result of ``other``."""
     return any(op in with_enclosing(user) for result in other.results for user, _ in result.uses)
-
-
-def _meet(one: list[Access], other: list[Access]) -> bool:
-    """Whether the two loops have memory in common."""
-    bases = {access.base for access in one}
-    return any(access.base in bases for access in other)
 
 
 def _is_simple(op: Op) -> bool:

@@ -19,8 +19,8 @@ from adc.ir import ops
 from adc.ir.core import Module, Op, Value
 from adc.ir.nesting import inside
 from adc.passes.analysis.conflicts import has_accumulate
-from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.kinds import LOOPS, PURE
+from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.fuse_loops import fuse, may_be_fused
 
 
@@ -37,17 +37,17 @@ class FuseRows:
         return module
 
 
-def _worthwhile(analysis: Analysis, first: Op, second: Op) -> bool:
+def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:
     """Whether the two may be one loop, and one before them, or ``first`` itself, is the forward sweep of ``second``.
     That is joined last: what stands between is joined with the reverse sweep first."""
     if first.results or second.results or has_accumulate(first) or first.parent is None:
         return False
     before = first.parent.ops[: first.parent.ops.index(first) + 1]
     loops = (op for op in before if op.opdef is ops.parallel and op.operands[:3] == second.operands[:3])
-    return any(_are_sweeps(analysis, op, second) for op in loops) and may_be_fused(analysis, first, second)
+    return any(_are_sweeps(bodies, op, second) for op in loops) and may_be_fused(bodies, first, second)
 
 
-def _are_sweeps(analysis: Analysis, first: Op, second: Op) -> bool:
+def _are_sweeps(bodies: Bodies, first: Op, second: Op) -> bool:
     """Whether ``second`` scatters, and loops in it read what those in ``first`` read, of the same rows."""
     if first.results or has_accumulate(first) or not _scatters(second):
         return False

@@ -14,8 +14,8 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Module, Op
 from adc.passes.analysis.conflicts import conflicting, has_accumulate
-from adc.passes.analysis.dependence import Analysis
 from adc.passes.distribution.fission import Fission
+from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.fuse_loops import fuse, fusible
 from adc.passes.stencil_adjoints.blocks import blocks_for
 from adc.passes.stencil_adjoints.strategy_costs import Costs
@@ -32,8 +32,9 @@ class FuseSweeps:
         return module
 
 
-def _worthwhile(analysis: Analysis, first: Op, second: Op) -> bool:
-    if has_accumulate(first) or not has_accumulate(second) or not fusible(analysis, first, second):
+def _worthwhile(bodies: Bodies, first: Op, second: Op) -> bool:
+    analysis = bodies.analysis
+    if has_accumulate(first) or not has_accumulate(second) or not fusible(bodies, first, second):
         return False
     around = first.parent.parent_op if first.parent is not None else None
     if around is not None and around.opdef is ops.parallel:

@@ -27,6 +27,7 @@ from adc.passes.analysis.dependence import Analysis, comparisons, conjuncts
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.integers import says_more
 from adc.passes.analysis.speculation import Speculation
+from adc.passes.fusion.bodies import Bodies
 from adc.passes.fusion.fuse_loops import fusible
 
 _SIMPLE = frozenset({ops.alloc, ops.assert_, ops.fill, ops.copy, ops.load, ops.store})
@@ -53,6 +54,7 @@ class _Joining:
         self.func = func
         self.most = most
         self.analysis = Analysis(func, module, summaries)
+        self.bodies = Bodies(self.analysis)
         self.speculation = Speculation(func)
 
     def run(self) -> None:
@@ -81,6 +83,7 @@ class _Joining:
         choices = [op for op in stretch if _is_choice(op)]
         assertions = [op for op in stretch if _asserts_equality(op, stretch, early)]
         same = _Same(op.operands[0] for op in stretch if op in choices or op in assertions)
+        self.bodies = Bodies(self.analysis)
         loops = [(op, loop) for op in stretch for loop in _loops_of(op)]
         fused = {op for pair in itertools.combinations(loops, 2) if self._fusible(*pair, same) for op, _ in pair}
         choices = [op for op in choices if op in fused]
@@ -106,7 +109,7 @@ class _Joining:
         if place is later or first.attrs.get("threads") != second.attrs.get("threads"):
             return False
         bounds = zip(first.operands[:3], second.operands[:3], strict=True)
-        return all(same.find(a) is same.find(b) for a, b in bounds) and fusible(self.analysis, first, second)
+        return all(same.find(a) is same.find(b) for a, b in bounds) and fusible(self.bodies, first, second)
 
     def _join(
         self, block: Block, run: list[Op], early: list[Op], choices: list[Op], conditions: list[Value]

@@ -16,7 +16,10 @@ from adc.ir import interpreter, ops
 from adc.ir.core import Module
 from adc.ir.parser import parse_module
 from adc.ir.verifier import verify
+from adc.passes.fusion import fuse_loops
 from adc.passes.fusion.fuse_loops import FuseLoops
+from benchmarks.generated import load
+from tests.forward_mode import check_gradients
 
 V = "memref<?xf64>"
 HEAD = "  %c0 = arith.constant 0 : index\n  %c1 = arith.constant 1 : index\n  %c2 = arith.constant 2 : index\n"
@@ -77,6 +80,9 @@ def fused(module: Module) -> Module:
         (loop(0, "%b", "%a") + loop(1, "%c", "%a", step="%c2"), 2),  # not the same range
         (loop(0, "%b", "%a") + loop(1, "%c", "%a") + loop(2, "%b", "%c"), 1),
         (loop(0, "%b", "%a") + loop(1, "%c", "%b", -1) + loop(2, "%a", "%c"), 2),
+        # What keeps the third apart is in what was the second, not in the first.
+        (loop(0, "%b", "%a") + loop(1, "%c", "%b") + loop(2, "%a", "%c", 1), 2),
+        (loop(0, "%b", "%a") + loop(1, "%c", "%a") + loop(2, "%a", "%b", at=1), 2),
     ],
 )
 def test_what_is_fused(body: str, left: int) -> None:
@@ -189,6 +195,98 @@ def test_random_sequences_of_loops(seed: int) -> None:
             body += f"  %w{k} = memref.load {rng.choice(['%a', '%b'])}[%c1] : {V}\n"
             body += f"  memref.store %w{k}, %c[%c{rng.randint(0, 2)}] : {V}\n"
     fused(module_of(body))
+
+
+M = "memref<?x?xf64>"
+
+
+def nest(k: int, target: str, source: str, shifts: tuple[int, int, int], upper: str) -> str:
+    """``for i in range(1, n): for j in range(upper): target[i, j] += source[i + di, j + dj + 1] + the counter``, with
+    ``j + at`` for the subscript that is written. ``upper`` may be the outer counter."""
+    di, dj, at = shifts
+    fixed = (("di", di), ("dj", dj + 1), ("at", at))
+    numbers = "".join(f"    %{name}{k} = arith.constant {value} : index\n" for name, value in fixed)
+    return f"""  scf.parallel (%i{k}) = (%c1) to (%n) step (%c1) {{
+{numbers}    %row{k} = arith.addi %i{k}, %di{k} : index
+    scf.parallel (%j{k}) = (%c0) to ({upper}) step (%c1) {{
+      %col{k} = arith.addi %j{k}, %dj{k} : index
+      %to{k} = arith.addi %j{k}, %at{k} : index
+      %x{k} = memref.load {source}[%row{k}, %col{k}] : {M}
+      %h{k} = memref.load {target}[%i{k}, %to{k}] : {M}
+      %f{k} = arith.sitofp %i{k} : index to f64
+      %s{k} = arith.addf %x{k}, %f{k} : f64
+      %y{k} = arith.addf %s{k}, %h{k} : f64
+      memref.store %y{k}, {target}[%i{k}, %to{k}] : {M}
+      scf.reduce()
+    }}
+    scf.reduce()
+  }}
+"""
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_random_sequences_of_nests(seed: int, many: bool) -> None:
+    """The loops inside have one range or others, up to the counter around them too. ``many``: as in large functions."""
+    rng = random.Random(seed)
+    body = "".join(
+        nest(
+            k,
+            *rng.sample(["%a", "%b", "%c"], 2),
+            (rng.choice([0, 0, 0, -1, 1]), rng.choice([0, 0, -1, 1]), rng.choice([0, 0, 1])),
+            rng.choice(["%n", "%n", "%c2", f"%i{k}"]),
+        )
+        for k in range(rng.randint(2, 7))
+    )
+    module = parse_module(f"func.func @f(%a: {M}, %b: {M}, %c: {M}, %n: index) {{\n{HEAD}{body}  func.return\n}}")
+    verify(module)
+
+    def outcome() -> list[float]:
+        arrays = [np.random.default_rng(k).integers(0, 9, (8, 9)).astype(float) for k in range(3)]
+        interpreter.run(module, "f", [*arrays, 5])
+        return [float(x) for a in arrays for x in a.ravel()]
+
+    before = outcome()
+    with pytest.MonkeyPatch.context() as patch:
+        if many:
+            patch.setattr(fuse_loops, "MOST_LOOPS", 0)
+        module = FuseLoops().run(module)
+    verify(module)
+    assert outcome() == before
+
+
+def test_many_loops_become_one_and_the_function_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    made = fuse_loops.Memory.__init__
+    monkeypatch.setattr(fuse_loops.Memory, "__init__", lambda self, *given: looked.append(1) or made(self, *given))
+    arrays = ["%a", "%b", "%c"]
+    body = "".join(loop(k, arrays[k % 3], arrays[(k + 1) % 3]) for k in range(100))
+    assert count(fused(module_of(body))) <= 1 + 100 * 8 // fuse_loops.MAX_OPERATIONS
+    assert len(looked) <= 2
+
+
+def test_in_a_large_function_nests_that_stay_apart_inside_are_not_joined() -> None:
+    """They may be alike, and compiled once: the layers of a network."""
+    together = nest(0, "%b", "%a", (0, -1, 0), "%n") + nest(1, "%c", "%a", (0, -1, 0), "%n")
+    apart = nest(2, "%b", "%a", (0, -1, 0), "%n") + nest(3, "%c", "%a", (0, -1, 0), "%c2")
+    for body, few, many in ((together, 2, 2), (apart, 3, 4)):
+        for most, left in ((64, few), (0, many)):
+            text = f"func.func @f(%a: {M}, %b: {M}, %c: {M}, %n: index) {{\n{HEAD}{body}  func.return\n}}"
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(fuse_loops, "MOST_LOOPS", most)
+                assert count(FuseLoops().run(parse_module(text))) == left
+
+
+def test_many_statements_on_whole_arrays() -> None:
+    """More loops than were once looked at; each statement reads what those before it wrote."""
+    lines = ["t = a * b", *(f"t = {0.5 + 0.01 * k} * t + a * np.sin(t) / (1.0 + b * b)" for k in range(40))]
+    text = "\n    ".join(["import numpy as np\ndef main(a, b):", *lines, "return np.sum(t * t)\n"])
+    main = load(text, "<many-statements>", "main")
+    a, b = np.random.default_rng(0).random((2, 3, 4))
+    function = jit_grad(main, argnums=(0, 1))
+    value, gradients = function.value_and_grad(a, b)
+    assert value == pytest.approx(main(a, b), rel=1e-12)
+    check_gradients(function, (a, b), dict(enumerate(gradients)), rel=1e-10)
 
 
 def test_statements_on_whole_arrays() -> None:
