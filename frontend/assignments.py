@@ -17,7 +17,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
-from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.numeric import arrays, slices, subscripts
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -114,13 +114,13 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
 
 
 def _store_items(
-    frame: Frame, owner: AbstractValue, items: list[subscripts.Item], value: AbstractValue
+    frame: Frame, owner: AbstractValue, items: list[slices.Item], value: AbstractValue
 ) -> AbstractValue:
     return options.split(frame, owner, lambda one: _store_item(frame, one, items, value))
 
 
 def _store_item(
-    frame: Frame, owner: AbstractValue, items: list[subscripts.Item], value: AbstractValue
+    frame: Frame, owner: AbstractValue, items: list[slices.Item], value: AbstractValue
 ) -> AbstractValue:
     """``owner[items] = value`` of a list, a dict or an object with ``__setitem__``."""
     setter = records.method(frame, owner, "__setitem__")
@@ -135,7 +135,7 @@ def _store_item(
     return NONE
 
 
-def _place(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> subscripts.Element | Array:
+def _place(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> subscripts.Element | Array:
     if not isinstance(owner, Array):
         what = "an array expression" if isinstance(owner, Lazy) else describe_type(owner)
         help = "only elements and slices of arrays can be stored to"
@@ -181,7 +181,7 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
         then = dict(frame.env)
         value = arrays.settled(frame, evaluate(frame, statement.value))
 
-        def update_item(one: AbstractValue, each: list[subscripts.Item]) -> AbstractValue:
+        def update_item(one: AbstractValue, each: list[slices.Item]) -> AbstractValue:
             old = _as_of(frame, then, lambda: subscripts.read(frame, one, each)) if held is None else held
             new = updated(frame, old, symbol, value)
             return NONE if new is old and not _replaced(frame, then, one) else _store_item(frame, one, each, new)

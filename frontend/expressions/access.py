@@ -12,7 +12,7 @@ from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Tuple, is_a
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
-from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.numeric import arrays, slices, subscripts
 
 
 def attribute_reference(frame: Frame, node: ast.Attribute) -> AbstractValue:
@@ -32,7 +32,7 @@ def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:
             if found is not None:
                 return found
             with frame.at(node):
-                items = [subscripts.Item(frame.loc(node.slice), index)]
+                items = [slices.Item(frame.loc(node.slice), index)]
                 return with_items(frame, items, lambda each: _read(frame, owner, each))
         with frame.at(node):
             return _subscript_of(frame, owner, node)
@@ -51,12 +51,12 @@ def _subscript_of(frame: Frame, owner: AbstractValue, node: ast.Subscript) -> Ab
     return with_items(frame, items, lambda each: options.split(frame, owner, lambda one: _read(frame, one, each)))
 
 
-def _read(frame: Frame, owner: AbstractValue, items: list[subscripts.Item]) -> AbstractValue:
+def _read(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> AbstractValue:
     return subscripts.read(frame, owner, items)
 
 
 def with_items(
-    frame: Frame, items: list[subscripts.Item], use: Callable[[list[subscripts.Item]], AbstractValue]
+    frame: Frame, items: list[slices.Item], use: Callable[[list[slices.Item]], AbstractValue]
 ) -> AbstractValue:
     """``use(items)``, for each of the constants that subscripts may be which are chosen at run time."""
     values = [item.value if isinstance(item.value, AbstractValue) else NONE for item in items]
@@ -70,19 +70,19 @@ def with_items(
     return options.split_all(frame, values, chosen)
 
 
-def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[subscripts.Item]:
+def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.Item]:
     """What stands between the brackets, evaluated, each with its range."""
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
-    items: list[subscripts.Item] = []
+    items: list[slices.Item] = []
     for item in nodes:
         loc = frame.loc(item)
         if isinstance(item, ast.Slice):
             parts = [None if p is None else evaluate(frame, p) for p in (item.lower, item.upper, item.step)]
-            items.append(subscripts.Item(loc, subscripts.Slice(*parts)))
+            items.append(slices.Item(loc, slices.Slice(*parts)))
             continue
         value = evaluate(frame, item)
         if isinstance(value, Tuple) and is_array(owner) and len(nodes) == 1:
-            items += [subscripts.Item(loc, v) for v in value.items]
+            items += [slices.Item(loc, v) for v in value.items]
         else:
-            items.append(subscripts.Item(loc, value))
+            items.append(slices.Item(loc, value))
     return items

@@ -14,7 +14,7 @@ from adc.frontend.libraries import reductions
 from adc.frontend.libraries.creation import array_of, need_array
 from adc.frontend.libraries.matmul import matmul, product
 from adc.frontend.libraries.methods import astype, axes_of, mean, reduce_with
-from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.numeric import arrays, slices, subscripts
 from adc.frontend.numeric.convert import as_scalar, kind
 from adc.frontend.numeric.rules import Rule, positional, take
 from adc.ir import kinds, ops
@@ -134,8 +134,8 @@ def _outer(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         raise refuse(
             current_loc(), "np.outer() takes two vectors", "multiply a[:, None] by b[None, :]", kind=kinds.WRONG_TYPE
         )
-    whole = subscripts.Item(current_loc(), subscripts.Slice())
-    column = subscripts.with_new_axes(columns, [whole, subscripts.Item(current_loc(), NONE)])
+    whole = slices.Item(current_loc(), slices.Slice())
+    column = subscripts.with_new_axes(columns, [whole, slices.Item(current_loc(), NONE)])
     return arrays.operate(frame, "*", column, rows)
 
 

@@ -20,7 +20,7 @@ from adc.frontend.libraries.creation import need_array
 from adc.frontend.libraries.elementary import FUNCTIONS
 from adc.frontend.libraries.library_math import is_finite
 from adc.frontend.libraries.methods import axes_of
-from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.numeric import arrays, slices, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert
 from adc.frontend.numeric.rules import OnScalars, Rule, apply, float_dtype, fold, positional, take
 from adc.ir import kinds, ops
@@ -94,7 +94,7 @@ class _Shifted:
         if not isinstance(settled, Array):
             return settled
         axes, loc = self._axes or (), current_loc()
-        items = [subscripts.Item(loc, NONE if k in axes else subscripts.Slice()) for k in range(self._rank)]
+        items = [slices.Item(loc, NONE if k in axes else slices.Slice()) for k in range(self._rank)]
         return subscripts.with_new_axes(settled, items)
 
 

@@ -12,7 +12,7 @@ from adc.frontend.libraries import reductions
 from adc.frontend.libraries.container_methods import call_container_method
 from adc.frontend.libraries.creation import dtype_argument
 from adc.frontend.names import needed_int
-from adc.frontend.numeric import arrays, nests, subscripts
+from adc.frontend.numeric import arrays, nests, slices, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert, kind
 from adc.frontend.numeric.rules import rounded, static_of
 from adc.ir import kinds, ops
@@ -129,7 +129,7 @@ def _astype(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> 
 def _item(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
     if kwargs or not isinstance(owner, Array) or len(args) != owner.rank:
         raise refuse(current_loc(), "item() takes one subscript per dimension", kind=kinds.UNSUPPORTED_OPTION)
-    found = subscripts.read(frame, owner, [subscripts.Item(current_loc(), a) for a in args])
+    found = subscripts.read(frame, owner, [slices.Item(current_loc(), a) for a in args])
     assert isinstance(found, Scalar)
     return Scalar(found.value, found.dtype, weak=True)
 

@@ -38,7 +38,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.matmul import matmul
-from adc.frontend.numeric import nests, scalars, subscripts
+from adc.frontend.numeric import nests, scalars, slices, subscripts
 from adc.frontend.numeric.convert import as_scalar, assigned, from_element, kind, trap_unless
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.ir import kinds, ops
@@ -375,4 +375,4 @@ def unpack(frame: Frame, value: Array, count: int) -> list[AbstractValue]:
     fits = ops.cmpi(dim_value(value.dims[0]), const_index(count), predicate="eq")
     trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {count} variables", dim_value(value.dims[0]))
     loc = current_loc()
-    return [subscripts.read(frame, value, [subscripts.Item(loc, Static(k))]) for k in range(count)]
+    return [subscripts.read(frame, value, [slices.Item(loc, Static(k))]) for k in range(count)]

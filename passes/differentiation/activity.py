@@ -18,8 +18,17 @@ from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.attached import attached, is_float
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
-from adc.ir.types import MemRefType, RecordType, Type, holds_records
+from adc.ir.types import MemRefType, RecordType, holds_records
 from adc.passes.differentiation import user_rules
+from adc.passes.differentiation.flow import (
+    edges,
+    foreign_outputs,
+    has_floats,
+    holds,
+    holds_floats,
+    is_active_type,
+    is_reference,
+)
 from adc.passes.differentiation.held import is_container, may_have_tangent
 from adc.passes.differentiation.rules import RULES, differentiable
 
@@ -78,7 +87,7 @@ class Activity:
         """A root has a shadow if it is active, or if some memref may be of it and of an active root."""
         shadowed = self.shadowed
         shadowed |= {v for v in self.varied & self.useful if isinstance(v.type, MemRefType)}
-        groups = {self.aliasing.roots(v) for v in _memrefs(self.func) if _holds_floats(v)}
+        groups = {self.aliasing.roots(v) for v in _memrefs(self.func) if holds_floats(v)}
         changed = bool(shadowed)
         while changed:
             changed = False
@@ -167,7 +176,7 @@ class _Callees:
             return frozenset(k for k, t in enumerate(func.result_types) if vary and is_float(t)), frozenset()
         inner = _Analysis(func, Interface(varied, frozenset()), self)
         inner._fixpoint(inner.result.varied, [func.args[k] for k in varied], inner._forward)
-        args = frozenset(k for k, a in enumerate(func.args) if _is_reference(a) and inner._marked(a))
+        args = frozenset(k for k, a in enumerate(func.args) if is_reference(a) and inner._marked(a))
         return inner._positions(func.body.terminator.operands), args
 
     def _backward(self, key: tuple[str, frozenset[int], frozenset[int]]) -> frozenset[int]:
@@ -223,7 +232,7 @@ class _Analysis:
         makes may hold what is in one that it is given."""
         if not any(holds_records(r.type) for r in op.results):
             return
-        together = [r for r in op.results if isinstance(r.type, RecordType) or _holds(r)]
+        together = [r for r in op.results if isinstance(r.type, RecordType) or holds(r)]
         together += [v for v in op.operands if holds_records(v.type)]
         if any(self._marked(r) for r in together):
             for r in together:
@@ -254,14 +263,14 @@ class _Analysis:
             if not roots <= self.marks:
                 self.marks |= roots
                 self.changed = True
-        elif _is_active_type(value.type) and value not in self.marks:
+        elif is_active_type(value.type) and value not in self.marks:
             self.marks.add(value)
             self.changed = True
 
     def _flow(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
         """Values passed on between regions; memrefs flow through their roots."""
         for source, target in zip(sources, targets, strict=True):
-            if _is_active_type(source.type) and source in self.marks:
+            if is_active_type(source.type) and source in self.marks:
                 self._mark(target)
 
     # Forward: what varies --------------------------------------------------------------------------------------------
@@ -272,10 +281,10 @@ class _Analysis:
             if any(operand in self.marks for operand in differentiable(op)):
                 self._mark(op.result)
         elif kind is ops.load:
-            if _is_active_type(op.result.type) and self._marked(op.operands[0]):
+            if is_active_type(op.result.type) and self._marked(op.operands[0]):
                 self._mark(op.result)
         elif kind in (ops.store, ops.fill, ops.accumulate, ops.copy):
-            if self._marked(op.operands[0]) and _holds_floats(op.operands[1]):
+            if self._marked(op.operands[0]) and holds_floats(op.operands[1]):
                 self._mark(op.operands[1])
         elif kind is ops.call:
             varied = self._positions(op.operands)
@@ -297,7 +306,7 @@ class _Analysis:
             if any(self._marked(v) for v in op.operands):
                 self._mark(op.result)
             if op.result in self.marks and any(user.opdef is ops.call for user, _ in op.result.uses):
-                for memory in filter(_is_reference, op.operands):  # to which the call may store
+                for memory in filter(is_reference, op.operands):  # to which the call may store
                     self._mark(memory)
         elif kind is ops.unpack:
             self._unpack(op)
@@ -325,13 +334,13 @@ class _Analysis:
         elif kind is ops.call:
             self._share_with_records(op)
             results = self._positions(op.results)
-            args = frozenset(k for k, v in enumerate(op.operands) if _is_reference(v) and self._marked(v))
+            args = frozenset(k for k, v in enumerate(op.operands) if is_reference(v) and self._marked(v))
             if results or args:
                 for k in self.callees.backward((op.attrs["callee"], results, args)):
                     self._mark(op.operands[k])
         elif kind is ops.foreign:
             if any(self._marked(v) for v in foreign_outputs(op)):
-                for operand in filter(_has_floats, op.operands):
+                for operand in filter(has_floats, op.operands):
                     self._mark(operand)
         elif kind is ops.pack:
             if op.result in self.marks:
@@ -346,59 +355,6 @@ class _Analysis:
         else:
             for sources, targets in edges(op):
                 self._flow(targets, sources)
-
-
-def foreign_outputs(op: Op) -> list[Value]:
-    """The floats, and arrays of them, that an ``adc.foreign`` gives."""
-    return list(filter(_has_floats, (*op.results, *(op.operands[k] for k in op.attrs["written"]))))
-
-
-def _has_floats(value: Value) -> bool:
-    return value.type.is_float or _holds_floats(value)
-
-
-def edges(op: Op) -> list[tuple[Sequence[Value], Sequence[Value]]]:
-    """How values pass between an operation with regions and its regions: pairs of (sources, targets)."""
-    kind = op.opdef
-    if kind is ops.for_:
-        (body,) = op.regions
-        inits, yields = op.operands[3:], body.terminator.operands
-        args = body.args[1:]
-        return [(inits, args), (inits, op.results), (yields, args), (yields, op.results)]
-    if kind is ops.parallel:
-        return [(op.operands[3:], op.results), (op.regions[0].terminator.operands, op.results)]
-    if kind is ops.while_:
-        before, after = op.regions
-        passed = before.terminator.operands[1:]
-        return [
-            (op.operands, before.args),
-            (passed, after.args),
-            (passed, op.results),
-            (after.terminator.operands, before.args),
-        ]
-    if kind is ops.if_:
-        return [(region.terminator.operands, op.results) for region in op.regions]
-    return []
-
-
-def _holds_floats(memref: Value) -> bool:
-    """Whether it is an array of them."""
-    t = memref.type
-    return isinstance(t, MemRefType) and _is_active_type(t.element)
-
-
-def _is_reference(value: Value) -> bool:
-    return isinstance(value.type, MemRefType | RecordType)
-
-
-def _holds(value: Value) -> bool:
-    """Whether it is memory of floats, or of memory."""
-    t = value.type
-    return isinstance(t, MemRefType) and (_is_active_type(t.element) or isinstance(t.element, MemRefType))
-
-
-def _is_active_type(t: Type) -> bool:
-    return t.is_float or isinstance(t, RecordType)
 
 
 def _memrefs(func: Func) -> Iterable[Value]:

@@ -11,9 +11,10 @@ from adc.ir.diagnostics import AdcError
 from adc.ir.externals import Named, provided
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.differentiation import user_rules
-from adc.passes.differentiation.activity import Activity, Interface, analyse, foreign_outputs
+from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.choices import link_choices
 from adc.passes.differentiation.demand import Augmented, CallPlan
+from adc.passes.differentiation.flow import foreign_outputs
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.legality import Legality
 from adc.passes.differentiation.rotate import rotate_while_loops

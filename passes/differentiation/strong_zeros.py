@@ -29,7 +29,7 @@ from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Func, Op, Value
 from adc.ir.types import i1
-from adc.passes.differentiation.activity import edges
+from adc.passes.differentiation.flow import edges
 from adc.passes.differentiation.need import needs
 from adc.passes.differentiation.rules import RULES
 from adc.passes.differentiation.sources import Sources
