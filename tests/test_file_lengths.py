@@ -13,12 +13,8 @@ LONGER = {
     "backend/lowering/lower_emitter.py",
     "backend/lowering/lower_memory.py",
     "backend/support_arena.py",
-    "frontend/control/carry.py",
-    "passes/analysis/dependence.py",
     "passes/checkpointing/footprint.py",
     "passes/differentiation/checkpointed.py",
-    "passes/differentiation/forward.py",
-    "passes/simd/vectorise_outer.py",
     "passes/simplify/insert_deallocs.py",
 }
 

@@ -28,7 +28,7 @@ from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import Maybe, describe, widen, without_dims
 from adc.frontend.data.dims import as_before
 from adc.frontend.data.growing import is_growing
-from adc.frontend.data.joining import Narrowing, narrow
+from adc.frontend.data.joining import Narrowing, differ_in_weakness, hinted, narrow
 from adc.frontend.data.merge import Clash, array_count, arrays, coerce, flatten, join, rebuild, types, unset
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
 from adc.frontend.data.type_names import describe_type
@@ -81,7 +81,7 @@ class Carry:
                 del self.before[name]
                 value = None
             if value is not None:
-                self.specs[name] = _hinted(widen(describe(value)), hints.get(name))
+                self.specs[name] = hinted(widen(describe(value)), hints.get(name))
             elif name in at_head:
                 self.specs[name] = hints.get(name) or Maybe(abstract.Scalar(guess(self.stmt, name)))
                 if name not in hints:
@@ -207,7 +207,7 @@ class Carry:
             if wider != spec:
                 moved = moved or bool(array_count(wider))
                 self.specs[name] = wider
-                good = good and _differ_in_weakness(spec, wider) and not _narrow(body)
+                good = good and differ_in_weakness(spec, wider) and not _narrow(body)
         good = self.appends.settle(self) and good
         if moved:  # the arrays of a variable may be others now: nothing that was concluded of them holds
             self.apart.clear()
@@ -377,23 +377,12 @@ class Carry:
         self.frame.env = env
 
 
-def _hinted(spec: abstract.Abstract, hint: abstract.Abstract | None) -> abstract.Abstract:
-    try:
-        return spec if hint is None else join(spec, hint)
-    except Clash:
-        return spec
-
-
 def _leaves(name: str, value: AbstractValue | None, spec: abstract.Abstract | None = None) -> dict[str, Array]:
     """The arrays of a variable that are carried: what stays the same value (in ``spec``) is not."""
     if value is None:
         return {}
     found = list(arrays(value)) if spec is None else carried_arrays(value, spec)
     return {f"{name}#{k}": a for k, a in enumerate(found) if a is not None}
-
-
-def _differ_in_weakness(a: abstract.Abstract, b: abstract.Abstract) -> bool:
-    return isinstance(a, abstract.Scalar) and isinstance(b, abstract.Scalar) and a.type == b.type
 
 
 def _narrow(body: Block) -> bool:

@@ -151,3 +151,14 @@ def _with(v: Compound, items: list[AbstractValue | None]) -> Compound:
     if all(new is old for new, old in zip(items, v.items, strict=True)):
         return v
     return v.of(item for item in items if item is not None)
+
+
+def hinted(spec: abstract.Abstract, hint: abstract.Abstract | None) -> abstract.Abstract:
+    try:
+        return spec if hint is None else join(spec, hint)
+    except Clash:
+        return spec
+
+
+def differ_in_weakness(a: abstract.Abstract, b: abstract.Abstract) -> bool:
+    return isinstance(a, abstract.Scalar) and isinstance(b, abstract.Scalar) and a.type == b.type

@@ -7,6 +7,7 @@ comparisons need (``adc.passes.analysis.ranges``).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, KeysView, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -353,3 +354,9 @@ def nest_around(op: Op, known: Iterable[Value]) -> Op:
         if around is None or any(inside(v, around) for v in values):
             return op
         op = around
+
+
+def never_zero(form: Form) -> bool:
+    """Whether the form is zero for no integers: the constant is no multiple of what divides all the rest."""
+    divisor = math.gcd(*(c for monomial, c in form.terms.items() if monomial))
+    return bool(form.constant % divisor) if divisor else form.constant != 0

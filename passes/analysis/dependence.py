@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -19,7 +18,8 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
-from adc.passes.analysis.affine import INT64, LOOPS, Form, Forms, Symbol, is_wide
+from adc.passes.analysis.affine import INT64, LOOPS, Form, Forms, Symbol, never_zero
+from adc.passes.analysis.conditions import MEANING, comparisons
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.questions import Questions
 
@@ -84,7 +84,7 @@ class Analysis:
         for op in compared:
             left, right = (self.forms.of(v) for v in op.operands)
             if self.forms.is_exact(left) and self.forms.is_exact(right):
-                self.facts += [(right - left) * sign - margin for sign, margin in _MEANING[op.attrs["predicate"]]]
+                self.facts += [(right - left) * sign - margin for sign, margin in MEANING[op.attrs["predicate"]]]
         yield
         self.forms.known, self.conditions = known, conditions
         del self.facts[count:]
@@ -92,7 +92,7 @@ class Analysis:
     def _learn_limit(self, op: Op) -> None:
         """Of a comparison of a symbol with a number."""
         left, right = (self.forms.of(v) for v in op.operands)
-        for sign, margin in _MEANING[op.attrs["predicate"]]:
+        for sign, margin in MEANING[op.attrs["predicate"]]:
             form = (right - left) * sign - margin  # not negative
             symbols = list(form.symbols())
             if len(symbols) != 1 or not self.forms.is_exact(left) or not self.forms.is_exact(right):
@@ -371,31 +371,6 @@ class Analysis:
 _HARMLESS = frozenset({ops.alloc, ops.yield_, ops.reduce, ops.condition})
 
 
-# What a comparison says: each ``(right - left) * sign - margin`` is not negative.
-_MEANING = {
-    "sle": ((1, 0),),
-    "slt": ((1, 1),),
-    "sge": ((-1, 0),),
-    "sgt": ((-1, 1),),
-    "eq": ((1, 0), (-1, 0)),
-}
-
-
-def comparisons(condition: Value) -> Iterator[Op]:
-    """The comparisons of integers that hold if ``condition`` does."""
-    for op in (held.op for held in conjuncts(condition)):
-        if op is not None and op.opdef is ops.cmpi and op.attrs["predicate"] in _MEANING and is_wide(op.operands[0]):
-            yield op
-
-
-def conjuncts(condition: Value) -> Iterator[Value]:
-    """``condition``, and what holds if it does."""
-    yield condition
-    if condition.op is not None and condition.op.opdef is ops.andi:
-        for operand in condition.op.operands:
-            yield from conjuncts(operand)
-
-
 def distinct(accesses: Sequence[Access]) -> list[Access]:
     """One of those that do the same to the same place, in the same loops."""
     found: dict[object, Access] = {}
@@ -408,12 +383,6 @@ def _solvable(zero: Form, symbol: Symbol, loop: Op) -> bool:
     """Whether the equation ``zero == 0`` gives ``symbol``, a value of the loop's body, as an integer form."""
     factor, _ = zero.split(symbol)
     return inside(symbol.value, loop) and factor.is_constant and abs(factor.constant) == 1
-
-
-def never_zero(form: Form) -> bool:
-    """Whether the form is zero for no integers: the constant is no multiple of what divides all the rest."""
-    divisor = math.gcd(*(c for monomial, c in form.terms.items() if monomial))
-    return bool(form.constant % divisor) if divisor else form.constant != 0
 
 
 def _always_runs(op: Op, loop: Op) -> bool:

@@ -16,8 +16,8 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, RecordType
-from adc.passes.analysis.affine import LOOPS
-from adc.passes.analysis.dependence import Access, Analysis, never_zero
+from adc.passes.analysis.affine import LOOPS, never_zero
+from adc.passes.analysis.dependence import Access, Analysis
 from adc.passes.analysis.ranges import TRUE, Ranges
 
 Accumulations = Sequence[Op]

@@ -23,7 +23,8 @@ from adc.ir.nesting import with_enclosing
 from adc.ir.rewrite import Mapping, clone_op, inline_block
 from adc.ir.types import IndexType
 from adc.passes.analysis.cold import COLD, warm_regions
-from adc.passes.analysis.dependence import Analysis, comparisons, conjuncts
+from adc.passes.analysis.conditions import comparisons, conjuncts
+from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.integers import says_more
 from adc.passes.analysis.speculation import Speculation

@@ -15,7 +15,8 @@ from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Op, Value
 from adc.ir.nesting import holds
-from adc.passes.analysis.dependence import Access, Analysis, never_zero
+from adc.passes.analysis.affine import never_zero
+from adc.passes.analysis.dependence import Access, Analysis
 
 _ADDS, _SUBTRACTS = frozenset(ops.COMBINE["add"]), frozenset({ops.subf, ops.subi})
 _FLOAT_CASTS = frozenset({ops.extf, ops.truncf})

@@ -23,7 +23,8 @@ from adc.ir.verifier import verify
 from adc.passes import pipelines
 from adc.passes.base import Verify, run_pipeline
 from adc.passes.differentiation.differentiate import gradient
-from adc.passes.differentiation.forward import TANGENT, jvp
+from adc.passes.differentiation.forward import jvp
+from adc.passes.differentiation.forward_sweep import TANGENT
 from adc.passes.differentiation.rules import RULES
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores

@@ -1,0 +1,33 @@
+"""What integers a condition compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from adc.ir import ops
+from adc.ir.core import Op, Value
+from adc.passes.analysis.affine import is_wide
+
+# What a comparison says: each ``(right - left) * sign - margin`` is not negative.
+MEANING = {
+    "sle": ((1, 0),),
+    "slt": ((1, 1),),
+    "sge": ((-1, 0),),
+    "sgt": ((-1, 1),),
+    "eq": ((1, 0), (-1, 0)),
+}
+
+
+def comparisons(condition: Value) -> Iterator[Op]:
+    """The comparisons of integers that hold if ``condition`` does."""
+    for op in (held.op for held in conjuncts(condition)):
+        if op is not None and op.opdef is ops.cmpi and op.attrs["predicate"] in MEANING and is_wide(op.operands[0]):
+            yield op
+
+
+def conjuncts(condition: Value) -> Iterator[Value]:
+    """``condition``, and what holds if it does."""
+    yield condition
+    if condition.op is not None and condition.op.opdef is ops.andi:
+        for operand in condition.op.operands:
+            yield from conjuncts(operand)
