@@ -20,7 +20,7 @@ ArgNames = str | Iterable[str]
 
 
 def default_level() -> int:
-    """LLVM's optimisation level where none is asked for: ``ADC_LEVEL``, or 3."""
+    """How much LLVM optimises where none is asked for: ``ADC_LEVEL``, or 3."""
     given = os.environ.get("ADC_LEVEL", "3")
     if given not in ("0", "1", "2", "3"):
         raise kinds.INVALID_OPTION(f"ADC_LEVEL must be a number from 0 to 3, not {given!r}")
@@ -41,9 +41,9 @@ class Options:
 
     ``threads``: how many threads parallel loops use; None is ``ADC_NUM_THREADS``, or all cores. ``parallel``: whether
     any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs the IR in the reference
-    interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is LLVM's optimisation level,
-    by default ``ADC_LEVEL``, or 3; less compiles faster. ``bounds``: whether subscripts are checked; benchmarks measure
-    what that costs.
+    interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is how much LLVM optimises,
+    from 0 to 3, by default ``ADC_LEVEL``, or 3; less compiles faster. ``bounds``: whether subscripts are checked;
+    benchmarks measure what that costs.
     ``accumulate``: how terms that several iterations add to one element are summed, wherever that is right (see
     docs/parallel.md). ``deterministic``: whether they are summed in the same order on any number of threads; if not,
     they are added atomically where they would have to be added one after the other.

@@ -10,12 +10,18 @@ from adc.backend import object_cache
 from adc.backend.loop_nodes import LoopNodes, Place, serial
 from adc.backend.moved_loads import moved_loads
 from adc.backend.partial_sums import has_chains, keep_chains
-from adc.backend.target import Target
+from adc.backend.target import Target, short_code_generation
 from adc.ir import forks
+
+# LLVM's pipeline for each level (docs/benchmarks.md has what they cost). What O3 does beside O2, more inlining and
+# unrolling, unswitching, splitting of call sites, adc has done, or it does not pay: it takes a fifth more time for more
+# code, which is not faster. O1 takes 6 % less time, but after unrolling it does not look what a load finds: code on
+# states of a few numbers takes up to three times as long.
+_PIPELINES = 0, 1, 2, 2
 
 
 class Optimized:
-    """A module after LLVM's default pipeline of a level (0 to 3).
+    """A module after LLVM's pipeline for a level (0 to 3).
 
     The products are made when they are asked for. ``llvm_ir`` is what the optimiser left, before code
     generation changes it. May be used from several threads. ``kept`` is object code that was made before.
@@ -47,7 +53,8 @@ class Optimized:
     def assembly(self) -> str:
         module = self._take()
         try:
-            return str(self.target.machine(self.level).emit_assembly(module))
+            with short_code_generation():
+                return str(self.target.machine(self.level).emit_assembly(module))
         finally:
             module.close()
 
@@ -62,7 +69,8 @@ class Optimized:
         # Closed here, and not when it is collected: an interrupt that comes while a finaliser runs is lost.
         module = self._take()
         try:
-            return bytes(self.target.machine(self.level).emit_object(module))
+            with short_code_generation():
+                return bytes(self.target.machine(self.level).emit_object(module))
         finally:
             module.close()
 
@@ -115,7 +123,7 @@ def _pass_over(text: str, target: Target, level: int) -> llvm.ModuleRef:
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
-    options = llvm.create_pipeline_tuning_options(level)
+    options = llvm.create_pipeline_tuning_options(_PIPELINES[level])
     options.loop_vectorization = options.slp_vectorization = level >= 2
     options.loop_interleaving = options.loop_unrolling = level >= 2
     builder = llvm.create_pass_builder(machine, options)

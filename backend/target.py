@@ -50,7 +50,14 @@ _OPTIONS = (
 )
 _HAVE_OPTIONS = (22,)  # LLVM ends the process if it does not know an option
 
+# Loop strength reduction decides which addresses in a loop have a variable of their own. That takes two fifths of the
+# time of code generation, most where loops were unrolled or have many arrays. adc's accesses are a row and a place in
+# it, which is how the machine addresses memory: without, the problems of the suite are as fast, and loops over short
+# rows take two thirds of the time, since what is computed in front of each loop does not pay there.
+_SWITCH = "-disable-lsr"
+
 _initialised = forks.Lock()
+_generating = forks.Lock()
 
 
 @functools.cache
@@ -63,6 +70,25 @@ def initialise() -> None:
         if llvm.llvm_version_info[0] in _HAVE_OPTIONS:
             for option in _OPTIONS:
                 llvm.set_option("adc", option)
+
+
+@contextlib.contextmanager
+def short_code_generation() -> Iterator[None]:
+    """LLVM generates code without loop strength reduction meanwhile.
+
+    There is no other way to ask for it than an option of the process. LLVM looks at it when it begins with a module, so
+    it is set for that long, and other users of llvmlite have what they expect.
+    """
+    initialise()
+    if llvm.llvm_version_info[0] not in _HAVE_OPTIONS:
+        yield
+        return
+    with _generating:
+        llvm.set_option("adc", f"{_SWITCH}=true")
+        try:
+            yield
+        finally:
+            llvm.set_option("adc", f"{_SWITCH}=false")
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import pytest
 
 from adc.backend.jit import engine
 from adc.backend.lowering import lower
 from adc.backend.optimize import optimize
+from adc.backend.target import host, short_code_generation
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Loc
@@ -72,6 +74,42 @@ def test_several_threads_compile_at_once() -> None:
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         found = list(pool.map(compile_one, range(16)))
     assert found == [2.0 * k if k % 2 else float(k * k) for k in range(16)]
+
+
+_STRIDES = """
+define void @f(ptr noalias %a, ptr noalias %b, i64 %s, i64 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %k = mul i64 %i, %s
+  %from = getelementptr double, ptr %b, i64 %k
+  %x = load double, ptr %from
+  %to = getelementptr double, ptr %a, i64 %i
+  store double %x, ptr %to
+  %next = add nuw nsw i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %out
+out:
+  ret void
+}
+"""
+
+
+def test_other_users_of_llvm_have_their_own_code_generation() -> None:
+    """Loop strength reduction is left out in what is generated here, and nowhere else."""
+
+    def plain() -> str:
+        return str(host().machine().emit_assembly(llvm.parse_assembly(_STRIDES, llvm.create_context())))
+
+    before = plain()
+    with short_code_generation():
+        assert plain() != before
+    optimize(_STRIDES, host(), 0).object_code  # noqa: B018
+    assert plain() == before
+    with pytest.raises(KeyError), short_code_generation():
+        raise KeyError
+    assert plain() == before
 
 
 def test_machine_code_is_mapped_to_lines_of_the_source() -> None:
