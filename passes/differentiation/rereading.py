@@ -10,7 +10,10 @@ What is found is a list of sets of loads: of each set one has to be read by some
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import bisect
+import heapq
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from adc.ir import ops
@@ -34,10 +37,28 @@ Loads = list[set[Value]]
 _Place = tuple[Value | _Range, ...]  # of an element, or of a box of them
 
 
+class _Places:
+    """Where in a block something is loaded and stored: the numbers of its operations, in order, in which that is."""
+
+    def __init__(self, block: Block, aliasing: Aliasing) -> None:
+        self.number = {op: n for n, op in enumerate(block.ops)}
+        self.loads: dict[Value, list[int]] = {}
+        self.writes: dict[Value, list[int]] = {}  # by roots
+        for n, op in enumerate(block.ops):
+            inner = [op, *(found for region in op.regions for found in region.walk())]
+            for memref in {found.operands[0] for found in inner if found.opdef is ops.load}:
+                self.loads.setdefault(memref, []).append(n)
+            for root in {root for found in inner for memref in _written(found) for root in aliasing.roots(memref)}:
+                self.writes.setdefault(root, []).append(n)
+
+
 class Rereading:
+    """For a function that stays as it is meanwhile."""
+
     def __init__(self, aliasing: Aliasing) -> None:
         self._aliasing = aliasing
         self._known: dict[Op, Loads] = {}
+        self._places: dict[Block, _Places] = {}
 
     def loads(self, store: Op) -> Loads:
         """Sets of numbers that are loaded where ``store`` has put its own, one of each of which must be read."""
@@ -51,7 +72,7 @@ class Rereading:
         """The loads behind ``op``, which contains the store."""
         block = op.parent
         assert block is not None
-        found = self._scan(block.ops[block.ops.index(op) + 1 :], memref, place)
+        found = self._scan(block, self._in(block).number[op] + 1, memref, place)
         around = block.parent_op
         if found is None or found or around is None:
             return [found or set()]
@@ -78,16 +99,24 @@ class Rereading:
             again, behind = _handed_on(body, memref, body.args[1:]), _handed_on(body, memref, loop.results)
         if again is None or behind is None:
             return [set()]
-        return [self._scan(body.ops, again, place) or set(), *self._after(store, loop, behind, place)]
+        return [self._scan(body, 0, again, place) or set(), *self._after(store, loop, behind, place)]
 
-    def _scan(self, following: Sequence[Op], memref: Value, place: _Place) -> set[Value] | None:
-        """What is loaded there until something else is stored; None if something is, and nothing was loaded."""
+    def _in(self, block: Block) -> _Places:
+        if block not in self._places:
+            self._places[block] = _Places(block, self._aliasing)
+        return self._places[block]
+
+    def _scan(self, block: Block, start: int, memref: Value, place: _Place) -> set[Value] | None:
+        """What is loaded from operation ``start`` on until something else is stored; None if something is, and nothing
+        was loaded."""
+        places = self._in(block)
+        writes = (_since(start, places.writes.get(root, ())) for root in self._aliasing.roots(memref))
+        stored = (n for n in heapq.merge(*writes) if self._writes(block.ops[n], memref))
+        end = next(stored, len(block.ops))
         found: set[Value] = set()
-        for op in following:
-            if self._writes(op, memref):
-                return found or None
-            found.update(self._loaded(op, memref, place, ()))
-        return found
+        for n in itertools.takewhile(lambda n: n < end, _since(start, places.loads.get(memref, ()))):
+            found.update(self._loaded(block.ops[n], memref, place, ()))
+        return None if end < len(block.ops) and not found else found
 
     def _loaded(self, op: Op, memref: Value, place: _Place, loops: tuple[Op, ...]) -> Iterator[Value]:
         """The results of loads of all of ``place`` in ``op``, which is in ``loops`` over the place."""
@@ -130,11 +159,19 @@ class Rereading:
         """Whether an operation may change what is in ``memref``."""
         if op.regions:
             return any(self._writes(inner, memref) for region in op.regions for inner in region.ops)
-        if Trait.WRITES not in op.opdef.traits:
-            return False
-        changed = op.operands[1:2] if op.opdef in TARGET else op.operands
-        return any(isinstance(v.type, MemRefType) and self._aliasing.may_overlap(v, memref) for v in changed)
+        return any(self._aliasing.may_overlap(v, memref) for v in _written(op))
 
+
+def _written(op: Op) -> Iterable[Value]:
+    """The memrefs that an operation, which has no regions, may change."""
+    if Trait.WRITES not in op.opdef.traits:
+        return ()
+    return (v for v in (op.operands[1:2] if op.opdef in TARGET else op.operands) if isinstance(v.type, MemRefType))
+
+
+def _since(start: int, numbers: Sequence[int]) -> Iterator[int]:
+    """Those of ``numbers``, which ascend, that are at least ``start``."""
+    return itertools.islice(numbers, bisect.bisect_left(numbers, start), None)
 
 
 def _plain(subscript: Value) -> Value:

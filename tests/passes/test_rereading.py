@@ -1,0 +1,74 @@
+"""What is loaded again after a store: as looking at one operation after the other finds it, in proportional time."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from adc import jit_grad
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.core import Block, Func, Value
+from adc.ir.parser import parse_module
+from adc.passes.differentiation.rereading import Rereading
+from benchmarks.generated import load
+
+
+class OneByOne(Rereading):
+    def _scan(self, block: Block, start: int, memref: Value, place: tuple) -> set[Value] | None:  # type: ignore[type-arg]
+        found: set[Value] = set()
+        for op in list(block.ops)[start:]:
+            if self._writes(op, memref):
+                return found or None
+            found.update(self._loaded(op, memref, place, ()))
+        return found
+
+
+def function_of(lines: list[str], number: int) -> Func:
+    body = "".join(f"    {line}\n" for line in [*lines, "return np.sum(a * b)"])
+    text = f"import numpy as np\ndef main(a, b, c, n):\n{body}"
+    compiled = jit_grad(load(text, f"<rereading-{number}>", "main"))
+    text = compiled.dump_ir("simplified", "f64[::1], f64[::1], f64[::1], i64")
+    return parse_module(text).funcs["main"]
+
+
+def statements(rng: random.Random, count: int, depth: int = 2) -> list[str]:
+    lines = []
+    for _ in range(count):
+        x, y, z = (rng.choice("abc") for _ in range(3))
+        kind = rng.randrange(7 if depth else 5)
+        if kind < 5:
+            lines.append([f"{x} = {y} * {z}", f"{x}[:] = {y} + 1.0", f"{x}[1:] = {y}[:-1]", f"{x}[0] = {y}[0]",
+                          f"{x}[0] = {x}[0] * {y}[1]"][kind])  # fmt: skip
+        else:
+            head = f"for _ in range({rng.choice(['n', '3'])}):" if kind == 5 else f"if {x}[0] > 0.5:"
+            lines += [head, *(f"    {line}" for line in statements(rng, 3, depth - 1))]
+    return lines
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_is_what_looking_at_one_operation_after_the_other_finds(seed: int) -> None:
+    copies = ["a, b, c = a.copy(), b.copy(), c.copy()"]
+    func = function_of(copies + statements(random.Random(seed), 9), seed)
+    aliasing = Aliasing(func)
+    quick, slow = Rereading(aliasing), OneByOne(aliasing)
+    stores = [op for op in func.walk() if op.opdef is ops.store]
+    assert stores and [quick.loads(op) for op in stores] == [slow.loads(op) for op in stores]
+    assert any(map(any, map(slow.loads, stores)))
+
+
+def test_it_takes_time_in_proportion_to_the_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    writes = Rereading._writes
+    monkeypatch.setattr(Rereading, "_writes", lambda self, *given: asked.append(1) or writes(self, *given))
+    counts = []
+    for count in (20, 40):
+        func = function_of([f"a = a * b + {k}.0 * c" for k in range(count)], 100 + count)
+        rereading = Rereading(Aliasing(func))
+        asked.clear()
+        for op in func.walk():
+            if op.opdef is ops.store:
+                rereading.loads(op)
+        counts.append(len(asked))
+    assert counts[1] <= 2.2 * counts[0]
