@@ -117,14 +117,15 @@ class _Fusion:
         if not (self._match_loops(first, second) if loops else self._match_branches(first, second)):
             return False
         parted = self._between(first, second, between)
-        if parted is None and not loops and self.past and all(_is_simple(op) for op in between):
+        copied = parted is None and not loops and self.past is not None and all(_is_simple(op) for op in between)
+        if copied:
             first, parted = with_following(first, between), ([], [])
         if parted is None:
             return False
         before, after = parted
         joined = self.bodies.join(first, second, joined_loops) if loops else joined_branches(first, second)
         block.set_ops([*block.ops[:at], *before, joined, *after, *block.ops[found + 1 :]])
-        if not loops or not all(r.type.is_float for r in joined.results):
+        if copied or not all(r.type.is_float for r in joined.results):
             self._fresh()  # else memory is what it was, and integers are
         return True
 
