@@ -12,7 +12,6 @@ LONGER = {
     "adc/compiler.py",
     "backend/lowering/lower_emitter.py",
     "backend/lowering/lower_memory.py",
-    "passes/checkpointing/footprint.py",
     "passes/differentiation/checkpointed.py",
     "passes/simplify/insert_deallocs.py",
 }

@@ -21,6 +21,7 @@ from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, i1, i
 Role = Literal["in", "inout", "gradient", "cotangent"]  # a tangent is read, or read and written, as its argument is
 Kind = Literal["call", "forward", "reverse"]
 
+
 @dataclass(frozen=True)
 class CParam:
     """An argument of the compiled function. ``like``: the parameter that has the extents of this array; ``copied``: it

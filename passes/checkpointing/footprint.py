@@ -12,23 +12,19 @@ small fixed arrays that live in frames are left out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from adc.ir import ops
-from adc.ir.arith import const, const_index, constant_of, span, trip_count
+from adc.ir.arith import const, constant_of, trip_count
 from adc.ir.builder import build, insert_at
-from adc.ir.callgraph import reachable, recursive
+from adc.ir.callgraph import reachable
 from adc.ir.core import UNKNOWN, Block, Func, Loc, Module, Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.schedules import FILE
-from adc.ir.types import MemRefType, RecordType, f64, index, scalar_bytes
-from adc.passes.analysis.extents import Extents
-from adc.passes.analysis.kinds import DIVISIONS, REGIONS
+from adc.ir.types import MemRefType, f64, index, scalar_bytes
 from adc.passes.checkpointing.conventions import ASKED, BLOCKS, BOUNDS, LENT, SPANS
+from adc.passes.checkpointing.known_before import Frame, Given, KnownBefore
 
 LINE = 64
 MOST = 1 << 56
@@ -38,10 +34,7 @@ SMALL = 2048
 """Arrays of a fixed size up to this many bytes are not counted."""
 
 _MEMORY = frozenset({ops.alloc, ops.dealloc, ops.grow, ops.pack})
-_ENDS = frozenset({ops.yield_, ops.condition, ops.reduce})
 
-Path = tuple[int, ...]
-Key = tuple[object, ...]
 Live = Counter[Value]
 """How many blocks of each size there are."""
 
@@ -55,17 +48,6 @@ class Unsized(Exception):
         self.reason = reason
 
 
-@dataclass(eq=False)
-class _Frame:
-    """A call that is followed: what its arguments are, in the frame of the caller."""
-
-    func: Func
-    args: Sequence[tuple[_Frame, Value]] = ()
-    extents: Extents = field(default_factory=Extents)
-    calls: dict[Op, _Frame] = field(default_factory=dict)
-
-
-Given = Mapping[str, Sequence[Value]]
 Seen = Callable[[str, Value], None]
 
 
@@ -73,7 +55,7 @@ def _ignore(name: str, value: Value) -> None:
     pass
 
 
-class Footprint:
+class Footprint(KnownBefore):
     """Appends, at the insertion point, what it finds about one function of ``module``.
 
     ``results`` are values that stand for the results of calls of some functions, by name: of those that say schedules.
@@ -85,19 +67,14 @@ class Footprint:
     def __init__(
         self, module: Module, results: Given, seen: Seen, blocks: Seen = _ignore, threads: int | None = None
     ) -> None:
-        self._module = module
-        self._given = results
+        super().__init__(module, results, threads)
         self._seen = seen
         self._blocks = blocks
-        self._threads = threads
-        self._recursive = recursive(module)
         self._allocating = _allocating(module)
-        self._scopes: list[dict[Key, Value]] = [{}]
-        self._unknown: set[Key] = set()
 
     def peak(self, func: Func, given: Sequence[Value]) -> Value:
         """The most bytes that are live at a time. ``given``: numbers, and the extents of arrays, in order."""
-        frame = _Frame(func)
+        frame = Frame(func)
         rest = iter(given)
         for arg in func.args:
             rank = arg.type.rank if isinstance(arg.type, MemRefType) else None
@@ -110,7 +87,7 @@ class Footprint:
 
     # Memory over time -------------------------------------------------------------------------------------------------
 
-    def _block(self, frame: _Frame, block: Block) -> tuple[Value | None, Live]:
+    def _block(self, frame: Frame, block: Block) -> tuple[Value | None, Live]:
         """The largest number of bytes that are live in a block at a time, and what is left; both besides what was there
         before. None: it allocates nothing."""
         live: Live = Counter()
@@ -146,7 +123,7 @@ class Footprint:
             peaks.append(self._sum(live))
         return self._largest(peaks), Counter({size: n for size, n in live.items() if n})
 
-    def _freed(self, frame: _Frame, memref: Value) -> Value | None:
+    def _freed(self, frame: Frame, memref: Value) -> Value | None:
         """The size of what is freed. None: it does not count, or is not known, as that of what a record on a tape
         holds, which is taken to stay."""
         origin = strip_views(memref).op
@@ -157,7 +134,7 @@ class Footprint:
         except Unsized:
             return None
 
-    def _nested(self, frame: _Frame, op: Op) -> tuple[Value | None, Live]:
+    def _nested(self, frame: Frame, op: Op) -> tuple[Value | None, Live]:
         if op.opdef is ops.call:
             name = op.attrs["callee"]
             if name in self._recursive:
@@ -189,7 +166,7 @@ class Footprint:
         before = ops.maxsi(before, self._constant(0))  # or frees something
         return ops.addi(before, peak), Counter({self._times(each, trips): 1})
 
-    def _own_blocks(self, frame: _Frame, loop: Op, left: Live) -> Value:
+    def _own_blocks(self, frame: Frame, loop: Op, left: Live) -> Value:
         """Of a loop that makes blocks for snapshots, the bytes of a snapshot if a block has one row, else zero."""
         made = [op.result for op in loop.regions[0].ops if op.opdef is ops.alloc]
         rows = self._component(frame, made[0], (0,)) if made else None
@@ -198,7 +175,7 @@ class Footprint:
         own = ops.cmpi(rows, self._constant(1), predicate="eq")
         return ops.select(own, self._sum(left), self._constant(0))
 
-    def _held(self, frame: _Frame, dealloc: Op) -> Value:
+    def _held(self, frame: Frame, dealloc: Op) -> Value:
         """The bytes of all blocks that an array holds, which is freed."""
         (holder,) = dealloc.operands
         t = holder.type
@@ -209,7 +186,7 @@ class Footprint:
             raise Unsized(dealloc.loc, "the size of a snapshot is not known before")
         return self._times(self._size(scalar_bytes(t.element.element), known), count)
 
-    def _branch(self, frame: _Frame, op: Op) -> tuple[Value | None, Live]:
+    def _branch(self, frame: Frame, op: Op) -> tuple[Value | None, Live]:
         (first, left), (second, other) = (self._block(frame, region) for region in op.regions)
         condition = self._value(frame, op.operands[0])
 
@@ -225,7 +202,7 @@ class Footprint:
             left = Counter({kept: 1})
         return either(first, second), left
 
-    def _iteration(self, frame: _Frame, loop: Op) -> tuple[Value | None, Live]:
+    def _iteration(self, frame: Frame, loop: Op) -> tuple[Value | None, Live]:
         """Of an iteration whose number is not known, or the largest of all if that matters."""
         if loop.opdef is ops.while_:
             found = [self._block(frame, region) for region in loop.regions]
@@ -241,7 +218,7 @@ class Footprint:
                     raise
                 return self._largest_iteration(frame, loop, [v for v in bounds if v is not None]), Counter()
 
-    def _run_all_steps(self, frame: _Frame | None) -> None:
+    def _run_all_steps(self, frame: Frame | None) -> None:
         """In a call of a function of steps, of which only the number is known: let them be all. Then the iterations of
         its loops, in either direction, are among those that follow."""
         while frame is not None and not frame.func.attrs.get(SPANS):
@@ -255,20 +232,7 @@ class Footprint:
             self._scopes[-1][frame, last, ()] = number
             self._unknown = set()
 
-    def _range(self, frame: _Frame, lower: Value, upper: Value) -> _Frame | None:
-        """The call of a function of steps whose range is that between two values, if there is one."""
-        (called, first), (other, last) = self._origin(frame, lower), self._origin(frame, upper)
-        if called is not other or not called.func.attrs.get(SPANS):
-            return None
-        return called if (first, last) == called.func.args[:2] else None
-
-    def _origin(self, frame: _Frame, value: Value) -> tuple[_Frame, Value]:
-        """Where a value comes from that was handed on as it is, to functions of steps at the most."""
-        while value.op is None and value.owner is frame.func.body and frame.args and not frame.func.attrs.get(SPANS):
-            frame, value = frame.args[value.index]
-        return frame, value
-
-    def _largest_iteration(self, frame: _Frame, loop: Op, bounds: Sequence[Value]) -> Value:
+    def _largest_iteration(self, frame: Frame, loop: Op, bounds: Sequence[Value]) -> Value:
         """Append a loop over the iterations that finds the most that one of them takes."""
         block = Block([index, index])
         with insert_at(block), self._scope():
@@ -279,18 +243,7 @@ class Footprint:
             build(ops.yield_, [ops.maxsi(block.args[1], peak or self._constant(0))])
         return build(ops.for_, [*bounds, self._constant(0)], {}, [index], [block]).result
 
-    @contextmanager
-    def _scope(self) -> Iterator[None]:
-        """What is appended inside cannot be used outside."""
-        self._scopes.append({})
-        unknown, self._unknown = self._unknown, set()
-        try:
-            yield
-        finally:
-            self._scopes.pop()
-            self._unknown = unknown
-
-    def _trips(self, frame: _Frame, loop: Op) -> Value | None:
+    def _trips(self, frame: Frame, loop: Op) -> Value | None:
         if loop.opdef is ops.while_:
             return None
         if (called := self._range(frame, *loop.operands[:2])) is not None and constant_of(loop.operands[2]) == 1:
@@ -305,7 +258,7 @@ class Footprint:
 
     # Sizes ------------------------------------------------------------------------------------------------------------
 
-    def _bytes(self, frame: _Frame, memref: Value, loc: Loc) -> Value:
+    def _bytes(self, frame: Frame, memref: Value, loc: Loc) -> Value:
         """The size of an array with its header."""
         t = memref.type
         assert isinstance(t, MemRefType)
@@ -348,170 +301,6 @@ class Footprint:
 
     def _largest(self, peaks: Sequence[Value]) -> Value | None:
         return reduce(ops.maxsi, peaks) if peaks else None
-
-    def _thread_count(self) -> Value:
-        return self._once(("threads",), ops.threads) if self._threads is None else self._constant(self._threads)
-
-    def _constant(self, number: int) -> Value:
-        return self._once(("number", number), lambda: const_index(number))
-
-    def _once(self, key: Key, make: Callable[[], Value]) -> Value:
-        """A value that was appended before, where it can be used, or is now."""
-        for scope in reversed(self._scopes):
-            if key in scope:
-                return scope[key]
-        self._scopes[-1][key] = found = make()
-        return found
-
-    # Values -----------------------------------------------------------------------------------------------------------
-
-    def _value(self, frame: _Frame, value: Value) -> Value | None:
-        """A number; None if it is not known before."""
-        return self._component(frame, value, ())
-
-    def _component(self, frame: _Frame, value: Value, path: Path) -> Value | None:
-        """A number, an extent of an array, or such a part of what is in a record. After the extents of an array of
-        arrays follow those of what it holds, which are alike."""
-        key = (frame, value, path)
-        for scope in reversed(self._scopes):
-            if key in scope:
-                return scope[key]
-        if key in self._unknown:
-            return None
-        found = self._find(frame, value, path)
-        if found is None:
-            self._unknown.add(key)
-            return None
-        self._scopes[-1][key] = found
-        return found
-
-    def _find(self, frame: _Frame, value: Value, path: Path) -> Value | None:
-        op = value.op
-        if isinstance(value.type, MemRefType) and path[0] < value.type.rank:
-            extent = frame.extents.shape(value)[path[0]]
-            if isinstance(extent, int):
-                return self._constant(extent)
-            if isinstance(extent, Value):
-                return self._value(frame, extent)
-            root, d = extent
-            if (root, d) != (value, path[0]):
-                return self._component(frame, root, (d,))
-        if op is None:
-            if value.owner is frame.func.body and frame.args:
-                return self._component(*frame.args[value.index], path)
-            return self._carried(frame, value, path) if path else None
-        if op.opdef is ops.call:
-            return self._result(frame, op, value.index, path)
-        if op.opdef is ops.unpack:
-            return self._component(frame, op.operands[0], (value.index, *path))
-        if op.opdef is ops.pack:
-            return self._component(frame, op.operands[path[0]], path[1:])
-        if op.opdef in (ops.if_, ops.select):
-            return self._either(frame, op, value.index, path)
-        if op.opdef is ops.for_ and path:
-            return self._carried(frame, op.regions[0].args[1 + value.index], path)
-        if op.opdef is ops.dim:
-            return self._component(frame, op.operands[0], (op.attrs["dim"],))
-        if op.opdef is ops.alloc and isinstance(value.type, MemRefType):
-            stored = [use.operands[0] for use, k in value.uses if use.opdef is ops.store and k == 1]
-            return self._component(frame, stored[0], (path[0] - value.type.rank,)) if stored else None
-        if op.opdef is ops.threads:
-            return self._thread_count()
-        if (bounds := span(value)) is not None and (called := self._range(frame, *bounds)) is not None:
-            return self._value(called, called.func.args[BOUNDS - 2])
-        return self._computed(frame, op, value.index) if not path else None
-
-    def _carried(self, frame: _Frame, arg: Value, path: Path) -> Value | None:
-        """An extent that all arrays have between which a loop swaps the one that it carries."""
-        loop = arg.block.parent_op if arg.block is not None else None
-        if loop is None or loop.opdef is not ops.for_:
-            return None
-        body = loop.regions[0]
-        slots = [arg]
-        for slot in slots:
-            following = body.terminator.operands[slot.index - 1]
-            if following not in body.args:
-                return None
-            if following not in slots:
-                slots.append(following)
-        first, *others = (self._component(frame, loop.operands[2 + slot.index], path) for slot in slots)
-        return first if all(other is first for other in others) else None
-
-    def _result(self, frame: _Frame, call: Op, position: int, path: Path) -> Value | None:
-        name = call.attrs["callee"]
-        if name in self._given:
-            return self._given[name][position]
-        if name in self._recursive:
-            return None
-        called = self._called(frame, call)
-        return self._component(called, called.func.body.terminator.operands[position], path)
-
-    def _called(self, frame: _Frame, call: Op) -> _Frame:
-        if call not in frame.calls:
-            func = self._module.funcs[call.attrs["callee"]]
-            frame.calls[call] = _Frame(func, [(frame, v) for v in call.operands])
-        return frame.calls[call]
-
-    def _either(self, frame: _Frame, op: Op, position: int, path: Path) -> Value | None:
-        if op.opdef is ops.if_:
-            sides = [region.terminator.operands[position] for region in op.regions]
-        else:
-            sides = list(op.operands[1:])
-        defined = [v for v in sides if not self._undefined(frame, v)]
-        found = [part for v in defined if (part := self._component(frame, v, path)) is not None]
-        if len(found) < len(defined) or not found:
-            return None
-        condition = self._value(frame, op.operands[0])
-        if len(found) == 1 or found[0] is found[1]:
-            return found[0]
-        return ops.select(condition, *found) if condition is not None else None
-
-    def _undefined(self, frame: _Frame, value: Value) -> bool:
-        """Whether nobody reads the value."""
-        op = value.op
-        if op is None:
-            return value.owner is frame.func.body and bool(frame.args) and self._undefined(*frame.args[value.index])
-        if op.opdef is ops.call and op.attrs["callee"] not in self._given and op.attrs["callee"] not in self._recursive:
-            called = self._called(frame, op)
-            return self._undefined(called, called.func.body.terminator.operands[value.index])
-        if op.opdef is ops.if_:
-            return all(self._undefined(frame, region.terminator.operands[value.index]) for region in op.regions)
-        return op.opdef is ops.undef
-
-    def _computed(self, frame: _Frame, op: Op, position: int) -> Value | None:
-        """A result of an operation without effects, or of a loop of such."""
-        if op.opdef is ops.bound:
-            return self._subscript(frame, op)
-        if not _is_pure(op):
-            return None
-        used = list(dict.fromkeys(used_from_outside([op])))
-        known = [self._value(frame, v) for v in used]
-        if any(isinstance(v.type, MemRefType | RecordType) for v in used) or any(v is None for v in known):
-            return None
-        mapping = {old: new for old, new in zip(used, known, strict=True) if new is not None}
-        if op.opdef in DIVISIONS:
-            # It is computed whether or not the program would.
-            divisor = mapping[op.operands[1]]
-            zero = ops.cmpi(divisor, const(0, divisor.type), predicate="eq")
-            mapping[op.operands[1]] = ops.select(zero, const(1, divisor.type), divisor)
-        copy = clone_op(op, dict(mapping))
-        for result, new in zip(op.results, copy.results, strict=True):
-            self._scopes[-1][frame, result, ()] = new
-        return copy.results[position]
-
-    def _subscript(self, frame: _Frame, op: Op) -> Value | None:
-        """One that is in range: what is not ends the program."""
-        subscript, extent = (self._value(frame, v) for v in op.operands)
-        if subscript is None or extent is None:
-            return None
-        negative = ops.cmpi(subscript, const(0, subscript.type), predicate="slt")
-        return ops.select(negative, ops.addi(subscript, extent), subscript)
-
-
-def _is_pure(op: Op) -> bool:
-    if op.opdef in REGIONS:
-        return all(_is_pure(inner) or inner.opdef in _ENDS for region in op.regions for inner in region.ops)
-    return op.opdef.pure and op.opdef not in (ops.unpack, ops.ipowi) and not op.regions
 
 
 def _is_small(memref: Value) -> bool:

@@ -24,7 +24,6 @@ from adc.passes.differentiation.storage import Recipes
 Split = Callable[[str, Interface, frozenset[int]], CallPlan]
 
 
-
 def serialise_reductions(func: Func) -> None:
     """Turn parallel loops that reduce floats by product, minimum or maximum into sequential ones.
 

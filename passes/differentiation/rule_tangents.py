@@ -161,8 +161,6 @@ def _copied(v: Value, t: MemRefType) -> Value:
     return cast_to(fresh, t)
 
 
-
-
 def ruled_interface(op: Op, arguments: tuple[Value, ...], varies: set[Value]) -> Interface:
     """What of the function of ``adc.ruled`` is differentiated."""
     return Interface(frozenset(k for k, v in enumerate(arguments) if v in varies), frozenset(range(len(op.results))))

@@ -34,6 +34,7 @@ BLOCK = 4096
 LEAST_COST = 24.0
 """Of an iteration, in the units of ``costs``."""
 
+
 @dataclass(frozen=True)
 class DistributeSums:
     """Split loops of which nothing but sums of floats must be done in order."""

@@ -37,8 +37,6 @@ class DeadStores:
         return module
 
 
-
-
 # Position of the memref that is read; its subscripts follow.
 _READERS = {kind: position for kind, position in ELEMENT.items() if kind in READS}
 
