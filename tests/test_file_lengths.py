@@ -13,7 +13,6 @@ LONGER = {
     "backend/lowering/lower_emitter.py",
     "backend/lowering/lower_memory.py",
     "passes/differentiation/checkpointed.py",
-    "passes/simplify/insert_deallocs.py",
 }
 
 

@@ -16,18 +16,15 @@ run, when the arena takes back what is left.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import place_in
-from adc.ir.types import MemRefType, RecordType, i1
-from adc.passes.simplify.ownership import Classes
-
-_SOURCES = frozenset({ops.alloc, ops.grow, ops.call})
+from adc.ir.types import RecordType, i1
+from adc.passes.simplify.ownership_flags import Flags, Scope, holds_memrefs, refers, uncast
 
 
 @dataclass(frozen=True)
@@ -61,43 +58,14 @@ class _Results:
         return self._known[name]
 
 
-class _Scope:
-    """What a block owns: memrefs and their flags. The block of a branch may also take from what encloses it."""
-
-    def __init__(self, block: Block, outer: _Scope | None = None) -> None:
-        self.block = block
-        self.outer = outer
-        self.flags: dict[Value, Value] = {}
-        self.changed: dict[Value, Value] = {}  # flags of memrefs of the enclosing blocks, where they differ now
-
-    def flag(self, memref: Value) -> Value | None:
-        if memref in self.flags:
-            return self.flags[memref]
-        if memref in self.changed:
-            return self.changed[memref]
-        return self.outer.flag(memref) if self.outer is not None else None
-
-    def set(self, memref: Value, flag: Value) -> None:
-        (self.flags if memref in self.flags else self.changed)[memref] = flag
-
-
-class _Ownership:
+class _Ownership(Flags):
     def __init__(self, func: Func, module: Module, results: _Results) -> None:
-        self._func = func
-        self._module = module
+        super().__init__(func, module)
         self._results = results
-        self._alias = Aliasing.asked(func, module)
-        self._depth: dict[Block, int] = {}
-        self._classes = Classes(self._depth)
-        self._fresh: set[Value] = set()  # memory that surely came to be in this function
-        self._owners: set[Value] = set()  # memrefs that have, or had, a flag
-        self._true, self._false = (
-            Op(ops.constant, (), (i1,), {"value": value, "type": i1}, loc=func.loc) for value in (1, 0)
-        )
 
     def run(self) -> tuple[bool, ...]:
         body = self._func.body
-        scope = _Scope(body)
+        scope = Scope(body)
         returned = body.terminator.operands
         self._walk(scope, 0)
         moved = self._give_away(scope, returned)
@@ -116,7 +84,7 @@ class _Ownership:
         roots = self._alias.roots(returned)
         if not roots or not all(root in self._fresh for root in roots):
             return False
-        return self._holds_nothing_given(_base(returned))
+        return self._holds_nothing_given(uncast(returned))
 
     def _holds_nothing_given(self, value: Value) -> bool:
         """Whether no argument may be the same memory, or be held."""
@@ -125,7 +93,7 @@ class _Ownership:
 
     # The walk ---------------------------------------------------------------------------------------------------------
 
-    def _walk(self, scope: _Scope, depth: int) -> None:
+    def _walk(self, scope: Scope, depth: int) -> None:
         block = scope.block
         self._depth[block] = depth
         order = {op: k for k, op in enumerate(block.ops)}
@@ -138,7 +106,7 @@ class _Ownership:
             elif kind is ops.while_:
                 self._while(op, scope, depth, order)
             elif op.regions:
-                inner = _Scope(op.regions[0])
+                inner = Scope(op.regions[0])
                 self._inside(inner, depth + 1)
                 self._free(inner)
             elif kind is ops.alloc:
@@ -154,143 +122,44 @@ class _Ownership:
             else:
                 self._flow(op)
 
-    def _own(self, scope: _Scope, memref: Value) -> None:
-        self._flag(scope, memref, self._true.result)
-        self._fresh.add(memref)
-
-    def _flag(self, scope: _Scope, memref: Value, flag: Value) -> None:
-        scope.flags[memref] = flag
-        self._owners.add(memref)
-
-    def _inside(self, scope: _Scope, depth: int) -> list[Value | None]:
+    def _inside(self, scope: Scope, depth: int) -> list[Value | None]:
         """Walk a region; flags of what its terminator gives away (None: borrowed)."""
         self._walk(scope, depth)
         return self._give_away(scope, scope.block.terminator.operands)
 
-    def _flow(self, op: Op) -> None:
-        """Any other operation: what it returns or stores into may refer to what it was given."""
-        kind = op.opdef
-        if kind in (ops.load, ops.store, ops.fill, ops.copy, ops.accumulate):
-            memref = op.operands[0 if kind in (ops.load, ops.copy) else 1]
-            if not (isinstance(memref.type, MemRefType) and _refers(memref.type.element)):
-                return
-        elif not any(_refers(r.type) for r in op.results):
-            return
-        self._unite([v for v in (*op.operands, *op.results) if _refers(v.type)])
-
-    def _unite(self, values: Sequence[Value]) -> None:
-        for value in values[1:]:
-            self._classes.union(values[0], value)
-
-    def _call(self, op: Op, scope: _Scope) -> None:
-        given = [v for v in op.operands if _refers(v.type)]
+    def _call(self, op: Op, scope: Scope) -> None:
+        given = [v for v in op.operands if refers(v.type)]
         for record in [v for v in given if isinstance(v.type, RecordType)]:
             self._hand_over(scope, record, op)
         owned = self._results.of(op.attrs["callee"]) or (False,) * len(op.results)
         apart = [r for r, own in zip(op.results, owned, strict=True) if own and isinstance(r.type, RecordType)]
         others = [r for r in op.results if r not in apart]
-        holds = any(isinstance(v.type, RecordType) or _holds_memrefs(v) for v in (*given, *others))
-        shared = [r for r, own in zip(op.results, owned, strict=True) if _refers(r.type) and (holds or not own)]
+        holds = any(isinstance(v.type, RecordType) or holds_memrefs(v) for v in (*given, *others))
+        shared = [r for r, own in zip(op.results, owned, strict=True) if refers(r.type) and (holds or not own)]
         if holds or shared:
             self._unite([*given, *shared])
         if apart:
             # A record may hold what is returned beside it.
-            self._unite([r for r in op.results if _refers(r.type)])
+            self._unite([r for r in op.results if refers(r.type)])
         for result, own in zip(op.results, owned, strict=True):
             if own and result not in apart:
                 self._own(scope, result)
 
-    def _hand_over(self, scope: _Scope, record: Value, call: Op) -> None:
-        """What is in ``record`` is the callee's, which frees it: where it was packed here, that which it does free."""
-        held: Iterable[Value]
-        if record.op is not None and record.op.opdef is ops.pack:
-            freed, emptied = self._freed(call, record)
-            held = [record.op.operands[k] for k in freed if _refers(record.op.operands[k].type)]
-            for k in emptied:
-                self._take_contents(scope, record.op.operands[k])
-        else:
-            held = self._classes.members(self._classes.reach(record))
-        for value in held:
-            if value is not record:
-                self._take(scope, value)
-
-    def _freed_here(self, scope: _Scope, memref: Value) -> None:
-        """``memref`` is freed. What was loaded may be any of what its holder has."""
-        base = _base(memref)
-        self._take(scope, base)
-        if base.op is not None and base.op.opdef is ops.load:
-            self._take_contents(scope, base.op.operands[0])
-
-    def _take_contents(self, scope: _Scope, holder: Value) -> None:
-        """What a memref of memrefs may hold is freed by who has it."""
-        t = holder.type.element if isinstance(holder.type, MemRefType) else None
-        if not isinstance(t, MemRefType):
-            return
-        for value in list(self._classes.members(self._classes.reach(holder))):
-            if isinstance(value.type, MemRefType) and (value.type.rank, value.type.element) == (t.rank, t.element):
-                self._take(scope, value)
-
-    def _freed(self, call: Op, record: Value) -> tuple[set[int], set[int]]:
-        """The positions in ``record`` of what the callee frees, and of that whose contents it frees; all of them where
-        that is not seen."""
-        assert record.op is not None
-        everything = set(range(len(record.op.operands)))
-        callee = self._module.funcs.get(call.attrs["callee"])
-        if callee is None:
-            return everything, everything
-        users = [user for user, _ in callee.args[call.operands.index(record)].uses]
-        if any(user.opdef not in (ops.unpack, ops.release) for user in users):
-            return everything, everything
-        unpacked = [user.results for user in users if user.opdef is ops.unpack]
-        freed = {k for values in unpacked for k, v in enumerate(values) if _is_freed(v)}
-        return freed, {k for values in unpacked for k, v in enumerate(values) if _is_emptied(v)}
-
     # Moving ownership -------------------------------------------------------------------------------------------------
-
-    def _take(self, scope: _Scope, memref: Value) -> Value | None:
-        """The flag of ``memref``, which owns nothing from here on; None if it is not owned in this scope."""
-        base = _base(memref)
-        flag = scope.flag(base)
-        if flag is not None:
-            scope.set(base, self._false.result)
-        return flag
-
-    def _give_away(self, scope: _Scope, operands: Sequence[Value]) -> list[Value | None]:
-        """Move what the terminator hands on, where nothing else that it hands on may be the same memory."""
-        refs = [(k, v) for k, v in enumerate(operands) if _refers(v.type)]
-        leaders = [(k, self._classes.find(_base(v))) for k, v in refs]
-        depth = self._depth[scope.block]
-        flags: list[Value | None] = [None] * len(operands)
-        for k, value in refs:
-            base = _base(value)
-            if not self._may_own(value) or scope.flag(base) is None:
-                continue
-            reach = self._classes.reach(base)
-            alone = not any(j != k and leader in reach for j, leader in leaders)
-            # What the next iteration gets must not be known outside of the loop.
-            contained = scope.outer is not None or self._classes.outermost(reach) >= depth
-            if alone and contained:
-                flags[k] = self._take(scope, value)
-        return flags
-
-    def _may_own(self, value: Value) -> bool:
-        if not isinstance(value.type, MemRefType):
-            return False
-        return any(root.op is not None and root.op.opdef in _SOURCES for root in self._alias.roots(value))
 
     # Branches ---------------------------------------------------------------------------------------------------------
 
-    def _if(self, op: Op, scope: _Scope, depth: int) -> None:
-        inner = [_Scope(region, scope) for region in op.regions]
+    def _if(self, op: Op, scope: Scope, depth: int) -> None:
+        inner = [Scope(region, scope) for region in op.regions]
         given = [self._inside(s, depth + 1) for s in inner]
         yields = [region.terminator.operands for region in op.regions]
         count = len(op.results)
         for k in range(count):
             result = op.results[k]
-            if not _refers(result.type):
+            if not refers(result.type):
                 continue
             for flags, values in zip(given, yields, strict=True):
-                base = _base(values[k])
+                base = uncast(values[k])
                 if flags[k] is self._true.result or (flags[k] is not None and self._has_no_lender(base)):
                     self._classes.hold(result, base)
                 else:
@@ -308,20 +177,14 @@ class _Ownership:
         for s in inner:
             self._free(s)
 
-    def _has_no_lender(self, base: Value) -> bool:
-        """Whether no other value in sight owns the memory when the flag of ``base`` says that it does not."""
-        own = self._classes.find(base)
-        alike = self._classes.members([own])
-        return not self._classes.is_held(own) and not any(m is not base and m in self._owners for m in alike)
-
     # Loops ------------------------------------------------------------------------------------------------------------
 
-    def _for(self, op: Op, scope: _Scope, depth: int, order: dict[Op, int]) -> None:
+    def _for(self, op: Op, scope: Scope, depth: int, order: dict[Op, int]) -> None:
         body = op.regions[0]
         count = len(op.results)
         slots = [k for k in range(count) if self._may_own(op.results[k])]
         entries = [self._enter(op, 3 + k, scope, order) for k in slots]
-        inner = _Scope(body)
+        inner = Scope(body)
         for k, entry in zip(slots, entries, strict=True):
             op.add_operand(entry or self._false.result)
             self._flag(inner, body.args[1 + k], body.add_arg(i1))
@@ -336,13 +199,13 @@ class _Ownership:
         self._lend(op.results[:count], borrowed)
         self._free(inner)
 
-    def _while(self, op: Op, scope: _Scope, depth: int, order: dict[Op, int]) -> None:
+    def _while(self, op: Op, scope: Scope, depth: int, order: dict[Op, int]) -> None:
         before, after = op.regions
         carried = [k for k, arg in enumerate(before.args) if self._may_own(arg)]
         passed = [k for k, arg in enumerate(after.args) if self._may_own(arg)]
         counts = len(before.args), len(after.args)
         entries = [self._enter(op, k, scope, order) for k in carried]
-        first, second = _Scope(before), _Scope(after)
+        first, second = Scope(before), Scope(after)
         for k, entry in zip(carried, entries, strict=True):
             op.add_operand(entry or self._false.result)
             self._flag(first, before.args[k], before.add_arg(i1))
@@ -372,7 +235,7 @@ class _Ownership:
     def _tie(self, ways: Sequence[tuple[Value, Sequence[Value]]]) -> None:
         """What a loop keeps for after it, under the name of an argument of its region, may be any of the values that
         come in there: for each argument, these. What the region keeps is known when it has been gone through."""
-        waiting = [(arg, values) for arg, values in ways if _refers(arg.type)]
+        waiting = [(arg, values) for arg, values in ways if refers(arg.type)]
         found = True
         while found:
             found = False
@@ -383,9 +246,9 @@ class _Ownership:
                     waiting.remove((arg, values))
                     found = True
 
-    def _enter(self, loop: Op, position: int, scope: _Scope, order: dict[Op, int]) -> Value | None:
+    def _enter(self, loop: Op, position: int, scope: Scope, order: dict[Op, int]) -> Value | None:
         """Hand the initial value at operand ``position`` to the loop, if nothing else uses that memory any more."""
-        base = _base(loop.operands[position])
+        base = uncast(loop.operands[position])
         if base not in scope.flags:
             return None
         for member in self._classes.members(self._classes.reach(base)):
@@ -397,24 +260,12 @@ class _Ownership:
                     return None
         return self._take(scope, base)
 
-    def _lend(self, results: Sequence[Value], borrowed: Sequence[Value]) -> None:
-        """Results of a loop may be what it borrowed: initial values that it does not own, what it yields likewise."""
-        for value in borrowed:
-            for result in results:
-                if _refers(value.type) and _refers(result.type) and self._overlap(result, value):
-                    self._classes.union(result, value)
-
-    def _overlap(self, a: Value, b: Value) -> bool:
-        if isinstance(a.type, RecordType) or isinstance(b.type, RecordType):
-            return True
-        return bool(self._alias.roots(a) & self._alias.roots(b))
-
     # Freeing ----------------------------------------------------------------------------------------------------------
 
-    def _free(self, scope: _Scope) -> None:
+    def _free(self, scope: Scope) -> None:
         """Put the deallocations of what ``scope`` still owns after the last uses."""
         block = scope.block
-        handed_on = {self._classes.find(_base(v)) for v in block.terminator.operands if _refers(v.type)}
+        handed_on = {self._classes.find(uncast(v)) for v in block.terminator.operands if refers(v.type)}
         order = {op: k for k, op in enumerate(block.ops)}
         places: dict[int, list[tuple[Value, Value]]] = {}
         for memref, flag in scope.flags.items():
@@ -450,28 +301,3 @@ class _Ownership:
         for region in (then, other):
             region.append(Op(ops.yield_, (), (), loc=loc))
         return Op(ops.if_, (flag,), (), regions=(then, other), loc=loc)
-
-
-def _base(memref: Value) -> Value:
-    """The memref of which ``memref`` is another type: same memory, same address."""
-    while (op := memref.op) is not None and op.opdef is ops.cast:
-        memref = op.operands[0]
-    return memref
-
-
-def _refers(t: object) -> bool:
-    return isinstance(t, MemRefType | RecordType)
-
-
-def _is_freed(value: Value) -> bool:
-    return any(user.opdef is ops.dealloc for user, _ in value.uses)
-
-
-def _is_emptied(holder: Value) -> bool:
-    """Whether something is freed that is loaded from a memref of memrefs."""
-    loads = (user for user, _ in holder.uses if user.opdef is ops.load)
-    return any(_is_freed(load.result) for load in loads)
-
-
-def _holds_memrefs(value: Value) -> bool:
-    return isinstance(value.type, MemRefType) and _refers(value.type.element)

@@ -1,0 +1,194 @@
+"""What owns its memory in a function, by flags that move with values; and what may be the same memory.
+
+See ``adc.passes.simplify.insert_deallocs``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.types import MemRefType, RecordType, i1
+from adc.passes.simplify.ownership import Classes
+
+_SOURCES = frozenset({ops.alloc, ops.grow, ops.call})
+
+
+class Scope:
+    """What a block owns: memrefs and their flags. The block of a branch may also take from what encloses it."""
+
+    def __init__(self, block: Block, outer: Scope | None = None) -> None:
+        self.block = block
+        self.outer = outer
+        self.flags: dict[Value, Value] = {}
+        self.changed: dict[Value, Value] = {}  # flags of memrefs of the enclosing blocks, where they differ now
+
+    def flag(self, memref: Value) -> Value | None:
+        if memref in self.flags:
+            return self.flags[memref]
+        if memref in self.changed:
+            return self.changed[memref]
+        return self.outer.flag(memref) if self.outer is not None else None
+
+    def set(self, memref: Value, flag: Value) -> None:
+        (self.flags if memref in self.flags else self.changed)[memref] = flag
+
+
+class Flags:
+    """The flags of the memrefs of ``func``, and what they may refer to."""
+
+    def __init__(self, func: Func, module: Module) -> None:
+        self._func = func
+        self._module = module
+        self._alias = Aliasing.asked(func, module)
+        self._depth: dict[Block, int] = {}
+        self._classes = Classes(self._depth)
+        self._fresh: set[Value] = set()  # memory that surely came to be in this function
+        self._owners: set[Value] = set()  # memrefs that have, or had, a flag
+        self._true, self._false = (
+            Op(ops.constant, (), (i1,), {"value": value, "type": i1}, loc=func.loc) for value in (1, 0)
+        )
+
+    def _own(self, scope: Scope, memref: Value) -> None:
+        self._flag(scope, memref, self._true.result)
+        self._fresh.add(memref)
+
+    def _flag(self, scope: Scope, memref: Value, flag: Value) -> None:
+        scope.flags[memref] = flag
+        self._owners.add(memref)
+
+    def _unite(self, values: Sequence[Value]) -> None:
+        for value in values[1:]:
+            self._classes.union(values[0], value)
+
+    def _flow(self, op: Op) -> None:
+        """Any other operation: what it returns or stores into may refer to what it was given."""
+        kind = op.opdef
+        if kind in (ops.load, ops.store, ops.fill, ops.copy, ops.accumulate):
+            memref = op.operands[0 if kind in (ops.load, ops.copy) else 1]
+            if not (isinstance(memref.type, MemRefType) and refers(memref.type.element)):
+                return
+        elif not any(refers(r.type) for r in op.results):
+            return
+        self._unite([v for v in (*op.operands, *op.results) if refers(v.type)])
+
+    def _hand_over(self, scope: Scope, record: Value, call: Op) -> None:
+        """What is in ``record`` is the callee's, which frees it: where it was packed here, that which it does free."""
+        held: Iterable[Value]
+        if record.op is not None and record.op.opdef is ops.pack:
+            freed, emptied = self._freed(call, record)
+            held = [record.op.operands[k] for k in freed if refers(record.op.operands[k].type)]
+            for k in emptied:
+                self._take_contents(scope, record.op.operands[k])
+        else:
+            held = self._classes.members(self._classes.reach(record))
+        for value in held:
+            if value is not record:
+                self._take(scope, value)
+
+    def _freed_here(self, scope: Scope, memref: Value) -> None:
+        """``memref`` is freed. What was loaded may be any of what its holder has."""
+        base = uncast(memref)
+        self._take(scope, base)
+        if base.op is not None and base.op.opdef is ops.load:
+            self._take_contents(scope, base.op.operands[0])
+
+    def _take_contents(self, scope: Scope, holder: Value) -> None:
+        """What a memref of memrefs may hold is freed by who has it."""
+        t = holder.type.element if isinstance(holder.type, MemRefType) else None
+        if not isinstance(t, MemRefType):
+            return
+        for value in list(self._classes.members(self._classes.reach(holder))):
+            if isinstance(value.type, MemRefType) and (value.type.rank, value.type.element) == (t.rank, t.element):
+                self._take(scope, value)
+
+    def _freed(self, call: Op, record: Value) -> tuple[set[int], set[int]]:
+        """The positions in ``record`` of what the callee frees, and of that whose contents it frees; all of them where
+        that is not seen."""
+        assert record.op is not None
+        everything = set(range(len(record.op.operands)))
+        callee = self._module.funcs.get(call.attrs["callee"])
+        if callee is None:
+            return everything, everything
+        users = [user for user, _ in callee.args[call.operands.index(record)].uses]
+        if any(user.opdef not in (ops.unpack, ops.release) for user in users):
+            return everything, everything
+        unpacked = [user.results for user in users if user.opdef is ops.unpack]
+        freed = {k for values in unpacked for k, v in enumerate(values) if _is_freed(v)}
+        return freed, {k for values in unpacked for k, v in enumerate(values) if _is_emptied(v)}
+
+    def _take(self, scope: Scope, memref: Value) -> Value | None:
+        """The flag of ``memref``, which owns nothing from here on; None if it is not owned in this scope."""
+        base = uncast(memref)
+        flag = scope.flag(base)
+        if flag is not None:
+            scope.set(base, self._false.result)
+        return flag
+
+    def _give_away(self, scope: Scope, operands: Sequence[Value]) -> list[Value | None]:
+        """Move what the terminator hands on, where nothing else that it hands on may be the same memory."""
+        refs = [(k, v) for k, v in enumerate(operands) if refers(v.type)]
+        leaders = [(k, self._classes.find(uncast(v))) for k, v in refs]
+        depth = self._depth[scope.block]
+        flags: list[Value | None] = [None] * len(operands)
+        for k, value in refs:
+            base = uncast(value)
+            if not self._may_own(value) or scope.flag(base) is None:
+                continue
+            reach = self._classes.reach(base)
+            alone = not any(j != k and leader in reach for j, leader in leaders)
+            # What the next iteration gets must not be known outside of the loop.
+            contained = scope.outer is not None or self._classes.outermost(reach) >= depth
+            if alone and contained:
+                flags[k] = self._take(scope, value)
+        return flags
+
+    def _may_own(self, value: Value) -> bool:
+        if not isinstance(value.type, MemRefType):
+            return False
+        return any(root.op is not None and root.op.opdef in _SOURCES for root in self._alias.roots(value))
+
+    def _has_no_lender(self, base: Value) -> bool:
+        """Whether no other value in sight owns the memory when the flag of ``base`` says that it does not."""
+        own = self._classes.find(base)
+        alike = self._classes.members([own])
+        return not self._classes.is_held(own) and not any(m is not base and m in self._owners for m in alike)
+
+    def _lend(self, results: Sequence[Value], borrowed: Sequence[Value]) -> None:
+        """Results of a loop may be what it borrowed: initial values that it does not own, what it yields likewise."""
+        for value in borrowed:
+            for result in results:
+                if refers(value.type) and refers(result.type) and self._overlap(result, value):
+                    self._classes.union(result, value)
+
+    def _overlap(self, a: Value, b: Value) -> bool:
+        if isinstance(a.type, RecordType) or isinstance(b.type, RecordType):
+            return True
+        return bool(self._alias.roots(a) & self._alias.roots(b))
+
+
+def uncast(memref: Value) -> Value:
+    """The memref of which ``memref`` is another type: same memory, same address."""
+    while (op := memref.op) is not None and op.opdef is ops.cast:
+        memref = op.operands[0]
+    return memref
+
+
+def refers(t: object) -> bool:
+    return isinstance(t, MemRefType | RecordType)
+
+
+def _is_freed(value: Value) -> bool:
+    return any(user.opdef is ops.dealloc for user, _ in value.uses)
+
+
+def _is_emptied(holder: Value) -> bool:
+    """Whether something is freed that is loaded from a memref of memrefs."""
+    loads = (user for user, _ in holder.uses if user.opdef is ops.load)
+    return any(_is_freed(load.result) for load in loads)
+
+
+def holds_memrefs(value: Value) -> bool:
+    return isinstance(value.type, MemRefType) and refers(value.type.element)
