@@ -12,7 +12,6 @@ LONGER = {
     "adc/compiler.py",
     "backend/lowering/lower_emitter.py",
     "backend/lowering/lower_memory.py",
-    "passes/differentiation/checkpointed.py",
 }
 
 

@@ -24,7 +24,8 @@ from adc.ir.types import MemRefType, Type
 from adc.passes.differentiation import derived_signatures
 from adc.passes.differentiation.activity import Activity, Interface
 from adc.passes.differentiation.augment import augment
-from adc.passes.differentiation.checkpointed import Steps, Sweeps, is_checkpointed
+from adc.passes.differentiation.checkpointed import Steps, is_checkpointed
+from adc.passes.differentiation.checkpointed_forward import Sweeps
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.frames import Frame, Reader
 from adc.passes.differentiation.insertion import Insertions

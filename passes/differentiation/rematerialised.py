@@ -25,7 +25,7 @@ from adc.ir.schedules import REMATERIALISED
 from adc.ir.types import MemRefType, record
 from adc.passes.analysis.effects import Summaries
 from adc.passes.building import nest
-from adc.passes.differentiation.checkpointed import Sweeps
+from adc.passes.differentiation.checkpointed_forward import Sweeps
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.pieces import as_type, copied, like
 from adc.passes.differentiation.residuals import aliasing_of, fresh_memory, residual_memory
