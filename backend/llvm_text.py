@@ -7,9 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adc.backend import support
-from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi, running, unchanged
+from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi, running, stub_helpers, unchanged
 
-_TABLES = tuple(m.DECLARATIONS for m in (python_abi, numpy_abi, support, interrupts, running, array_memory, unchanged))
+_TABLES = tuple(
+    module.DECLARATIONS
+    for module in (python_abi, numpy_abi, support, interrupts, running, array_memory, stub_helpers, unchanged)
+)
 
 
 def functions(text: str, keyword: str = "declare|define") -> list[str]:

@@ -27,6 +27,7 @@ from adc.backend.calls import (
     numpy_abi,
     python_abi,
     running,
+    stub_helpers,
     unchanged,
 )
 from adc.backend.optimize import optimize_or_find
@@ -49,6 +50,7 @@ EXPORTS = (
     *running.EXPORTS,
     *array_memory.EXPORTS,
     *unchanged.EXPORTS,
+    *stub_helpers.EXPORTS,
     *contents.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
     "adc_capsule_destroy",
@@ -69,19 +71,20 @@ def _load() -> dict[str, int]:
         running.running_ir(),
         arrays,
         unchanged.UNCHANGED_IR,
+        stub_helpers.stub_helpers_ir(),
         contents.contents_ir(),
         _CAPSULE_IR,
         callable_slots.TEXT,
     )
     text = "\n".join((own, signals, *parts))
     declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS
-    externals = [name for name in (*declarations, *python_abi.OBJECTS) if f"@{name}" in text]
+    externals = [name for name in (*declarations, *python_abi.OBJECTS, "PyArray_Type") if f"@{name}" in text]
     declared = "\n".join(declarations.get(n, f"@{n} = external global i8") for n in externals)
     whole = f'target triple = "{target.host().triple}"\n{text}\n{declared}\n'
     code = optimize_or_find(whole, target.host(), level=1).object_code
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name in externals:
-        abi = numpy_abi if name in numpy_abi.DECLARATIONS else python_abi
+        abi = numpy_abi if name in (*numpy_abi.DECLARATIONS, "PyArray_Type") else python_abi
         builder.import_symbol(name, abi.address(name))
     for name in EXPORTS:
         builder.export_symbol(name)

@@ -184,28 +184,25 @@ class Arguments:
 
     def _array(self, value: str, param: ArrayParam) -> ArrayValue:
         w = self.w
-        self._check_type(value, "PyArray_Type")
-        rank = w.field(value, numpy_abi.ND, "i32")
-        w.require(w.let(f"icmp eq i32 {rank}, {param.rank}"), "miss")
-        descr = w.field(value, numpy_abi.DESCR)
-        number = w.field(descr, numpy_abi.TYPE_NUMBER, "i32")
-        matches = [w.let(f"icmp eq i32 {number}, {n}") for n in numpy_abi.type_numbers(param.element)]
-        order = w.field(descr, numpy_abi.BYTE_ORDER, "i8")
-        native = [w.let(f"icmp eq i8 {order}, {ord(c)}") for c in ("=", "|")]
-        w.require(w.let(f"and i1 {self._any(matches)}, {self._any(native)}"), "miss")
+        numbers = numpy_abi.type_numbers(param.element)
         wanted = numpy_abi.ALIGNED | (numpy_abi.WRITEABLE if param.writable else 0)
         strided = param.layout != "C" and param.rank > 0
         mask = wanted | numpy_abi.C_CONTIGUOUS
         if not strided:
             wanted |= numpy_abi.C_CONTIGUOUS
-        flags = w.let(f"and i32 {w.field(value, numpy_abi.FLAGS, 'i32')}, {mask}")
-        w.require(w.let(f"icmp eq i32 {flags}, {wanted}"), "miss")
+        given = ", ".join(f"i32 {n}" for n in (param.rank, numbers[0], numbers[-1], mask, wanted))
+        fits = w.call("adc_array_is", f"ptr {value}", given, returns="i32")
+        w.require(w.let(f"icmp ne i32 {fits}, 0"), "miss")
         array = self._read(value, param)
-        for extent, one in zip(array.extents, param.ones, strict=False):
-            if one is not None:
-                w.require(w.let(f"icmp {'eq' if one else 'ne'} i64 {extent}, 1"), "miss")
+        shape = [
+            w.let(f"icmp {'eq' if one else 'ne'} i64 {extent}, 1")
+            for extent, one in zip(array.extents, param.ones, strict=False)
+            if one is not None
+        ]
         if strided:
-            self._check_strides(array, param)
+            shape += self._strides(array, param)
+        if shape:
+            w.require(self._all(shape), "miss")
         return array
 
     def _any(self, conditions: list[str]) -> str:
@@ -214,19 +211,27 @@ class Arguments:
             result = self.w.let(f"or i1 {result}, {condition}")
         return result
 
-    def _check_strides(self, array: ArrayValue, param: ArrayParam) -> None:
+    def _all(self, conditions: list[str]) -> str:
+        result = conditions[0]
+        for condition in conditions[1:]:
+            result = self.w.let(f"and i1 {result}, {condition}")
+        return result
+
+    def _strides(self, array: ArrayValue, param: ArrayParam) -> list[str]:
         """Exactly "inner" or exactly "any", in whole elements; no extent repeated in place if it is written."""
         w, size = self.w, scalar_bytes(param.element)
         assert array.strides is not None
-        inner = w.let(f"icmp eq i64 {array.strides[-1]}, {size}")
-        w.require(inner if param.layout == "inner" else w.let(f"xor i1 {inner}, true"), "miss")
-        for stride, extent in zip(array.strides, array.extents, strict=True):
-            if size > 1:
-                rest = w.let(f"and i64 {stride}, {size - 1}")
-                w.require(w.let(f"icmp eq i64 {rest}, 0"), "miss")
-            if param.writable:
+        found = [w.let(f"icmp {'eq' if param.layout == 'inner' else 'ne'} i64 {array.strides[-1]}, {size}")]
+        if size > 1:
+            bits = array.strides[0]
+            for stride in array.strides[1:]:
+                bits = w.let(f"or i64 {bits}, {stride}")
+            found.append(w.let(f"icmp eq i64 {w.let(f'and i64 {bits}, {size - 1}')}, 0"))
+        if param.writable:
+            for stride, extent in zip(array.strides, array.extents, strict=True):
                 moves = w.let(f"icmp ne i64 {stride}, 0")
-                w.require(w.let(f"or i1 {moves}, {w.let(f'icmp sle i64 {extent}, 1')}"), "miss")
+                found.append(w.let(f"or i1 {moves}, {w.let(f'icmp sle i64 {extent}, 1')}"))
+        return found
 
     def _read(self, value: str, param: ArrayParam) -> ArrayValue:
         """The fields of an ndarray that is known to be as ``param`` says."""

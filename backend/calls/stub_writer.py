@@ -32,7 +32,7 @@ class StubWriter(Writer):
 
     def own(self, value: str) -> str:
         """Hold a new reference (or null) until the stub returns; the slot it is in."""
-        slot = self.stack("ptr")
+        slot = f"%o{len(self.owned)}"
         self.owned.append(slot)
         self.do(f"store ptr {value}, ptr {slot}")
         return slot
@@ -52,6 +52,11 @@ class StubWriter(Writer):
         for slot in self.owned:
             if slot not in but:
                 self.call_void("Py_DecRef", f"ptr {self.let(f'load ptr, ptr {slot}')}")
+
+    def _release_all(self) -> None:
+        """The same by a call: where many checks may lead, the slots must not become values, one for each check."""
+        if self.owned:
+            self.call_void("adc_let_go", "ptr %owned", f"i64 {len(self.owned)}")
 
     def take_context(self) -> None:
         """A context from the pool, which the interpreter lock protects here."""
@@ -108,20 +113,23 @@ class StubWriter(Writer):
     def exits(self) -> None:
         """The ends of the stub that all failing checks share."""
         self.begin("miss")
-        self.release_owned()
+        self._release_all()
         method = self.call("PyObject_GetAttrString", "ptr %self", f"ptr {self.string('miss')}")
         self.require(self.let(f"icmp ne ptr {method}, null"), "null")
         result = self.call("PyObject_Vectorcall", f"ptr {method}", "ptr %args", "i64 %count", "ptr null")
         self.call_void("Py_DecRef", f"ptr {method}")
         self.do(f"ret ptr {result}")
         self.begin("fail")
-        self.release_owned()
+        self._release_all()
         self.branch("null")
         self.begin("null")
         self.do("ret ptr null")
 
     def fragment(self) -> Fragment:
-        entry = [f"  store ptr null, ptr {slot}" for slot in self.owned]
+        entry = [f"  %owned = alloca [{len(self.owned)} x ptr], align 8"] if self.owned else []
+        for number, slot in enumerate(self.owned):
+            entry.append(f"  {slot} = getelementptr ptr, ptr %owned, i64 {number}")
+            entry.append(f"  store ptr null, ptr {slot}")
         body = "\n".join(["entry:", *self.prologue, *entry, *self.lines])
         text = f'define ptr @"{self.symbol_name}"(ptr %self, ptr %args, i64 %count) {{\n{body}\n}}\n'
         for value, name in self._constants.items():

@@ -26,7 +26,7 @@ from adc.backend.calls.abi import (
     StaticParam,
     TupleOut,
 )
-from adc.backend.calls.stub import canonical, errors_of, set_miss
+from adc.backend.calls.stub import canonical, errors_of, set_miss, stub_ir
 from adc.backend.sites import Site
 from adc.ir.core import Loc
 from adc.ir.types import Type, f32, f64, i1, i32, i64, index, memref, record
@@ -493,6 +493,20 @@ def test_errors_of_sites() -> None:
     assert "index -3 is out of range for extent 8" in str(error) and "heat.py:12" in str(error)
     number = errors_of([Site("ValueError", "negative: {}", loc, (f64,))])(0, -4616189618054758400, 0)
     assert "negative: -1.0" in str(number)
+
+
+def test_one_more_array_is_a_few_lines() -> None:
+    """LLVM takes more than twice the time for twice the stub, so checks that all arrays have are called."""
+
+    def lines(count: int) -> int:
+        arrays = [ArrayParam(at(k), f64, 2, "any", writable=True) for k in range(count)]
+        shadows = [ShadowParam(k) for k in range(count)]
+        output = TupleOut(tuple(ShadowOut(count + k) for k in range(count)))
+        text = stub_ir(Signature("f", (None,) * count, (*arrays, *shadows), (), output), "stub").text
+        return len(text.splitlines())
+
+    assert lines(9) - lines(8) < 80
+    assert lines(9) - lines(8) == lines(60) - lines(59)
 
 
 def test_exceptions_from_miss_come_through() -> None:
