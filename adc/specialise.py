@@ -10,7 +10,8 @@ import numpy as np
 
 from adc import aliasing, binding, containers, numbers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
-from adc.compiler import Builtin, Staged, alias_groups, compile_functions, result_type
+from adc.compiler import Builtin, Staged, alias_groups, compile_functions
+from adc.float_results import result_type
 from adc.frontend.abstract import Array, Scalar, with_alias
 from adc.frontend.traced import ResultLeaf, Traced
 from adc.ir import kinds

@@ -16,7 +16,8 @@ from adc import jit_grad
 
 def run(*arguments, text=None, stdin=None):
     """What a Python process prints, or the last line of its error."""
-    environment = {**os.environ, "PYTHONPATH": os.getcwd()}
+    # Where an earlier process has compiled the same code, its text is not asked for.
+    environment = {**os.environ, "PYTHONPATH": os.getcwd(), "ADC_CACHE": "0"}
     done = subprocess.run(
         [sys.executable, *arguments], input=text, stdin=stdin, capture_output=True, text=True, env=environment
     )
