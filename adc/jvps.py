@@ -109,7 +109,8 @@ class JvpCode(Specialisation):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_unused": None}
+        """What is written down for other processes (``adc.persistent``)."""
+        return {**self.__dict__, "_unused": None}
 
     def _code(self, pattern: Pattern) -> _Code:
         found = self._codes.get(pattern)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adc.backend import llvm_text, object_cache, running
+from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering.lower import lower_module
@@ -29,7 +29,7 @@ def native(
     names = [running.NAMES] if lowered.counted else []
     loops = [running.Loop(name, loop.loc, loop.sweep, loop.is_part) for loop in lowered.counted]
     made = Loadable(
-        object_cache.key(text, lowered.target, level),
+        optimized.key,
         tuple(signatures),
         (*symbols, *tables, *names),
         tuple(stub.imports(text)),

@@ -102,10 +102,6 @@ class Specialisation:
         """Whether a call now would be traced to the same."""
         return still_holds(self.traced)
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What is written down of it for other processes (``adc.persistent``)."""
-        return dict(self.__dict__)
-
     def leaf_values(self, values: tuple[Any, ...]) -> list[Any]:
         """The values of the IR arguments, captured ones included."""
         return [

@@ -24,10 +24,14 @@ class Optimized:
     """A module after LLVM's pipeline for a level (0 to 3).
 
     The products are made when they are asked for. ``llvm_ir`` is what the optimiser left, before code
-    generation changes it. May be used from several threads. ``kept`` is object code that was made before.
+    generation changes it. May be used from several threads. ``kept`` is object code that was made before, ``key`` the
+    name under which later processes find it.
     """
 
-    def __init__(self, text: str, target: Target, level: int = 3, kept: bytes | None = None) -> None:
+    def __init__(
+        self, text: str, target: Target, level: int = 3, kept: bytes | None = None, key: str = ""
+    ) -> None:
+        self.key = key
         self.target = target
         self.level = level
         self._text = text
@@ -84,7 +88,7 @@ def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
     """The same, with the object code that an earlier process kept, or kept for later ones."""
     key = object_cache.key(text, target, level)
     kept = object_cache.find(key)
-    made = Optimized(text, target, level, kept)
+    made = Optimized(text, target, level, kept, key)
     if kept is None:
         object_cache.keep(key, made.object_code)
     return made

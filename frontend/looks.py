@@ -233,6 +233,14 @@ class Sameness:
         return type(self), (self.one, self.other, self.place)
 
 
+def look(fetch: Callable[[], Any]) -> Any:
+    """What is there, or ``ABSENT``."""
+    try:
+        return fetch()
+    except (LookupError, AttributeError, ValueError, TypeError):
+        return ABSENT
+
+
 class Look:
     """``fetch()`` looks again; ``seen`` is what was there, an object that is kept alive."""
 
@@ -245,10 +253,7 @@ class Look:
 
     def holds(self) -> bool:
         """Whether the same is there. Another object that is equal and cannot change takes the place of what was."""
-        try:
-            now = self.fetch()
-        except (LookupError, AttributeError, ValueError, TypeError):
-            now = ABSENT
+        now = look(self.fetch)
         if now is not self.seen:
             if type(now) is not type(self.seen) or not isinstance(now, _INTERCHANGEABLE) or now != self.seen:
                 return False

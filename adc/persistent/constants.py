@@ -17,18 +17,18 @@ class Constants:
         self._subject = subject
         self._types = types
         self._found = False
-        if types not in subject.constants and any(
-            isinstance(leaf, Scalar) and leaf.type.is_integer for a in types for leaf in walk_abstract(a)
-        ):
-            subject.constants[types] = set(self._earlier())
+        if types not in subject.constants:
+            leaves = (leaf for a in types for leaf in walk_abstract(a))
+            integers = any(isinstance(leaf, Scalar) and leaf.type.is_integer for leaf in leaves)
+            subject.constants[types] = set(self._earlier() if integers else ())
 
     @property
     def paths(self) -> set[Path]:
-        return self._subject.constants.get(self._types, set())
+        return self._subject.constants[self._types]
 
     def add(self, path: Path) -> None:
         """One more, which tracing asks for."""
-        self._subject.constants.setdefault(self._types, set()).add(path)
+        self.paths.add(path)
         self._found = True
 
     def keep(self, spec: Specialisation) -> None:

@@ -28,7 +28,7 @@ from adc.ir.types import Type
 from adc.pickling import parts_of
 
 PLAIN = frozenset({type(None), bool, int, float, complex, str, bytes, type(...), range, slice})
-_INSIDE: dict[type, tuple[str, ...]] = {
+INSIDE: dict[type, tuple[str, ...]] = {
     property: ("fget", "fset", "fdel"),
     staticmethod: ("__func__",),
     classmethod: ("__func__",),
@@ -70,8 +70,8 @@ def fingerprint(obj: Any) -> object:
         return "frozenset", tuple(sorted(map(repr, map(fingerprint, obj))))
     if (kind := next((kind for kind in _KINDS if isinstance(obj, kind)), None)) is not None:
         return _KINDS[kind](obj)
-    if cls in _INSIDE:
-        return cls.__name__, tuple(fingerprint(getattr(obj, name)) for name in _INSIDE[cls])
+    if cls in INSIDE:
+        return cls.__name__, tuple(fingerprint(getattr(obj, name)) for name in INSIDE[cls])
     if (parts := parts_of(obj)) is not None:
         return cls.__qualname__, tuple(map(fingerprint, parts))
     if dataclasses.is_dataclass(obj) and cls.__module__.startswith("adc."):
@@ -132,7 +132,7 @@ def _defined(cls: type) -> object:
 
 def _member(value: Any) -> object:
     """What a class has: methods by their code, constants by their values, of others the type."""
-    inside = [getattr(value, name) for name in _INSIDE.get(type(value), ())]
+    inside = [getattr(value, name) for name in INSIDE.get(type(value), ())]
     if inside:
         return type(value).__name__, tuple(_member(part) for part in inside)
     if isinstance(value, enum.Enum):

@@ -29,7 +29,7 @@ from adc.backend import object_cache
 from adc.backend.target import host
 from adc.binding import static_values, table_of
 from adc.frontend.abstract import Tuple
-from adc.frontend.looks import ABSENT, Look, Looks
+from adc.frontend.looks import Look, Looks, look
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Traced
 from adc.persistent.fingerprints import digest, fingerprint, of_rules
@@ -145,9 +145,9 @@ def _write_looks(writer: Writer, spec: Specialisation) -> None:
         writer.know(cls, ("class", n))
     looks = list(spec.traced.looks)
     writer.dump(len(looks))
-    for k, look in enumerate(looks):
-        writer.dump((look.name, look.fetch, fingerprint(look.seen)))
-        writer.know(look.seen, ("seen", k))
+    for k, one in enumerate(looks):
+        writer.dump((one.name, one.fetch, fingerprint(one.seen)))
+        writer.know(one.seen, ("seen", k))
 
 
 def _statics(staged: Staged) -> list[Any]:
@@ -247,10 +247,7 @@ def _read(reader: Reader, staged: Staged, miss: Callable[..., Any]) -> Specialis
 def _seen_again(reader: Reader, k: int) -> Look:
     """A look, if it sees what it saw."""
     name, fetch, seen = reader.load()
-    try:
-        now = fetch()
-    except (LookupError, AttributeError, ValueError, TypeError):
-        now = ABSENT
+    now = look(fetch)
     if fingerprint(now) != seen:
         raise _Stale
     reader.known[("seen", k)] = now

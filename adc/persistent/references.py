@@ -21,17 +21,9 @@ import numpy as np
 from adc.frontend.functions.mapped import MAPPED
 from adc.frontend.looks import Object, Structure, Variable
 from adc.ir import core
-from adc.persistent.fingerprints import PLAIN, UnknownThing, file_of_cell, is_of_library
+from adc.persistent.fingerprints import INSIDE, PLAIN, UnknownThing, file_of_cell, is_of_library
 
 Reference = tuple[Any, ...]
-_PARTS: dict[type, tuple[str, ...]] = {
-    property: ("fget", "fset", "fdel"),
-    staticmethod: ("__func__",),
-    classmethod: ("__func__",),
-    functools.cached_property: ("func",),
-    functools.partial: ("func",),
-    types.MethodType: ("__func__", "__self__"),
-}
 _BY_VALUE = frozenset({tuple, list, dict, set, frozenset, *PLAIN})
 _BY_NAME = (types.BuiltinFunctionType, np.ufunc, np.dtype, np.generic)
 _NEVER = (core.Op, core.Value, core.Block, core.Func, types.CodeType, types.CellType, types.MethodType)
@@ -58,7 +50,7 @@ class Writer(pickle.Pickler):
             self._know_class(obj, reference)
         elif type(obj) is Structure:
             self.know(obj[0].cls, ("part", ("item", reference, 0), "cls"))
-        names = _PARTS.get(type(obj), ())
+        names = INSIDE.get(type(obj), ())
         if type(obj).__module__.split(".")[0] == "adc" and hasattr(obj, "__wrapped__"):
             names = ("__wrapped__",)
         for name in names:
@@ -75,7 +67,7 @@ class Writer(pickle.Pickler):
         for k, base in enumerate(cls.__mro__):
             self.know(base, ("item", ("part", reference, "__mro__"), k))
         for name, value in vars(cls).items():
-            if isinstance(value, types.FunctionType) or type(value) in _PARTS:
+            if isinstance(value, types.FunctionType) or type(value) in INSIDE:
                 self.know(value, ("item", ("part", reference, "__dict__"), name))
 
     def persistent_id(self, obj: Any) -> Reference | None:
