@@ -84,6 +84,8 @@ def lookup(frame: Frame, name: str) -> AbstractValue:
         space = frame.module_globals
         return external(frame, space[name], ("global", id(space), name), name, Variable(space, name))
     if hasattr(builtins, name):
+        if frame.source.placed is not None:
+            return Static(getattr(builtins, name))
         return Static(frame.tracer.looks.builtin(frame.module_globals, name))
     known = [*frame.liveness.local, *frame.env, *frame.cells, *frame.module_globals, *vars(builtins)]
     raise refuse(current_loc(), f"the name '{name}' is not defined", for_name(name, known), kind=kinds.UNKNOWN_NAME)
@@ -103,6 +105,8 @@ def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
 
 def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> AbstractValue:
     """A value from outside: numbers and arrays become arguments read at each call, all else is static and guarded."""
+    if frame.source.placed is not None and not isinstance(value, np.ndarray | tuple | list | dict):
+        return Static(value)  # what adc's own functions read does not change
     if isinstance(value, int | float | np.generic | np.ndarray) and not isinstance(value, bool | enum.Enum):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             message = f"'{name}' cannot be used here: {value} does not fit into 64 bits"

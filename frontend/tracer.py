@@ -136,6 +136,8 @@ class Tracer:
             try:
                 known = self._solve(key)
             except CompileError as error:
+                if callee.source.placed is not None:
+                    raise
                 note = Note(f"in the call of {callee.source.name}()", current_loc())
                 raise error.noted(note) from None
             except NeedsConstant as need:

@@ -51,7 +51,7 @@ class Callee:
     free: Mapping[str, AbstractValue]
     ruled: Ruled | None = None  # if it is one with derivative rules: what is traced instead of its body
     rematerialised: bool = False
-    function: Any = None  # a Python function
+    function: Any = None  # a Python function, that may be changed
 
     @staticmethod
     def of(fn: types.FunctionType, loc: Loc) -> Callee:
@@ -77,6 +77,12 @@ class Callee:
         defaults |= fn.__kwdefaults__ or {}
         return Callee(fn, source, fn.__globals__, cells, defaults, {}, function=fn)
 
+    @staticmethod
+    def of_library(fn: types.FunctionType, loc: Loc) -> Callee:
+        """What stands for a library's function, called at ``loc``, where all that happens in it is said to happen."""
+        made = Callee.of(fn, loc)
+        return replace(made, identity=(fn, loc), source=made.source.placed_at(loc), function=None)
+
     def run_again(self) -> Callee:
         """The same function, whose calls are run again in a reverse sweep; rules say themselves what is kept."""
         if self.ruled is not None:
@@ -88,7 +94,7 @@ class Callee:
         value = self.defaults[name]
         if isinstance(value, AbstractValue):
             return value
-        if value is None or isinstance(value, bool | int | float | str):
+        if value is None or isinstance(value, bool | int | float | str) or self.source.placed is not None:
             return Static(value)
         return external(frame, value, ("default", id(self.identity), name), name, self._place(name))
 

@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from adc.frontend import prelude
 from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.control.exceptions import is_exception, make_error
 from adc.frontend.data import making, options, records, sequences
@@ -144,6 +145,9 @@ def call_plain(
     made = _made_now(callee.value, args, kwargs)
     if made is not None:
         return made
+    program = prelude.stand_in(callee.value)
+    if program is not None:
+        return _call_program(frame, callee.value, program, args, kwargs, call_function)
     _refuse_own(callee.value)
     function = python_function(callee.value)
     frame.tracer.looks.unwrapped(callee.value)
@@ -160,6 +164,23 @@ def call_plain(
     target = Callee.of(function, current_loc())
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(frame, _node(target.source), target.source.name, args, kwargs, defaults)
+    return call_function(frame, target, bound)
+
+
+def _call_program(
+    frame: Frame,
+    function: Any,
+    program: types.FunctionType,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    call_function: CallFunction,
+) -> AbstractValue:
+    """Call what stands for a library's function."""
+    target = Callee.of_library(program, current_loc())
+    defaults = {name: _default_of(target, frame, name) for name in target.defaults}
+    given = [sequences.snapshot(frame, a) for a in args]
+    named = {name: sequences.snapshot(frame, a) for name, a in kwargs.items()}
+    bound = bind(frame, _node(target.source), full_name(function), given, named, defaults)
     return call_function(frame, target, bound)
 
 

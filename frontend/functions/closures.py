@@ -25,7 +25,7 @@ def make_closure(
     known = frame.nested.get(node)
     if known is None:
         name = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
-        known = frame.nested[node] = FunctionSource(frame.source.file, node, name)
+        known = frame.nested[node] = FunctionSource(frame.source.file, node, name, frame.source.placed)
     free = sorted(n for n in free_names(node) if n in frame.liveness.local or n in frame.env)
     defaults = [evaluate(frame, d) for d in node.args.defaults]
     keywords = {

@@ -16,6 +16,7 @@ from adc.frontend.libraries.container_methods import method_of, names_of
 from adc.frontend.libraries.methods import METHODS
 from adc.frontend.names import attribute_of
 from adc.frontend.numeric import subscripts
+from adc.frontend.prelude import stand_in
 from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
@@ -82,6 +83,9 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
         return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
     if name in METHODS:
         return Method(owner, name)
+    for function in (getattr(np.ndarray, name, None), getattr(np, name, None)):
+        if callable(function) and hasattr(np.ndarray, name) and stand_in(function) is not None:
+            return bound(owner, Static(function))
     help = for_array_attribute(name, ["shape", "size", "ndim", "dtype", "T", *METHODS])
     raise refuse(current_loc(), f"arrays have no attribute '{name}' here", help, kind=kinds.UNKNOWN_ATTRIBUTE)
 

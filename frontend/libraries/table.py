@@ -10,6 +10,7 @@ from adc.frontend.libraries import (
     library_containers,
     library_math,
     library_numpy,
+    library_prelude,
     library_reductions,
     library_scipy,
     printing,
@@ -24,6 +25,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_arrays.TABLE,
     **library_reductions.TABLE,
     **library_containers.TABLE,
+    **library_prelude.TABLE,
     print: printing.print_,
 }
 

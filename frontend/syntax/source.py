@@ -6,7 +6,7 @@ import ast
 import sys
 import tokenize
 import types
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from adc.frontend.syntax.liveness import Liveness, analyse
@@ -92,18 +92,29 @@ def _header_end(text: str) -> int:
 
 @dataclass(eq=False)
 class FunctionSource:
-    """A function's syntax tree within its file. Compared by identity; one object for each node."""
+    """A function's syntax tree within its file. Compared by identity; one object for each node and place."""
 
     file: SourceFile
     node: Node
     name: str
+    placed: Loc | None = None
     _locs: dict[ast.AST, Loc] = field(default_factory=dict)
+    _elsewhere: dict[Loc, FunctionSource] = field(default_factory=dict)
 
     @cached_property
     def liveness(self) -> Liveness:
         return analyse(self.node)
 
+    def placed_at(self, loc: Loc) -> FunctionSource:
+        """The same function, all of whose code stands at ``loc`` for whoever asks: where a library's is called."""
+        found = self._elsewhere.get(loc)
+        if found is None:
+            found = self._elsewhere[loc] = replace(self, placed=loc, _locs={}, _elsewhere={})
+        return found
+
     def loc(self, node: ast.AST) -> Loc:
+        if self.placed is not None:
+            return self.placed
         found = self._locs.get(node)
         if found is None:
             found = self._locs[node] = self.file.loc(node)

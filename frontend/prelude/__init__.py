@@ -1,0 +1,89 @@
+"""Library functions that are programs: Python that adc traces, as it traces a user's, where the library's is called.
+
+Each has the library's parameters, names and defaults, and is found by the library's function object, however the user
+imported it. What it raises, refuses and computes stands at the user's call, for its own lines are nothing to the user.
+Methods of arrays are looked for under ``numpy.ndarray.`` first, and then as the function of the same name.
+
+To add one: a function in a module of this folder, marked ``@stands_for("numpy.median")``. It may use what adc compiles,
+other stand-ins among them, and ``constant`` and ``unsupported``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+import sys
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, NoReturn, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_BY_NAME: dict[str, FunctionType] = {}
+
+
+def stands_for(*names: str) -> Callable[[F], F]:
+    """Mark a function as what is traced in place of the library's functions of these full names; those that the
+    installed library has not are left out."""
+
+    def mark(function: F) -> F:
+        assert isinstance(function, FunctionType)
+        for name in names:
+            assert name not in _BY_NAME, name
+            _BY_NAME[name] = function
+        return function
+
+    return mark
+
+
+def constant(value: Any) -> Any:
+    """``value``, which has to be known when the program is compiled: an axis, a mode, an order."""
+    return value
+
+
+def unsupported(message: str, help: str = "") -> NoReturn:
+    """Refuse, when the program is compiled, the call that is being traced. ``help``: what to write in its place."""
+    raise NotImplementedError(message)
+
+
+def stand_in(obj: Any) -> FunctionType | None:
+    """What is traced in place of a library's function; None if there is none."""
+    _load()
+    try:
+        return _by_object(frozenset(m for m in map(_module, _BY_NAME) if m in sys.modules)).get(obj)
+    except TypeError:  # not hashable
+        return None
+
+
+def names() -> dict[str, FunctionType]:
+    """All of them by the full names of what they stand for."""
+    _load()
+    return dict(_BY_NAME)
+
+
+@functools.cache
+def _load() -> None:
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+
+
+@functools.cache
+def _by_object(modules: frozenset[str]) -> dict[Any, FunctionType]:
+    """By the functions themselves, of the modules that the program has imported."""
+    found: dict[Any, FunctionType] = {}
+    for name, function in _BY_NAME.items():
+        module = _module(name)
+        if module in modules:
+            obj: Any = sys.modules[module]
+            for part in name.removeprefix(module + ".").split("."):
+                obj = getattr(obj, part, None)
+            if obj is not None:
+                found[obj] = function
+    return found
+
+
+@functools.cache
+def _module(name: str) -> str:
+    """SciPy's modules are imported one by one, NumPy's all at once."""
+    return ".".join(name.split(".")[: 2 if name.startswith("scipy.") else 1])

@@ -1,0 +1,170 @@
+"""Programs given as text, held against NumPy: results, what is left in arguments, and derivatives.
+
+``check("np.roll(a, 2, axis=0)", a=...)`` compiles a function of the named inputs that returns the expression. Its
+results must be NumPy's, in shape, dtype and value. The gradient of its float results, with random weights, is held
+against forward mode and against differences of plain Python along a random direction.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import textwrap
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+
+_numbers = itertools.count()
+STEP = 1e-6
+
+
+def function_of(body: str, *names: str, head: str = "") -> Callable[..., Any]:
+    """A Python function with the parameters ``names``; an expression alone is returned. ``head`` stands before it."""
+    if "return" not in body and "\n" not in body.strip():
+        body = f"return {body.strip()}"
+    lines = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
+    text = f"import numpy as np\nimport adc\n{textwrap.dedent(head)}\n\ndef f({', '.join(names)}):\n{lines}\n"
+    name = f"<numpy program {next(_numbers)}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    space: dict[str, Any] = {"__name__": "program"}
+    exec(compile(text, name, "exec"), space)
+    function: Callable[..., Any] = space["f"]
+    return function
+
+
+def check(
+    body: str,
+    *,
+    exact: bool = True,
+    rtol: float = 1e-12,
+    derivatives: bool = True,
+    by: tuple[str, ...] | None = None,
+    vmap: bool = False,
+    head: str = "",
+    **inputs: Any,
+) -> Any:
+    """Hold a program against NumPy. ``exact``: to the bit, else to ``rtol``. ``by``: the inputs that derivatives are
+    taken of, those of floats if it is not given. ``vmap``: the mapped function too. Returns the compiled function."""
+    plain = function_of(body, *inputs, head=head)
+    compiled = adc.jit_grad(plain)
+    theirs, ours = _copies(inputs), _copies(inputs)
+    with np.errstate(all="ignore"):
+        expected = plain(**theirs)
+    got = compiled(**ours)
+    compare(got, expected, exact, rtol)
+    compare(tuple(ours.values()), tuple(theirs.values()), exact, rtol)
+    if vmap:
+        _check_vmap(plain, inputs, exact, rtol)
+    wanted = by if by is not None else tuple(n for n, v in inputs.items() if _is_float(v))
+    floats = [k for k, r in enumerate(flat(expected)) if _is_float(r)]
+    if derivatives and wanted and floats:
+        _check_derivatives(plain, inputs, wanted, expected)
+    return compiled
+
+
+check_program = check
+
+
+def flat(value: Any) -> list[Any]:
+    """The arrays and numbers in nested tuples and lists."""
+    if isinstance(value, tuple | list):
+        return [leaf for item in value for leaf in flat(item)]
+    return [] if value is None else [value]
+
+
+def compare(got: Any, expected: Any, exact: bool, rtol: float) -> None:
+    mine, theirs = flat(got), flat(expected)
+    assert len(mine) == len(theirs), (got, expected)
+    for a, b in zip(mine, theirs, strict=True):
+        assert np.shape(a) == np.shape(b), (a, b)
+        if isinstance(b, np.ndarray) and b.ndim:
+            assert a.dtype == b.dtype, (a.dtype, b.dtype)
+        else:
+            assert np.asarray(a).dtype.kind == np.asarray(b).dtype.kind, (a, b)
+        if exact:
+            np.testing.assert_array_equal(a, b)
+        else:
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f")
+
+
+def _copies(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Arrays laid out as they are, so that strides are tried too; views of one memory are not kept together."""
+    return {n: _copy(v) if isinstance(v, np.ndarray) else v for n, v in inputs.items()}
+
+
+def _copy(a: Any) -> Any:
+    base = np.zeros(a.nbytes + sum(abs(s) * (n - 1) for s, n in zip(a.strides, a.shape, strict=True) if n), np.uint8)
+    first = sum(-s * (n - 1) for s, n in zip(a.strides, a.shape, strict=True) if s < 0 and n)
+    if 0 in a.strides:
+        return a.copy()
+    copy = np.ndarray(a.shape, a.dtype, base.data, first, a.strides) if a.size else a.copy()
+    copy[...] = a
+    return copy
+
+
+def _weighted(results: list[Any]) -> str:
+    """The scalar that is differentiated: each float result with its weights."""
+    terms = [f"np.sum(w{k} * r{k})" if np.ndim(r) else f"w{k} * r{k}" for k, r in enumerate(results) if _is_float(r)]
+    return " + ".join(terms)
+
+
+def _check_derivatives(
+    plain: Callable[..., Any], inputs: dict[str, Any], wanted: tuple[str, ...], expected: Any
+) -> None:
+    results = flat(expected)
+    rng = np.random.default_rng(7)
+    weights = {f"w{k}": rng.uniform(0.5, 1.5, np.shape(r)) for k, r in enumerate(results) if _is_float(r)}
+    weights = {n: w if w.ndim else float(w) for n, w in weights.items()}
+    names = [*inputs, *weights]
+    body = f"{_unpacking(expected, itertools.count())} = g({', '.join(inputs)})\nreturn {_weighted(results)}"
+    scalar = function_of(body, *names)
+    scalar.__globals__["g"] = plain
+    given = {**inputs, **weights}
+    positions = [names.index(n) for n in wanted]
+
+    def arguments(changed: dict[str, Any]) -> list[Any]:
+        return [*_copies({**given, **changed}).values()]
+
+    value, gradients = adc.value_and_grad(scalar, argnums=tuple(positions))(*arguments({}))
+    with np.errstate(all="ignore"):
+        assert value == pytest.approx(scalar(*arguments({})), rel=1e-5, abs=1e-9, nan_ok=True)
+    along = {n: rng.uniform(-1, 1, np.shape(inputs[n])).astype(np.asarray(inputs[n]).dtype) for n in wanted}
+    single = any(np.asarray(inputs[n]).dtype == np.float32 for n in wanted)
+    reverse = sum(float(np.sum(np.asarray(g) * along[n])) for g, n in zip(gradients, wanted, strict=True))
+    tangents = [(along[n] if np.ndim(along[n]) else float(along[n])) if n in along else None for n in names]
+    forward = adc.jit_grad(scalar).jvp(tuple(arguments({})), tuple(tangents))[1]
+    assert reverse == pytest.approx(forward, rel=1e-4 if single else 1e-10, abs=1e-5 if single else 1e-10)
+    if single:
+        return
+    sides = []
+    for step in (STEP, -STEP):
+        moved = {n: inputs[n] + step * along[n] for n in wanted}
+        with np.errstate(all="ignore"):
+            sides.append(scalar(*arguments(moved)))
+    difference = (sides[0] - sides[1]) / (2 * STEP)
+    assert reverse == pytest.approx(difference, rel=2e-5, abs=2e-6)
+
+
+def _unpacking(value: Any, numbers: Iterator[int]) -> str:
+    """The names that take a result apart, nested as it is."""
+    if isinstance(value, tuple | list):
+        return "(" + "".join(f"{_unpacking(item, numbers)}, " for item in value) + ")"
+    return "_" if value is None else f"r{next(numbers)}"
+
+
+def _check_vmap(plain: Callable[..., Any], inputs: dict[str, Any], exact: bool, rtol: float) -> None:
+    """The mapped function, of three times the inputs, each a little different."""
+    stacked = {n: np.stack([v, v[::-1], v]) for n, v in inputs.items() if isinstance(v, np.ndarray)}
+    axes = tuple(0 if n in stacked else None for n in inputs)
+    got = adc.jit_grad(adc.vmap(plain, axes))(*(stacked.get(n, v) for n, v in inputs.items()))
+    for k in range(3):
+        one = plain(*(stacked[n][k].copy() if n in stacked else v for n, v in inputs.items()))
+        compare([r[k] for r in flat(got)], [np.asarray(r)[()] for r in flat(one)], exact, rtol)
