@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,20 +49,40 @@ def check(
 ) -> Any:
     """Hold a program against NumPy. ``exact``: to the bit, else to ``rtol``. ``by``: the inputs that derivatives are
     taken of, those of floats if it is not given. ``vmap``: the mapped function too. Returns the compiled function."""
-    plain = function_of(body, *inputs, head=head)
+    return check_function(
+        function_of(body, *inputs, head=head),
+        tuple(inputs.values()),
+        by=tuple(k for k, (n, v) in enumerate(inputs.items()) if (n in by if by is not None else _is_float(v))),
+        exact=exact,
+        rtol=rtol,
+        derivatives=derivatives,
+        vmap=vmap,
+    )
+
+
+def check_function(
+    plain: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    *,
+    by: tuple[int, ...],
+    exact: bool = False,
+    rtol: float = 1e-10,
+    derivatives: bool = True,
+    differences: bool = True,
+    vmap: bool = False,
+) -> Any:
+    """The same of a function. ``by``: positions. ``differences``: whether it is smooth at these arguments."""
     compiled = adc.jit_grad(plain)
-    theirs, ours = _copies(inputs), _copies(inputs)
+    theirs, ours = _copies(arguments), _copies(arguments)
     with np.errstate(all="ignore"):
-        expected = plain(**theirs)
-    got = compiled(**ours)
+        expected = plain(*theirs)
+    got = compiled(*ours)
     compare(got, expected, exact, rtol)
-    compare(tuple(ours.values()), tuple(theirs.values()), exact, rtol)
+    compare(ours, theirs, exact, rtol)
     if vmap:
-        _check_vmap(plain, inputs, exact, rtol)
-    wanted = by if by is not None else tuple(n for n, v in inputs.items() if _is_float(v))
-    floats = [k for k, r in enumerate(flat(expected)) if _is_float(r)]
-    if derivatives and wanted and floats:
-        _check_derivatives(plain, inputs, wanted, expected)
+        _check_vmap(plain, arguments, exact, rtol)
+    if derivatives and by and any(_is_float(r) for r in flat(expected)):
+        _check_derivatives(plain, arguments, by, expected, differences)
     return compiled
 
 
@@ -95,9 +115,9 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, float) or (isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f")
 
 
-def _copies(inputs: dict[str, Any]) -> dict[str, Any]:
+def _copies(arguments: Sequence[Any]) -> tuple[Any, ...]:
     """Arrays laid out as they are, so that strides are tried too; views of one memory are not kept together."""
-    return {n: _copy(v) if isinstance(v, np.ndarray) else v for n, v in inputs.items()}
+    return tuple(_copy(v) if isinstance(v, np.ndarray) else v for v in arguments)
 
 
 def _copy(a: Any) -> Any:
@@ -117,40 +137,35 @@ def _weighted(results: list[Any]) -> str:
 
 
 def _check_derivatives(
-    plain: Callable[..., Any], inputs: dict[str, Any], wanted: tuple[str, ...], expected: Any
+    plain: Callable[..., Any], given: tuple[Any, ...], by: tuple[int, ...], expected: Any, differences: bool
 ) -> None:
     results = flat(expected)
     rng = np.random.default_rng(7)
     weights = {f"w{k}": rng.uniform(0.5, 1.5, np.shape(r)) for k, r in enumerate(results) if _is_float(r)}
-    weights = {n: w if w.ndim else float(w) for n, w in weights.items()}
-    names = [*inputs, *weights]
-    body = f"{_unpacking(expected, itertools.count())} = g({', '.join(inputs)})\nreturn {_weighted(results)}"
-    scalar = function_of(body, *names)
+    parameters = [f"x{k}" for k in range(len(given))]
+    body = f"{_unpacking(expected, itertools.count())} = g({', '.join(parameters)})\nreturn {_weighted(results)}"
+    scalar = function_of(body, *parameters, *weights)
     scalar.__globals__["g"] = plain
-    given = {**inputs, **weights}
-    positions = [names.index(n) for n in wanted]
+    given = (*given, *(w if w.ndim else float(w) for w in weights.values()))
 
-    def arguments(changed: dict[str, Any]) -> list[Any]:
-        return [*_copies({**given, **changed}).values()]
+    def moved(steps: dict[int, Any]) -> tuple[Any, ...]:
+        return _copies([v + steps[k] if k in steps else v for k, v in enumerate(given)])
 
-    value, gradients = adc.value_and_grad(scalar, argnums=tuple(positions))(*arguments({}))
+    value, gradients = adc.value_and_grad(scalar, argnums=by)(*moved({}))
     with np.errstate(all="ignore"):
-        assert value == pytest.approx(scalar(*arguments({})), rel=1e-5, abs=1e-9, nan_ok=True)
-    along = {n: rng.uniform(-1, 1, np.shape(inputs[n])).astype(np.asarray(inputs[n]).dtype) for n in wanted}
-    single = any(np.asarray(inputs[n]).dtype == np.float32 for n in wanted)
-    reverse = sum(float(np.sum(np.asarray(g) * along[n])) for g, n in zip(gradients, wanted, strict=True))
-    tangents = [(along[n] if np.ndim(along[n]) else float(along[n])) if n in along else None for n in names]
-    forward = adc.jit_grad(scalar).jvp(tuple(arguments({})), tuple(tangents))[1]
-    assert reverse == pytest.approx(forward, rel=1e-4 if single else 1e-10, abs=1e-5 if single else 1e-10)
-    if single:
+        assert value == pytest.approx(scalar(*moved({})), rel=1e-5, abs=1e-9, nan_ok=True)
+    along = {k: rng.uniform(-1, 1, np.shape(given[k])).astype(np.asarray(given[k]).dtype) for k in by}
+    along = {k: a if a.ndim else float(a) for k, a in along.items()}
+    single = any(np.asarray(given[k]).dtype == np.float32 for k in by)
+    reverse = sum(float(np.sum(np.asarray(g) * along[k])) for g, k in zip(gradients, by, strict=True))
+    tangents = tuple(along.get(k) for k in range(len(given)))
+    forward = adc.jit_grad(scalar).jvp(moved({}), tangents)[1]
+    assert reverse == pytest.approx(forward, rel=1e-4 if single else 1e-9, abs=1e-5 if single else 1e-9)
+    if single or not differences:
         return
-    sides = []
-    for step in (STEP, -STEP):
-        moved = {n: inputs[n] + step * along[n] for n in wanted}
-        with np.errstate(all="ignore"):
-            sides.append(scalar(*arguments(moved)))
-    difference = (sides[0] - sides[1]) / (2 * STEP)
-    assert reverse == pytest.approx(difference, rel=2e-5, abs=2e-6)
+    with np.errstate(all="ignore"):
+        up, down = (scalar(*moved({k: step * a for k, a in along.items()})) for step in (STEP, -STEP))
+    assert reverse == pytest.approx((up - down) / (2 * STEP), rel=2e-5, abs=2e-6)
 
 
 def _unpacking(value: Any, numbers: Iterator[int]) -> str:
@@ -160,11 +175,11 @@ def _unpacking(value: Any, numbers: Iterator[int]) -> str:
     return "_" if value is None else f"r{next(numbers)}"
 
 
-def _check_vmap(plain: Callable[..., Any], inputs: dict[str, Any], exact: bool, rtol: float) -> None:
+def _check_vmap(plain: Callable[..., Any], given: tuple[Any, ...], exact: bool, rtol: float) -> None:
     """The mapped function, of three times the inputs, each a little different."""
-    stacked = {n: np.stack([v, v[::-1], v]) for n, v in inputs.items() if isinstance(v, np.ndarray)}
-    axes = tuple(0 if n in stacked else None for n in inputs)
-    got = adc.jit_grad(adc.vmap(plain, axes))(*(stacked.get(n, v) for n, v in inputs.items()))
+    axes = tuple(0 if isinstance(v, np.ndarray) else None for v in given)
+    stacked = [v if axis is None else np.stack([v, v[::-1], v]) for v, axis in zip(given, axes, strict=True)]
+    got = adc.jit_grad(adc.vmap(plain, axes))(*stacked)
     for k in range(3):
-        one = plain(*(stacked[n][k].copy() if n in stacked else v for n, v in inputs.items()))
+        one = plain(*(v if axis is None else v[k].copy() for v, axis in zip(stacked, axes, strict=True)))
         compare([r[k] for r in flat(got)], [np.asarray(r)[()] for r in flat(one)], exact, rtol)
