@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -41,3 +42,21 @@ def program(
         return function
 
     return put
+
+
+def objective(p: Program, result: Any) -> Callable[..., Any]:
+    """The function whose gradient is taken: the sum of the squares of all floats that the program returns, given what
+    it returns for some arguments."""
+    count = p.function.__code__.co_argcount
+    names = ", ".join(p.function.__code__.co_varnames[:count])
+    results = result if isinstance(result, tuple) else (result,)
+    floats = [k for k, r in enumerate(results) if np.asarray(r).dtype.kind == "f"]
+    terms = " + ".join(f"np.sum(r{k} * r{k})" if np.ndim(results[k]) else f"r{k} * r{k}" for k in floats)
+    left = ", ".join(f"r{k}" for k in range(len(results)))
+    text = f"def scalar({names}):\n    {left} = f({names})\n    return {terms}\n"
+    place = f"<objective of {p.name}>"
+    linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place
+    space = {"np": np, "f": p.function}
+    exec(compile(text, place, "exec"), space)
+    made: Callable[..., Any] = space["scalar"]
+    return made
