@@ -8,6 +8,7 @@ the gradient at most 3.5 values in the median.
     python -m benchmarks.numpy [--only NAME ...] [--sizes small large] [--peers numba jax]
 """
 
+# ruff: noqa: E402 (how many threads libraries use is read when they are imported)
 from __future__ import annotations
 
 import argparse
@@ -41,11 +42,11 @@ def measure(p: Program, size: int, peers: list[str]) -> Row:
     """Seconds of a call, by contender."""
     given = p.inputs(np.random.default_rng(0), size)
     expected = p.function(*_copies(given))
-    compiled = adc.jit_grad(p.function, threads=1)
+    compiled = adc.jit_grad(threads=1)(p.function)
     candidates: dict[str, Callable[..., Any]] = {"numpy": p.function, "adc": compiled}
     if p.by:
         scalar = objective(p, expected)
-        candidates["gradient"] = adc.value_and_grad(adc.jit_grad(scalar, threads=1), argnums=p.by)
+        candidates["gradient"] = adc.value_and_grad(adc.jit_grad(threads=1)(scalar), argnums=p.by)
         if "jax" in peers:
             candidates |= _found(lambda: _in_jax(scalar, p, given))
     if "numba" in peers:
@@ -146,11 +147,11 @@ def main() -> None:
             except adc.errors.CompileError as error:
                 print(f"{name:26}{size:>6}  refused: {str(error).splitlines()[0]}")
                 continue
-            ratios = {n: s[n] / s["adc"] for n in ("numpy", "numba", "gradient") if n in s}
+            ratios: Row = {n: s[n] / s["adc"] for n in ("numpy", "numba", "gradient") if n in s}
             if "jax" in s:
                 ratios["jax"] = s["jax"] / s["gradient"]
-            for n, r in ratios.items():
-                found[n].append(r)
+            for n in ratios:
+                found[n].append(ratios[n])
             shown = [f"{ratios[n]:.2f}" if n in ratios else "-" for n in ("numpy", "numba", "gradient", "jax")]
             print(f"{name:26}{size:>6}{1e6 * s['adc']:>9.1f} us{shown[0]:>11}{shown[1]:>11}{shown[2]:>12}{shown[3]:>9}")
     print(f"NumPy over adc: geometric mean {mean(found['numpy']):.2f}, least {min(found['numpy']):.2f}")
@@ -158,7 +159,8 @@ def main() -> None:
         if found[n]:
             print(f"{n} over adc: geometric mean {mean(found[n]):.2f}, least {min(found[n]):.2f}, of {len(found[n])}")
     if found["gradient"]:
-        print(f"gradient over value: median {statistics.median(found['gradient']):.2f}, most {max(found['gradient']):.2f}")
+        most = max(found["gradient"])
+        print(f"gradient over value: median {statistics.median(found['gradient']):.2f}, most {most:.2f}")
 
 
 if __name__ == "__main__":
