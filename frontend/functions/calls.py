@@ -161,7 +161,8 @@ def call_plain(
         )
     if foreign:
         raise _not_supported(callee.value)
-    target = Callee.of(function, current_loc())
+    make = Callee.of_library if prelude.is_helper(function) else Callee.of
+    target = make(function, current_loc())
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(frame, _node(target.source), target.source.name, args, kwargs, defaults)
     return call_function(frame, target, bound)

@@ -159,6 +159,7 @@ class Registry:
         self.lock = forks.Lock()
         self.version = 0
         self._rules: dict[int, tuple[Any, list[Rule]]] = {}  # by the id of the function, which is kept alive
+        self._own: dict[Any, tuple[Rule, ...]] = {}  # of functions of adc's own, which nobody lists or changes
         self._changes: dict[int, int] = {}  # by the id of the function: the version of its last change
         self._hooks: list[tuple[Hook, str, list[Rule]]] = []  # and the rules that it was called with
         self.listeners: list[Callable[[], None]] = []  # called after each change, without the lock
@@ -174,13 +175,20 @@ class Registry:
             listener()
         self.refresh()
 
+    def add_own(self, rule: Rule) -> None:
+        """Take in a rule of a function that is adc's own: no change that anybody has to be told of."""
+        with self.lock:
+            self._own[rule.function] = (*self._own.get(rule.function, ()), rule)
+
     def of(self, function: Any) -> list[Rule]:
         """The rules of a function, in the order in which they came."""
         found = self._rules.get(id(function))
-        return list(found[1]) if found is not None else []
+        if found is not None:
+            return list(found[1])
+        return list(self._own.get(function, ())) if isinstance(function, types.FunctionType) else []
 
     def has(self, function: Any) -> bool:
-        return id(function) in self._rules
+        return id(function) in self._rules or (isinstance(function, types.FunctionType) and function in self._own)
 
     def all(self) -> list[Rule]:
         with self.lock:

@@ -1,0 +1,223 @@
+"""Elimination with pivots from each column, and what is computed of it.
+
+References: Golub and Van Loan, Matrix Computations, 4th ed., 3.4; Giles, Collected matrix derivative results for forward
+and reverse mode algorithmic differentiation (2008), for all derivatives here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.prelude import forward_rule, reverse_rule
+
+
+def factored(a: Any) -> Any:
+    """``a`` in factors, one over the other without the ones on the diagonal; the rows that changed places, their parity,
+    and whether a pivot is zero.
+
+    Counts as a constant: what is computed of it has its derivative by ``a`` itself.
+    """
+    lu = a.copy()
+    n = lu.shape[0]
+    pivots = np.zeros(n, np.int64)
+    parity = a.dtype.type(1.0)
+    singular = False
+    for k in range(n):
+        p = k
+        best = abs(lu[k, k])
+        for i in range(k + 1, n):
+            if abs(lu[i, k]) > best:
+                best = abs(lu[i, k])
+                p = i
+        pivots[k] = p
+        if p != k:
+            parity = -parity
+            for j in range(n):
+                held = lu[k, j]
+                lu[k, j] = lu[p, j]
+                lu[p, j] = held
+        if lu[k, k] == 0.0:
+            singular = True
+        else:
+            for i in range(k + 1, n):
+                lu[i, k] = lu[i, k] / lu[k, k]
+                factor = lu[i, k]
+                for j in range(k + 1, n):
+                    lu[i, j] -= factor * lu[k, j]
+    return lu, pivots, parity, singular
+
+
+@reverse_rule(factored)
+def _factored_reverse(a: Any) -> Any:
+    return factored(a), lambda g: (None,)
+
+
+@forward_rule(factored)
+def _factored_forward(tangents: Any, a: Any) -> Any:
+    lu, pivots, parity, singular = factored(a)
+    return (lu, pivots, parity, singular), (np.zeros(lu.shape, lu.dtype), None, 0.0, None)
+
+
+def solved(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
+    """The ``x`` with ``a @ x = b``, by the factors of ``a``."""
+    x = b.copy()
+    n, count = x.shape
+    for k in range(n):
+        p = pivots[k]
+        if p != k:
+            for j in range(count):
+                held = x[k, j]
+                x[k, j] = x[p, j]
+                x[p, j] = held
+    for i in range(n):
+        for k in range(i):
+            for j in range(count):
+                x[i, j] -= lu[i, k] * x[k, j]
+    for m in range(n):
+        i = n - 1 - m
+        for k in range(i + 1, n):
+            for j in range(count):
+                x[i, j] -= lu[i, k] * x[k, j]
+        for j in range(count):
+            x[i, j] = x[i, j] / lu[i, i]
+    return x
+
+
+@reverse_rule(solved)
+def _solved_reverse(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
+    x = solved(a, lu, pivots, b)
+
+    def pullback(g: Any) -> Any:
+        of_b = solved_transposed(a, lu, pivots, g)
+        return -(of_b @ x.T), None, None, of_b
+
+    return x, pullback
+
+
+@forward_rule(solved)
+def _solved_forward(tangents: Any, a: Any, lu: Any, pivots: Any, b: Any) -> Any:
+    x = solved(a, lu, pivots, b)
+    return x, solved(a, lu, pivots, tangents[3] - tangents[0] @ x)
+
+
+def solved_transposed(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
+    """The ``x`` with ``a.T @ x = b``, by the factors of ``a``."""
+    x = b.copy()
+    n, count = x.shape
+    for i in range(n):
+        for j in range(count):
+            x[i, j] = x[i, j] / lu[i, i]
+        for k in range(i + 1, n):
+            for j in range(count):
+                x[k, j] -= lu[i, k] * x[i, j]
+    for m in range(n):
+        i = n - 1 - m
+        for k in range(i):
+            for j in range(count):
+                x[k, j] -= lu[i, k] * x[i, j]
+    for m in range(n):
+        k = n - 1 - m
+        p = pivots[k]
+        if p != k:
+            for j in range(count):
+                held = x[k, j]
+                x[k, j] = x[p, j]
+                x[p, j] = held
+    return x
+
+
+@reverse_rule(solved_transposed)
+def _solved_transposed_reverse(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
+    x = solved_transposed(a, lu, pivots, b)
+
+    def pullback(g: Any) -> Any:
+        of_b = solved(a, lu, pivots, g)
+        return -(x @ of_b.T), None, None, of_b
+
+    return x, pullback
+
+
+@forward_rule(solved_transposed)
+def _solved_transposed_forward(tangents: Any, a: Any, lu: Any, pivots: Any, b: Any) -> Any:
+    x = solved_transposed(a, lu, pivots, b)
+    return x, solved_transposed(a, lu, pivots, tangents[3] - tangents[0].T @ x)
+
+
+def determinant(a: Any, lu: Any, parity: float) -> Any:
+    """Of a matrix by its factors; its derivative is by cofactors, which a singular matrix has too."""
+    n = lu.shape[0]
+    product = parity
+    for i in range(n):
+        product *= lu[i, i]
+    return product
+
+
+@reverse_rule(determinant)
+def _determinant_reverse(a: Any, lu: Any, parity: float) -> Any:
+    return determinant(a, lu, parity), lambda g: (g * cofactors(a), None, None)
+
+
+@forward_rule(determinant)
+def _determinant_forward(tangents: Any, a: Any, lu: Any, parity: float) -> Any:
+    return determinant(a, lu, parity), np.sum(cofactors(a) * tangents[0])
+
+
+def cofactors(a: Any) -> Any:
+    """The derivatives of the determinant by each element."""
+    lu, pivots, parity, singular = factored(a)
+    if singular:
+        return cofactors_of_singular(a)
+    return determinant(a, lu, parity) * solved_transposed(a, lu, pivots, unit(a))
+
+
+def cofactors_of_singular(a: Any) -> Any:
+    """One determinant for each, of the matrix with the row and column of a unit matrix in its place."""
+    n = a.shape[0]
+    x = np.zeros((n, n), a.dtype)
+    for i in range(n):
+        for j in range(n):
+            rest = a.copy()
+            for k in range(n):
+                rest[i, k] = 0.0
+                rest[k, j] = 0.0
+            rest[i, j] = 1.0
+            lu, pivots, parity, singular = factored(rest)
+            x[i, j] = determinant(rest, lu, parity)
+    return x
+
+
+def unit(a: Any) -> Any:
+    """The unit matrix of the size and dtype of ``a``."""
+    n = a.shape[0]
+    x = np.zeros((n, n), a.dtype)
+    for i in range(n):
+        x[i, i] = 1.0
+    return x
+
+
+def log_determinant(a: Any, lu: Any, pivots: Any) -> Any:
+    """The logarithm of the size of the determinant, by factors."""
+    n = lu.shape[0]
+    total = a.dtype.type(0.0)
+    for i in range(n):
+        total += np.log(abs(lu[i, i]))
+    return total
+
+
+@reverse_rule(log_determinant)
+def _log_determinant_reverse(a: Any, lu: Any, pivots: Any) -> Any:
+    def pullback(g: Any) -> Any:
+        return g * solved_transposed(a, lu, pivots, unit(a)), None, None
+
+    return log_determinant(a, lu, pivots), pullback
+
+
+@forward_rule(log_determinant)
+def _log_determinant_forward(tangents: Any, a: Any, lu: Any, pivots: Any) -> Any:
+    tangent = solved(a, lu, pivots, tangents[0])
+    total = a.dtype.type(0.0)
+    for i in range(len(tangent)):
+        total += tangent[i, i]
+    return log_determinant(a, lu, pivots), total

@@ -1,0 +1,144 @@
+"""Triangular matrices: systems of equations, Cholesky's factor.
+
+References: Golub and Van Loan, Matrix Computations, 4th ed., 3.1 and 4.2; Murray, Differentiation of the Cholesky
+decomposition (2016).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.prelude import forward_rule, reverse_rule
+
+
+def lower_solved(a: Any, b: Any) -> Any:
+    """The ``x`` with ``a @ x = b``, of the lower triangle of ``a``."""
+    x = b.copy()
+    n, count = x.shape
+    for i in range(n):
+        for k in range(i):
+            for j in range(count):
+                x[i, j] -= a[i, k] * x[k, j]
+        for j in range(count):
+            x[i, j] = x[i, j] / a[i, i]
+    return x
+
+
+def upper_solved(a: Any, b: Any) -> Any:
+    """The ``x`` with ``a @ x = b``, of the upper triangle of ``a``."""
+    x = b.copy()
+    n, count = x.shape
+    for m in range(n):
+        i = n - 1 - m
+        for k in range(i + 1, n):
+            for j in range(count):
+                x[i, j] -= a[i, k] * x[k, j]
+        for j in range(count):
+            x[i, j] = x[i, j] / a[i, i]
+    return x
+
+
+@reverse_rule(lower_solved)
+def _lower_reverse(a: Any, b: Any) -> Any:
+    x = lower_solved(a, b)
+
+    def pullback(g: Any) -> Any:
+        of_b = upper_solved(a.T, g)
+        return -lower(of_b @ x.T, 1.0), of_b
+
+    return x, pullback
+
+
+@forward_rule(lower_solved)
+def _lower_forward(tangents: Any, a: Any, b: Any) -> Any:
+    x = lower_solved(a, b)
+    return x, lower_solved(a, tangents[1] - lower(tangents[0], 1.0) @ x)
+
+
+@reverse_rule(upper_solved)
+def _upper_reverse(a: Any, b: Any) -> Any:
+    x = upper_solved(a, b)
+
+    def pullback(g: Any) -> Any:
+        of_b = lower_solved(a.T, g)
+        return -lower(x @ of_b.T, 1.0).T, of_b
+
+    return x, pullback
+
+
+@forward_rule(upper_solved)
+def _upper_forward(tangents: Any, a: Any, b: Any) -> Any:
+    x = upper_solved(a, b)
+    return x, upper_solved(a, tangents[1] - lower(tangents[0].T, 1.0).T @ x)
+
+
+def lower(a: Any, diagonal: float) -> Any:
+    """The lower triangle of ``a``, with its diagonal times a number."""
+    n = a.shape[0]
+    x = np.zeros((n, n), a.dtype)
+    for i in range(n):
+        for j in range(i):
+            x[i, j] = a[i, j]
+        x[i, i] = diagonal * a[i, i]
+    return x
+
+
+def mirrored(a: Any) -> Any:
+    """The symmetric matrix of which ``a`` has the lower triangle."""
+    n = a.shape[0]
+    x = np.zeros((n, n), a.dtype)
+    for i in range(n):
+        for j in range(i):
+            x[i, j] = a[i, j]
+            x[j, i] = a[i, j]
+        x[i, i] = a[i, i]
+    return x
+
+
+def gathered(a: Any) -> Any:
+    """The derivative by a lower triangle, where ``a`` is that by a symmetric matrix of which it is all that is read."""
+    n = a.shape[0]
+    x = np.zeros((n, n), a.dtype)
+    for i in range(n):
+        for j in range(i):
+            x[i, j] = a[i, j] + a[j, i]
+        x[i, i] = a[i, i]
+    return x
+
+
+def cholesky_factor(a: Any) -> Any:
+    """The lower triangle ``l`` with ``l @ l.T == a``, of the lower triangle of ``a``; and whether there is none."""
+    n = a.shape[0]
+    x = np.zeros((n, n), a.dtype)
+    failed = False
+    for i in range(n):
+        for j in range(i):
+            rest = a[i, j] - x[i, :j] @ x[j, :j]
+            x[i, j] = rest / x[j, j]
+        rest = a[i, i] - x[i, :i] @ x[i, :i]
+        if rest > 0.0:
+            x[i, i] = np.sqrt(rest)
+        else:
+            failed = True
+            x[i, i] = np.nan
+    return x, failed
+
+
+@reverse_rule(cholesky_factor)
+def _cholesky_reverse(a: Any) -> Any:
+    x, failed = cholesky_factor(a)
+
+    def pullback(g: Any) -> Any:
+        inner = lower(x.T @ g[0], 0.5)
+        return (gathered(upper_solved(x.T, upper_solved(x.T, inner).T)),)
+
+    return (x, failed), pullback
+
+
+@forward_rule(cholesky_factor)
+def _cholesky_forward(tangents: Any, a: Any) -> Any:
+    x, failed = cholesky_factor(a)
+    inner = lower_solved(x, lower_solved(x, mirrored(tangents[0])).T)
+    return (x, failed), (x @ lower(inner, 0.5), None)

@@ -1,0 +1,93 @@
+"""Linear algebra of dense matrices, along any leading axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.prelude import stands_for
+from adc.frontend.prelude.kernels.elimination import determinant, factored, log_determinant, solved, unit
+from adc.frontend.prelude.kernels.triangles import cholesky_factor
+from adc.frontend.prelude.matrices import batches, both_floats, each_pair, squares
+
+
+@stands_for("numpy.linalg.solve")
+def solve(a: Any, b: Any) -> Any:
+    x, y = both_floats(a, b)
+    x = squares(x)
+    if y.ndim == 1:
+        column = np.zeros((y.shape[0], 1), y.dtype)
+        column[:, 0] = y
+        return _solve(x, column)[..., 0]
+    return _solve(x, y)
+
+
+def _solve(a: Any, b: Any) -> Any:
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"solve: {a.shape[-1]} unknowns, and {b.shape[-2]} right-hand sides in a column")
+    if a.ndim == 2 and b.ndim == 2:
+        return _solve_one(a, b)
+    out = np.zeros(batches(a.shape[:-2], b.shape[:-2]) + b.shape[-2:], a.dtype)
+    each_pair(_solve_one, a, b, out)
+    return out
+
+
+def _solve_one(a: Any, b: Any) -> Any:
+    lu, pivots, parity, singular = factored(a)
+    if singular:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return solved(a, lu, pivots, b)
+
+
+@stands_for("numpy.linalg.inv")
+def inv(a: Any) -> Any:
+    x = squares(a)
+    if x.ndim == 2:
+        return _solve_one(x, unit(x))
+    out = np.zeros(x.shape, x.dtype)
+    for k in range(x.shape[0]):
+        out[k] = inv(x[k])
+    return out
+
+
+@stands_for("numpy.linalg.det")
+def det(a: Any) -> Any:
+    x = squares(a)
+    if x.ndim == 2:
+        lu, pivots, parity, singular = factored(x)
+        return determinant(x, lu, parity)
+    out = np.zeros(x.shape[:-2], x.dtype)
+    for k in range(x.shape[0]):
+        out[k] = det(x[k])
+    return out
+
+
+@stands_for("numpy.linalg.slogdet")
+def slogdet(a: Any) -> Any:
+    x = squares(a)
+    if x.ndim == 2:
+        lu, pivots, parity, singular = factored(x)
+        sign = parity
+        for i in range(len(lu)):
+            sign *= np.sign(lu[i, i])
+        return sign, log_determinant(x, lu, pivots)
+    signs = np.zeros(x.shape[:-2], x.dtype)
+    logarithms = np.zeros(x.shape[:-2], x.dtype)
+    for k in range(x.shape[0]):
+        signs[k], logarithms[k] = slogdet(x[k])
+    return signs, logarithms
+
+
+@stands_for("numpy.linalg.cholesky")
+def cholesky(a: Any, /, *, upper: Any = False) -> Any:
+    x = squares(a)
+    if x.ndim == 2:
+        factor, failed = cholesky_factor(x.T if upper else x)
+        if failed:
+            raise np.linalg.LinAlgError("Matrix is not positive definite")
+        return factor.T if upper else factor
+    out = np.zeros(x.shape, x.dtype)
+    for k in range(x.shape[0]):
+        out[k] = cholesky(x[k], upper=upper)
+    return out

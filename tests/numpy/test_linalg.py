@@ -1,0 +1,87 @@
+"""Systems of equations, determinants and decompositions, held against NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adc
+from tests.numpy.checking import check, function_of
+
+RNG = np.random.default_rng(5)
+A = RNG.normal(size=(4, 4))
+MANY = RNG.normal(size=(2, 3, 3))
+B = RNG.normal(size=(4, 2))
+S = A @ A.T + np.eye(4)
+
+
+def near(body, **inputs):
+    return check(body, exact=False, rtol=1e-10, **inputs)
+
+
+def test_solve() -> None:
+    near("np.linalg.solve(a, b)", a=A, b=B)
+    near("np.linalg.solve(a, b)", a=A, b=B[:, 0])
+    near("np.linalg.solve(a, b)", a=MANY, b=RNG.normal(size=(1, 3, 2)))
+
+
+def test_solve_stretches_leading_axes() -> None:
+    near("np.linalg.solve(a, b)", a=A[:3, :3], b=RNG.normal(size=(2, 3, 2)))
+    near("np.linalg.solve(a, b)", a=MANY, b=RNG.normal(size=3))
+
+
+def test_inv_and_det() -> None:
+    near("np.linalg.inv(a)", a=A)
+    near("np.linalg.inv(a)", a=MANY)
+    near("np.linalg.det(a)", a=A)
+    near("np.linalg.det(a)", a=MANY)
+
+
+def test_slogdet() -> None:
+    near("np.linalg.slogdet(a)", a=A)
+    near("np.linalg.slogdet(a)[1]", a=MANY)
+
+
+def test_the_determinant_of_a_singular_matrix_has_a_gradient() -> None:
+    near("np.linalg.det(a)", a=np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 1.0, 3.0]]))
+
+
+def test_cholesky_reads_one_triangle() -> None:
+    near("np.linalg.cholesky(a)", a=S)
+    near("np.linalg.cholesky(a, upper=True)", a=S)
+    near("np.linalg.cholesky(a)", a=np.stack([S, 2 * S]))
+
+
+def test_single_precision() -> None:
+    check("np.linalg.solve(a, b)", exact=False, rtol=1e-4, a=A.astype("f"), b=B.astype("f"))
+    check("np.linalg.det(a) + np.linalg.slogdet(a)[1]", exact=False, rtol=1e-4, a=S.astype("f"))
+    near("np.linalg.inv(a)", a=np.array([[2, 1], [1, 3]]))
+
+
+@pytest.mark.parametrize(
+    ("body", "a", "message"),
+    [
+        ("np.linalg.inv(a)", np.ones((3, 3)), "Singular matrix"),
+        ("np.linalg.solve(a, a)", np.zeros((2, 2)), "Singular matrix"),
+        ("np.linalg.inv(a)", np.ones((3, 2)), "Last 2 dimensions of the array must be square"),
+        ("np.linalg.cholesky(a)", -np.eye(3), "Matrix is not positive definite"),
+    ],
+)
+def test_errors_are_those_of_numpy_at_the_line_of_the_call(body, a, message) -> None:
+    plain = function_of(body, "a")
+    with pytest.raises(np.linalg.LinAlgError, match=message):
+        plain(a)
+    with pytest.raises(np.linalg.LinAlgError, match=message) as caught:
+        adc.jit_grad(plain)(a)
+    assert any(body in note for note in caught.value.__notes__)
+
+
+def test_second_derivatives() -> None:
+    def f(a, b):
+        return np.sum(np.linalg.solve(a, b) ** 2) + np.linalg.slogdet(a)[1] + np.linalg.det(a)
+
+    along = RNG.normal(size=A.shape)
+    got = adc.grad(lambda a: np.sum(adc.grad(f)(a, B) * along))(A)
+    h = 1e-6
+    expected = (adc.grad(f)(A + h * along, B) - adc.grad(f)(A - h * along, B)) / (2 * h)
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
