@@ -5,11 +5,10 @@ imported it. What it raises, refuses and computes stands at the user's call, for
 Methods of arrays are looked for under ``numpy.ndarray.`` first, and then as the function of the same name.
 
 To add one: a function in a module of this folder, marked ``@stands_for("numpy.median")``. It may use what adc compiles,
-other stand-ins among them, and ``constant`` and ``unsupported``. What they have in common is in functions beside them, whose
-code stands at the user's call as well.
+other stand-ins among them, and ``constant`` and ``unsupported``. What they have in common is in functions beside
+them, whose code stands at the user's call as well.
 
-What is large is a function in the folder ``kernels``: one for all calls, at its own lines, which raises nothing. It may have
-derivatives of its own, by ``@reverse_rule(f)`` and ``@forward_rule(f)``: as ``adc.rrule`` and ``adc.frule``, for any arguments.
+What is large is a function in ``adc.frontend.kernels``.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ import sys
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar
-
-from adc.frontend.rules.registry import RULES, Kind, Rule
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,32 +40,9 @@ def stands_for(*names: str) -> Callable[[F], F]:
     return mark
 
 
-def reverse_rule(function: Callable[..., Any]) -> Callable[[F], F]:
-    """Mark what returns the value of a kernel, and the pullback."""
-    return _rule("rrule", function, skipped=0)
-
-
-def forward_rule(function: Callable[..., Any]) -> Callable[[F], F]:
-    """Mark what takes the tangents and the arguments of a kernel, and returns its value and the tangent of that."""
-    return _rule("frule", function, skipped=1)
-
-
-def _rule(kind: Kind, function: Callable[..., Any], skipped: int) -> Callable[[F], F]:
-    def mark(rule: F) -> F:
-        code = rule.__code__  # type: ignore[attr-defined]
-        types = (object,) * (code.co_argcount - skipped)
-        RULES.add_own(
-            Rule(kind, function, types, None, rule, (), rule.__name__, code.co_filename, code.co_firstlineno)
-        )
-        return rule
-
-    return mark
-
-
 def is_helper(function: FunctionType) -> bool:
     """Whether this is a part of such programs, which stands where they are called."""
-    module = function.__module__ or ""
-    return module.startswith(f"{__name__}.") and not module.startswith(f"{__name__}.kernels.")
+    return (function.__module__ or "").startswith(f"{__name__}.")
 
 
 def constant(value: Any) -> Any:

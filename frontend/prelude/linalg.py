@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.kernels.elimination import determinant, factored, log_determinant, solved, unit
+from adc.frontend.kernels.triangles import cholesky_factor
 from adc.frontend.prelude import stands_for
-from adc.frontend.prelude.kernels.elimination import determinant, factored, log_determinant, solved, unit
-from adc.frontend.prelude.kernels.triangles import cholesky_factor
 from adc.frontend.prelude.matrices import batches, both_floats, each_pair, squares
 
 
@@ -34,7 +34,7 @@ def _solve(a: Any, b: Any) -> Any:
 
 
 def _solve_one(a: Any, b: Any) -> Any:
-    lu, pivots, parity, singular = factored(a)
+    lu, pivots, _parity, singular = factored(a)
     if singular:
         raise np.linalg.LinAlgError("Singular matrix")
     return solved(a, lu, pivots, b)
@@ -55,7 +55,7 @@ def inv(a: Any) -> Any:
 def det(a: Any) -> Any:
     x = squares(a)
     if x.ndim == 2:
-        lu, pivots, parity, singular = factored(x)
+        lu, _pivots, parity, _singular = factored(x)
         return determinant(x, lu, parity)
     out = np.zeros(x.shape[:-2], x.dtype)
     for k in range(x.shape[0]):
@@ -67,7 +67,7 @@ def det(a: Any) -> Any:
 def slogdet(a: Any) -> Any:
     x = squares(a)
     if x.ndim == 2:
-        lu, pivots, parity, singular = factored(x)
+        lu, pivots, parity, _singular = factored(x)
         sign = parity
         for i in range(len(lu)):
             sign *= np.sign(lu[i, i])

@@ -51,7 +51,7 @@ def batches(p: Any, q: Any) -> Any:
         return p
     if p[-1] != q[-1] and p[-1] != 1 and q[-1] != 1:
         raise ValueError(f"leading axes do not fit: {p[-1]} and {q[-1]}")
-    return batches(p[:-1], q[:-1]) + (q[-1] if p[-1] == 1 else p[-1],)
+    return (*batches(p[:-1], q[:-1]), q[-1] if p[-1] == 1 else p[-1])
 
 
 def each_pair(function: Any, a: Any, b: Any, out: Any) -> Any:

@@ -6,12 +6,14 @@ A rule is a Python function in the traced language; so it also runs in plain Pyt
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adc.frontend import kernels
 from adc.ir import forks
 
 Kind = Literal["scalar", "rrule", "frule", "none"]
@@ -159,7 +161,6 @@ class Registry:
         self.lock = forks.Lock()
         self.version = 0
         self._rules: dict[int, tuple[Any, list[Rule]]] = {}  # by the id of the function, which is kept alive
-        self._own: dict[Any, tuple[Rule, ...]] = {}  # of functions of adc's own, which nobody lists or changes
         self._changes: dict[int, int] = {}  # by the id of the function: the version of its last change
         self._hooks: list[tuple[Hook, str, list[Rule]]] = []  # and the rules that it was called with
         self.listeners: list[Callable[[], None]] = []  # called after each change, without the lock
@@ -175,20 +176,13 @@ class Registry:
             listener()
         self.refresh()
 
-    def add_own(self, rule: Rule) -> None:
-        """Take in a rule of a function that is adc's own: no change that anybody has to be told of."""
-        with self.lock:
-            self._own[rule.function] = (*self._own.get(rule.function, ()), rule)
-
     def of(self, function: Any) -> list[Rule]:
         """The rules of a function, in the order in which they came."""
         found = self._rules.get(id(function))
-        if found is not None:
-            return list(found[1])
-        return list(self._own.get(function, ())) if isinstance(function, types.FunctionType) else []
+        return list(found[1]) if found is not None else list(_of_kernel(function))
 
     def has(self, function: Any) -> bool:
-        return id(function) in self._rules or (isinstance(function, types.FunctionType) and function in self._own)
+        return id(function) in self._rules or bool(_of_kernel(function))
 
     def all(self) -> list[Rule]:
         with self.lock:
@@ -224,6 +218,24 @@ class Registry:
         for rule in self.all():
             if mode in rule.modes and not any(rule is known for known in seen):
                 yield rule
+
+
+def _of_kernel(function: Any) -> tuple[Rule, ...]:
+    """The rules of a function of adc's own, which nobody lists or changes."""
+    return _kernel_rules(function) if isinstance(function, types.FunctionType) and function in kernels.REVERSE else ()
+
+
+@functools.cache
+def _kernel_rules(function: types.FunctionType) -> tuple[Rule, ...]:
+    accepted: tuple[Any, ...] = (object,) * function.__code__.co_argcount
+    given: tuple[tuple[Kind, types.FunctionType], ...] = (
+        ("rrule", kernels.REVERSE[function]),
+        ("frule", kernels.FORWARD[function]),
+    )
+    return tuple(
+        Rule(kind, function, accepted, None, rule, (), rule.__name__, code.co_filename, code.co_firstlineno)
+        for kind, rule, code in ((kind, rule, rule.__code__) for kind, rule in given)
+    )
 
 
 RULES = Registry()

@@ -1,7 +1,7 @@
 """Elimination with pivots from each column, and what is computed of it.
 
-References: Golub and Van Loan, Matrix Computations, 4th ed., 3.4; Giles, Collected matrix derivative results for forward
-and reverse mode algorithmic differentiation (2008), for all derivatives here.
+References: Golub and Van Loan, Matrix Computations, 4th ed., 3.4; for all derivatives: Giles, Collected matrix
+derivative results for forward and reverse mode algorithmic differentiation (2008).
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.prelude import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, reverse_rule
 
 
 def factored(a: Any) -> Any:
-    """``a`` in factors, one over the other without the ones on the diagonal; the rows that changed places, their parity,
-    and whether a pivot is zero.
+    """``a`` in factors, one over the other without the ones on the diagonal; the rows that changed places, their
+    parity, and whether a pivot is zero.
 
     Counts as a constant: what is computed of it has its derivative by ``a`` itself.
     """
@@ -183,7 +183,7 @@ def cofactors_of_singular(a: Any) -> Any:
                 rest[i, k] = 0.0
                 rest[k, j] = 0.0
             rest[i, j] = 1.0
-            lu, pivots, parity, singular = factored(rest)
+            lu, _pivots, parity, _singular = factored(rest)
             x[i, j] = determinant(rest, lu, parity)
     return x
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.prelude import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, reverse_rule
 
 
 def lower_solved(a: Any, b: Any) -> Any:

@@ -1,0 +1,39 @@
+"""Functions of arrays that library functions are made of, in Python that is traced: each is compiled once for all
+calls, at its own lines, for it raises nothing.
+
+They may have derivatives of their own, by ``@reverse_rule(f)`` and ``@forward_rule(f)``: as ``adc.rrule`` and
+``adc.frule``, for any arguments. Both are needed for arrays, and hold for derivatives of any order if they are made of
+such functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+REVERSE: dict[FunctionType, FunctionType] = {}
+FORWARD: dict[FunctionType, FunctionType] = {}
+
+
+def reverse_rule(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Mark what returns the value of a kernel, and the pullback."""
+    return _marked(REVERSE, function)
+
+
+def forward_rule(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Mark what takes the tangents and the arguments of a kernel, and returns its value and the tangent of that."""
+    return _marked(FORWARD, function)
+
+
+def _marked(table: dict[FunctionType, FunctionType], function: Callable[..., Any]) -> Callable[[F], F]:
+    assert isinstance(function, FunctionType) and function not in table, function
+
+    def mark(rule: F) -> F:
+        assert isinstance(rule, FunctionType)
+        table[function] = rule
+        return rule
+
+    return mark
