@@ -17,7 +17,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
-from adc.frontend.numeric import arrays, slices, subscripts
+from adc.frontend.numeric import arrays, places, slices, subscripts
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -105,12 +105,7 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
             settled = arrays.settled(frame, value)
             with_items(frame, items, lambda each: _store_items(frame, owner, each, settled))
             return
-        place = _place(frame, owner, items)
-        if isinstance(place, Array):
-            arrays.store(frame, place, value)
-        else:
-            arrays.check_writable(frame, place.array)
-            place.store(value)
+        places.store(frame, _place(frame, owner, items), value)
 
 
 def _store_items(
@@ -135,12 +130,12 @@ def _store_item(
     return NONE
 
 
-def _place(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> subscripts.Element | Array:
+def _place(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> places.Place:
     if not isinstance(owner, Array):
         what = "an array expression" if isinstance(owner, Lazy) else describe_type(owner)
         help = "only elements and slices of arrays can be stored to"
         raise refuse(current_loc(), f"cannot store into {what}", help, kind=kinds.UNSUPPORTED_TARGET)
-    return subscripts.locate(owner, items)
+    return places.locate(frame, owner, items)
 
 
 def augmented(frame: Frame, statement: ast.AugAssign) -> None:
@@ -193,15 +188,13 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
         return
     with frame.at(target):
         place = _place(frame, owner, items)
-        current = None if isinstance(place, Array) else place.load()
+        current = place.load() if isinstance(place, subscripts.Element) else None
     value = evaluate(frame, statement.value)
     with frame.at(statement):
-        if isinstance(place, Array):
-            arrays.update(frame, place, symbol, value)
+        if current is not None:
+            places.store(frame, place, arrays.operate(frame, symbol, current, value))
         else:
-            assert current is not None
-            arrays.check_writable(frame, place.array)
-            place.store(arrays.operate(frame, symbol, current, value))
+            places.update(frame, place, symbol, value)
 
 
 def _as_of(frame: Frame, then: dict[str, AbstractValue], read: Callable[[], AbstractValue]) -> AbstractValue:

@@ -18,6 +18,9 @@ True on what reads an extent that is not 1; and in place of an extent of which n
 SHAPE_ERROR = "ShapeError"
 """The error of an assertion about extents. Where it asserts what ``equal_dims`` gave, one represents the other."""
 
+BOUNDS_ERROR = "BoundsError"
+"""That of an assertion about subscripts, those about the extents of index arrays among them."""
+
 AS_BEFORE: Literal["as before"] = "as before"
 """In place of an extent that a loop does not change."""
 
@@ -75,7 +78,7 @@ def _checked_equal(v: Value) -> Value | None:
         if position != 1 or compare.opdef is not ops.cmpi or compare.attrs["predicate"] != "eq":
             continue
         for check, first in compare.result.uses:
-            asserted = check.opdef is ops.assert_ and first == 0 and check.attrs["error"] == SHAPE_ERROR
+            asserted = check.opdef is ops.assert_ and first == 0 and check.attrs["error"] in (SHAPE_ERROR, BOUNDS_ERROR)
             if asserted and check.parent is not None and building_in(check.parent):
                 return compare.operands[0]
     return None

@@ -12,7 +12,7 @@ from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Tuple, is_a
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
-from adc.frontend.numeric import arrays, slices, subscripts
+from adc.frontend.numeric import arrays, gathers, places, slices
 
 
 def attribute_reference(frame: Frame, node: ast.Attribute) -> AbstractValue:
@@ -52,7 +52,7 @@ def _subscript_of(frame: Frame, owner: AbstractValue, node: ast.Subscript) -> Ab
 
 
 def _read(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> AbstractValue:
-    return subscripts.read(frame, owner, items)
+    return places.read(frame, owner, items)
 
 
 def with_items(
@@ -81,8 +81,9 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.
             items.append(slices.Item(loc, slices.Slice(*parts)))
             continue
         value = evaluate(frame, item)
-        if isinstance(value, Tuple) and is_array(owner) and len(nodes) == 1:
-            items += [slices.Item(loc, v) for v in value.items]
+        if is_array(owner):
+            with frame.at(item):
+                items += gathers.items_of(frame, value, loc, alone=len(nodes) == 1)
         else:
             items.append(slices.Item(loc, value))
     return items

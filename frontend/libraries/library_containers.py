@@ -50,6 +50,10 @@ def _dict(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
     return sequences.new_dict(frame, items | dict(kwargs))
 
 
+def _slice(frame: Frame, *bounds: AbstractValue) -> AbstractValue:
+    return Static(slice(*(static_of(b, "the slice") for b in bounds)))
+
+
 def _hasattr(frame: Frame, x: AbstractValue, name: AbstractValue) -> AbstractValue:
     wanted = str(static_of(name, "the name of an attribute"))
     if records.is_instance(x):
@@ -192,6 +196,7 @@ def _fields(frame: Frame, x: AbstractValue) -> AbstractValue:
 TABLE: dict[Any, Rule] = {
     list: positional("list", range(2), _list),
     dict: _dict,
+    slice: positional("slice", range(1, 4), _slice),
     hasattr: positional("hasattr", 2, _hasattr),
     getattr: positional("getattr", range(2, 4), _getattr),
     setattr: positional("setattr", 3, _setattr),

@@ -38,7 +38,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.matmul import matmul
-from adc.frontend.numeric import nests, scalars, slices, subscripts
+from adc.frontend.numeric import nests, scalars, selections, slices, subscripts
 from adc.frontend.numeric.convert import as_scalar, assigned, from_element, kind, trap_unless
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.ir import kinds, ops
@@ -162,7 +162,7 @@ def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
 
 
 @dataclass(eq=False)
-class _Extent:
+class Extent:
     """One dimension of a broadcast result: in general, and if nothing is stretched."""
 
     general: Dim
@@ -174,9 +174,13 @@ def elementwise(function: Element, *operands: AbstractValue, deferred: bool = Fa
 
     ``deferred``: it gets functions that evaluate its operands where and when it calls them.
     """
+    selected = selections.wholes(operands)
+    if selected is not None:
+        first, parts = selected
+        return first.of(elementwise(function, *parts, deferred=deferred))
     parts = [lazy_of(v) if isinstance(v, Array | Lazy) else v for v in operands]
     arrays = [p for p in parts if isinstance(p, Lazy)]
-    extents, equalities = _broadcast(arrays)
+    extents, equalities = broadcast(arrays)
     dims = tuple(representative(e.general) for e in extents)
     loc = current_loc()
 
@@ -189,7 +193,7 @@ def elementwise(function: Element, *operands: AbstractValue, deferred: bool = Fa
         def operand(p: AbstractValue) -> AbstractValue:
             if not isinstance(p, Lazy):
                 return p
-            return p.element(_operand_subscripts(p.dims, dims, subscripts, general), general)
+            return p.element(operand_subscripts(p.dims, dims, subscripts, general), general)
 
         with at_loc(loc):
             return apply([partial(operand, p) for p in parts])
@@ -224,7 +228,7 @@ def _stretched(p: Lazy, dims: tuple[Dim, ...]) -> bool:
     return any(static_dim(own) == 1 and static_dim(d) != 1 for own, d in zip(p.dims, dims, strict=True))
 
 
-def _operand_subscripts(
+def operand_subscripts(
     own_dims: tuple[Dim, ...], dims: tuple[Dim, ...], subscripts: Sequence[Value], general: bool
 ) -> list[Value]:
     first = len(dims) - len(own_dims)
@@ -240,19 +244,26 @@ def _operand_subscripts(
     return result
 
 
-def _broadcast(arrays: list[Lazy]) -> tuple[list[_Extent], list[Value]]:
+Mismatch = tuple[str, str]  # the error of operands that do not fit together, and what it says before the shapes
+_OPERANDS = SHAPE_ERROR, "operands could not be broadcast together with shapes"
+
+
+def broadcast(arrays: Sequence[Lazy], mismatch: Mismatch = _OPERANDS) -> tuple[list[Extent], list[Value]]:
+    """The extents that arrays have together; and what holds (i1) if nothing is stretched in the run."""
     rank = max(len(p.dims) for p in arrays)
-    result = [_Extent(1, 1) for _ in range(rank)]
+    result = [Extent(1, 1) for _ in range(rank)]
     equalities: list[Value] = []
     for position, p in enumerate(arrays):
         first = rank - len(p.dims)
         for k, (general, plain) in enumerate(zip(p.dims, p.plain, strict=True)):
             here = result[first + k]
-            result[first + k] = _meet(here, _Extent(general, plain), equalities, arrays[: position + 1])
+            result[first + k] = _meet(here, Extent(general, plain), equalities, arrays[: position + 1], mismatch)
     return result, equalities
 
 
-def _meet(a: _Extent, b: _Extent, equalities: list[Value], shown: list[Lazy]) -> _Extent:
+def _meet(
+    a: Extent, b: Extent, equalities: list[Value], shown: Sequence[Lazy], mismatch: Mismatch
+) -> Extent:
     if static_dim(a.general) == 1:
         return b
     if static_dim(b.general) == 1 or same_dim(a.general, b.general):
@@ -267,18 +278,21 @@ def _meet(a: _Extent, b: _Extent, equalities: list[Value], shown: list[Lazy]) ->
         one = ops.cmpi(x, const_index(1), predicate="eq")
         fits = ops.ori(fits, one)
         general = ops.select(one, y, x) if kept is a else general
-    shape_check(fits, "operands could not be broadcast together with shapes", [p.dims for p in shown])
+    error, message = mismatch
+    shape_check(fits, message, [p.dims for p in shown], error=error)
     if may_be_one(other.general) and not same_dim(a.plain, b.plain):
         equalities.append(equal)
-    return _Extent(general, kept.plain)
+    return Extent(general, kept.plain)
 
 
-def shape_check(fits: Value, message: str, shapes: Sequence[tuple[Dim, ...]], between: str = " ") -> None:
-    """Raise ``ValueError`` with the shapes unless ``fits``."""
+def shape_check(
+    fits: Value, message: str, shapes: Sequence[tuple[Dim, ...]], between: str = " ", error: str = SHAPE_ERROR
+) -> None:
+    """Raise ``ValueError``, or another error, with the shapes unless ``fits``."""
     texts = between.join(
         "({})".format(",".join("{}" for _ in dims) + ("," if len(dims) == 1 else "")) for dims in shapes
     )
-    trap_unless(fits, SHAPE_ERROR, f"{message} {texts}", *(dim_value(d) for dims in shapes for d in dims))
+    trap_unless(fits, error, f"{message} {texts}", *(dim_value(d) for dims in shapes for d in dims))
 
 
 # Stores ---------------------------------------------------------------------------------------------------------------
@@ -288,15 +302,19 @@ def store(frame: Frame, target: Array, value: AbstractValue) -> None:
     """``target[...] = value``, which is stretched to the target's shape."""
     check_writable(frame, target)
     if isinstance(value, Array | Lazy):
-        nests.store(frame, target, _fitted(target, lazy_of(value)))
+        nests.store(frame, target, fitted(target, lazy_of(value)))
     elif is_numeric(value):
-        nests.store(frame, target, _fitted(target, nests.constant_array(assigned(value))))
+        nests.store(frame, target, fitted(target, nests.constant_array(assigned(value))))
     else:
         raise refuse(current_loc(), f"cannot store {describe_type(value)} into an array", kind=kinds.WRONG_TYPE)
 
 
-def _fitted(target: Array, value: Lazy) -> Lazy:
-    """``value`` in the shape of ``target``. Leading extents of one that the target has not are dropped, as in NumPy."""
+INTO_SHAPE = "could not broadcast input array from shape", " into shape "
+
+
+def fitted(target: Array | Lazy, value: Lazy, texts: tuple[str, str] = INTO_SHAPE) -> Lazy:
+    """``value`` in the shape of ``target``. Leading extents of one that the target has not are dropped, as in NumPy.
+    ``texts``: what is said before each shape where they do not fit."""
     extra = max(0, value.rank - target.rank)
     if any(static_dim(d) not in (1, None) for d in value.dims[:extra]):
         raise refuse(
@@ -307,11 +325,11 @@ def _fitted(target: Array, value: Lazy) -> Lazy:
         )
     dims, first = target.dims, max(0, target.rank - value.rank)
     equalities = list(value.equalities)
-    message = "could not broadcast input array from shape"
+    message, between = texts
     for own in value.dims[:extra]:
         if static_dim(own) is None:
             one = ops.cmpi(dim_value(own), const_index(1), predicate="eq")
-            shape_check(one, message, [value.dims, dims], " into shape ")
+            shape_check(one, message, [value.dims, dims], between)
     same = value.rank == target.rank
     for own, plain, dim in zip(value.dims[extra:], value.plain[extra:], dims[first:], strict=True):
         if static_dim(own) == 1 and static_dim(dim) != 1:
@@ -321,12 +339,12 @@ def _fitted(target: Array, value: Lazy) -> Lazy:
         fits = equal = equal_dims(dim, own)
         if may_be_one(own):
             fits = ops.ori(equal, ops.cmpi(dim_value(own), const_index(1), predicate="eq"))
-        shape_check(fits, message, [value.dims[extra:], dims], " into shape ")
+        shape_check(fits, message, [value.dims[extra:], dims], between)
         if may_be_one(own) and not same_dim(plain, dim):
             equalities.append(equal)
 
     def element(subscripts: Sequence[Value], general: bool) -> Scalar:
-        at = _operand_subscripts(value.dims[extra:], dims, subscripts, general)
+        at = operand_subscripts(value.dims[extra:], dims, subscripts, general)
         return value.element([*[const_index(0)] * extra, *at], general)
 
     reads = tuple(Read(r.array, r.pointwise and same) for r in value.reads)
@@ -350,6 +368,12 @@ def update(frame: Frame, target: Array, symbol: str, value: AbstractValue) -> No
     """``target symbol= value`` in place."""
     check_writable(frame, target)
     result = operate(frame, symbol, target, value)
+    check_updated(symbol, target, result)
+    store(frame, target, result)
+
+
+def check_updated(symbol: str, target: Array | Lazy, result: AbstractValue) -> None:
+    """Refuse what ``symbol=`` makes if it cannot be stored where it was read, ``target``."""
     assert isinstance(result, Array | Lazy)
     if kind(result.dtype) > kind(target.dtype):
         raise refuse(
@@ -365,7 +389,6 @@ def update(frame: Frame, target: Array, symbol: str, value: AbstractValue) -> No
             f"write x = x {symbol} y, or take a row of y",
             kind=kinds.RANK_MISMATCH,
         )
-    store(frame, target, result)
 
 
 def unpack(frame: Frame, value: Array, count: int) -> list[AbstractValue]:

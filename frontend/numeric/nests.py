@@ -74,6 +74,42 @@ def _serial(dims: list[Dim], outer: list[Value], body: Body) -> None:
     build(ops.for_, bounds, result_types=[], regions=[block])
 
 
+def reduced(
+    dims: Sequence[Dim], kinds: tuple[str, ...], start: Sequence[Value], body: Callable[[list[Value]], list[Value]]
+) -> list[Value]:
+    """What ``body`` gives for all subscripts, combined as ``scf.reduce`` does for each kind."""
+    return _reduced(list(dims), [], kinds, start, body)
+
+
+def _reduced(
+    dims: list[Dim],
+    outer: list[Value],
+    kinds: tuple[str, ...],
+    start: Sequence[Value],
+    body: Callable[[list[Value]], list[Value]],
+) -> list[Value]:
+    if not dims:
+        return body(outer)
+    block = Block([index], [f"i{len(outer)}"])
+    with insert_at(block):
+        found = _reduced(dims[1:], [*outer, block.args[0]], kinds, start, body)
+        build(ops.reduce, found, {"kinds": kinds})
+    bounds = [const_index(0), dim_value(dims[0]), const_index(1)]
+    op = build(ops.parallel, [*bounds, *start], result_types=[v.type for v in start], regions=[block])
+    return list(op.results)
+
+
+def where(condition: Value, body: Callable[[], None]) -> None:
+    """``body`` if the condition holds."""
+    blocks = Block(), Block()
+    with insert_at(blocks[0]):
+        body()
+    for block in blocks:
+        with insert_at(block):
+            build(ops.yield_, [])
+    build(ops.if_, [condition], result_types=[], regions=blocks)
+
+
 def versioned(value: Lazy, plain: Callable[[], Value | None], general: Callable[[], Value | None]) -> Value | None:
     """``plain`` if no operand is stretched by an extent of one that is known at run time only, else ``general``; what
     the two give, if they give a value."""
@@ -91,7 +127,7 @@ def versioned(value: Lazy, plain: Callable[[], Value | None], general: Callable[
 
 def store(frame: Frame, target: Array, value: Lazy) -> None:
     """``target[...] = value``, of equal shape; through a temporary if the target overlaps what is read elsewhere."""
-    if _conflicts(target, value):
+    if conflicts(target, value):
         value = lazy_of(materialise(frame, value))
     memory, element_type = target.memref, target.dtype
 
@@ -101,7 +137,7 @@ def store(frame: Frame, target: Array, value: Lazy) -> None:
     versioned(value, lambda: nest(target.dims, body(False)), lambda: serial(target.dims, body(True)))
 
 
-def _conflicts(target: Array, value: Lazy) -> bool:
+def conflicts(target: Array, value: Lazy) -> bool:
     """Whether storing an element may change one that is read for another."""
     return any(
         overlap(r.array.roots, target.roots) and not (r.pointwise and _same_or_apart(r.array.memref, target.memref))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ from adc.ir.core import Loc, Value
 def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     """``owner[items]`` as an expression."""
     if isinstance(owner, Array):
-        if any(_is_newaxis(item) for item in items):
+        if any(is_newaxis(item) for item in items):
             return with_new_axes(owner, items)
         place = locate(owner, items)
         return place.load() if isinstance(place, Element) else place
@@ -68,7 +68,7 @@ def _read_container(frame: Frame, owner: AbstractValue, items: list[Item]) -> Ab
         if growing.grows(frame, owner) and len(items) == 1 and isinstance(items[0].value, Slice):
             assert isinstance(owner, Ref)
             held = heap.contents(frame, owner)
-            return growing.of_windows(frame, held, [_view(w, items) for w in growing.windows(held)])
+            return growing.of_windows(frame, held, [view(w, items) for w in growing.windows(held)])
         part = known_slice(items)
         if part is not None:
             return indexing.slice_of(frame, owner, part)
@@ -123,27 +123,33 @@ class Element:
 
 def locate(owner: Array, items: list[Item]) -> Element | Array:
     """The element or the view that ``owner[items]`` names."""
-    items = _expand(owner.rank, items)
-    if any(_is_newaxis(item) for item in items):
+    items = expand(owner.rank, items)
+    if any(is_newaxis(item) for item in items):
         raise refuse(
-            next(item.loc for item in items if _is_newaxis(item)),
+            next(item.loc for item in items if is_newaxis(item)),
             "a view with a new axis cannot be stored to or kept",
             "index the array as it is; a new axis works within an expression",
             kind=kinds.UNSUPPORTED_INDEXING,
         )
     if all(not isinstance(item.value, Slice) for item in items):
         return Element(owner, tuple(bound(item, d) for item, d in zip(items, owner.dims, strict=True)))
-    return _view(owner, items)
+    return view(owner, items)
 
 
-def _is_newaxis(item: Item) -> bool:
+def is_newaxis(item: Item) -> bool:
     return not isinstance(item.value, Slice) and is_none(item.value)
 
 
-def _expand(rank: int, items: list[Item]) -> list[Item]:
-    """``items`` with an ellipsis, or what is missing at the end, as full slices."""
+def consumed(item: Item) -> int:
+    """How many dimensions of the array a subscript is for."""
+    ellipsis = isinstance(item.value, Static) and item.value.value is ...
+    return 0 if ellipsis or is_newaxis(item) else 1
+
+
+def expand(rank: int, items: Sequence[Item], consumed: Callable[[Item], int] = consumed) -> list[Item]:
+    """``items`` with full slices for an ellipsis, or for what is missing at the end."""
     ellipses = [k for k, item in enumerate(items) if isinstance(item.value, Static) and item.value.value is ...]
-    count = sum(not _is_newaxis(item) for item in items) - len(ellipses)
+    count = sum(map(consumed, items))
     if len(ellipses) > 1:
         raise refuse(
             items[ellipses[1]].loc, "an index can only have a single ellipsis ('...')", kind=kinds.INVALID_SUBSCRIPT
@@ -160,7 +166,7 @@ def _expand(rank: int, items: list[Item]) -> list[Item]:
     return [*items[:at], *fill, *items[at + 1 :]]
 
 
-def _view(owner: Array, items: list[Item]) -> Array:
+def view(owner: Array, items: list[Item]) -> Array:
     if all(isinstance(item.value, Slice) and is_full(item.value) for item in items):
         return owner
     windows = [window(item, dim) for item, dim in zip(items, owner.dims, strict=True)]
@@ -188,14 +194,14 @@ def row(owner: Array, k: Value, axis: int = 0) -> Array:
 
 def with_new_axes(owner: Array, items: list[Item]) -> Lazy:
     """A view with new axes, to be read within an expression."""
-    items = _expand(owner.rank, items)
-    kept = [item for item in items if not _is_newaxis(item)]
+    items = expand(owner.rank, items)
+    kept = [item for item in items if not is_newaxis(item)]
     place = locate(owner, kept)
     base = lazy_of(place) if isinstance(place, Array) else None
     source: list[int | None] = []  # per result dimension: the dimension of the base, None for a new axis
     k = 0
     for item in items:
-        if _is_newaxis(item):
+        if is_newaxis(item):
             source.append(None)
         elif isinstance(item.value, Slice):
             source.append(k)

@@ -470,9 +470,13 @@ def two_ellipses(a):
     return a[..., ...]  # error: invalid-subscript | ...
 
 
-def mask(u):
-    u[u > 0] = 0.0  # error: unsupported-indexing | u > 0
+def bool_subscript(u):
+    u[u[0] > 0] = 0.0  # error: unsupported-indexing | u[0] > 0
     return u
+
+
+def float_array_subscript(u):
+    return u[u * 2.0]  # error: invalid-subscript | u * 2.0
 
 
 def kept_new_axis(u):

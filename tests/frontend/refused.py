@@ -130,8 +130,12 @@ def too_many_subscripts(u):
     return u[0, 1]  # error: too many indices: the array has 1 dimension, but 2 were given | u[0, 1]
 
 
-def mask_subscript(u):
-    u[u > 0] = 0.0  # error: indexing with an array is not supported | u > 0
+def bool_subscript(u):
+    u[u[0] > 0] = 0.0  # error: indexing with a bool is not supported | u[0] > 0
+
+
+def subscripts_of_floats(u):
+    return u[u * 2.0]  # error: arrays used as indices must be of integer (or boolean) type | u * 2.0
 
 
 def tuple_subscript(u, n):

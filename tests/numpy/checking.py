@@ -179,7 +179,7 @@ def _check_vmap(plain: Callable[..., Any], given: tuple[Any, ...], exact: bool, 
     """The mapped function, of three times the inputs, each a little different."""
     axes = tuple(0 if isinstance(v, np.ndarray) else None for v in given)
     stacked = [v if axis is None else np.stack([v, v[::-1], v]) for v, axis in zip(given, axes, strict=True)]
-    got = adc.jit_grad(adc.vmap(plain, axes))(*stacked)
+    got = adc.jit_grad(adc.vmap(plain, axes))(*_copies(stacked))
     for k in range(3):
         one = plain(*(v if axis is None else v[k].copy() for v, axis in zip(stacked, axes, strict=True)))
         compare([r[k] for r in flat(got)], [np.asarray(r)[()] for r in flat(one)], exact, rtol)
