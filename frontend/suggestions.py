@@ -22,7 +22,6 @@ _SUMS = "np.sum gives the last of them; for all fill an array in a loop: out[i] 
 _PRODUCTS = "np.prod gives the last of them; for all fill an array in a loop: out[i] = out[i - 1] * x[i]"
 _QUANTILE = "sort outside the compiled function, and pass in the order: the quantile is a mean of two elements"
 _BITS = "take the number apart outside the compiled function, or with np.floor(np.log2(np.abs(x)))"
-_WHERE_IS = "keep the best element and its position in two variables of a loop"
 
 # By module and name: what does the same. A name that ends with a dot stands for all of a module.
 FUNCTIONS = {
@@ -168,8 +167,6 @@ FUNCTIONS = {
     "numpy.nanmax": "use np.max(np.where(np.isnan(x), -np.inf, x))",
     "numpy.nanmin": "use np.min(np.where(np.isnan(x), np.inf, x))",
     "numpy.nanprod": "use np.prod(np.where(np.isnan(x), 1.0, x))",
-    "numpy.argmax": _WHERE_IS,
-    "numpy.argmin": _WHERE_IS,
     "numpy.nonzero": "go through the elements in a loop; np.count_nonzero counts them",
     "numpy.argwhere": "go through the elements in a loop",
     "numpy.flatnonzero": "go through the elements in a loop",

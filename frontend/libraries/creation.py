@@ -10,9 +10,10 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.data.dims import Dim, dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.numeric.arrays import elementwise
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote_types, store_scalar, trap_unless
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.numeric.rules import static_of
@@ -95,6 +96,13 @@ def _check_size(dims: Sequence[Dim], dtype: Type) -> None:
         fits = ops.ori(empty, ops.cmpf(count, const(float(MOST_BYTES), f64), predicate="ole"))
     shown = ops.select(exact, total, const_index(_LARGEST))
     trap_unless(fits, "MemoryError", "cannot allocate an array of {} bytes", shown)
+
+
+def astype(value: Array | Lazy, dtype: Type) -> Array | Lazy:
+    """The elements converted; the array itself if they are of that dtype."""
+    if value.dtype == dtype:
+        return value
+    return elementwise(lambda x: Scalar(convert(as_scalar(x), dtype), dtype, weak=False), value)
 
 
 def array_of(frame: Frame, value: Tuple, dtype: AbstractValue | None) -> Array:

@@ -14,8 +14,8 @@ from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static,
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
-from adc.frontend.libraries.creation import array_of, dtype_argument, need_array, new_array, shape_argument
-from adc.frontend.libraries.methods import astype, copy, cumulative_axes
+from adc.frontend.libraries.creation import array_of, astype, dtype_argument, need_array, new_array, shape_argument
+from adc.frontend.libraries.methods import copy, cumulative_axes
 from adc.frontend.numeric import arrays, nests, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert, kind, nonzero, to_element, trap_unless
 from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, take

@@ -17,6 +17,7 @@ from adc.frontend.libraries.library_builtins import cast_rule
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
 from adc.frontend.numeric import bits, operands, scalars
 from adc.frontend.numeric.arrays import elementwise
+from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
 from adc.frontend.numeric.rules import (
     Rule,
@@ -34,8 +35,8 @@ from adc.frontend.numeric.rules import (
 )
 from adc.ir import kinds, ops
 from adc.ir.arith import const
-from adc.ir.builder import build, current_block, current_loc, insert_at
-from adc.ir.core import Block, Value
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
 from adc.ir.types import f32, f64, i1, i32, i64
 
 
@@ -115,42 +116,12 @@ def _where(frame: Frame, condition: AbstractValue, x: AbstractValue, y: Abstract
                 current_loc(), f"np.where() takes numbers and arrays, not {describe_type(v)}", kind=kinds.WRONG_TYPE
             )
     if any(is_array(v) for v in (condition, x, y)):
-        return elementwise(_chosen, condition, x, y, deferred=True)
-    return _chosen(*(partial(_given, v) for v in (condition, x, y)))
+        return elementwise(chosen, condition, x, y, deferred=True)
+    return chosen(*(partial(_given, v) for v in (condition, x, y)))
 
 
 def _given(v: AbstractValue) -> AbstractValue:
     return v
-
-
-def _chosen(
-    condition: Callable[[], AbstractValue], x: Callable[[], AbstractValue], y: Callable[[], AbstractValue]
-) -> Scalar:
-    """What is not chosen of an array expression is not evaluated: it may have no value there, nor a derivative."""
-    test = convert(as_scalar(condition()), i1)
-    blocks = Block(), Block()
-    values: list[Scalar] = []
-    for block, operand in zip(blocks, (x, y), strict=True):
-        with insert_at(block):
-            values.append(as_scalar(operand()))
-    dtype, _ = promote(*values)
-    results: list[Value] = []
-    for block, value in zip(blocks, values, strict=True):
-        with insert_at(block):
-            results.append(convert(value, dtype))
-    if all(op.opdef in _HARMLESS for block in blocks for op in block.ops):
-        for block in blocks:
-            for op in block.ops:
-                current_block().append(op)
-        return Scalar(ops.select(test, *results), dtype, weak=False)
-    for block, result in zip(blocks, results, strict=True):
-        with insert_at(block):
-            build(ops.yield_, [result])
-    chosen = build(ops.if_, [test], result_types=[results[0].type], regions=blocks).result
-    return Scalar(chosen, dtype, weak=False)
-
-
-_HARMLESS = frozenset({ops.load, ops.constant, ops.index_cast, ops.sitofp, ops.extf, ops.select, ops.cmpi})
 
 
 def _clip(

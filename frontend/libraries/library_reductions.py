@@ -2,76 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import NONE, AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
+from adc.frontend.data.values import NONE, AbstractValue, Array, Lazy, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import reductions
-from adc.frontend.libraries.creation import array_of, need_array
+from adc.frontend.libraries import reducing, reductions
+from adc.frontend.libraries.creation import astype, need_array
 from adc.frontend.libraries.matmul import matmul, product
-from adc.frontend.libraries.methods import astype, axes_of, mean, reduce_with
+from adc.frontend.libraries.reducing import root
 from adc.frontend.numeric import arrays, slices, subscripts
-from adc.frontend.numeric.convert import as_scalar, kind
-from adc.frontend.numeric.rules import Rule, positional, take
-from adc.ir import kinds, ops
-from adc.ir.arith import const
+from adc.frontend.numeric.convert import kind
+from adc.frontend.numeric.rules import Rule, positional
+from adc.ir import kinds
 from adc.ir.builder import current_loc
-from adc.ir.types import f64, i1, i64
+from adc.ir.types import f64
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
-
-
-def _arguments(name: str, frame: Frame, args: Args, kwargs: Keywords) -> tuple[Array | Lazy, AbstractValue | None]:
-    value, axis = take(f"np.{name}", ["a", "axis"], args, kwargs)
-    if isinstance(value, Tuple):
-        value = array_of(frame, value, None)
-    return need_array(f"np.{name}", value), axis
-
-
-def _reduction(name: str, r: reductions.Reduction) -> Rule:
-    def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-        value, axis = _arguments(name, frame, args, kwargs)
-        return reduce_with(frame, r, value, axis)
-
-    return rule
-
-
-def _mean(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    value, axis = _arguments("mean", frame, args, kwargs)
-    return mean(frame, value, axis)
-
-
-def _variance(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    value, axis = _arguments("var", frame, args, kwargs)
-    if axis is not None and axes_of(axis, value.rank) is not None:
-        raise refuse(
-            current_loc(),
-            "np.var() and np.std() along an axis are not supported",
-            "use np.mean twice",
-            kind=kinds.UNSUPPORTED_OPTION,
-        )
-    value = value if kind(value.dtype) == 2 else astype(value, f64)
-    off = arrays.operate(frame, "-", value, mean(frame, value, None))
-    square = arrays.elementwise(product, off, off)
-    assert isinstance(square, Lazy)
-    return mean(frame, square, None)
-
-
-def _deviation(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    return _root(_variance(frame, args, kwargs))
-
-
-def _root(v: AbstractValue) -> AbstractValue:
-    """The root of a sum of squares: with derivative zero where they all are zero."""
-    s = as_scalar(v)
-    zero = const(0.0, s.value.type)
-    root = ops.select(ops.cmpf(s.value, zero, predicate="oeq"), zero, ops.sqrt(s.value))
-    return Scalar(root, s.dtype, weak=False)
 
 
 def _norm(frame: Frame, x: AbstractValue) -> AbstractValue:
@@ -80,33 +31,7 @@ def _norm(frame: Frame, x: AbstractValue) -> AbstractValue:
     value = value if kind(value.dtype) == 2 else astype(value, f64)
     square = arrays.elementwise(product, value, value)
     assert isinstance(square, Lazy)
-    return _root(reductions.reduce(frame, reductions.SUM, square))
-
-
-def _test(name: str, r: reductions.Reduction, finish: Callable[[Scalar], Scalar]) -> Rule:
-    """any, all, count_nonzero: reductions of the truth of elements."""
-
-    def rule(frame: Frame, x: AbstractValue) -> AbstractValue:
-        value = astype(need_array(name, x), i1)
-        numbers = astype(value, i64)
-        total = reductions.reduce(frame, r, numbers)
-        assert isinstance(total, Scalar)
-        return finish(total)
-
-    return positional(f"np.{name}", 1, rule, f"along an axis, use a loop: out[i] = np.{name}(x[i])")
-
-
-def _truth(s: Scalar) -> Scalar:
-    return Scalar(ops.cmpi(s.value, as_scalar(Static(0)).value, predicate="sgt"), i1, weak=False)
-
-
-def _count(s: Scalar) -> Scalar:
-    return Scalar(s.value, i64, weak=_COUNTS_ARE_PYTHON)
-
-
-_COUNTS_ARE_PYTHON = not isinstance(np.count_nonzero(np.zeros(1)), np.generic)  # not in newer versions of NumPy
-_ANY = reductions.Reduction("any", "max")
-_ALL = reductions.Reduction("all", "min")
+    return root(reductions.reduce(frame, reductions.SUM, square))
 
 
 def _dot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
@@ -140,16 +65,7 @@ def _outer(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 
 TABLE: dict[Any, Rule] = {
-    np.sum: _reduction("sum", reductions.SUM),
-    np.prod: _reduction("prod", reductions.PROD),
-    np.min: _reduction("min", reductions.MIN),
-    np.max: _reduction("max", reductions.MAX),
-    np.mean: _mean,
-    np.var: _variance,
-    np.std: _deviation,
-    np.any: _test("any", _ANY, _truth),
-    np.all: _test("all", _ALL, _truth),
-    np.count_nonzero: _test("count_nonzero", reductions.SUM, _count),
+    **reducing.TABLE,
     np.linalg.norm: positional("np.linalg.norm", 1, _norm),
     np.dot: positional("np.dot", 2, _dot),
     np.vdot: positional("np.vdot", 2, _vdot),

@@ -19,7 +19,7 @@ from adc.frontend.libraries import reductions, scipy_functions
 from adc.frontend.libraries.creation import need_array
 from adc.frontend.libraries.elementary import FUNCTIONS
 from adc.frontend.libraries.library_math import is_finite
-from adc.frontend.libraries.methods import axes_of
+from adc.frontend.libraries.reductions import Over, axes_of
 from adc.frontend.numeric import arrays, slices, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert
 from adc.frontend.numeric.rules import OnScalars, Rule, apply, float_dtype, fold, positional, take
@@ -82,11 +82,11 @@ class _Shifted:
         assert given is not None
         array = need_array(name, given)
         self._frame, self._rank, self._axes = frame, array.rank, axes_of(axis, array.rank)
-        greatest = apply(name, constant, reductions.reduce(frame, reductions.MAX, array, self._axes))
+        greatest = apply(name, constant, reductions.reduce(frame, reductions.MAX, array, Over(self._axes)))
         self.greatest = arrays.settled(frame, greatest)
         self.below = arrays.settled(frame, arrays.operate(frame, "-", array, self.spread(self.greatest)))
         self.powers = arrays.settled(frame, apply(name, _EXP, self.below))
-        self.total = reductions.reduce(frame, reductions.SUM, need_array(name, self.powers), self._axes)
+        self.total = reductions.reduce(frame, reductions.SUM, need_array(name, self.powers), Over(self._axes))
 
     def spread(self, reduced: AbstractValue) -> AbstractValue:
         """What was reduced along the axes, to be combined with what it was made of."""

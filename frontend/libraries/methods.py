@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import numpy as np
+
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import reductions
 from adc.frontend.libraries.container_methods import call_container_method
-from adc.frontend.libraries.creation import dtype_argument
-from adc.frontend.names import needed_int
+from adc.frontend.libraries.creation import astype, dtype_argument
+from adc.frontend.libraries.reducing import RULES
+from adc.frontend.libraries.reductions import axes_of
 from adc.frontend.numeric import arrays, nests, slices, subscripts
-from adc.frontend.numeric.convert import as_scalar, convert, kind
-from adc.frontend.numeric.rules import rounded, static_of
+from adc.frontend.numeric.rules import Rule, rounded, static_of
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
-from adc.ir.types import Type, f64
+from adc.ir.types import f64
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -32,65 +33,12 @@ def copy(frame: Frame, value: Array | Lazy) -> Array:
     return result
 
 
-def astype(value: Array | Lazy, dtype: Type) -> Array | Lazy:
-    """The elements converted; the array itself if they are of that dtype."""
-    if value.dtype == dtype:
-        return value
-    return arrays.elementwise(lambda x: Scalar(convert(as_scalar(x), dtype), dtype, weak=False), value)
-
-
-def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
-    """The argument ``axis``: None for all."""
-    if axis is None or (isinstance(axis, Static) and axis.value is None):
-        return None
-    items = axis.items if isinstance(axis, Tuple) else (axis,)
-    numbers = [needed_int(item) for item in items]
-    known = [n for n in numbers if n is not None]
-    if len(known) != len(numbers):
-        raise refuse(
-            current_loc(),
-            "the axis must be known when the function is compiled",
-            "write it as a constant",
-            kind=kinds.NOT_CONSTANT,
-        )
-    return reductions.normal_axes(known, rank)
-
-
 def cumulative_axes(axes: AbstractValue, rank: int) -> tuple[int, ...]:
     """A permutation of all axes."""
     found = axes_of(axes, rank)
     if found is None or len(found) != rank:
         raise refuse(current_loc(), f"the axes must name each of the {rank} dimensions once", kind=kinds.INVALID_AXIS)
     return found
-
-
-def reduce_with(
-    frame: Frame, r: reductions.Reduction, value: Array | Lazy, axis: AbstractValue | None
-) -> AbstractValue:
-    return reductions.reduce(frame, r, value, axes_of(axis, value.rank))
-
-
-def mean(frame: Frame, value: Array | Lazy, axis: AbstractValue | None) -> AbstractValue:
-    """The sum over the count, in float64 for integers."""
-    if kind(value.dtype) < 2:
-        value = astype(value, f64)
-    axes = axes_of(axis, value.rank)
-    total = reductions.reduce(frame, reductions.SUM, value, axes)
-    number = Scalar(ops.sitofp(reductions.count(value, axes), type=value.dtype), value.dtype, weak=False)
-    return arrays.operate(frame, "/", total, number)
-
-
-def _reduction(r: reductions.Reduction) -> Callable[..., AbstractValue]:
-    def method(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
-        return reduce_with(frame, r, owner, _axis(r.name, args, kwargs))
-
-    return method
-
-
-def _axis(name: str, args: Args, kwargs: Keywords) -> AbstractValue | None:
-    if len(args) > 1 or set(kwargs) - {"axis"} or (args and kwargs):
-        raise refuse(current_loc(), f"{name}() takes an axis only", kind=kinds.UNSUPPORTED_OPTION)
-    return args[0] if args else kwargs.get("axis")
 
 
 def _nothing(name: str, args: Args, kwargs: Keywords) -> None:
@@ -101,10 +49,6 @@ def _nothing(name: str, args: Args, kwargs: Keywords) -> None:
 def _copy(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
     _nothing("copy", args, kwargs)
     return copy(frame, owner)
-
-
-def _mean(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
-    return mean(frame, owner, _axis("mean", args, kwargs))
 
 
 def _dot(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
@@ -150,13 +94,16 @@ def _round(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> A
     return arrays.elementwise(partial(rounded, places), owner)
 
 
+def _reduction(rule: Rule) -> Callable[..., AbstractValue]:
+    def method(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+        return rule(frame, [owner, *args], kwargs)
+
+    return method
+
+
 METHODS: dict[str, Callable[..., AbstractValue]] = {
+    **{name: _reduction(rule) for name, rule in RULES.items() if hasattr(np.ndarray, name)},
     "copy": _copy,
-    "sum": _reduction(reductions.SUM),
-    "prod": _reduction(reductions.PROD),
-    "min": _reduction(reductions.MIN),
-    "max": _reduction(reductions.MAX),
-    "mean": _mean,
     "dot": _dot,
     "fill": _fill,
     "astype": _astype,

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from adc.frontend.abstract import value_type
 from adc.frontend.data.dims import Dim, dim_value, static_dim
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric.convert import INT64, convert, kind, nonzero, to_element, trap_unless
+from adc.frontend.names import needed_int
+from adc.frontend.numeric.convert import INT64, convert, kind, nonzero, to_element, trap_unless, wrap
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, versioned
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
@@ -34,31 +35,73 @@ class Reduction:
         return dtype
 
     def identity(self, dtype: Type) -> Value:
+        """What changes nothing; that of bools is an integer, as which they are combined."""
         if self.kind == "add":
             return const(0, value_type(dtype))
         if self.kind == "mul":
             return const(1, value_type(dtype))
+        if dtype == i1:
+            return const_index(1 if self.kind == "min" else 0)
         if dtype.is_float:
             return const(float("inf") if self.kind == "min" else float("-inf"), dtype)
         return const(INT64.max if self.kind == "min" else INT64.min, index)
 
+    def combine(self, a: Scalar, b: Scalar) -> Scalar:
+        """Two results as one."""
+        floats, integers = _COMBINE[self.kind]
+        if a.dtype == i1:
+            return Scalar((ops.andi if self.kind == "min" else ops.ori)(a.value, b.value), i1, weak=False)
+        value = floats(a.value, b.value) if a.dtype.is_float else wrap(integers(a.value, b.value), a.dtype)
+        return Scalar(value, a.dtype, weak=False)
 
+
+_COMBINE: dict[str, tuple[Callable[..., Value], Callable[..., Value]]] = {
+    "add": (ops.addf, ops.addi),
+    "mul": (ops.mulf, ops.muli),
+    "min": (ops.minimumf, ops.minsi),
+    "max": (ops.maximumf, ops.maxsi),
+}
 SUM = Reduction("sum", "add")
 PROD = Reduction("prod", "mul")
 MIN = Reduction("min", "min", "zero-size array to reduction operation minimum which has no identity")
 MAX = Reduction("max", "max", "zero-size array to reduction operation maximum which has no identity")
+ANY = Reduction("any", "max")
+ALL = Reduction("all", "min")
 
 
-def reduce(frame: Frame, r: Reduction, value: Array | Lazy, axes: Sequence[int] | None = None) -> AbstractValue:
-    """All elements reduced to a number, or those along ``axes`` to an array."""
+@dataclass(frozen=True, eq=False)
+class Over:
+    """What is reduced of an array: all of it, or ``axes``, which stay as extents of one if ``keepdims``."""
+
+    axes: tuple[int, ...] | None = None
+    keepdims: bool = False
+
+    def of(self, rank: int) -> tuple[int, ...]:
+        return tuple(range(rank)) if self.axes is None else self.axes
+
+    def is_number(self, rank: int) -> bool:
+        """Whether the result is one."""
+        return len(self.of(rank)) == rank and not (self.keepdims and rank)
+
+    def result_dims(self, dims: Sequence[Dim]) -> list[Dim]:
+        axes = self.of(len(dims))
+        return [1 if k in axes else d for k, d in enumerate(dims) if self.keepdims or k not in axes]
+
+
+ALL_AXES = Over()
+
+
+def reduce(
+    frame: Frame, r: Reduction, value: Array | Lazy, over: Over = ALL_AXES, dtype: Type | None = None
+) -> AbstractValue:
+    """The elements of an array reduced to a number, or to an array of the other axes, in ``dtype``."""
     lazy = lazy_of(value)
-    dtype = r.accumulator(lazy.dtype)
-    over = range(lazy.rank) if axes is None else axes
+    dtype = dtype or r.accumulator(lazy.dtype)
     if r.empty:
-        for k in over:
-            _check_not_empty(lazy.dims[k], r.empty)
-    if axes is not None and len(axes) < lazy.rank:
-        return _along(frame, r, lazy, tuple(axes), dtype)
+        for k in over.of(lazy.rank):
+            check_not_empty(lazy.dims[k], r.empty)
+    if not over.is_number(lazy.rank):
+        return _along(frame, r, lazy, over, dtype)
 
     def total(dims: Sequence[Dim], general: bool) -> Value:
         return nested(list(dims), [], lambda i: _operand(lazy.element(i, general), dtype), r, dtype)
@@ -68,7 +111,8 @@ def reduce(frame: Frame, r: Reduction, value: Array | Lazy, axes: Sequence[int] 
     return Scalar(_from_operand(found, dtype), dtype, weak=False)
 
 
-def _check_not_empty(d: Dim, message: str) -> None:
+def check_not_empty(d: Dim, message: str) -> None:
+    """Raise ``ValueError`` if an extent is zero."""
     known = static_dim(d)
     if known is None or known == 0:
         trap_unless(ops.cmpi(dim_value(d), const_index(0), predicate="sgt"), "ValueError", message)
@@ -80,7 +124,7 @@ def _operand(s: Scalar, dtype: Type) -> Value:
 
 
 def _from_operand(value: Value, dtype: Type) -> Value:
-    return nonzero(Scalar(value, i64)) if dtype == i1 else value
+    return nonzero(Scalar(value, i64)) if dtype == i1 else wrap(value, dtype)
 
 
 def nested(
@@ -92,27 +136,78 @@ def nested(
     with insert_at(block):
         partial = nested(dims[1:], [*outer, block.args[0]], body, r, dtype)
         build(ops.reduce, [partial], {"kinds": (r.kind,)})
-    init = r.identity(partial.type)
+    init = r.identity(dtype)
     bounds = [const_index(0), dim_value(dims[0]), const_index(1)]
     return build(ops.parallel, [*bounds, init], result_types=[partial.type], regions=[block]).result
 
 
-def _along(frame: Frame, r: Reduction, lazy: Lazy, axes: tuple[int, ...], dtype: Type) -> Array:
-    if lazy.equalities:
-        lazy = lazy_of(materialise(frame, lazy))
+def each(
+    frame: Frame, lazy: Lazy, over: Over, dtype: Type, result: Callable[[Callable[[list[Value]], list[Value]]], Value]
+) -> Array:
+    """An array of what ``result`` makes of each group of elements that go into one; it gets what turns subscripts of
+    the axes that are reduced into those of the array, which has to be in memory or not to be stretched."""
+    assert not lazy.equalities
+    axes = over.of(lazy.rank)
     kept = [k for k in range(lazy.rank) if k not in axes]
-    result = allocate(frame, [lazy.plain[k] for k in kept], dtype)
-
-    def element(outer: list[Value], inner: list[Value]) -> Value:
-        place = dict(zip((*kept, *axes), (*outer, *inner), strict=True))
-        return _operand(lazy.element([place[k] for k in range(lazy.rank)], False), dtype)
+    made = allocate(frame, over.result_dims(lazy.plain), dtype)
 
     def assign(outer: list[Value]) -> None:
-        total = nested([lazy.plain[k] for k in axes], [], lambda inner: element(outer, inner), r, dtype)
-        build(ops.store, [to_element(_from_operand(total, dtype), dtype), result.memref, *outer])
+        def place(inner: list[Value]) -> list[Value]:
+            at = dict(zip((*kept, *axes), (*outer, *inner), strict=True))
+            return [at[k] for k in range(lazy.rank)]
+
+        subscripts = place([const_index(0)] * len(axes)) if over.keepdims else outer
+        build(ops.store, [to_element(result(place), dtype), made.memref, *subscripts])
 
     nest([lazy.plain[k] for k in kept], assign)
-    return result
+    return made
+
+
+def _along(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> Array:
+    if lazy.equalities:
+        lazy = lazy_of(materialise(frame, lazy))
+    dims = [lazy.plain[k] for k in over.of(lazy.rank)]
+
+    def result(place: Callable[[list[Value]], list[Value]]) -> Value:
+        total = nested(dims, [], lambda inner: _operand(lazy.element(place(inner), False), dtype), r, dtype)
+        return _from_operand(total, dtype)
+
+    return each(frame, lazy, over, dtype, result)
+
+
+def first_extreme(frame: Frame, r: Reduction, value: Array, over: Over) -> AbstractValue:
+    """Where the least or greatest element is: the first of those that are equal to it, or are not a number.
+
+    Counted along the axis, or through all elements. Two sweeps that are SIMD take less time than one that is not.
+    """
+    lazy = lazy_of(value)
+    axes = over.of(lazy.rank)
+    for k in axes:
+        check_not_empty(lazy.dims[k], f"attempt to get arg{r.name} of an empty sequence")
+    dims = [lazy.plain[k] for k in axes]
+
+    def result(place: Callable[[list[Value]], list[Value]]) -> Value:
+        def element(inner: list[Value]) -> Scalar:
+            return lazy.element(place(inner), False)
+
+        extreme = nested(dims, [], lambda inner: _operand(element(inner), lazy.dtype), r, lazy.dtype)
+
+        def position(inner: list[Value]) -> Value:
+            s, number = element(inner), const_index(0)
+            for d, i in zip(dims, inner, strict=True):
+                number = ops.addi(ops.muli(number, dim_value(d)), i)
+            x = _operand(s, lazy.dtype)
+            if s.dtype.is_float:
+                hit = ops.ori(ops.cmpf(x, extreme, predicate="oeq"), ops.cmpf(x, x, predicate="uno"))
+            else:
+                hit = ops.cmpi(x, extreme, predicate="eq")
+            return ops.select(hit, number, const(INT64.max, index))
+
+        return nested(dims, [], position, MIN, i64)
+
+    if over.is_number(lazy.rank):
+        return Scalar(result(lambda inner: inner), i64, weak=False)
+    return each(frame, lazy, over, i64, result)
 
 
 def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
@@ -129,9 +224,28 @@ def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-def count(value: Array | Lazy, axes: Sequence[int] | None) -> Value:
+def axes_of(axis: AbstractValue | None, rank: int) -> tuple[int, ...] | None:
+    """The argument ``axis``: None for all."""
+    if axis is None or (isinstance(axis, Static) and axis.value is None):
+        return None
+    items = axis.items if isinstance(axis, Tuple) else (axis,)
+    if isinstance(axis, Static) and isinstance(axis.value, tuple):
+        items = tuple(Static(x) for x in axis.value)
+    numbers = [needed_int(item) for item in items]
+    known = [n for n in numbers if n is not None]
+    if len(known) != len(numbers):
+        raise refuse(
+            current_loc(),
+            "the axis must be known when the function is compiled",
+            "write it as a constant",
+            kind=kinds.NOT_CONSTANT,
+        )
+    return normal_axes(known, rank)
+
+
+def count(value: Array | Lazy, over: Over) -> Value:
     """How many elements each result of a reduction combines."""
     total = const_index(1)
-    for k in range(value.rank) if axes is None else axes:
+    for k in over.of(value.rank):
         total = ops.muli(total, dim_value(value.dims[k]))
     return total
