@@ -41,6 +41,7 @@ FORMATS: dict[OpDef, str] = {
     ops.trunci: _CAST,
     ops.index_cast: _CAST,
     ops.index_castui: _CAST,
+    ops.bitcast: _CAST,
     ops.alloc: "({*}){attrs} : {=type}",
     ops.dim: "{0}, {=dim}{attrs} : {t0}",
     ops.load: "{0}[{*}]{attrs} : {t0}",

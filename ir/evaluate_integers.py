@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
+import struct
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -141,6 +142,16 @@ def fptosi(attrs: Attrs, t: Type, x: float) -> Any:
     if not (math.isfinite(x) and -limit <= math.trunc(x) < limit):
         raise Undefined("the float does not fit the integer")
     return integer(math.trunc(x), t)
+
+
+_FORMATS: dict[int, tuple[str, str]] = {32: ("<i", "<f"), 64: ("<q", "<d")}
+
+
+def bitcast(attrs: Attrs, t: Type, x: Any) -> Any:
+    integer_format, float_format = _FORMATS[bits(t) if t.is_integer else t.width]  # type: ignore[attr-defined]
+    if t.is_integer:
+        return struct.unpack(integer_format, struct.pack(float_format, x))[0]
+    return normal(struct.unpack(float_format, struct.pack(integer_format, x))[0], t)
 
 
 def signed_cast(attrs: Attrs, t: Type, x: int) -> Any:

@@ -155,6 +155,7 @@ extui = _cast("arith.extui", t.cast(t.INT, t.INT, grow=True), n.extui, s.INTS)
 trunci = _cast("arith.trunci", t.cast(t.INT, t.INT, grow=False), n.signed_cast, s.INTS)
 index_cast = _cast("arith.index_cast", t.cast(_INTS, _INTS), n.signed_cast, s.INTS, cost=0.0)  # sign-extends
 index_castui = _cast("arith.index_castui", t.cast(t.INT, t.INDEX), n.index_castui, s.BITS)  # to 0 or 1
+bitcast = _cast("arith.bitcast", t.bitcast, n.bitcast, s.INTS)  # the same bits as a float, or as an integer
 
 # math: functions of C's library ---------------------------------------------------------------------------------------
 sin = _function("math.sin", e.total(math.sin), s.REAL, cost=MATH, singular=False)

@@ -149,6 +149,16 @@ def cast(source: tuple[type[Type], ...], target: tuple[type[Type], ...], *, grow
 FLOAT, INT, INDEX = (FloatType,), (IntType,), (IndexType,)
 
 
+def bitcast(types: Types, attrs: Attrs) -> Types:
+    """A float to an integer of as many bits, or the other way round."""
+    require(len(types) == 1, "takes one operand")
+    before, after = types[0], attrs["type"]
+    number = all(isinstance(t, FloatType | IntType | IndexType) for t in (before, after))
+    widths = {getattr(t, "width", 64) for t in (before, after)}
+    require(number and before.is_float != after.is_float and len(widths) == 1, f"cannot cast {before} to {after}")
+    return [after]
+
+
 def nothing(types: Types, attrs: Attrs) -> Types:
     """Any operands, no result."""
     return []

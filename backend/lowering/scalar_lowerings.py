@@ -346,6 +346,7 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.trunci: _cast("trunc"),
     ops.index_cast: _index_cast("sext"),
     ops.index_castui: _index_cast("zext"),
+    ops.bitcast: _cast("bitcast"),
     # math
     ops.sin: _circular("sin", ops.cos),
     ops.cos: _circular("cos", ops.sin),

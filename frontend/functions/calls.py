@@ -10,6 +10,8 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from adc.frontend import prelude
 from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.control.exceptions import is_exception, make_error
@@ -25,7 +27,7 @@ from adc.frontend.functions import decorators, derivatives, mapped, rematerialis
 from adc.frontend.functions.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.functions.closures import SELF, capture
 from adc.frontend.functions.signature import bind
-from adc.frontend.libraries import special_methods
+from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
 from adc.frontend.names import known_int
@@ -189,6 +191,8 @@ def _call_library(
     frame: Frame, function: Any, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]
 ) -> AbstractValue:
     rule = LIBRARY[function]
+    if isinstance(function, np.ufunc) and (kwargs or len(args) > function.nin or any(type(a) is Tuple for a in args)):
+        return ufuncs.call(frame, function, rule, args, kwargs)
     if not kwargs:
         found = special_methods.call(frame, function, args, lambda number: rule(frame, [number], {}))
         if found is not None:

@@ -54,6 +54,8 @@ FUNCTIONS = (
     Function(ops.log2, math="log2", numpy="log2"),
     Function(ops.log10, math="log10", numpy="log10"),
     Function(ops.log1p, math="log1p", numpy="log1p", special="log1p"),
+    Function(formulas.logaddexp(math.e), 2, numpy="logaddexp"),
+    Function(formulas.logaddexp(2.0), 2, numpy="logaddexp2"),
     Function(formulas.product_or_zero(ops.log, 0.0), 2, special="xlogy"),
     Function(formulas.product_or_zero(ops.log1p, -1.0), 2, special="xlog1py"),
     Function(formulas.entr, special="entr"),

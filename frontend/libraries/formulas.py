@@ -117,3 +117,21 @@ def same(x: Value) -> Value:
 
 def times(factor: float) -> Callable[[Value], Value]:
     return lambda x: ops.mulf(x, const(factor, x.type))
+
+
+def logaddexp(base: float) -> Callable[[Value, Value], Value]:
+    """The logarithm of the sum of two powers of e, or of two: from the larger of them. Where they are equal each has
+    half of the derivative."""
+    unit = 1.0 if base == np.e else np.log2(np.e)
+
+    def emit(x: Value, y: Value) -> Value:
+        same = ops.cmpf(x, y, predicate="oeq")
+        infinite = ops.andi(same, ops.cmpf(ops.absf(x), const(np.inf, x.type), predicate="oeq"))
+        t = ops.select(infinite, const(0.0, x.type), ops.subf(x, y))
+        right = ops.cmpf(t, const(0.0, x.type), predicate="ogt")
+        small = ops.select(right, ops.negf(t), t)
+        rest = ops.log1p(ops.exp(small) if base == np.e else ops.exp2(small))
+        rest = rest if unit == 1.0 else ops.mulf(rest, const(unit, x.type))
+        return ops.addf(ops.select(right, x, y), rest)
+
+    return emit

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Scalar, Static, is_array, is_numeric, number_dtype
+from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple, is_array, is_numeric, number_dtype
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries import float_parts, integer_formulas
 from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.library_builtins import cast_rule
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
+from adc.frontend.libraries.ufuncs import loops, stored
 from adc.frontend.numeric import bits, operands, scalars
 from adc.frontend.numeric.arrays import elementwise
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
+from adc.frontend.numeric.convert import as_scalar, cast, convert, kind
 from adc.frontend.numeric.rules import (
     Rule,
     apply,
@@ -31,6 +33,7 @@ from adc.frontend.numeric.rules import (
     rounded,
     static_of,
     strong,
+    take,
     ufunc,
 )
 from adc.ir import kinds, ops
@@ -78,14 +81,17 @@ def _reciprocal(x: AbstractValue) -> AbstractValue:
     return Scalar(ops.divf(const(1.0, dtype), convert(as_scalar(x), dtype)), dtype, weak=False)
 
 
-def _fmod(x: AbstractValue, y: AbstractValue) -> AbstractValue:
-    a, b = as_scalar(x), as_scalar(y)
-    dtype, _ = promote(a, b)
-    if kind(dtype) < 2:
-        raise refuse(
-            current_loc(), "np.fmod() of integers is not supported", "use % or math.fmod", kind=kinds.UNSUPPORTED_OPTION
-        )
-    return Scalar(ops.remf(convert(a, dtype), convert(b, dtype)), dtype, weak=False)
+def _float_power(x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    """A power in double precision, of integers too."""
+    known = fold(np.float_power, [x, y])
+    if known is not None:
+        return known
+    power = Static(np.float64(y.value)) if isinstance(y, Static) else cast(y, f64, False)
+    return scalars.binary("**", cast(x, f64, False), power)
+
+
+def _divmod(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    return Tuple(tuple(TABLE[function](frame, [x, y], {}) for function in (np.floor_divide, np.mod)))
 
 
 def _logical(symbol: str) -> Callable[..., AbstractValue]:
@@ -124,19 +130,27 @@ def _given(v: AbstractValue) -> AbstractValue:
     return v
 
 
-def _clip(
-    frame: Frame, x: AbstractValue, low: AbstractValue | None = None, high: AbstractValue | None = None
-) -> AbstractValue:
-    result = x
-    for bound, rule in ((low, TABLE[np.maximum]), (high, TABLE[np.minimum])):
+def _clip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    """The smaller of the larger one, of all bounds that there are."""
+    result, low, high, out, least, most = take(
+        "np.clip", ["a", "a_min", "a_max", "out", "min", "max"], list(args), kwargs
+    )
+    assert result is not None
+    if (low is not None or high is not None) and (least is not None or most is not None):
+        message = "np.clip() takes either a_min and a_max or min and max"
+        raise refuse(current_loc(), message, kind=kinds.WRONG_CALL)
+    for bound, rule in ((low or least, TABLE[np.maximum]), (high or most, TABLE[np.minimum])):
         if bound is not None and not (isinstance(bound, Static) and bound.value is None):
             result = rule(frame, [result, bound], {})
-    return result
+    return stored(frame, np.positive, result, out)
 
 
-def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) -> AbstractValue:
+def _round(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    x, digits, out = take("np.round", ["a", "decimals", "out"], list(args), kwargs)
+    assert x is not None
     places = static_of(digits, "the number of digits") or 0
-    return fold(lambda x: np.round(x, places), [x]) or apply("np.round", partial(rounded, places), x)
+    result = fold(lambda x: np.round(x, places), [x]) or apply("np.round", partial(rounded, places), x)
+    return stored(frame, np.positive, result, out)
 
 
 def _of(kind: Function) -> dict[Any, Rule]:
@@ -166,7 +180,24 @@ TABLE: dict[Any, Rule] = {
     np.negative: ufunc("negative", _minus),
     np.square: ufunc("square", _square),
     np.reciprocal: ufunc("reciprocal", _reciprocal),
-    np.fmod: ufunc("fmod", _fmod, 2),
+    np.fmod: loops("fmod", integer_formulas.fmod),
+    np.float_power: ufunc("float_power", _float_power, 2),
+    np.divmod: positional("np.divmod", 2, _divmod),
+    np.positive: loops("positive", lambda x, dtype: x),
+    np.invert: loops("invert", integer_formulas.invert),
+    np.bitwise_and: loops("bitwise_and", lambda x, y, dtype: ops.andi(x, y)),
+    np.bitwise_or: loops("bitwise_or", lambda x, y, dtype: ops.ori(x, y)),
+    np.bitwise_xor: loops("bitwise_xor", lambda x, y, dtype: ops.xori(x, y)),
+    np.left_shift: _operator("left_shift", "<<"),
+    np.right_shift: _operator("right_shift", ">>"),
+    np.gcd: loops("gcd", integer_formulas.gcd),
+    np.lcm: loops("lcm", integer_formulas.lcm),
+    np.signbit: loops("signbit", float_parts.signbit),
+    np.ldexp: loops("ldexp", float_parts.ldexp),
+    np.frexp: loops("frexp", float_parts.frexp),
+    np.modf: loops("modf", float_parts.modf),
+    np.nextafter: loops("nextafter", float_parts.nextafter),
+    np.spacing: loops("spacing", float_parts.spacing),
     np.less: _operator("less", "<"),
     np.less_equal: _operator("less_equal", "<="),
     np.greater: _operator("greater", ">"),
@@ -182,8 +213,9 @@ TABLE: dict[Any, Rule] = {
     np.isinf: _truth_of("isinf", is_inf),
     np.isfinite: _truth_of("isfinite", is_finite),
     np.where: positional("np.where", 3, _where, "go through the elements in a loop; np.where(c, a, b) chooses"),
-    np.clip: positional("np.clip", range(1, 4), _clip),
-    np.round: positional("np.round", range(1, 3), _round),
+    np.clip: _clip,
+    np.round: _round,
+    np.around: _round,
     np.float64: cast_rule("np.float64", f64, False, np.float64),
     np.float32: cast_rule("np.float32", f32, False, np.float32),
     np.int64: cast_rule("np.int64", i64, False, np.int64),

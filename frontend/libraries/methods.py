@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from adc.frontend.libraries.creation import astype, dtype_argument
 from adc.frontend.libraries.reducing import RULES
 from adc.frontend.libraries.reductions import axes_of
 from adc.frontend.numeric import arrays, nests, slices, subscripts
-from adc.frontend.numeric.rules import Rule, rounded, static_of
+from adc.frontend.numeric.rules import Rule
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.types import f64
@@ -87,13 +86,6 @@ def _transpose(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) 
     return subscripts.transpose(owner, cumulative_axes(axes, owner.rank))
 
 
-def _round(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
-    if len(args) > 1 or set(kwargs) - {"decimals"} or (args and kwargs):
-        raise refuse(current_loc(), "round() takes the number of digits only", kind=kinds.UNSUPPORTED_OPTION)
-    places = static_of(args[0] if args else kwargs.get("decimals"), "the number of digits") or 0
-    return arrays.elementwise(partial(rounded, places), owner)
-
-
 def _reduction(rule: Rule) -> Callable[..., AbstractValue]:
     def method(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
         return rule(frame, [owner, *args], kwargs)
@@ -108,7 +100,6 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
     "fill": _fill,
     "astype": _astype,
     "item": _item,
-    "round": _round,
     "transpose": _transpose,
 }
 

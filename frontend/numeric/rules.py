@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from adc.frontend import abstract
 from adc.frontend.data.type_names import describe_type, for_array
-from adc.frontend.data.values import AbstractValue, Scalar, Static, is_array, is_number, is_numeric, is_static_number
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Lazy,
+    Scalar,
+    Static,
+    is_array,
+    is_number,
+    is_numeric,
+    is_static_number,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import arrays
@@ -160,6 +172,54 @@ def float_dtype(name: str, args: Sequence[AbstractValue]) -> Type:
             kind=kinds.UNSUPPORTED_OPTION,
         )
     return dtype if kind(dtype) == 2 else f64
+
+
+def operand_types(args: Sequence[AbstractValue]) -> tuple[Any, ...]:
+    """The types of operands as NumPy names them when it chooses a loop: Python's numbers by their class."""
+    found: list[Any] = []
+    for a in args:
+        if isinstance(a, Array | Lazy):
+            found.append(abstract.numpy_dtype(a.dtype))
+            continue
+        s = as_scalar(a)
+        weak = s.weak and s.dtype != i1
+        found.append((float if s.dtype.is_float else int) if weak else abstract.numpy_dtype(s.dtype))
+    return tuple(found)
+
+
+def loop_types(
+    function: np.ufunc,
+    args: Sequence[AbstractValue],
+    *,
+    types: tuple[Any, ...] | None = None,
+    signature: tuple[Any, ...] | None = None,
+    casting: str = "same_kind",
+) -> list[Type]:
+    """The dtypes of operands and results in the loop that NumPy chooses for ``args``."""
+    types = (*operand_types(args), *[None] * function.nout) if types is None else types
+    try:
+        found = _resolved(function, types, signature, casting)
+    except TypeError as error:
+        cast = isinstance(error, np._core._exceptions._UFuncCastingError)  # type: ignore[attr-defined]
+        kind = kinds.CAST_NOT_SAFE if cast else kinds.UNSUPPORTED_OPERAND
+        raise refuse(current_loc(), str(error).partition("\n")[0], kind=kind) from None
+    for dtype in found:
+        if dtype not in abstract.DTYPES:
+            message = f"np.{function.__name__}() is computed in {dtype} here, which is not supported"
+            raise refuse(current_loc(), message, "convert to float first", kind=kinds.UNSUPPORTED_OPTION)
+    return [abstract.DTYPES[dtype] for dtype in found]
+
+
+@functools.cache
+def _resolved(
+    function: np.ufunc, types: tuple[Any, ...], signature: tuple[Any, ...] | None, casting: Any
+) -> tuple[np.dtype[Any], ...]:
+    found: tuple[np.dtype[Any], ...] = (
+        function.resolve_dtypes(types, casting=casting)
+        if signature is None
+        else function.resolve_dtypes(types, signature=signature, casting=casting)
+    )
+    return found
 
 
 def common_dtype(args: Sequence[AbstractValue]) -> tuple[Type, bool]:

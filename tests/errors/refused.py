@@ -296,8 +296,8 @@ def library_keyword(u):
     return np.sum(u, where=u > 0)  # error: unsupported-option | np.sum(u, where=u > 0)
 
 
-def library_out(u):
-    return np.add(u, u, out=u)  # error: unsupported-option | np.add(u, u, out=u)
+def library_signature(u):
+    return np.add(u, u, signature="dd->d")  # error: unsupported-option | np.add(u, u, signature="dd->d")
 
 
 def rounded_to_digits(x):

@@ -53,6 +53,7 @@ CASTS = {
     ops.trunci: cast(SIZED, SIZED, -1),
     ops.index_cast: cast(INTEGERS, INTEGERS),
     ops.index_castui: cast(SIZED, (index,)),
+    ops.bitcast: lambda a, b: b if (a in FLOATS) != (b in FLOATS) and WIDTH.get(a, 64) == WIDTH.get(b, 64) else None,
 }
 OTHERS: dict[OpDef, Callable[..., Type | None]] = {
     ops.cmpf: to_i1(equal_floats),

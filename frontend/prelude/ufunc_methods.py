@@ -1,0 +1,117 @@
+"""Methods of NumPy's functions of two numbers: ``np.add.reduce`` and its kin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.prelude import constant, stands_for, unsupported
+
+REDUCTIONS = {"add": np.sum, "multiply": np.prod, "maximum": np.max, "minimum": np.min}
+TESTS = {"logical_and": np.all, "logical_or": np.any}
+OTHERS = (
+    *("subtract", "divide", "power", "floor_divide", "mod", "fmax", "fmin", "hypot", "logaddexp", "logaddexp2"),
+    *("bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "lcm", "logical_xor"),
+)
+_MESSAGE = "this method takes an array and an axis"
+_HELP = "write the loop: s = function(s, x[i])"
+
+
+def _front(a: Any, axis: Any) -> Any:
+    """The array with the axis first."""
+    axis = constant(axis)
+    return np.transpose(a, [axis if k == 0 else k - 1 if k <= axis else k for k in range(a.ndim)])
+
+
+def _back(a: Any, axis: Any) -> Any:
+    """The array with its first axis there again."""
+    axis = constant(axis)
+    return np.transpose(a, [k + 1 if k < axis else 0 if k == axis else k for k in range(a.ndim)])
+
+
+def _of(function: Any, short: Any) -> None:
+    """Make the methods of one function; ``short`` is the reduction that NumPy has by a name."""
+
+    def reduce(
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: Any = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        if short is not None and dtype is not None:
+            return short(array, axis=axis, dtype=dtype, out=out, keepdims=keepdims, where=where)
+        if short is not None and initial is not None:
+            return short(array, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
+        if short is not None:
+            return short(array, axis=axis, out=out, keepdims=keepdims, where=where)
+        if dtype is not None or initial is not None or keepdims or where is not True:
+            unsupported(_MESSAGE, _HELP)
+        axis = constant(axis)
+        if axis is None and array.ndim > 1:
+            unsupported(_MESSAGE, _HELP)
+        moved = _front(array, 0 if axis is None else axis % array.ndim)
+        if len(moved) == 0:
+            raise ValueError("zero-size array to a reduction operation that has no identity")
+        found = moved[0] if array.ndim == 1 else moved[0].copy()
+        for i in range(1, len(moved)):
+            found = function(found, moved[i])
+        if out is None:
+            return found
+        out[...] = found
+        return out
+
+    def accumulate(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        if dtype is not None:
+            unsupported(_MESSAGE, _HELP)
+        axis = constant(axis) % array.ndim
+        moved = _front(array, axis)
+        empty = np.zeros((1,) * array.ndim, array.dtype)
+        made = np.zeros(np.shape(moved), function(empty, empty).dtype)
+        if len(moved) > 0:
+            made[0] = moved[0]
+        for i in range(1, len(moved)):
+            made[i] = function(made[i - 1], moved[i])
+        found = _back(made, axis)
+        if out is None:
+            return found.copy() if axis else found
+        out[...] = found
+        return out
+
+    def outer(A: Any, B: Any) -> Any:
+        spread = (...,) + (None,) * np.ndim(B)
+        return function(A[spread] if np.ndim(A) else A, B)
+
+    def reduceat(array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        if dtype is not None:
+            unsupported(_MESSAGE, _HELP)
+        axis = constant(axis) % array.ndim
+        moved = _front(array, axis)
+        empty = np.zeros((1,) * array.ndim, array.dtype)
+        extents = [len(indices) if k == 0 else moved.shape[k] for k in range(array.ndim)]
+        made = np.zeros(tuple(extents), function(empty, empty).dtype)
+        for k in range(len(indices)):
+            start = indices[k]
+            if not 0 <= start < len(moved):
+                raise IndexError("an index of reduceat is out of bounds")
+            stop = len(moved)
+            if k + 1 < len(indices):
+                stop = max(indices[k + 1], start + 1)
+            made[k] = moved[start]
+            for i in range(start + 1, stop):
+                made[k] = function(made[k], moved[i])
+        found = _back(made, axis)
+        if out is None:
+            return found.copy() if axis else found
+        out[...] = found
+        return out
+
+    for method in (reduce, accumulate, outer, reduceat):
+        stands_for(f"numpy.{function.__name__}.{method.__name__}")(method)
+
+
+for _name, _short in {**REDUCTIONS, **TESTS, **dict.fromkeys(OTHERS)}.items():
+    _of(getattr(np, _name), _short)
