@@ -169,7 +169,6 @@ SUGGESTIONS = {
     "random_number": "draw the numbers outside",
     "sorting": "sort outside",
     "reduced": "np.sum",
-    "library_out": "assign instead",
     "library_keyword": "np.where",
 }
 
