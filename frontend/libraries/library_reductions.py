@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import NONE, AbstractValue, Array, Lazy, is_numeric
+from adc.frontend.data.values import NONE, AbstractValue, Array, Lazy
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reducing, reductions
+from adc.frontend.libraries.contractions import product
 from adc.frontend.libraries.creation import astype, need_array
-from adc.frontend.libraries.matmul import matmul, product
 from adc.frontend.libraries.reducing import root
 from adc.frontend.numeric import arrays, slices, subscripts
 from adc.frontend.numeric.convert import kind
@@ -34,24 +34,6 @@ def _norm(frame: Frame, x: AbstractValue) -> AbstractValue:
     return root(reductions.reduce(frame, reductions.SUM, square))
 
 
-def _dot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    if is_numeric(a) or is_numeric(b):
-        return arrays.operate(frame, "*", a, b)
-    return matmul(frame, a, b)
-
-
-def _vdot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    for v in (a, b):
-        if need_array("np.vdot", v).rank != 1:
-            raise refuse(
-                current_loc(),
-                "np.vdot() of matrices is not supported",
-                "use np.sum(a * b)",
-                kind=kinds.UNSUPPORTED_OPTION,
-            )
-    return matmul(frame, a, b)
-
-
 def _outer(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     columns, rows = (arrays.settled(frame, need_array("np.outer", v)) for v in (a, b))
     assert isinstance(columns, Array) and isinstance(rows, Array)
@@ -67,8 +49,5 @@ def _outer(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 TABLE: dict[Any, Rule] = {
     **reducing.TABLE,
     np.linalg.norm: positional("np.linalg.norm", 1, _norm),
-    np.dot: positional("np.dot", 2, _dot),
-    np.vdot: positional("np.vdot", 2, _vdot),
-    np.matmul: positional("np.matmul", 2, matmul),
     np.outer: positional("np.outer", 2, _outer),
 }

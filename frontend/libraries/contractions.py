@@ -1,0 +1,137 @@
+"""Sums of products of elements of arrays, along axes that have labels: what ``@`` and ``np.einsum`` are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, is_one, representative, same_dim
+from adc.frontend.data.type_names import describe_type, for_array
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.reductions import SUM, nested
+from adc.frontend.numeric import scalars
+from adc.frontend.numeric.convert import convert, kind, promote_types, to_element, trap_unless
+from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build, contractible, current_loc
+from adc.ir.core import Value
+from adc.ir.types import Type, i1
+
+Labels = tuple[Hashable, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """An array in memory, with a label for each of its axes."""
+
+    array: Lazy
+    labels: Labels
+
+
+def in_memory(frame: Frame, name: str, v: AbstractValue) -> Lazy:
+    """An operand, which is read several times."""
+    if not isinstance(v, Array | Lazy):
+        raise refuse(
+            current_loc(), f"{name} takes arrays, not {describe_type(v)}", for_array(v), kind=kinds.WRONG_TYPE
+        )
+    return lazy_of(materialise(frame, v) if isinstance(v, Lazy) else v)
+
+
+def contract(
+    frame: Frame,
+    name: str,
+    operands: Sequence[Labelled],
+    out: Labels,
+    stretched: frozenset[Hashable] = frozenset(),
+    message: str = "",
+) -> AbstractValue:
+    """The products of elements at equal labels, summed over the labels that ``out`` has not.
+
+    Axes of one label have one extent; those of ``stretched`` may be 1 as well. ``message`` says what is wrong with
+    two that differ.
+    """
+    message = message or f"{name}: extents differ, {{}} and {{}}"
+    extents: dict[Hashable, Dim] = {}
+    for operand in operands:
+        for label, d in zip(operand.labels, operand.array.dims, strict=True):
+            known = extents.get(label)
+            extents[label] = d if known is None else _meet(known, d, label in stretched, message)
+    dtype = _dtype(name, operands)
+    summed = [label for label in extents if label not in out]
+
+    def total(place: dict[Hashable, Value]) -> Value:
+        def term(inner: list[Value]) -> Value:
+            at = place | dict(zip(summed, inner, strict=True))
+            elements = [_element(operand, at, extents) for operand in operands]
+            found = elements[0]
+            for other in elements[1:]:
+                found = product(found, other)
+            return convert(found, dtype)
+
+        return nested([extents[label] for label in summed], [], term, SUM, dtype)
+
+    if not out:
+        return Scalar(total({}), dtype, weak=False)
+    result = allocate(frame, [extents[label] for label in out], dtype)
+
+    def assign(i: list[Value]) -> None:
+        value = total(dict(zip(out, i, strict=True)))
+        build(ops.store, [to_element(value, dtype), result.memref, *i])
+
+    nest(result.dims, assign)
+    return result
+
+
+def product(a: AbstractValue, b: AbstractValue) -> Scalar:
+    """A product in a sum that is the library's: the two may be rounded once."""
+    with contractible():
+        found = scalars.binary("*", a, b)
+    assert isinstance(found, Scalar)
+    return found
+
+
+def _element(operand: Labelled, at: dict[Hashable, Value], extents: dict[Hashable, Dim]) -> Scalar:
+    subscripts = []
+    for label, own in zip(operand.labels, operand.array.dims, strict=True):
+        i, whole = at[label], extents[label]
+        if is_one(own):
+            i = const_index(0)
+        elif is_one(own) is None and not same_dim(own, whole):
+            i = ops.select(ops.cmpi(dim_value(own), const_index(1), predicate="eq"), const_index(0), i)
+        subscripts.append(i)
+    return operand.array.element(subscripts, False)
+
+
+def _meet(a: Dim, b: Dim, stretched: bool, message: str) -> Dim:
+    """The extent of axes that go together."""
+    if same_dim(a, b):
+        return a
+    if stretched and (is_one(a) or is_one(b)):
+        return b if is_one(a) else a
+    x, y = dim_value(a), dim_value(b)
+    fits = equal_dims(a, b)
+    unknown = [d for d in (a, b) if stretched and is_one(d) is None]
+    for d in unknown:
+        fits = ops.ori(fits, ops.cmpi(dim_value(d), const_index(1), predicate="eq"))
+    trap_unless(fits, SHAPE_ERROR, message, x, y)
+    if not unknown or is_one(a) is False:
+        return representative(a)
+    return ops.select(ops.cmpi(x, const_index(1), predicate="eq"), y, x)
+
+
+def _dtype(name: str, operands: Sequence[Labelled]) -> Type:
+    dtype = operands[0].array.dtype
+    for operand in operands[1:]:
+        dtype = promote_types(dtype, False, operand.array.dtype, False)
+    if dtype == i1:
+        raise refuse(
+            current_loc(),
+            f"{name} of bool arrays is not supported",
+            "convert to int first",
+            kind=kinds.UNSUPPORTED_OPTION,
+        )
+    assert kind(dtype) >= 1
+    return dtype

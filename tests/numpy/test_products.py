@@ -1,0 +1,70 @@
+"""Products of vectors, matrices and arrays, held against NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adc
+from tests.numpy.checking import check
+
+RNG = np.random.default_rng(3)
+A = RNG.normal(size=(3, 4))
+B = RNG.normal(size=(4, 2))
+V = RNG.normal(size=4)
+MANY = RNG.normal(size=(2, 3, 4))
+
+
+def near(body, **inputs):
+    return check(body, exact=False, rtol=1e-12, **inputs)
+
+
+def test_matmul_of_all_ranks() -> None:
+    near("(a @ b, a @ v, v @ b, v @ v)", a=A, b=B, v=V)
+    near("(m @ b, m @ v)", m=MANY, b=B, v=V)
+
+
+def test_matmul_stretches_leading_axes() -> None:
+    near("np.matmul(m, n)", m=RNG.normal(size=(2, 1, 3, 4)), n=RNG.normal(size=(5, 4, 2)))
+    near("m @ n", m=MANY, n=RNG.normal(size=(1, 4, 3)))
+
+
+def test_extents_that_differ() -> None:
+    with pytest.raises(ValueError, match="inner extents differ, 4 and 3"):
+        adc.jit_grad(lambda a, b: a @ b)(A, A)
+    with pytest.raises(ValueError, match="2 and 3"):
+        adc.jit_grad(lambda a, b: a @ b)(MANY, RNG.normal(size=(3, 4, 2)))
+
+
+def test_dot_inner_and_kin() -> None:
+    near("(np.dot(m, b), np.dot(m, n), np.dot(v, 2.0), m.dot(v))", m=MANY, b=B, v=V, n=RNG.normal(size=(2, 4, 3)))
+    near("(np.inner(m, a), np.inner(v, v), np.vdot(a, a))", m=MANY, a=A, v=V)
+    near("np.vecdot(m, a)", m=MANY, a=A)
+
+
+def test_tensordot() -> None:
+    near("(np.tensordot(m, a, axes=2), np.tensordot(m, a, 0))", m=MANY, a=A)
+    near("(np.tensordot(m, a, axes=([1, 2], [0, 1])), np.tensordot(m, a, axes=(-1, 1)))", m=MANY, a=A)
+
+
+def test_einsum() -> None:
+    near("(np.einsum('ij,jk->ik', a, b), np.einsum('ij,jk', a, b), np.einsum('ij->ji', a))", a=A, b=B)
+    near("(np.einsum('ii', s), np.einsum('ii->i', s), np.einsum('ij->', s), np.einsum('ij->j', s))", s=A[:, :3])
+    near("(np.einsum('...ij,jk->...ik', m, b), np.einsum('...j,j', m, v))", m=MANY, b=B, v=V)
+
+
+def test_einsum_of_several_operands() -> None:
+    near("np.einsum('i,ij,jk,k->', a[:, 0], a, b, b[0])", a=A, b=B)
+    near("np.einsum('bij,ik,jl->bkl', m, a, b)", m=MANY, a=A, b=B)
+    near("np.einsum('i,j->ij', a[0], b[0], optimize=True)", a=A, b=B)
+
+
+def test_einsum_that_is_wrong_is_refused() -> None:
+    for text in ("ij,jk->il", "ij,jkl", "ij->i", "ij,jk->ii", "i-,jk"):
+        with pytest.raises(adc.AdcError, match=r"np\.einsum"):
+            adc.jit_grad(lambda a, b, text=text: np.einsum(text, a, b))(A, B)
+
+
+def test_integers_keep_their_dtype() -> None:
+    i = np.arange(6, dtype=np.int32).reshape(2, 3)
+    check("(i @ i.T, np.einsum('ij->j', i), np.tensordot(i, i))", i=i)
