@@ -24,7 +24,6 @@ FORMULAS: dict[str, tuple[Any, Any]] = {
     "numpy.nanmax": (lambda x: np.max(np.where(np.isnan(x), -np.inf, x)), np.nanmax(X)),
     "numpy.nanmin": (lambda x: np.min(np.where(np.isnan(x), np.inf, x)), np.nanmin(X)),
     "numpy.nanprod": (lambda x: np.prod(np.where(np.isnan(x), 1.0, x)), np.nanprod(X)),
-    "numpy.inner": (lambda x: x @ x.T, np.inner(X, X)),
     "numpy.ptp": (lambda x: np.max(x) - np.min(x), np.ptp(X)),
 }
 
