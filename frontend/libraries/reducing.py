@@ -23,8 +23,8 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions
+from adc.frontend.libraries.contractions import product
 from adc.frontend.libraries.creation import array_of, astype, dtype_argument
-from adc.frontend.libraries.matmul import product
 from adc.frontend.libraries.reductions import Over, Reduction, axes_of
 from adc.frontend.numeric import arrays, nests, scalars
 from adc.frontend.numeric.choosing import chosen
