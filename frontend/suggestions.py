@@ -18,8 +18,6 @@ _TEXT = "work with text outside the compiled function"
 _SORT = "sort outside the compiled function, and pass in the array or the order"
 _STATIC = "write out what it stands for: code that is made at run time cannot be compiled"
 _INPUT = "read outside the compiled function, and pass the values in"
-_SUMS = "np.sum gives the last of them; for all fill an array in a loop: out[i] = out[i - 1] + x[i]"
-_PRODUCTS = "np.prod gives the last of them; for all fill an array in a loop: out[i] = out[i - 1] * x[i]"
 _QUANTILE = "sort outside the compiled function, and pass in the order: the quantile is a mean of two elements"
 _BITS = "take the number apart outside the compiled function, or with np.floor(np.log2(np.abs(x)))"
 
@@ -90,13 +88,6 @@ FUNCTIONS = {
     "numpy.random.": _RANDOM,
     "numpy.fft.": "call it outside the compiled function: it is linear, so its transpose is a transform again",
     "numpy.linalg.": _LINALG,
-    "numpy.cumsum": _SUMS,
-    "numpy.cumulative_sum": _SUMS,
-    "numpy.cumprod": _PRODUCTS,
-    "numpy.cumulative_prod": _PRODUCTS,
-    "numpy.diff": "subtract slices: x[1:] - x[:-1]",
-    "numpy.ediff1d": "subtract slices: x[1:] - x[:-1]",
-    "numpy.gradient": "subtract slices: (x[2:] - x[:-2]) / 2 inside, and the ends by themselves",
     "numpy.roll": "store two slices: out[k:] = x[:-k] and out[:k] = x[-k:]",
     "numpy.flip": "use a slice: x[::-1]",
     "numpy.fliplr": "use a slice: x[:, ::-1]",
@@ -122,7 +113,6 @@ FUNCTIONS = {
     "numpy.moveaxis": "use np.transpose",
     "numpy.logspace": "use base ** np.linspace(a, b, n)",
     "numpy.geomspace": "use np.exp(np.linspace(np.log(a), np.log(b), n))",
-    "numpy.ptp": "use np.max(x) - np.min(x)",
     "numpy.unwrap": "add multiples of 2 * np.pi in a loop",
     "numpy.kron": "write four nested loops",
     "numpy.cross": "write the three components out",
@@ -165,7 +155,7 @@ FUNCTIONS = {
     "numpy.interp": "find the interval in a loop, and interpolate in it",
     "numpy.convolve": "write the two nested loops",
     "numpy.correlate": "write the two nested loops",
-    "numpy.trapezoid": "use h * (np.sum(y) - 0.5 * (y[0] + y[-1]))",
+    "numpy.roots": "find the root by Newton's method in a loop: x -= np.polyval(p, x) / np.polyval(dp, x)",
     "numpy.polyval": "use Horner's rule in a loop: r = r * x + c[i]",
     "numpy.vectorize": "call the function in a loop over the elements",
     "numpy.apply_along_axis": "call the function in a loop over the rows",

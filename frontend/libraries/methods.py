@@ -9,9 +9,9 @@ import numpy as np
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries import reducing, scans
 from adc.frontend.libraries.container_methods import call_container_method
 from adc.frontend.libraries.creation import astype, dtype_argument
-from adc.frontend.libraries.reducing import RULES
 from adc.frontend.libraries.reductions import axes_of
 from adc.frontend.numeric import arrays, nests, slices, subscripts
 from adc.frontend.numeric.rules import Rule
@@ -94,7 +94,7 @@ def _reduction(rule: Rule) -> Callable[..., AbstractValue]:
 
 
 METHODS: dict[str, Callable[..., AbstractValue]] = {
-    **{name: _reduction(rule) for name, rule in RULES.items() if hasattr(np.ndarray, name)},
+    **{name: _reduction(rule) for name, rule in (reducing.RULES | scans.RULES).items() if hasattr(np.ndarray, name)},
     "copy": _copy,
     "dot": _dot,
     "fill": _fill,

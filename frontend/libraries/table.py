@@ -16,6 +16,7 @@ from adc.frontend.libraries import (
     library_reductions,
     library_scipy,
     printing,
+    scans,
 )
 from adc.frontend.numeric.rules import Rule
 from adc.frontend.suggestions import SUPPORTED, full_name
@@ -28,6 +29,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_arrays.TABLE,
     **library_reductions.TABLE,
     **library_products.TABLE,
+    **scans.TABLE,
     **library_containers.TABLE,
     **library_prelude.TABLE,
     print: printing.print_,
