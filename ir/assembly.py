@@ -49,6 +49,8 @@ FORMATS: dict[OpDef, str] = {
     ops.accumulate: "{0}, {1}[{*}]{attrs} : {t1}",
     ops.subview: "{0}[{rank}][{rank}][{rank}]{attrs} : {t0} to {result}",
     ops.transpose: "{0}{attrs} : {t0} to {result}",
+    ops.reshape: "{0}[{*}]{attrs} : {t0} to {result}",
+    ops.reinterpret_cast: "{0}[{*}]{attrs} : {t0} to {result}",
     ops.cast: _CAST,
     ops.copy: "{0}, {1}{attrs} : {t0} to {t1}",
     ops.fill: "ins({0} : {t0}) outs({1} : {t1}){attrs}",

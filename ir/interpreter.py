@@ -23,7 +23,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import runtime_error
 from adc.ir.evaluate import Undefined, normal
 from adc.ir.externals import Named, provided
-from adc.ir.memory import UNDEF, InterpreterError, Memory, check, subview
+from adc.ir.memory import UNDEF, InterpreterError, Memory, check, reshape, subview, window
 from adc.ir.opdef import OpDef
 from adc.ir.raising import exception
 from adc.ir.types import MemRefType
@@ -213,6 +213,18 @@ class _Interpreter:
         self.defined(operands)
         return [operands[0].transpose(op.attrs["permutation"])]
 
+    def _reshape(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        return [reshape(operands[0], operands[1:], op.attrs["groups"])]
+
+    def _reinterpret_cast(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.defined(operands)
+        rank = len(op.attrs["static_strides"])
+        array, offset, extents, strides = operands[0], operands[1], operands[2 : 2 + rank], operands[2 + rank :]
+        if any(static not in (None, s) for static, s in zip(op.attrs["static_strides"], strides, strict=True)):
+            raise InterpreterError(f"static_strides {op.attrs['static_strides']} are not the strides {strides}")
+        return [window(array, offset, extents, strides)]
+
     def _memref_cast(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         return [check(operands[0], op.attrs["type"], "operand")]
 
@@ -356,6 +368,8 @@ _RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequenc
     ops.accumulate: _Interpreter._accumulate,
     ops.subview: _Interpreter._subview,
     ops.transpose: _Interpreter._transpose,
+    ops.reinterpret_cast: _Interpreter._reinterpret_cast,
+    ops.reshape: _Interpreter._reshape,
     ops.cast: _Interpreter._memref_cast,
     ops.copy: _Interpreter._copy,
     ops.fill: _Interpreter._fill,

@@ -198,3 +198,30 @@ def subview(
             index.append(slice(offset, None if stop < 0 else stop, step))
     view: Array = array[(*index, ...)]
     return view
+
+
+def reshape(array: Array, shape: Sequence[int], groups: Sequence[tuple[int, int]]) -> Array:
+    """The same elements, each group of dimensions as another."""
+    old, new = iter(array.shape), iter(shape)
+    for m, n in groups:
+        before, after = [next(old) for _ in range(m)], [next(new) for _ in range(n)]
+        if any(extent < 0 for extent in after) or (array.size and math.prod(before) != math.prod(after)):
+            raise InterpreterError(f"reshapes dimensions {before} to {after}")
+    view: Array = array.reshape(shape)
+    if array.size and not np.shares_memory(array, view):
+        raise InterpreterError(f"no view of shape {tuple(shape)} on an array of shape {array.shape}")
+    return view
+
+
+def window(array: Array, offset: int, extents: Sequence[int], strides: Sequence[int]) -> Array:
+    """The elements of contiguous memory at ``offset`` and multiples of ``strides`` from there."""
+    if any(extent < 0 for extent in extents):
+        raise InterpreterError(f"window of negative extent: {tuple(extents)}")
+    flat = array.reshape(-1)
+    if 0 in extents:
+        return np.lib.stride_tricks.as_strided(flat[:0], tuple(extents))
+    ends = [(extent - 1) * stride for extent, stride in zip(extents, strides, strict=True)]
+    first, last = offset + sum(min(end, 0) for end in ends), offset + sum(max(end, 0) for end in ends)
+    if first < 0 or last >= flat.size:
+        raise InterpreterError(f"window from {first} to {last} of {flat.size} elements")
+    return np.lib.stride_tricks.as_strided(flat[offset:], tuple(extents), [s * array.itemsize for s in strides])

@@ -234,6 +234,10 @@ store = op("memref.store", t.store, WRITES, cost=MEMORY, element=1, target=1)  #
 WINDOW: dict[str, Any] = {"attrs": {"static_steps": ..., "dropped": ()}, "verify": v.subview(constant)}
 subview = op("memref.subview", t.subview, VIEW, cost=0.0, **WINDOW)
 transpose = op("memref.transpose", t.transpose, VIEW, attrs={"permutation": ...}, cost=0.0)
+# %m[extents]: the same elements in order of their subscripts. ``groups``: pairs (m, n): m dimensions as n ones.
+reshape = op("adc.reshape", t.reshape, VIEW, attrs={"groups": ...}, cost=0.0)
+# %m[offset][extents][strides]: a window on contiguous memory, no two elements of which are one.
+reinterpret_cast = op("memref.reinterpret_cast", t.reinterpret_cast, VIEW, attrs={"static_strides": ...}, cost=0.0)
 cast = op("memref.cast", t.memref_cast, VIEW, attrs=TO, cost=0.0)
 copy = op("memref.copy", t.copy, READS | WRITES, cost=MEMORY, target=1)  # source, target: of equal shape, apart
 fill = op("linalg.fill", t.fill, WRITES, cost=MEMORY, target=1)  # %v, %m

@@ -268,6 +268,40 @@ def transpose(types: Types, attrs: Attrs) -> Types:
     ]
 
 
+def reshape(types: Types, attrs: Attrs) -> Types:
+    """Source, then the extents of the result.
+
+    ``groups`` has pairs (m, n), in order: m dimensions of the source become n of the result, with as many elements.
+    Dimensions are merged in the identity layout only. Elsewhere each becomes some, or, of extent one, none.
+    """
+    source, groups = _memref(types[0]), attrs["groups"]
+    require(sum(m for m, _ in groups) == source.rank, "groups must name each dimension of the source once")
+    rank = sum(n for _, n in groups)
+    _indices(types[1:], rank)
+    if source.strides is None:
+        return [MemRefType((None,) * rank, source.element)]
+    require(all(m <= 1 for m, _ in groups), "merges dimensions of contiguous memory only")
+    strides: list[int | None] = []
+    at = 0
+    for m, n in groups:
+        if n:
+            strides += [None] * (n - 1) + [source.strides[at]] if m else [1] * n
+        at += m
+    return [MemRefType((None,) * rank, source.element, tuple(strides))]
+
+
+def reinterpret_cast(types: Types, attrs: Attrs) -> Types:
+    """Source, then the offset, the extents and the strides, counted in elements, of the result.
+
+    ``static_strides`` repeats the strides that are constants (else None). Of the identity layout only: there the shadow
+    of the source is laid out alike whoever made it.
+    """
+    source, strides = _memref(types[0]), attrs["static_strides"]
+    require(source.strides is None, "is for contiguous memory")
+    _indices(types[1:], 1 + 2 * len(strides))
+    return [MemRefType((None,) * len(strides), source.element, tuple(strides))]
+
+
 def memref_cast(types: Types, attrs: Attrs) -> Types:
     """To a type of the same rank and element whose layout is equal or less is known of."""
     source, target = _memref(types[0]), _memref(attrs["type"])

@@ -270,6 +270,35 @@ def transpose(e: FunctionEmitter, op: Op) -> None:
     )
 
 
+def reshape(e: FunctionEmitter, op: Op) -> None:
+    old, extents, t = e.memref(op.operands[0]), tuple(e.scalars(op.operands[1:])), op.result.type
+    assert isinstance(t, MemRefType)
+    if t.strides is None:
+        e.env[op.result] = Descriptor(old.ptr, extents, e.contiguous(extents))
+        return
+    strides: list[str] = []
+    at = 0
+    for m, n in op.attrs["groups"]:
+        group = ["1"] * n
+        if m and n:
+            group[-1] = old.strides[at]
+            for k in reversed(range(n - 1)):
+                group[k] = e.multiply(group[k + 1], extents[len(strides) + k + 1])
+        strides += group
+        at += m
+    e.env[op.result] = Descriptor(old.ptr, extents, tuple(strides))
+
+
+def reinterpret_cast(e: FunctionEmitter, op: Op) -> None:
+    source, t = op.operands[0], op.result.type
+    assert isinstance(t, MemRefType) and t.strides is not None
+    distance, *rest = e.scalars(op.operands[1:])
+    old = e.memref(source)
+    ptr = old.ptr if distance == "0" else _advance(e, old.ptr, _element(source), distance)
+    strides = tuple(s if static is None else str(static) for s, static in zip(rest[t.rank :], t.strides, strict=True))
+    e.env[op.result] = Descriptor(ptr, tuple(rest[: t.rank]), strides)
+
+
 def cast(e: FunctionEmitter, op: Op) -> None:
     e.env[op.result] = e.memref(op.operands[0])
 

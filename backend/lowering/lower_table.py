@@ -50,6 +50,8 @@ LOWERINGS |= {
     ops.store: memory.store,
     ops.subview: memory.subview,
     ops.transpose: memory.transpose,
+    ops.reinterpret_cast: memory.reinterpret_cast,
+    ops.reshape: memory.reshape,
     ops.cast: memory.cast,
     ops.copy: memory.copy,
     ops.fill: memory.fill,

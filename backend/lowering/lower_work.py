@@ -19,6 +19,7 @@ from adc.ir.types import f64
 # Other operations count 1. The unit is about 0.02 ns in vectorised code, 0.1 ns in scalar code.
 _WEIGHTS = {ops.call: 40, **dict.fromkeys(ops.having(Trait.DIVISION), 8)}
 _FREE = frozenset({ops.constant, ops.dim, ops.yield_, ops.reduce, ops.cast, ops.transpose, ops.undef, ops.index_cast})
+_FREE |= {ops.reshape, ops.reinterpret_cast}
 _LIBRARY = 12  # a function of the mathematics library
 _SLOW = 4  # a quotient, a root
 _DEPTH = 3  # calls in calls that are looked into

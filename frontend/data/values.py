@@ -103,7 +103,6 @@ class Lazy(AbstractValue):
     element: Callable[[Sequence[Value], bool], Scalar]
     reads: tuple[Read, ...]
     equalities: tuple[Value, ...] = ()
-    view: str = ""  # not empty: NumPy would give a view here, so that it cannot be kept under a name
 
     @property
     def rank(self) -> int:

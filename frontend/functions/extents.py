@@ -89,6 +89,10 @@ def _extent(array: Value, k: int, scope: _Scope, depth: int) -> Value | None:
         return _number(op.operands[sum(n is None for n in array.type.shape[:k])], scope, depth - 1)
     if op.opdef is ops.cast:
         return _extent(op.operands[0], k, scope, depth - 1)
+    if op.opdef is ops.reshape:
+        return _number(op.operands[1 + k], scope, depth - 1)
+    if op.opdef is ops.reinterpret_cast:
+        return _number(op.operands[2 + k], scope, depth - 1)
     if op.opdef is ops.subview:
         rank = op.operands[0].type.rank  # type: ignore[attr-defined]
         kept = [n for n in range(rank) if n not in op.attrs["dropped"]]

@@ -13,6 +13,7 @@ from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Ref, Sc
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.container_methods import method_of, names_of
+from adc.frontend.libraries.library_shapes import turned
 from adc.frontend.libraries.methods import METHODS
 from adc.frontend.names import attribute_of
 from adc.frontend.numeric import subscripts
@@ -81,6 +82,8 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
         return Static(abstract.numpy_dtype(owner.dtype))
     if name == "T":
         return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
+    if name == "mT":
+        return turned(owner)
     if name in METHODS:
         return Method(owner, name)
     for function in (getattr(np.ndarray, name, None), getattr(np, name, None)):

@@ -15,8 +15,8 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
 from adc.frontend.libraries.creation import array_of, astype, dtype_argument, need_array, new_array, shape_argument
-from adc.frontend.libraries.methods import copy, cumulative_axes
-from adc.frontend.numeric import arrays, nests, subscripts
+from adc.frontend.libraries.methods import copy
+from adc.frontend.numeric import arrays, nests
 from adc.frontend.numeric.convert import as_scalar, convert, kind, nonzero, to_element, trap_unless
 from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, take
 from adc.ir import kinds, ops
@@ -109,14 +109,6 @@ def _array(name: str, copies: bool) -> Rule:
         )
 
     return rule
-
-
-def _transpose(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    value, axes = take("np.transpose", ["a", "axes"], args, kwargs)
-    owner = need_array("np.transpose", value)
-    if axes is None:
-        return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
-    return subscripts.transpose(owner, cumulative_axes(axes, owner.rank))
 
 
 def _shape(frame: Frame, x: AbstractValue) -> AbstractValue:
@@ -233,7 +225,6 @@ TABLE: dict[Any, Rule] = {
     np.asarray: _array("np.asarray", copies=False),
     np.arange: _arange,
     np.linspace: _linspace,
-    np.transpose: _transpose,
     np.shape: positional("np.shape", 1, _shape),
     np.size: positional("np.size", 1, _size),
     np.ndim: positional("np.ndim", 1, _ndim),

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import NONE, AbstractValue, Array, Lazy
+from adc.frontend.data.values import AbstractValue, Array, Lazy
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reducing, reductions
 from adc.frontend.libraries.contractions import product
 from adc.frontend.libraries.creation import astype, need_array
 from adc.frontend.libraries.reducing import root
-from adc.frontend.numeric import arrays, slices, subscripts
+from adc.frontend.numeric import arrays, views
 from adc.frontend.numeric.convert import kind
 from adc.frontend.numeric.rules import Rule, positional
 from adc.ir import kinds
@@ -41,8 +41,7 @@ def _outer(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         raise refuse(
             current_loc(), "np.outer() takes two vectors", "multiply a[:, None] by b[None, :]", kind=kinds.WRONG_TYPE
         )
-    whole = slices.Item(current_loc(), slices.Slice())
-    column = subscripts.with_new_axes(columns, [whole, slices.Item(current_loc(), NONE)])
+    column = views.with_new_axes(columns, [False, True])
     return arrays.operate(frame, "*", column, rows)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static
+from adc.frontend.data.values import AbstractValue, Array, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions, scipy_functions
@@ -20,7 +20,7 @@ from adc.frontend.libraries.creation import need_array
 from adc.frontend.libraries.elementary import FUNCTIONS
 from adc.frontend.libraries.library_math import is_finite
 from adc.frontend.libraries.reductions import Over, axes_of
-from adc.frontend.numeric import arrays, slices, subscripts
+from adc.frontend.numeric import arrays, views
 from adc.frontend.numeric.convert import as_scalar, convert
 from adc.frontend.numeric.rules import OnScalars, Rule, apply, float_dtype, fold, positional, take
 from adc.ir import kinds, ops
@@ -93,9 +93,8 @@ class _Shifted:
         settled = arrays.settled(self._frame, reduced)
         if not isinstance(settled, Array):
             return settled
-        axes, loc = self._axes or (), current_loc()
-        items = [slices.Item(loc, NONE if k in axes else slices.Slice()) for k in range(self._rank)]
-        return subscripts.with_new_axes(settled, items)
+        axes = range(self._rank) if self._axes is None else self._axes
+        return views.with_new_axes(settled, [k in axes for k in range(self._rank)])
 
 
 def _finite_or_zero(x: Value) -> Value:

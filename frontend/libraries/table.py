@@ -15,6 +15,7 @@ from adc.frontend.libraries import (
     library_products,
     library_reductions,
     library_scipy,
+    library_shapes,
     printing,
     scans,
 )
@@ -27,6 +28,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_numpy.TABLE,
     **library_dtypes.TABLE,
     **library_arrays.TABLE,
+    **library_shapes.TABLE,
     **library_reductions.TABLE,
     **library_products.TABLE,
     **scans.TABLE,

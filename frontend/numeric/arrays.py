@@ -139,13 +139,6 @@ def truth(v: AbstractValue) -> bool | Value:
 def settled(frame: Frame, v: AbstractValue) -> AbstractValue:
     """``v`` with pending array expressions computed, so that later stores do not change it."""
     if isinstance(v, Lazy):
-        if v.view:
-            raise refuse(
-                current_loc(),
-                f"a view made by {v.view} cannot be kept",
-                f"use it in an expression, or write {v.view} in place",
-                kind=kinds.UNSUPPORTED_INDEXING,
-            )
         if not v.dims:
             return v.element([], False)  # what NumPy's functions make of arrays of rank zero are numbers
         return materialise(frame, v)

@@ -8,18 +8,19 @@ from typing import Any
 
 from adc.frontend import looks
 from adc.frontend.data import growing, heap, indexing, records
-from adc.frontend.data.dims import Dim, dim_value
+from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Read, Ref, Scalar, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import external, needed_int
+from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import (
     assigned,
     load_scalar,
     store_scalar,
 )
-from adc.frontend.numeric.nests import lazy_of, materialise
+from adc.frontend.numeric.nests import materialise
 from adc.frontend.numeric.slices import Item, Slice, bound, is_full, is_none, window
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -30,8 +31,6 @@ from adc.ir.core import Loc, Value
 def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     """``owner[items]`` as an expression."""
     if isinstance(owner, Array):
-        if any(is_newaxis(item) for item in items):
-            return with_new_axes(owner, items)
         place = locate(owner, items)
         return place.load() if isinstance(place, Element) else place
     if isinstance(owner, Lazy):
@@ -125,12 +124,9 @@ def locate(owner: Array, items: list[Item]) -> Element | Array:
     """The element or the view that ``owner[items]`` names."""
     items = expand(owner.rank, items)
     if any(is_newaxis(item) for item in items):
-        raise refuse(
-            next(item.loc for item in items if is_newaxis(item)),
-            "a view with a new axis cannot be stored to or kept",
-            "index the array as it is; a new axis works within an expression",
-            kind=kinds.UNSUPPORTED_INDEXING,
-        )
+        kept = [item for item in items if not is_newaxis(item)]
+        new = [is_newaxis(item) for item in items if is_newaxis(item) or isinstance(item.value, Slice)]
+        return views.with_new_axes(view(owner, kept), new)
     if all(not isinstance(item.value, Slice) for item in items):
         return Element(owner, tuple(bound(item, d) for item, d in zip(items, owner.dims, strict=True)))
     return view(owner, items)
@@ -190,33 +186,6 @@ def row(owner: Array, k: Value, axis: int = 0) -> Array:
     operands = [owner.memref, *offsets, *sizes, *[one] * owner.rank]
     view = build(ops.subview, operands, {"static_steps": (1,) * owner.rank, "dropped": (axis,)}).result
     return Array(view, tuple(d for n, d in enumerate(owner.dims) if n != axis), owner.roots)
-
-
-def with_new_axes(owner: Array, items: list[Item]) -> Lazy:
-    """A view with new axes, to be read within an expression."""
-    items = expand(owner.rank, items)
-    kept = [item for item in items if not is_newaxis(item)]
-    place = locate(owner, kept)
-    base = lazy_of(place) if isinstance(place, Array) else None
-    source: list[int | None] = []  # per result dimension: the dimension of the base, None for a new axis
-    k = 0
-    for item in items:
-        if is_newaxis(item):
-            source.append(None)
-        elif isinstance(item.value, Slice):
-            source.append(k)
-            k += 1
-    element_of = place
-
-    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
-        if base is None:
-            assert isinstance(element_of, Element)
-            return element_of.load()
-        return base.element([i for i, s in zip(subscripts, source, strict=True) if s is not None], general)
-
-    dims: tuple[Dim, ...] = tuple(1 if s is None else place.dims[s] for s in source)  # type: ignore[union-attr]
-    array = place if isinstance(place, Array) else place.array
-    return Lazy(dims, dims, array.dtype, element, (Read(array, pointwise=False),), view="a new axis")
 
 
 def transpose(owner: Array | Lazy, permutation: tuple[int, ...]) -> Array | Lazy:

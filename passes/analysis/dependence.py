@@ -21,6 +21,7 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import INT64, LOOPS, Form, Forms, Symbol, never_zero
 from adc.passes.analysis.conditions import MEANING, comparisons
 from adc.passes.analysis.effects import Summaries
+from adc.passes.analysis.kinds import adds_ones
 from adc.passes.analysis.questions import Questions
 
 Span = tuple[Form, Form]  # least and greatest subscript
@@ -207,9 +208,24 @@ class Analysis:
             if op.opdef is ops.transpose:
                 permutation = op.attrs["permutation"]
                 spans = [spans[permutation.index(d)] for d in range(len(permutation))]
+            elif op.opdef is ops.reshape:
+                spans = self._through_reshape(op, spans)
+            elif op.opdef is ops.reinterpret_cast:
+                spans = None
             else:
                 spans = self._through_subview(op, spans)
         return memref, None if spans is None else tuple(spans)
+
+    @staticmethod
+    def _through_reshape(op: Op, spans: list[Span]) -> list[Span] | None:
+        if not adds_ones(op):
+            return None
+        inner = iter(spans)
+        outer: list[Span] = []
+        for m, n in op.attrs["groups"]:
+            taken = [next(inner) for _ in range(n)]
+            outer += taken if m and n else [(Form.ZERO, Form.ZERO)] * m
+        return outer
 
     def _through_subview(self, op: Op, spans: list[Span]) -> list[Span] | None:
         rank = (len(op.operands) - 1) // 3

@@ -105,6 +105,11 @@ class Extents:
         if kind is ops.transpose:
             shape = self.shape(op.operands[0])
             return tuple(shape[p] for p in op.attrs["permutation"])
+        if kind is ops.reshape:
+            return tuple(self.extent(extent) for extent in op.operands[1:])
+        if kind is ops.reinterpret_cast:
+            rank = len(op.attrs["static_strides"])
+            return tuple(self.extent(extent) for extent in op.operands[2 : 2 + rank])
         if kind is ops.cast:
             return self.shape(op.operands[0])
         if kind is ops.undef:

@@ -4,6 +4,7 @@ is slow."""
 from __future__ import annotations
 
 from adc.ir import ops
+from adc.ir.core import Op
 from adc.ir.opdef import OpDef, Trait
 
 PURE = ops.having(Trait.PURE)
@@ -24,3 +25,8 @@ TARGET = ops.having(target=1)
 """What writes to elements of the array that is its second operand."""
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS
 """Without regions, and neither reading nor writing memory nor ending the run."""
+
+
+def adds_ones(reshape: Op) -> bool:
+    """Whether all that it does is to add and to drop dimensions of extent one."""
+    return all(m == n == 1 or not m or not n for m, n in reshape.attrs["groups"])

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import constant_of
+from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
-from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.analysis.kinds import ELEMENT, adds_ones
 
 # Position of the memref among the operands; the subscripts follow it.
 
@@ -37,7 +37,7 @@ def _fold(block: Block) -> None:
         position = ELEMENT.get(op.opdef)
         if position is not None:
             memref = op.operands[position]
-            if memref.op is not None and memref.op.opdef in _FOLDERS:
+            if memref.op is not None and memref.op.opdef in _FOLDERS and _folds(memref.op):
                 with insert_at(new, op.loc):
                     op = _redirect(op, position)
         elif op.opdef is ops.subview:
@@ -52,7 +52,7 @@ def _fold(block: Block) -> None:
 def _redirect(op: Op, position: int) -> Op:
     """``op`` on the memref underneath all views, built without being put anywhere."""
     memref, subscripts = op.operands[position], op.operands[position + 1 :]
-    while (view := memref.op) is not None and (folder := _FOLDERS.get(view.opdef)) is not None:
+    while (view := memref.op) is not None and (folder := _FOLDERS.get(view.opdef)) is not None and _folds(view):
         memref, subscripts = view.operands[0], folder(view, subscripts)
     operands = [*op.operands[:position], memref, *subscripts]
     new = Op(op.opdef, operands, [r.type for r in op.results], dict(op.attrs), loc=op.loc)
@@ -84,7 +84,27 @@ def _through_cast(view: Op, subscripts: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(subscripts)
 
 
-_FOLDERS = {ops.subview: _through_subview, ops.transpose: _through_transpose, ops.cast: _through_cast}
+def _through_reshape(view: Op, subscripts: Sequence[Value]) -> tuple[Value, ...]:
+    given = iter(subscripts)
+    found: list[Value] = []
+    for m, n in view.attrs["groups"]:
+        taken = [next(given) for _ in range(n)]
+        found += taken if m and n else [const_index(0)] * m
+    return tuple(found)
+
+
+_FOLDERS = {
+    ops.subview: _through_subview,
+    ops.transpose: _through_transpose,
+    ops.reshape: _through_reshape,
+    ops.cast: _through_cast,
+}
+
+
+def _folds(view: Op) -> bool:
+    """Whether subscripts of the view say as much of what is underneath. Where a reshape does more than to add and drop
+    dimensions of extent one they would be no linear forms."""
+    return view.opdef is not ops.reshape or adds_ones(view)
 
 
 def _compose(op: Op) -> Op:

@@ -96,6 +96,22 @@ def _subview(rw: Rewriter, op: Op) -> Result:
     return (source,) if source.type == op.result.type else (rw.emit(ops.cast, source, type=op.result.type),)
 
 
+def _reshape(rw: Rewriter, op: Op) -> Result:
+    """Of the same shape; of what was another array's shape before; merged and split of contiguous memory."""
+    source = op.operands[0]
+    if all(m == n == 1 for m, n in op.attrs["groups"]):
+        return (source,)
+    inner = source.op
+    if inner is None or inner.opdef is not ops.reshape:
+        return None
+    first = inner.operands[0]
+    if first.type == op.result.type and rw.extents.shape(first) == rw.extents.shape(op.result):
+        return (first,)
+    if first.type.strides is not None:  # type: ignore[attr-defined]
+        return None
+    return (rw.emit(ops.reshape, first, *op.operands[1:], groups=((first.type.rank, len(op.operands) - 1),)),)  # type: ignore[attr-defined]
+
+
 def _copy(rw: Rewriter, op: Op) -> Result:
     source, target = op.operands
     return () if source is target else None
@@ -115,6 +131,7 @@ MEMORY: dict[OpDef, Rule] = {
     ops.cast: _cast,
     ops.transpose: _transpose,
     ops.subview: _subview,
+    ops.reshape: _reshape,
     ops.copy: _copy,
     ops.unpack: _unpack,
 }

@@ -303,9 +303,8 @@ def walrus(x):
     return x
 
 
-def kept_new_axis(u):
-    y = u[:, None]  # error: a view made by a new axis cannot be kept | u[:, None]
-    return y
+def two_unknown_extents(u):
+    return u.reshape(-1, -1)  # error: can only specify one unknown dimension | u.reshape(-1, -1)
 
 
 def higher_rank_store(u, a):

@@ -109,6 +109,8 @@ MEMORY: list[tuple[OpDef, tuple[Any, ...], dict[str, Attr]]] = [
     (ops.subview, (A, *[index] * 6), {"static_steps": (1, 2), "dropped": (1,)}),
     (ops.subview, (memref(f64, 0),), {"static_steps": ()}),
     (ops.transpose, (A,), {"permutation": (1, 0)}),
+    (ops.reshape, (A, index), {"groups": ((2, 1),)}),
+    (ops.reinterpret_cast, (A, *[index] * 3), {"static_strides": (None,)}),
     (ops.cast, (memref(f64, 1),), {"type": S}),
     (ops.copy, (A, memref(f64, 2, (1, None))), {}),
     (ops.fill, (f64, A), {}),

@@ -118,6 +118,7 @@ def test_scalar_operations_are_complete(definition: OpDef) -> None:
 
 A = memref(f64, 2)
 S = memref(f64, 1, (None,))
+T = memref(f64, 2, (None, None))
 SUBVIEW = {"static_steps": (1, 2), "dropped": ()}
 
 ACCEPTED: list[tuple[OpDef, list[Type], dict[str, object], list[Type]]] = [
@@ -136,6 +137,11 @@ ACCEPTED: list[tuple[OpDef, list[Type], dict[str, object], list[Type]]] = [
     (ops.subview, [A, *[index] * 6], {**SUBVIEW, "dropped": (1,)}, [memref(f64, 1, (None,))]),
     (ops.subview, [A, *[index] * 6], {"static_steps": (-1, None), "dropped": (0, 1)}, [memref(f64, 0, ())]),
     (ops.transpose, [A], {"permutation": (1, 0)}, [memref(f64, 2, (1, None))]),
+    (ops.reshape, [A, index], {"groups": ((2, 1),)}, [memref(f64, 1)]),
+    (ops.reshape, [T, *[index] * 4], {"groups": ((1, 2), (0, 1), (1, 1))}, [memref(f64, 4, (None, None, 1, None))]),
+    (ops.reshape, [T, index], {"groups": ((1, 0), (1, 1))}, [memref(f64, 1, (None,))]),
+    (ops.reinterpret_cast, [A, *[index] * 3], {"static_strides": (2,)}, [memref(f64, 1, (2,))]),
+    (ops.reinterpret_cast, [A, index], {"static_strides": ()}, [memref(f64, 0, ())]),
     (ops.cast, [memref(f64, 1)], {"type": S}, [S]),
     (ops.cast, [S], {"type": memref(f64, 1, (1,))}, [memref(f64, 1, (1,))]),
     (ops.copy, [A, memref(f64, 2, (1, None))], {}, []),
@@ -173,6 +179,11 @@ REFUSED: list[tuple[OpDef, list[Type], dict[str, object]]] = [
     (ops.subview, [A, *[index] * 5], SUBVIEW),
     (ops.subview, [A, *[index] * 6], {"static_steps": (1,), "dropped": ()}),
     (ops.transpose, [A], {"permutation": (0, 0)}),
+    (ops.reshape, [A, index], {"groups": ((1, 1),)}),
+    (ops.reshape, [A, index], {"groups": ((2, 2),)}),
+    (ops.reshape, [T, index], {"groups": ((2, 1),)}),
+    (ops.reinterpret_cast, [A, *[index] * 2], {"static_strides": (2,)}),
+    (ops.reinterpret_cast, [T, *[index] * 3], {"static_strides": (2,)}),
     (ops.transpose, [f64], {"permutation": ()}),
     (ops.cast, [S], {"type": memref(f64, 1)}),
     (ops.cast, [A], {"type": memref(f64, 1)}),

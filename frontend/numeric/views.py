@@ -1,0 +1,251 @@
+"""Views of another shape: reshaped arrays, new axes, axes that are dropped, diagonals.
+
+As with NumPy they are windows on the same memory, kept and written through; a reshape that merges dimensions which do
+not lie one behind the other is a copy. Where that depends on extents of the run, both are there under a condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from adc.frontend.data.dims import Dim, dim_value, is_one, same_dim, static_dim
+from adc.frontend.data.values import Array
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.numeric.convert import trap_unless
+from adc.frontend.numeric.layouts import (
+    Layout,
+    equal_products,
+    grouped,
+    layout_of,
+    mergeable,
+    merged_stride,
+    product,
+    quotient,
+)
+from adc.frontend.numeric.nests import allocate
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build, current_loc, insert_at
+from adc.ir.core import Block, Value
+from adc.ir.types import MemRefType
+
+Groups = tuple[tuple[int, int], ...]
+
+
+def grouped_view(owner: Array, dims: Sequence[Dim], groups: Groups) -> Array:
+    """The same elements under other extents, where the layout allows it: see ``ops.reshape``."""
+    view = build(ops.reshape, [owner.memref, *map(dim_value, dims)], {"groups": groups}).result
+    return Array(view, tuple(dims), owner.roots)
+
+
+def with_new_axes(owner: Array, new: Sequence[bool]) -> Array:
+    """The view that has an axis of extent one wherever ``new`` says so."""
+    rest = iter(owner.dims)
+    dims: list[Dim] = [1 if added else next(rest) for added in new]
+    return grouped_view(owner, dims, tuple((0, 1) if added else (1, 1) for added in new))
+
+
+def without_axes(owner: Array, axes: Sequence[int]) -> Array:
+    """The view without some axes of extent one, which is asserted."""
+    for k in axes:
+        if is_one(owner.dims[k]) is not True:
+            one = ops.cmpi(dim_value(owner.dims[k]), const_index(1), predicate="eq")
+            message = "cannot select an axis to squeeze out which has size not equal to one"
+            trap_unless(one, "ValueError", message)
+    dims = [d for k, d in enumerate(owner.dims) if k not in axes]
+    return grouped_view(owner, dims, tuple((1, 0) if k in axes else (1, 1) for k in range(owner.rank)))
+
+
+# Reshape --------------------------------------------------------------------------------------------------------------
+
+
+def reshape(frame: Frame, owner: Array, shape: Sequence[Dim], inferred: int | None = None) -> Array:
+    """The array in another shape, of as many elements, which is asserted. ``inferred``: the extent that follows."""
+    dims = list(shape) if inferred is None else _infer(owner, shape, inferred)
+    if len(dims) == owner.rank and all(same_dim(a, b) for a, b in zip(owner.dims, dims, strict=True)):
+        return grouped_view(owner, owner.dims, ((1, 1),) * owner.rank)
+    if inferred is None and not equal_products(owner.dims, dims):
+        equal = ops.cmpi(dim_value(product(owner.dims)), dim_value(product(dims)), predicate="eq")
+        _check_size(equal, owner, dims)
+    groups = _groups(owner.dims, dims)
+    if owner.type.strides is None or all(m <= 1 for m, _ in groups):
+        return grouped_view(owner, dims, groups)
+    layout = layout_of(owner.memref)
+    if layout is None:
+        raise refuse(
+            current_loc(),
+            "a reshape that merges dimensions of a window on an array that was passed here may be a view or a copy",
+            "reshape a copy: x.copy().reshape(...)",
+            kind=kinds.UNSUPPORTED_INDEXING,
+        )
+    finer = _refined(owner.dims, dims, groups)
+    ways = [(fits, found) for found in finer if (fits := _fits(owner, dims, layout, found)) is not False]
+    if not ways:
+        return _copied(frame, owner, dims)
+    sure = next((found for fits, found in ways if fits is True), None)
+    if sure is not None:
+        return window(owner, layout, layout.offset, dims, _strides(owner, layout, dims, sure))
+    condition = reduce(ops.ori, [fits for fits, _ in ways if isinstance(fits, Value)])
+    blocks = Block(), Block()
+    with insert_at(blocks[0]):
+        view = window(owner, layout, layout.offset, dims, _chosen_strides(owner, layout, dims, ways))
+    with insert_at(blocks[1]):
+        copied = _copied(frame, owner, dims)
+    t = MemRefType((None,) * len(dims), owner.dtype, _common(view, copied))
+    for block, made in zip(blocks, (view, copied), strict=True):
+        with insert_at(block):
+            build(ops.yield_, [made.memref if made.type == t else ops.cast(made.memref, type=t)])
+    chosen = build(ops.if_, [condition], result_types=[t], regions=blocks).result
+    return Array(chosen, tuple(dims), view.roots | copied.roots)
+
+
+def _common(view: Array, copied: Array) -> tuple[int | None, ...]:
+    strides = view.type.strides
+    assert strides is not None and copied.rank == len(strides)
+    return (*(None for _ in strides[:-1]), *(1 if s == 1 else None for s in strides[-1:]))
+
+
+def _check_size(fits: Value, owner: Array, dims: Sequence[Dim], inferred: int | None = None) -> None:
+    """A ValueError unless it fits. ``inferred``: which extent was -1."""
+    text = ",".join("newaxis" if k == inferred else "{}" for k in range(len(dims))) + "," * (len(dims) == 1)
+    shown = [dim_value(d) for k, d in enumerate(dims) if k != inferred]
+    have = dim_value(product(owner.dims))
+    trap_unless(fits, "ValueError", f"cannot reshape array of size {{}} into shape ({text})", have, *shown)
+
+
+def _groups(old: Sequence[Dim], new: Sequence[Dim]) -> Groups:
+    """Dimensions one behind the other that have as many elements before and after, in groups as small as are found,
+    from the front and then from the back."""
+    first, i, j = _prefixes(old, new)
+    last, m, n = _prefixes(old[i:][::-1], new[j:][::-1])
+    left = (len(old) - i - m, len(new) - j - n)
+    return (*first, *([left] if left != (0, 0) else []), *reversed(last))
+
+
+def _prefixes(old: Sequence[Dim], new: Sequence[Dim]) -> tuple[list[tuple[int, int]], int, int]:
+    """Groups from the front, as far as they are found, and of how many dimensions they are."""
+    groups: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        sizes = [(m, n) for m in range(len(old) - i + 1) for n in range(len(new) - j + 1) if m or n]
+        sizes.sort(key=sum)
+        found = next(((m, n) for m, n in sizes if _same(old[i : i + m], new[j : j + n])), None)
+        if found is None:
+            break
+        groups.append(found)
+        i, j = i + found[0], j + found[1]
+    return groups, i, j
+
+
+def _same(old: Sequence[Dim], new: Sequence[Dim]) -> bool:
+    if not old or not new:
+        return all(is_one(d) is True for d in (*old, *new))
+    return equal_products(old, new) is True and all(static_dim(d) != 0 for d in (*old, *new))
+
+
+def _refined(old: Sequence[Dim], new: Sequence[Dim], groups: Groups) -> list[Groups]:
+    """``groups``, and all finer ones that may fit as well, for all that is known of the extents."""
+    found: list[Groups] = [()]
+    i = j = 0
+    for m, n in groups:
+        here = _splits(old[i : i + m], new[j : j + n]) if m > 1 and n > 1 else [((m, n),)]
+        found = [(*before, *finer) for before in found for finer in here]
+        i, j = i + m, j + n
+    if len(found) > _MOST_WAYS:
+        raise refuse(
+            current_loc(),
+            "there are too many ways in which this reshape may be a view, and not a copy",
+            "reshape a copy: x.copy().reshape(...)",
+            kind=kinds.UNSUPPORTED_INDEXING,
+        )
+    return found
+
+
+_MOST_WAYS = 24
+
+
+def _splits(old: Sequence[Dim], new: Sequence[Dim]) -> list[Groups]:
+    m, n = len(old), len(new)
+    found: list[Groups] = [((m, n),)]
+    for i in range(1, m):
+        for j in range(1, n):
+            if equal_products(old[:i], new[:j]) is not False:
+                found += [((i, j), *rest) for rest in _splits(old[i:], new[j:])]
+    return found
+
+
+def _fits(owner: Array, dims: Sequence[Dim], layout: Layout, groups: Groups) -> bool | Value:
+    """Whether a reshape by these groups is a view: known, or an i1."""
+    i = j = 0
+    result: bool | Value = True
+    for m, n in groups:
+        old, new = owner.dims[i : i + m], dims[j : j + n]
+        tests = [mergeable(old, layout.strides[i : i + m])]
+        if equal_products(old, new) is not True:
+            tests.append(ops.cmpi(dim_value(product(old)), dim_value(product(new)), predicate="eq"))
+        i, j = i + m, j + n
+        for test in tests:
+            if test is False:
+                return False
+            if isinstance(test, Value):
+                result = ops.andi(result, test) if isinstance(result, Value) else test
+    return result
+
+
+def _strides(owner: Array, layout: Layout, dims: Sequence[Dim], groups: Groups) -> list[Dim]:
+    merged: list[Dim] = []
+    at = 0
+    for m, _ in groups:
+        if m:
+            merged.append(merged_stride(owner.dims[at : at + m], layout.strides[at : at + m]))
+        at += m
+    return grouped([(min(m, 1), n) for m, n in groups], merged, dims)
+
+
+def _chosen_strides(
+    owner: Array, layout: Layout, dims: Sequence[Dim], ways: Sequence[tuple[bool | Value, Groups]]
+) -> list[Dim]:
+    """The strides by the first way that fits; those of all that do are the same, but along extents of one."""
+    *others, (_, last) = ways
+    strides = _strides(owner, layout, dims, last)
+    for fits, groups in reversed(others):
+        assert isinstance(fits, Value)
+        first = _strides(owner, layout, dims, groups)
+        strides = [
+            b if static_dim(a) == static_dim(b) is not None else ops.select(fits, dim_value(a), dim_value(b))
+            for a, b in zip(first, strides, strict=True)
+        ]
+    return strides
+
+
+def window(owner: Array, layout: Layout, offset: Dim, dims: Sequence[Dim], strides: Sequence[Dim]) -> Array:
+    """The view of some elements of an array whose layout is known; no two of them are one."""
+    known = tuple(static_dim(s) for s in strides)
+    operands = [layout.base, dim_value(offset), *map(dim_value, dims), *map(dim_value, strides)]
+    view = build(ops.reinterpret_cast, operands, {"static_strides": known}).result
+    return Array(view, tuple(dims), owner.roots)
+
+
+def _copied(frame: Frame, owner: Array, dims: Sequence[Dim]) -> Array:
+    result = allocate(frame, owner.dims, owner.dtype)
+    build(ops.copy, [owner.memref, result.memref])
+    return grouped_view(result, dims, ((owner.rank, len(dims)),))
+
+
+def _infer(owner: Array, dims: Sequence[Dim], at: int) -> list[Dim]:
+    """``dims`` with the extent ``at`` as what is left over, and checked."""
+    given = [*dims[:at], *dims[at + 1 :]]
+    left = quotient(owner.dims, given)
+    whole, known = product(owner.dims), product(given)
+    if left is not None and static_dim(known) is not None:
+        return [*dims[:at], left, *dims[at + 1 :]]
+    part = dim_value(known)
+    fits = ops.cmpi(part, const_index(0), predicate="ne")
+    if left is None:
+        divisor = ops.maxsi(part, const_index(1))
+        left = ops.divsi(dim_value(whole), divisor)
+        fits = ops.andi(fits, ops.cmpi(ops.muli(left, divisor), dim_value(whole), predicate="eq"))
+    _check_size(fits, owner, dims, at)
+    return [*dims[:at], left, *dims[at + 1 :]]
