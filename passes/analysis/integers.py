@@ -16,6 +16,7 @@ from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.evaluate_integers import EXACT_RESULTS
 from adc.ir.nesting import inside
+from adc.ir.opdef import OpDef
 from adc.ir.types import IntType, MemRefType, Type, index, scalar_bytes
 from adc.passes.analysis import carried
 
@@ -23,6 +24,7 @@ MAX_TERMS = 8
 MAX_DEPTH = 24
 MAX_SUBSTITUTIONS = 8
 _LINEAR = frozenset({ops.addi, ops.subi, ops.muli})
+_EXTREMES = frozenset({ops.maxsi, ops.minsi})
 
 Interval = tuple[int, int]
 
@@ -62,6 +64,9 @@ class Linear:
             else:
                 del terms[value]
         return Linear(terms, self.constant + factor * other.constant)
+
+    def plus_number(self, number: int) -> Linear:
+        return Linear(self.terms, self.constant + number)
 
     def times(self, factor: int) -> Linear:
         if factor == 0:
@@ -241,35 +246,29 @@ class Integers:
         """Whether two subscript lists, in scope at the same time, surely name different elements."""
         return any(x is not y and self.difference(x, y) not in (None, 0) for x, y in zip(a, b, strict=True))
 
-    def least(self, form: Linear) -> int:
+    def least(self, form: Linear, substitutions: int = MAX_SUBSTITUTIONS) -> int:
         """A lower bound of an exact linear form: zero or more if that can be shown, else the first that was found."""
-        first: int | None = None
-        for _ in range(MAX_SUBSTITUTIONS):
-            counter = None
-            total = form.constant
-            for value, coefficient in form.terms.items():
-                low, high = self.interval(value)
-                total += coefficient * (low if coefficient > 0 else high)
-                bounds = counter_bounds(value)
-                if bounds is not None and (counter is None or _depth(value) > _depth(counter)):
-                    counter = value
-            first = total if first is None else first
-            if total >= 0:
-                return total
-            if counter is None:
-                return first
+        inner: Value | None = None
+        total, depth = form.constant, -1
+        for value, coefficient in form.terms.items():
+            low, high = self.interval(value)
+            total += coefficient * (low if coefficient > 0 else high)
+            if (counter_bounds(value) is not None or _made_by(value, _EXTREMES)) and _depth(value) > depth:
+                inner, depth = value, _depth(value)
+        if total >= 0 or inner is None or not substitutions:
+            return total
+        coefficient = form.terms[inner]
+        rest = Linear({v: c for v, c in form.terms.items() if v is not inner}, form.constant)
+        bounds = counter_bounds(inner)
+        if bounds is not None:
             # A counter is at least its lower bound and at most its upper bound minus one.
-            coefficient = form.terms[counter]
-            bounds = counter_bounds(counter)
-            assert bounds is not None
-            rest = Linear({v: c for v, c in form.terms.items() if v is not counter}, form.constant)
-            if coefficient > 0:
-                form = rest.plus(self.linear(bounds[0], exact=True), coefficient)
-            else:
-                form = rest.plus(self.linear(bounds[1], exact=True), coefficient)
-                form = Linear(form.terms, form.constant - coefficient)
-        assert first is not None
-        return first
+            bound = rest.plus(self.linear(bounds[coefficient < 0], exact=True), coefficient)
+            found = self.least(bound.plus_number(-min(coefficient, 0)), substitutions - 1)
+            return found if found >= 0 else total
+        assert inner.op is not None
+        parts = (rest.plus(self.linear(v, exact=True), coefficient) for v in inner.op.operands)
+        wanted = any if (inner.op.opdef is ops.maxsi) == (coefficient > 0) else all
+        return 0 if wanted(self.least(part, substitutions // 2) >= 0 for part in parts) else total
 
     def proves_ge_zero(self, a: Value) -> bool:
         """Whether ``a >= 0`` always, as an integer."""
@@ -278,7 +277,18 @@ class Integers:
     def proves_ge(self, a: Value, b: Value, margin: int = 0) -> bool:
         """Whether ``a >= b + margin`` always, as integers."""
         form = self.linear(a, exact=True).plus(self.linear(b, exact=True), -1)
-        return self.least(Linear(form.terms, form.constant - margin)) >= 0
+        return self.least(form.plus_number(-margin)) >= 0
+
+    def holds(self, form: Linear, loops: Iterable[Op]) -> bool:
+        """Whether an exact form is not negative inside ``loops``: their limits are apart, as they run."""
+        return self.least(form) >= 0 or any(self._follows(form, loop) for loop in loops)
+
+    def _follows(self, form: Linear, loop: Op) -> bool:
+        lower, upper = (self.linear(v, exact=True) for v in loop.operands[:2])
+        limits = {w for v in upper.terms for w in ((v, *v.op.operands) if _made_by(v, _EXTREMES) and v.op else (v,))}
+        if limits.isdisjoint(form.terms):
+            return False
+        return self.least(form.plus(upper, -1).plus(lower).plus_number(1)) >= 0
 
 
 class SmallIntegers(Integers):
@@ -336,6 +346,10 @@ def counter_bounds(value: Value) -> tuple[Value, Value] | None:
     if loop is None or (loop.opdef is not ops.for_ and loop.opdef is not ops.parallel):
         return None
     return loop.operands[0], loop.operands[1]
+
+
+def _made_by(value: Value, kinds: frozenset[OpDef]) -> bool:
+    return value.op is not None and value.op.opdef in kinds
 
 
 def _depth(value: Value) -> int:

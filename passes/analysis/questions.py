@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from adc.ir.core import Block, Op
 from adc.ir.nesting import enclosing
 from adc.passes.analysis.affine import LOOPS, Form, Forms
-from adc.passes.analysis.ranges import TRUE, Ranges, running
+from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.running import running
 
 
 class Questions:

@@ -267,14 +267,6 @@ class Ranges:
                     self.note_inexact(self.forms.of(bound))
 
 
-def running(forms: Forms, loops: Iterable[Op]) -> Iterator[Form]:
-    """What is not negative inside ``loops``, because they run: upper - 1 - lower."""
-    for loop in loops:
-        lower, upper = (forms.of(v) for v in loop.operands[:2])
-        if forms.is_exact(lower) and forms.is_exact(upper):
-            yield upper - 1 - lower
-
-
 _CHOICES = frozenset({ops.maxsi, ops.minsi, ops.select})
 _ELIMINATED = _CHOICES | {ops.remsi, ops.floordivsi}
 

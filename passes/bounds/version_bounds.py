@@ -27,7 +27,8 @@ from adc.passes.analysis.cold import COLD, walk_warm, warm_regions
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extremes import Extremes, Origins
 from adc.passes.analysis.integers import SmallIntegers
-from adc.passes.analysis.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, running, sides
+from adc.passes.analysis.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, sides
+from adc.passes.analysis.running import running
 from adc.passes.rewrite import replace_op
 
 LEAST_LIMIT = 1 << 20  # of the size of integers, where their products might not fit into 64 bits

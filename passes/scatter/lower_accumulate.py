@@ -41,12 +41,13 @@ from adc.passes.distribution.fission import Fission, effects_left
 from adc.passes.plans import ParallelPlan, ShadowPlan
 from adc.passes.rewrite import put_before, put_instead, to_sequential
 from adc.passes.scatter.colouring import build_colouring, find_colouring
-from adc.passes.scatter.privatisation import Private, build_private, shared
+from adc.passes.scatter.privatisation import WORTH, Private, build_private, shared
 from adc.passes.scatter.reduction_strategies import Strategies, erase
 from adc.passes.scatter.row_writes import store_first
 from adc.passes.scatter.rows import build_branch, find_rows
 from adc.passes.scatter.settle_accumulates import add_in_place
 from adc.passes.scatter.unconditional import make_unconditional
+from adc.passes.scatter.worth_of_copies import may_pay
 from adc.passes.stencil_adjoints.strategy_costs import AUTO
 from adc.passes.sums.factor_sums import SMALL_SUMS
 from adc.passes.sums.hoist_sums import HoistSums
@@ -280,8 +281,18 @@ class _Lowering:
         found = [base for base in bases if base is not None]
         if not groups or not loop.attrs.get("threads") or len(found) < len(groups):
             return False
+        terms = [group for group, _ in groups]
+        if self.options.wanted == AUTO and not may_pay(self.analysis, loop, terms, 2 * WORTH):
+            for group, reason in groups:
+                self.strategies.note(group, "serial", f"{reason}; copies would cost more than the terms")
+            made = Block()
+            alone = self._in_order(loop, made)
+            for op in made.ops:
+                block.append(op)
+            self._descend(alone)
+            return True
         with insert_at(block, loop.loc):
-            private = build_private(loop, [group for group, _ in groups], found)
+            private = build_private(loop, terms, found)
         for group, reason in groups:
             self.strategies.note(group, "private", reason)
         alone = self._in_order(loop, private.otherwise)
@@ -289,9 +300,13 @@ class _Lowering:
         around, self._in_chunk = self._in_chunk, True
         self._block(private.loop.regions[0])
         self._in_chunk = around
-        self._block(alone.regions[0])
-        mark_threads(alone.regions[0])
+        self._descend(alone)
         return True
+
+    def _descend(self, loop: Op) -> None:
+        """Lower what is in a loop that runs in order."""
+        self._block(loop.regions[0])
+        mark_threads(loop.regions[0])
 
     def _in_order(self, loop: Op, block: Block) -> Op:
         """Put ``loop`` at the start of ``block``, in order; or that part of it that adds terms, if it comes last, and

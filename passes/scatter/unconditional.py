@@ -19,7 +19,8 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import LOOPS
 from adc.passes.analysis.dependence import Access, Analysis
 from adc.passes.analysis.extents import Extents
-from adc.passes.analysis.ranges import TRUE, Ranges, running
+from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.running import running
 
 _MOVABLE = frozenset({ops.constant, ops.addi, ops.subi, ops.muli, ops.minsi, ops.maxsi, ops.index_cast, ops.dim})
 

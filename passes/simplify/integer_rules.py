@@ -13,6 +13,7 @@ from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
 from adc.ir.types import i1
 from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_INTEGER
+from adc.passes.analysis.division import remainder
 from adc.passes.analysis.integers import Linear, width
 from adc.passes.simplify.patterns import (
     constant_last,
@@ -253,16 +254,16 @@ def _decide(rw: Rewriter, predicate: str, a: Value, b: Value) -> bool | None:
         difference = facts.difference(a, b)
         if difference is not None:
             return (difference == 0) == (predicate == "eq")
-        if facts.proves_ge(a, b, 1) or facts.proves_ge(b, a, 1):
+        if rw.proves_ge(a, b, 1) or rw.proves_ge(b, a, 1):
             return predicate == "ne"
         return None
     if predicate in ("sgt", "sle"):
         a, b = b, a
     # Now "slt" and "sgt" ask for a < b; "sge" and "sle" for its opposite.
     strict = predicate in ("slt", "sgt")
-    if facts.proves_ge(b, a, 1):
+    if rw.proves_ge(b, a, 1):
         return strict
-    return not strict if facts.proves_ge(a, b) else None
+    return not strict if rw.proves_ge(a, b) else None
 
 
 @register(INTEGERS, ops.select)
@@ -292,4 +293,21 @@ def _select(rw: Rewriter, op: Op) -> Result:
         if predicate in ("slt", "sle", "sgt", "sge"):
             smaller_first = (predicate in ("slt", "sle")) == (compared.operands[0] is a)
             return (rw.emit(ops.minsi if smaller_first else ops.maxsi, a, b),)
+    return _floored(rw, op)
+
+
+def _floored(rw: Rewriter, op: Op) -> Result:
+    """``x % n`` where ``x`` is known to be less than ``n`` away from where the remainders are: no division then."""
+    found = remainder(op.result)
+    if found is None:
+        return None
+    x, n, _ = found
+    place, size = (rw.integers.linear(v, exact=True) for v in (x, n))
+    if rw.holds(size.plus(place, -1).plus_number(-1)):  # x < n
+        if rw.holds(place):
+            return (x,)
+        if rw.holds(place.times(-1).plus_number(-1)) and rw.holds(place.plus(size)):
+            return (rw.emit(ops.addi, x, n),)
+    elif rw.holds(place.plus(size, -1)) and rw.holds(size.times(2).plus(place, -1).plus_number(-1)):
+        return (rw.emit(ops.subi, x, n),)
     return None

@@ -15,11 +15,12 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import UNKNOWN, Attr, Block, Func, Loc, Op, Value
 from adc.ir.evaluate import Undefined, normal
+from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.types import Type, i1, index
 from adc.passes.analysis.extents import Extents
-from adc.passes.analysis.integers import Integers, says_more
-from adc.passes.analysis.kinds import TRAPS
+from adc.passes.analysis.integers import Integers, Linear, says_more
+from adc.passes.analysis.kinds import COUNTED, TRAPS
 from adc.passes.rewrite import keep_hint, replace_op
 
 Rule = Callable[["Rewriter", Op], Sequence[Value] | None]
@@ -86,6 +87,15 @@ class Rewriter:
 
     def index(self, value: int) -> Value:
         return self.constant(value, index)
+
+    def proves_ge(self, a: Value, b: Value, margin: int = 0) -> bool:
+        """Whether ``a >= b + margin`` where the present operation is."""
+        exact = self.integers.linear(a, exact=True).plus(self.integers.linear(b, exact=True), -1)
+        return self.holds(exact.plus_number(-margin))
+
+    def holds(self, form: Linear) -> bool:
+        """Whether an exact form is not negative where the present operation is."""
+        return self.integers.holds(form, (op for op in enclosing(self._block) if op.opdef in COUNTED))
 
     def resolve(self, value: Value) -> Value:
         """What has taken the place of ``value``, if something has."""

@@ -25,7 +25,8 @@ from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.dependence import Access, Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.integers import Integers
-from adc.passes.analysis.ranges import TRUE, Ranges, running
+from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.running import running
 from adc.passes.threads.array_sums import Update, accumulate, meets_everywhere, updated
 
 PROMISED = "prange"  # the attribute of a parallel loop that the user wrote, who promises that iterations do not meet

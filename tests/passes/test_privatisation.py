@@ -266,3 +266,26 @@ def test_overlapping_arguments_are_not_copied_apart() -> None:
     np.add.at(expected, 4 + idx[::-1], written[idx])
     expected[11] = 0.0
     assert np.allclose(found[0], expected[:8]) and np.allclose(found[1], expected[4:])
+
+
+def test_no_copies_where_iterations_are_no_more_than_elements() -> None:
+    """Each point adds to itself and to one that is not known; the time loop does not change what that costs."""
+
+    def shifted(u, k):
+        total = 0.0
+        for i in prange(u.shape[0]):
+            for j in range(u.shape[1]):
+                total += u[i, j] * u[(i * i + k) % u.shape[0], j] ** 2
+        return total
+
+    u = np.random.default_rng(5).standard_normal((6, 7))
+    compiled = jit_grad(shifted)
+    gradient = compiled.grad(u, 3)
+    exact = np.zeros_like(u)
+    for i in range(6):
+        other = (i * i + 3) % 6
+        exact[i] += u[other] ** 2
+        exact[other] += 2.0 * u[i] * u[other]
+    assert np.allclose(gradient, exact, rtol=1e-13)
+    report = str(compiled.report())
+    assert "u_bar: serial" in report and "copies would cost more than the terms" in report
