@@ -18,7 +18,6 @@ _TEXT = "work with text outside the compiled function"
 _SORT = "sort outside the compiled function, and pass in the array or the order"
 _STATIC = "write out what it stands for: code that is made at run time cannot be compiled"
 _INPUT = "read outside the compiled function, and pass the values in"
-_QUANTILE = "sort outside the compiled function, and pass in the order: the quantile is a mean of two elements"
 _BITS = "take the number apart outside the compiled function, or with np.floor(np.log2(np.abs(x)))"
 
 # By module and name: what does the same. A name that ends with a dot stands for all of a module.
@@ -126,24 +125,8 @@ FUNCTIONS = {
     "numpy.meshgrid": "use new axes: x[:, None] and y[None, :] stretch where they meet",
     "numpy.ix_": "use nested loops",
     "numpy.mgrid": "use np.arange with new axes",
-    "numpy.sort": _SORT,
-    "numpy.argsort": _SORT,
-    "numpy.unique": _SORT,
-    "numpy.searchsorted": "write the bisection as a while loop",
-    "numpy.digitize": "write the search as a loop",
     "numpy.histogram": "count in a loop, or outside: counts are integers and have no gradient",
     "numpy.bincount": "count in a loop: counts[k[i]] += 1",
-    "numpy.median": _QUANTILE,
-    "numpy.percentile": _QUANTILE,
-    "numpy.quantile": _QUANTILE,
-    "numpy.average": "use np.sum(w * x) / np.sum(w), or np.mean",
-    "numpy.cov": "use np.mean and np.sum",
-    "numpy.corrcoef": "use np.mean and np.sum",
-    "numpy.nansum": "use np.sum(np.where(np.isnan(x), 0.0, x))",
-    "numpy.nanmean": "use np.sum(np.where(np.isnan(x), 0.0, x)) / (x.size - np.count_nonzero(np.isnan(x)))",
-    "numpy.nanmax": "use np.max(np.where(np.isnan(x), -np.inf, x))",
-    "numpy.nanmin": "use np.min(np.where(np.isnan(x), np.inf, x))",
-    "numpy.nanprod": "use np.prod(np.where(np.isnan(x), 1.0, x))",
     "numpy.nonzero": "go through the elements in a loop; np.count_nonzero counts them",
     "numpy.argwhere": "go through the elements in a loop",
     "numpy.flatnonzero": "go through the elements in a loop",
@@ -201,7 +184,6 @@ ARRAY_ATTRIBUTES = {
     "base": "how an array lies in memory cannot be asked",
     "view": "convert with astype",
     "resize": "make a new array with np.zeros",
-    "partition": _SORT,
     "append": "arrays have a fixed length: make it with np.zeros, and count what is filled",
 }
 SCALAR_ATTRIBUTES = {

@@ -67,6 +67,14 @@ def snapshot(frame: Frame, v: AbstractValue) -> AbstractValue:
     return v
 
 
+def as_tuples(v: AbstractValue) -> AbstractValue:
+    """What ``snapshot`` gave with tuples for lists, to be passed on."""
+    if not isinstance(v, Tuple):
+        return v
+    items = tuple(as_tuples(item) for item in v.items)
+    return Tuple(items) if v.form is LIST else v.of(items)
+
+
 def new_list(frame: Frame, items: Sequence[AbstractValue]) -> Ref:
     return heap.new(frame, LIST, items)
 

@@ -181,8 +181,8 @@ def _call_program(
     """Call what stands for a library's function."""
     target = Callee.of_library(program, current_loc())
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
-    given = [sequences.snapshot(frame, a) for a in args]
-    named = {name: sequences.snapshot(frame, a) for name, a in kwargs.items()}
+    given = [sequences.as_tuples(sequences.snapshot(frame, a)) for a in args]
+    named = {name: sequences.as_tuples(sequences.snapshot(frame, a)) for name, a in kwargs.items()}
     bound = bind(frame, _node(target.source), full_name(function), given, named, defaults)
     return call_function(frame, target, bound)
 

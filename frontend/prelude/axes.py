@@ -54,3 +54,91 @@ def each_lane(function: Any, a: Any, out: Any, axis: Any) -> None:
 def promoted(p: Any, q: Any) -> Any:
     """The dtype in which arrays of two dtypes meet."""
     return (np.empty(0, p) + np.empty(0, q)).dtype
+
+
+def flat(a: Any) -> Any:
+    """The elements of an array in a vector, which is a copy unless the array is one."""
+    x = np.asarray(a)
+    if x.ndim == 1:
+        return x
+    out = np.empty(x.size, x.dtype)
+    _flatten(x, out)
+    return out
+
+
+def _flatten(x: Any, out: Any) -> None:
+    if x.ndim == 0:
+        out[0] = x[()]
+    elif x.ndim == 1:
+        out[...] = x
+    else:
+        count = len(x)
+        size = len(out) // max(count, 1)
+        for k in range(count):
+            _flatten(x[k], out[k * size : (k + 1) * size])
+
+
+def dropped(a: Any, axis: Any) -> Any:
+    """The array without an axis of extent one."""
+    k = constant(axis)
+    if k == 0:
+        return a[0]
+    if k == 1:
+        return a[:, 0]
+    return a[:, :, 0] if k == 2 else a[:, :, :, 0]
+
+
+def of_lanes(function: Any, a: Any, axis: Any, keepdims: Any, dtype: Any) -> Any:
+    """What ``function(lane, out)`` stores in ``out[0]``, for each lane: all elements, those along one axis, or along
+    several."""
+    x = np.asarray(a)
+    if isinstance(axis, tuple):
+        if len(axis) == 1:
+            return of_lanes(function, x, axis[0], keepdims, dtype)
+        if len(axis) != x.ndim:
+            unsupported("several axes, of more, are not supported here", "call it for each part of the array")
+        axis = None
+    if axis is None:
+        whole = np.empty(1, dtype)
+        function(flat(x), whole)
+        if not constant(keepdims):
+            return whole[0]
+        return whole[(None,) * (x.ndim - 1)]
+    k = axis_of(x, axis)
+    found = lanes(function, x, k, 1, dtype)
+    return found if constant(keepdims) else dropped(found, k) if x.ndim > 1 else found[0]
+
+
+def given(found: Any, out: Any) -> Any:
+    """The result, in ``out`` if there is one."""
+    if out is None:
+        return found
+    out[...] = found
+    return out
+
+
+def float_dtype(a: Any) -> Any:
+    """The dtype of means of an array's elements."""
+    return a.dtype if a.dtype.kind == "f" else np.float64
+
+
+def no_nest(a: Any) -> Any:
+    """An array of a tuple, which lists are here; arrays and numbers as they are."""
+    return np.asarray(a) if isinstance(a, tuple) else a
+
+
+def laid(v: Any, x: Any, axis: Any) -> Any:
+    """A vector along an axis of ``x``, with extents of one behind it."""
+    axis = constant(axis)
+    out = np.empty((len(v),) + (1,) * (x.ndim - 1 - axis), v.dtype)
+    flat = out
+    if x.ndim - axis == 1:
+        return v
+    if x.ndim - axis == 2:
+        flat = out[:, 0]
+    elif x.ndim - axis == 3:
+        flat = out[:, 0, 0]
+    else:
+        flat = out[:, 0, 0, 0]
+    flat[...] = v
+    return out

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.axes import axis_of, part, promoted
+from adc.frontend.prelude.axes import axis_of, given, laid, part, promoted
 
 
 @stands_for("numpy.diff")
@@ -138,9 +138,9 @@ def _slope(x: Any, h: Any, axis: Any, edge_order: Any, kind: Any) -> Any:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     d = h[1:] - h[:-1]
     before, after = d[:-1], d[1:]
-    a = _laid(-after / (before * (before + after)), x, axis)
-    b = _laid((after - before) / (before * after), x, axis)
-    c = _laid(before / (after * (before + after)), x, axis)
+    a = laid(-after / (before * (before + after)), x, axis)
+    b = laid((after - before) / (before * after), x, axis)
+    c = laid(before / (after * (before + after)), x, axis)
     inner[...] = a * part(x, axis, None, -2) + b * part(x, axis, 1, -1) + c * part(x, axis, 2, None)
     if edge_order == 1:
         first[...] = (part(x, axis, 1, 2) - part(x, axis, 0, 1)) / d[0]
@@ -155,23 +155,6 @@ def _slope(x: Any, h: Any, axis: Any, edge_order: Any, kind: Any) -> Any:
     return out
 
 
-def _laid(v: Any, x: Any, axis: Any) -> Any:
-    """A vector along an axis of ``x``, with extents of one behind it."""
-    axis = constant(axis)
-    out = np.empty((len(v),) + (1,) * (x.ndim - 1 - axis), v.dtype)
-    flat = out
-    if x.ndim - axis == 1:
-        return v
-    if x.ndim - axis == 2:
-        flat = out[:, 0]
-    elif x.ndim - axis == 3:
-        flat = out[:, 0, 0]
-    else:
-        flat = out[:, 0, 0, 0]
-    flat[...] = v
-    return out
-
-
 @stands_for("numpy.trapezoid", "numpy.trapz", "scipy.integrate.trapezoid")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     f = np.asarray(y)
@@ -180,7 +163,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         return np.sum(dx * (part(f, k, 1, None) + part(f, k, None, -1)) / 2.0, axis=k)
     at = np.asarray(x)
     if at.ndim == 1:
-        d = _laid(at[1:] - at[:-1], f, k)
+        d = laid(at[1:] - at[:-1], f, k)
     else:
         d = part(at, k, 1, None) - part(at, k, None, -1)
     return np.sum(d * (part(f, k, 1, None) + part(f, k, None, -1)) / 2.0, axis=k)
@@ -190,14 +173,14 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
 def cumulative_sum(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: Any = False
 ) -> Any:
-    return _stored(_with_first(x, np.cumsum(x, axis=axis, dtype=dtype), axis, 0, constant(include_initial)), out)
+    return given(_with_first(x, np.cumsum(x, axis=axis, dtype=dtype), axis, 0, constant(include_initial)), out)
 
 
 @stands_for("numpy.cumulative_prod")
 def cumulative_prod(
     x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: Any = False
 ) -> Any:
-    return _stored(_with_first(x, np.cumprod(x, axis=axis, dtype=dtype), axis, 1, constant(include_initial)), out)
+    return given(_with_first(x, np.cumprod(x, axis=axis, dtype=dtype), axis, 1, constant(include_initial)), out)
 
 
 def _with_first(x: Any, found: Any, axis: Any, first: Any, wanted: Any) -> Any:
@@ -206,10 +189,3 @@ def _with_first(x: Any, found: Any, axis: Any, first: Any, wanted: Any) -> Any:
     if not wanted:
         return found
     return _extended(found, 0 if axis is None else axis_of(found, axis), first, None)
-
-
-def _stored(found: Any, out: Any) -> Any:
-    if out is None:
-        return found
-    out[...] = found
-    return out

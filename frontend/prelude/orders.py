@@ -1,0 +1,243 @@
+"""Sorting, searching, and sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.kernels.sorting import in_order, order_of, picked, place_in
+from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.frontend.prelude.axes import axis_of, each_lane, flat, lanes, no_nest, promoted
+
+
+def _sort_lane(lane: Any, out: Any) -> None:
+    out[...] = in_order(lane)
+
+
+def _order_lane(lane: Any, out: Any) -> None:
+    out[...] = order_of(lane)
+
+
+def _along(function: Any, a: Any, axis: Any, dtype: Any) -> Any:
+    if axis is None:
+        x = flat(a)
+        return lanes(function, x, 0, len(x), dtype)
+    k = axis_of(a, axis)
+    return lanes(function, a, k, a.shape[k], dtype)
+
+
+@stands_for("numpy.sort")
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    x = np.asarray(a)
+    return _along(_sort_lane, x, axis, x.dtype)
+
+
+@stands_for("numpy.ndarray.sort")
+def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    each_lane(_sort_lane, a, a, axis_of(a, axis))
+
+
+@stands_for("numpy.argsort")
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    return _along(_order_lane, np.asarray(a), axis, np.int64)
+
+
+@stands_for("numpy.partition")
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    x = np.asarray(a)
+    return _along(_sort_lane, x, axis, x.dtype)
+
+
+@stands_for("numpy.ndarray.partition")
+def partition_in_place(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
+    each_lane(_sort_lane, a, a, axis_of(a, axis))
+
+
+@stands_for("numpy.argpartition")
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
+    return _along(_order_lane, np.asarray(a), axis, np.int64)
+
+
+@stands_for("numpy.lexsort")
+def lexsort(keys: Any, axis: Any = -1) -> Any:
+    order = None
+    for key in keys:
+        x = np.asarray(key)
+        if x.ndim != 1:
+            unsupported("np.lexsort() takes vectors here", "call it for each row")
+        order = order_of(x) if order is None else picked(order, order_of(picked(x, order)))
+    return order
+
+
+@stands_for("numpy.searchsorted")
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    x = np.asarray(a)
+    if sorter is not None:
+        x = picked(x, np.asarray(sorter))
+    if constant(side) != "left" and side != "right":
+        raise ValueError(f"search side must be 'left' or 'right' (got '{side}')")
+    right = side == "right"
+    values = no_nest(v)
+    if np.ndim(values) == 0:
+        return np.int64(place_in(x, values, right))
+    out = np.empty(values.shape, np.int64)
+    _search(x, values, right, out)
+    return out
+
+
+def _search(a: Any, values: Any, right: Any, out: Any) -> None:
+    for k in range(len(values)):
+        if values.ndim == 1:
+            out[k] = place_in(a, values[k], right)
+        else:
+            _search(a, values[k], right, out[k])
+
+
+@stands_for("numpy.digitize")
+def digitize(x: Any, bins: Any, right: Any = False) -> Any:
+    edges = np.asarray(bins)
+    rising = True
+    falling = True
+    for i in range(len(edges) - 1):
+        if not edges[i] <= edges[i + 1]:
+            rising = False
+        if not edges[i] >= edges[i + 1]:
+            falling = False
+    if not rising and not falling:
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    # In front of edges that are equal, if the right end of an interval belongs to it.
+    side: Any = "left" if constant(right) else "right"
+    order = np.arange(len(edges)) if rising else np.arange(len(edges))[::-1].copy()
+    found = np.searchsorted(picked(edges, order), x, side=side)
+    return found if rising else len(edges) - found
+
+
+@stands_for("numpy.unique")
+def unique(
+    ar: Any,
+    return_index: Any = False,
+    return_inverse: Any = False,
+    return_counts: Any = False,
+    axis: Any = None,
+    *,
+    equal_nan: Any = True,
+    sorted: Any = True,
+) -> Any:
+    if axis is not None:
+        unsupported("np.unique() along an axis is not supported", "go through the rows in a loop")
+    shape = np.asarray(ar).shape
+    x = flat(ar)
+    n = len(x)
+    order = order_of(x)
+    ordered = picked(x, order)
+    number = np.empty(n, np.int64)  # of the group that each element in order is in
+    count = 0
+    for i in range(n):
+        if i == 0:
+            count = 1
+        else:
+            same = ordered[i] == ordered[i - 1]
+            if constant(equal_nan):
+                same = same or (ordered[i] != ordered[i] and ordered[i - 1] != ordered[i - 1])
+            if not same:
+                count += 1
+        number[i] = count - 1
+    first = np.empty(count, np.int64)
+    counts = np.zeros(count, np.int64)
+    for i in range(n):
+        if counts[number[i]] == 0:
+            first[number[i]] = order[i]
+        counts[number[i]] += 1
+    result = [picked(x, first)]
+    if constant(return_index):
+        result.append(first)
+    if constant(return_inverse):
+        inverse = np.empty(n, np.int64)
+        for i in range(n):
+            inverse[order[i]] = number[i]
+        if len(shape) != 1:
+            unsupported("return_inverse of an array of several axes is not supported", "pass a.ravel()")
+        result.append(inverse)
+    if constant(return_counts):
+        result.append(counts)
+    return result[0] if len(result) == 1 else tuple(result)
+
+
+@stands_for("numpy.unique_values")
+def unique_values(x: Any, /) -> Any:
+    return unique(x)
+
+
+def _joined(a: Any, b: Any) -> Any:
+    x, y = flat(a), flat(b)
+    out = np.empty(len(x) + len(y), promoted(x.dtype, y.dtype))
+    out[: len(x)] = x
+    out[len(x) :] = y
+    return out
+
+
+@stands_for("numpy.isin")
+def isin(
+    element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False, *, kind: Any = None
+) -> Any:
+    known = in_order(flat(test_elements))
+    x = no_nest(element)
+    if np.ndim(x) == 0:
+        return _is_there(known, x) != constant(invert)
+    out = np.empty(x.shape, np.bool_)
+    _are_there(known, x, constant(invert), out)
+    return out
+
+
+def _is_there(known: Any, x: Any) -> Any:
+    place = place_in(known, x, False)
+    return place < len(known) and known[min(place, len(known) - 1)] == x
+
+
+def _are_there(known: Any, x: Any, invert: Any, out: Any) -> None:
+    for k in range(len(x)):
+        if x.ndim == 1:
+            out[k] = _is_there(known, x[k]) != invert
+        else:
+            _are_there(known, x[k], invert, out[k])
+
+
+@stands_for("numpy.union1d")
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return unique(_joined(ar1, ar2))
+
+
+@stands_for("numpy.intersect1d")
+def intersect1d(ar1: Any, ar2: Any, assume_unique: Any = False, return_indices: Any = False) -> Any:
+    if constant(return_indices):
+        unsupported("np.intersect1d() with return_indices is not supported", "look them up with np.searchsorted")
+    x = unique(ar1)
+    kind = promoted(x.dtype, flat(ar2).dtype)
+    return _kept(x, isin(x, ar2), kind)
+
+
+@stands_for("numpy.setdiff1d")
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
+    x = flat(ar1) if constant(assume_unique) else unique(ar1)
+    return _kept(x, isin(x, ar2, invert=True), x.dtype)
+
+
+@stands_for("numpy.setxor1d")
+def setxor1d(ar1: Any, ar2: Any, assume_unique: Any = False) -> Any:
+    x, y = unique(ar1), unique(ar2)
+    return in_order(_joined(_kept(x, isin(x, y, invert=True), x.dtype), _kept(y, isin(y, x, invert=True), y.dtype)))
+
+
+def _kept(x: Any, mask: Any, kind: Any) -> Any:
+    count = 0
+    for i in range(len(x)):
+        if mask[i]:
+            count += 1
+    out = np.empty(count, kind)
+    place = 0
+    for i in range(len(x)):
+        if mask[i]:
+            out[place] = x[i]
+            place += 1
+    return out

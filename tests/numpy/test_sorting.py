@@ -1,0 +1,79 @@
+"""Sorting, searching and sets, held against NumPy; derivatives go through the permutation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.numpy.checking import check
+
+RNG = np.random.default_rng(5)
+V = RNG.normal(size=70)
+A = RNG.normal(size=(3, 4, 5))
+K = RNG.integers(0, 5, size=40)
+N = np.array([2.0, np.nan, -np.inf, 1.0, np.nan, np.inf, 0.0, -0.0])
+
+
+def test_sorting_vectors() -> None:
+    check("np.sort(v[::-2]), np.argsort(v)", v=V)
+    check(
+        "np.sort(k), np.argsort(k, kind='stable'), k.argsort(stable=True), np.sort(k > 2), "
+        "np.argsort(k > 2, stable=True)",
+        k=K,
+    )
+    check("np.sort(n), np.argsort(n, kind='stable'), np.sort(e), np.argsort(e)", n=N, e=np.zeros(0), derivatives=False)
+    check("np.sort(s), np.argsort(-s)", s=V.astype(np.float32), derivatives=False)
+
+
+def test_sorting_along_axes() -> None:
+    check("np.sort(a, axis=0), np.sort(a, 1)", a=A)
+    check("np.sort(a), np.sort(a, None)", a=A, derivatives=False)
+    check("np.argsort(a), np.argsort(a, axis=0), np.argsort(a, 1), np.argsort(a, None), a.argsort()", a=A)
+
+
+def test_sorting_in_place() -> None:
+    check("b = a * 1.0\nb.sort()\na.sort(axis=0)\nreturn a * b, b", a=A[0])
+
+
+def test_partitions() -> None:
+    check("np.partition(v, 5)[5], np.argpartition(v, 5)[5], np.partition(v, -1)[-1]", v=V)
+
+
+def test_order_by_several_keys() -> None:
+    check("np.lexsort((v, k)), np.lexsort([k, k[::-1]])", v=V[:40], k=K)
+
+
+def test_searching() -> None:
+    s = np.sort(V)
+    check("np.searchsorted(s, v), np.searchsorted(s, v[:4], side='right'), np.searchsorted(s, 0.5)", s=s, v=V)
+    check(
+        "np.searchsorted(k, [1, 3], 'right'), np.searchsorted(k, 2), k.searchsorted(m)",
+        k=np.sort(K), m=K.reshape(8, 5),
+    )
+    check(
+        "np.searchsorted(v, 0.1, sorter=np.argsort(v)), np.searchsorted(n, n), np.searchsorted(n, n, "
+        "'right')",
+        v=V, n=np.sort(N),
+    )
+    check(
+        "np.digitize(v, b), np.digitize(v, b[::-1], right=True), np.digitize(b, b), np.digitize(b, b, "
+        "True)",
+        v=V, b=np.linspace(-1, 1, 5),
+    )
+
+
+def test_distinct_elements() -> None:
+    check("np.unique(k), np.unique(k, return_counts=True), np.unique(k, True, True, True)", k=K)
+    check("np.unique(v.round(1)), np.unique(n), np.unique(n, equal_nan=False)", v=V, n=N, derivatives=False)
+    check("np.sum(np.unique(v) ** 2), np.unique(m)", v=V[:9], m=K.reshape(8, 5))
+
+
+def test_sets() -> None:
+    check(
+        "np.isin(k, m), np.isin(k, m, invert=True), np.isin(r, [1, 3]), np.isin(k, e)",
+        k=K, m=K[:3] + 1, r=K.reshape(8, 5), e=K[:0],
+    )
+    check("np.union1d(k, m), np.intersect1d(k, m), np.setdiff1d(k, m), np.setxor1d(k, m)", k=K, m=np.arange(3, 9))
+
+
+def test_mapped() -> None:
+    check("np.sort(v), np.argsort(v), np.searchsorted(np.sort(v), v)", v=V[:9], vmap=True)
