@@ -188,13 +188,11 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
         return
     with frame.at(target):
         place = _place(frame, owner, items)
-        current = place.load() if isinstance(place, subscripts.Element) else None
+        current = before_calls(frame, places.current(place), statement.value)
+        place = places.kept(frame, place, current)
     value = evaluate(frame, statement.value)
     with frame.at(statement):
-        if current is not None:
-            places.store(frame, place, arrays.operate(frame, symbol, current, value))
-        else:
-            places.update(frame, place, symbol, value)
+        places.update(frame, place, symbol, current, value)
 
 
 def _as_of(frame: Frame, then: dict[str, AbstractValue], read: Callable[[], AbstractValue]) -> AbstractValue:

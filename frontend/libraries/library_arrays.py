@@ -16,6 +16,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
 from adc.frontend.libraries.creation import array_of, astype, dtype_argument, need_array, new_array, shape_argument
 from adc.frontend.libraries.methods import copy
+from adc.frontend.libraries.reducing import as_array
 from adc.frontend.numeric import arrays, nests
 from adc.frontend.numeric.convert import as_scalar, convert, kind, nonzero, to_element, trap_unless
 from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, take
@@ -112,15 +113,15 @@ def _array(name: str, copies: bool) -> Rule:
 
 
 def _shape(frame: Frame, x: AbstractValue) -> AbstractValue:
-    return Tuple(tuple(extent(d) for d in need_array("np.shape", x).dims))
+    return Tuple(tuple(extent(d) for d in as_array(frame, "np.shape", x).dims))
 
 
 def _size(frame: Frame, x: AbstractValue) -> AbstractValue:
-    return size(need_array("np.size", x).dims)
+    return size(as_array(frame, "np.size", x).dims)
 
 
 def _ndim(frame: Frame, x: AbstractValue) -> AbstractValue:
-    return Static(x.rank if isinstance(x, Array | Lazy) else 0)
+    return Static(as_array(frame, "np.ndim", x).rank)
 
 
 def _arange(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:

@@ -9,8 +9,9 @@ from typing import Any
 
 from adc.frontend.control import iteration
 from adc.frontend.data import growing, heap, making, records, sequences
+from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Lazy, Ref, Scalar, Static, Tuple
+from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Lazy, Method, Ref, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
@@ -63,6 +64,13 @@ def _hasattr(frame: Frame, x: AbstractValue, name: AbstractValue) -> AbstractVal
     from adc.frontend.libraries.library_builtins import python_type
 
     return Static(hasattr(python_type(x), wanted))
+
+
+def _callable(frame: Frame, x: AbstractValue) -> AbstractValue:
+    if isinstance(x, Static):
+        return Static(callable(x.value))
+    known = isinstance(x, Bound | Closure | Method | Partial)
+    return Static(known or records.method(frame, x, "__call__") is not None)
 
 
 def _getattr(
@@ -197,6 +205,7 @@ TABLE: dict[Any, Rule] = {
     list: positional("list", range(2), _list),
     dict: _dict,
     slice: positional("slice", range(1, 4), _slice),
+    callable: positional("callable", 1, _callable),
     hasattr: positional("hasattr", 2, _hasattr),
     getattr: positional("getattr", range(2, 4), _getattr),
     setattr: positional("setattr", 3, _setattr),

@@ -114,7 +114,7 @@ def _heaviside(x: AbstractValue, at_zero: AbstractValue) -> AbstractValue:
     return Scalar(ops.select(ops.cmpf(p, zero, predicate="olt"), zero, positive), dtype, weak=False)
 
 
-def _where(frame: Frame, condition: AbstractValue, x: AbstractValue, y: AbstractValue) -> AbstractValue:
+def where(frame: Frame, condition: AbstractValue, x: AbstractValue, y: AbstractValue) -> AbstractValue:
     """Elements of ``x`` or ``y``."""
     for v in (condition, x, y):
         if not (is_array(v) or is_numeric(v)):
@@ -212,7 +212,6 @@ TABLE: dict[Any, Rule] = {
     np.isnan: _truth_of("isnan", is_nan),
     np.isinf: _truth_of("isinf", is_inf),
     np.isfinite: _truth_of("isfinite", is_finite),
-    np.where: positional("np.where", 3, _where, "go through the elements in a loop; np.where(c, a, b) chooses"),
     np.clip: _clip,
     np.round: _round,
     np.around: _round,

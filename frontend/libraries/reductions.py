@@ -11,8 +11,10 @@ from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static,
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import needed_int
+from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.convert import INT64, convert, kind, nonzero, to_element, trap_unless, wrap
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, versioned
+from adc.frontend.numeric.selections import Selected
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at
@@ -100,6 +102,8 @@ def reduce(
     if r.empty:
         for k in over.of(lazy.rank):
             check_not_empty(lazy.dims[k], r.empty)
+    if isinstance(lazy, Selected) and lazy.before in over.of(lazy.rank) and not over.keepdims:
+        lazy, over = _under_mask(r, lazy, over.of(lazy.rank), dtype)
     if not over.is_number(lazy.rank):
         return _along(frame, r, lazy, over, dtype)
 
@@ -109,6 +113,23 @@ def reduce(
     found = versioned(lazy, lambda: total(lazy.plain, False), lambda: total(lazy.dims, True))
     assert found is not None
     return Scalar(_from_operand(found, dtype), dtype, weak=False)
+
+
+def _under_mask(r: Reduction, value: Selected, axes: Sequence[int], dtype: Type) -> tuple[Lazy, Over]:
+    """All that a mask selects from, with what changes nothing where it does not hold: nothing is gathered for that."""
+    whole, mask, first = value.whole, value.mask, value.before
+    inside = i64 if dtype == i1 else dtype
+
+    def element(i: Sequence[Value], general: bool) -> Scalar:
+        return chosen(
+            lambda: Scalar(mask.holds(i[first : first + mask.rank]), i1, weak=False),
+            lambda: Scalar(_operand(whole.element(i, general), dtype), inside, weak=False),
+            lambda: Scalar(r.identity(dtype), inside, weak=False),
+        )
+
+    over = {k + (mask.rank - 1) * (k > first) for k in axes} | set(range(first, first + mask.rank))
+    lazy = Lazy(whole.dims, whole.plain, inside, element, value.reads, whole.equalities)
+    return lazy, Over(tuple(sorted(over)))
 
 
 def check_not_empty(d: Dim, message: str) -> None:

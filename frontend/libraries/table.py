@@ -9,6 +9,7 @@ from adc.frontend.libraries import (
     library_builtins,
     library_containers,
     library_dtypes,
+    library_indexing,
     library_math,
     library_numpy,
     library_prelude,
@@ -33,6 +34,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_products.TABLE,
     **scans.TABLE,
     **library_containers.TABLE,
+    **library_indexing.TABLE,
     **library_prelude.TABLE,
     print: printing.print_,
 }

@@ -10,7 +10,7 @@ from adc.frontend.data import sequences
 from adc.frontend.data.dims import BOUNDS_ERROR, Dim, dim_value, equal_dims, same_dim
 from adc.frontend.data.forms import LIST, TUPLE
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.creation import array_of
@@ -270,14 +270,46 @@ def _indexed(frame: Frame, owner: Array, items: Sequence[Item]) -> Indexed:
             lists += made
             source += [one.lazy for one in made]
         axis += _consumed(item)
-    extents, equalities = arrays.broadcast([one.lazy for one in lists], _NO_COMMON_SHAPE)
-    for one in lists:
-        one.check()
-    together, plain = tuple(e.general for e in extents), tuple(e.plain for e in extents)
+    together, plain, equalities = _broadcast(lists)
     shifted = (by + len(together) if isinstance(by, int) and by >= before else by for by in source)
     front, back = dims[:before], dims[before:]
     general = (*front, *together, *back)
-    return Indexed(base, tuple(shifted), general, (*front, *plain, *back), together, before, tuple(equalities))
+    return Indexed(base, tuple(shifted), general, (*front, *plain, *back), together, before, equalities)
+
+
+def as_subscripts(frame: Frame, v: Array | Lazy) -> Lazy:
+    """What an array of one dimension gives to index with, in a form of its own."""
+    return _lists(frame, v, v.dims, 0)[0].lazy
+
+
+def spread(v: Lazy, k: int, rank: int) -> Lazy:
+    """A vector as dimension ``k`` of several, which others are broadcast along."""
+    dims = tuple(v.dims[0] if n == k else 1 for n in range(rank))
+    plain = tuple(v.plain[0] if n == k else 1 for n in range(rank))
+    reads = tuple(replace(r, pointwise=False) for r in v.reads)
+    return Lazy(dims, plain, v.dtype, lambda i, general: v.element([i[k]], general), reads, v.equalities)
+
+
+def along(frame: Frame, owner: Array, indices: Array | Lazy, axis: int) -> Indexed:
+    """The places that ``indices`` names along an axis, at each place of the others: that of ``np.take_along_axis``."""
+    lists = []
+    for k, dim in enumerate(owner.dims):
+        if k != axis:
+            counter = Lazy((dim,), (dim,), i64, lambda i, general: Scalar(i[0], i64, weak=False), ())
+            lists.append(_List(spread(counter, k, owner.rank), dim, k, current_loc(), sure=True))
+        else:
+            lists.append(_List(_kept(frame, indices), dim, k, current_loc()))
+    together, plain, equalities = _broadcast(lists)
+    return Indexed(owner, tuple(one.lazy for one in lists), together, plain, together, 0, equalities)
+
+
+def _broadcast(lists: Sequence[_List]) -> tuple[tuple[Dim, ...], tuple[Dim, ...], tuple[Value, ...]]:
+    """The extents of index arrays together, in general and if nothing is stretched, and what holds then. After that
+    all are checked to be in range."""
+    extents, equalities = arrays.broadcast([one.lazy for one in lists], _NO_COMMON_SHAPE)
+    for one in lists:
+        one.check()
+    return tuple(e.general for e in extents), tuple(e.plain for e in extents), tuple(equalities)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,12 +344,16 @@ def _lists(frame: Frame, v: Array | Lazy, dims: Sequence[Dim], axis: int) -> lis
     """What an array gives to index with: itself, or, if it is a mask, the positions where it holds."""
     loc = current_loc()
     if not _is_mask(v):
-        lazy = nests.lazy_of(v)
-        kept = lazy if _is_cheap(lazy) else nests.lazy_of(nests.materialise(frame, lazy))
-        return [_List(kept, dims[0], axis, loc)]
+        return [_List(_kept(frame, v), dims[0], axis, loc)]
     _check_mask(v, dims[: v.rank], axis)
     positions = Mask.of(frame, v).positions
     return [_List(nests.lazy_of(p), dims[k], axis + k, loc, sure=True) for k, p in enumerate(positions)]
+
+
+def _kept(frame: Frame, v: Array | Lazy) -> Lazy:
+    """An index array in memory, if computing its elements again would take longer."""
+    lazy = nests.lazy_of(v)
+    return lazy if _is_cheap(lazy) else nests.lazy_of(nests.materialise(frame, lazy))
 
 
 def _is_cheap(v: Lazy) -> bool:

@@ -78,14 +78,21 @@ def store(frame: Frame, place: Place, value: AbstractValue) -> None:
         _store_indexed(frame, place, lazy)
 
 
-def update(frame: Frame, place: Place, symbol: str, value: AbstractValue) -> None:
-    """``place symbol= value``: what is there is read before anything is stored, so that repeats count once."""
+def kept(frame: Frame, place: Place, now: AbstractValue) -> Place:
+    """A place as it was when what is there, ``now``, was read: if that was computed, its subscripts are too."""
+    if isinstance(now, Array) and isinstance(place, Masked):
+        return replace(place, mask=Mask.of(frame, nests.materialise(frame, place.mask.lazy)))
+    return settled(frame, place, always=True) if isinstance(now, Array) and isinstance(place, Indexed) else place
+
+
+def update(frame: Frame, place: Place, symbol: str, now: AbstractValue, value: AbstractValue) -> None:
+    """``place symbol= value`` where ``now`` is: all of it is read before anything is stored, so that repeats count
+    once."""
     if isinstance(place, Array):
         arrays.update(frame, place, symbol, value)
         return
-    now = current(place)
     result = arrays.operate(frame, symbol, now, value)
-    if isinstance(now, Lazy):
+    if isinstance(now, Array | Lazy):
         arrays.check_updated(symbol, now, result)
     store(frame, place, result)
 
@@ -144,12 +151,15 @@ def _store_indexed(frame: Frame, place: Indexed, value: Lazy) -> None:
     nests.serial(place.dims, body)
 
 
-def settled(frame: Frame, place: Indexed) -> Indexed:
-    """The same place, with subscripts that stores to it do not change."""
-    source = [
-        nests.lazy_of(nests.materialise(frame, by)) if isinstance(by, Lazy) and _overlaps(place.base, by) else by
-        for by in place.source
-    ]
+def settled(frame: Frame, place: Indexed, always: bool = False) -> Indexed:
+    """The same place, with subscripts that stores to it do not change, or that nothing does."""
+
+    def kept(by: int | Lazy) -> int | Lazy:
+        if isinstance(by, Lazy) and by.reads and (always or _overlaps(place.base, by)):
+            return nests.lazy_of(nests.materialise(frame, by))
+        return by
+
+    source = map(kept, place.source)
     return replace(place, source=tuple(source))
 
 

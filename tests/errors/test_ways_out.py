@@ -24,7 +24,6 @@ FORMULAS: dict[str, tuple[Any, Any]] = {
     "numpy.nanmax": (lambda x: np.max(np.where(np.isnan(x), -np.inf, x)), np.nanmax(X)),
     "numpy.nanmin": (lambda x: np.min(np.where(np.isnan(x), np.inf, x)), np.nanmin(X)),
     "numpy.nanprod": (lambda x: np.prod(np.where(np.isnan(x), 1.0, x)), np.nanprod(X)),
-    "numpy.ptp": (lambda x: np.max(x) - np.min(x), np.ptp(X)),
 }
 
 
@@ -60,9 +59,6 @@ def refusal(fn: Any, *args: Any) -> AdcError:
 
 
 def test_numbers_of_arguments() -> None:
-    assert "np.where(c, a, b)" in refusal(lambda x: np.where(x > 0), np.ones(3)).help
-    assert "np.any(x[i])" in refusal(lambda x: np.any(x, 0), np.ones((2, 2))).help
-    assert "loop" in refusal(lambda x: np.all(x, axis=0), np.ones((2, 2))).help
     assert "square and multiply" in refusal(lambda n: pow(n, 2, 3), 5).help
     assert jit_grad(lambda x: pow(3, -1, 7) * x)(2.0) == pow(3, -1, 7) * 2.0
 
