@@ -174,14 +174,3 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         else:
             result[chosen] = funclist[k]
     return result
-
-
-@stands_for("numpy.isin")
-def isin(
-    element: Any, test_elements: Any, assume_unique: Any = False, invert: Any = False, *, kind: Any = None
-) -> Any:
-    element = np.asarray(element)
-    found = np.zeros(element.shape, bool)
-    for v in _flat(np.asarray(test_elements)):
-        found |= element == v
-    return ~found if invert else found
