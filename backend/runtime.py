@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import support, target
+from adc.backend import support, support_products, target
 from adc.backend.calls import (
     array_memory,
     callable_slots,
@@ -53,6 +53,7 @@ EXPORTS = (
     *stub_helpers.EXPORTS,
     *contents.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
+    *support_products.DECLARATIONS,
     "adc_capsule_destroy",
     "adc_rt_capsule",
 )
@@ -75,6 +76,7 @@ def _load() -> dict[str, int]:
         contents.contents_ir(),
         _CAPSULE_IR,
         callable_slots.TEXT,
+        support_products.products_ir(target.host()),
     )
     text = "\n".join((own, signals, *parts))
     declarations = python_abi.DECLARATIONS | numpy_abi.DECLARATIONS

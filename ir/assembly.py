@@ -54,6 +54,7 @@ FORMATS: dict[OpDef, str] = {
     ops.cast: _CAST,
     ops.copy: "{0}, {1}{attrs} : {t0} to {t1}",
     ops.fill: "ins({0} : {t0}) outs({1} : {t1}){attrs}",
+    ops.matmul: "ins({0}, {1} : {t0}, {t1}) outs({2} : {t2}){attrs}",
     ops.yield_: "{*}{attrs}{: *}",
     ops.condition: "({0}) {*}{attrs}{: 1*}",
     ops.reduce: "({*}{: *}){attrs}",

@@ -232,6 +232,10 @@ class _Interpreter:
         self.memory.copy(operands[0], operands[1])
         return ()
 
+    def _matmul(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
+        self.memory.add_product(*operands)
+        return ()
+
     def _fill(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
         self.memory.fill(operands[0], operands[1], op.operands[0].type)
         return ()
@@ -373,6 +377,7 @@ _RULES: dict[OpDef, Callable[[_Interpreter, Op, list[Any], Environment], Sequenc
     ops.cast: _Interpreter._memref_cast,
     ops.copy: _Interpreter._copy,
     ops.fill: _Interpreter._fill,
+    ops.matmul: _Interpreter._matmul,
     ops.for_: _Interpreter._for,
     ops.parallel: _Interpreter._parallel,
     ops.while_: _Interpreter._while,

@@ -156,6 +156,16 @@ class Memory:
             raise InterpreterError("copy between memrefs that overlap")
         target[...] = source
 
+    def add_product(self, left: Array, right: Array, target: Array) -> None:
+        depth = self.live(left).shape[1]
+        wanted = left.shape[0], self.live(right).shape[1]
+        if right.shape[0] != depth or self.live(target).shape != wanted:
+            raise InterpreterError(f"adds a product of shapes {left.shape} and {right.shape} to {target.shape}")
+        if np.shares_memory(left, target) or np.shares_memory(right, target):
+            raise InterpreterError("adds a product to memory that it is made of")
+        for k in range(depth):
+            target += left[:, k : k + 1] * right[k]
+
     def fill(self, value: Any, array: Array, element: Type) -> None:
         self.live(array)[...] = poison(element) if value is UNDEF else value
 

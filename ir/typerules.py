@@ -339,8 +339,10 @@ def unpack(types: Types, attrs: Attrs) -> Types:
 
 def matmul(types: Types, attrs: Attrs) -> Types:
     """``c += a @ b`` on memrefs of rank two."""
-    ranks = [_memref(t).rank for t in types]
-    require(ranks == [2, 2, 2], "takes three matrices")
+    matrices = [_memref(t) for t in types]
+    require([m.rank for m in matrices] == [2, 2, 2], "takes three matrices")
+    elements = {m.element for m in matrices}
+    require(len(elements) == 1 and matrices[0].element.is_float, "takes matrices of one float type")
     return []
 
 

@@ -39,6 +39,7 @@ from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.sums.factor_sums import FactorSums
+from adc.passes.sums.match_products import MatchProducts
 from adc.passes.threads.keep_promises import KeepPromises
 from adc.passes.threads.parallelise import Parallelise
 
@@ -98,6 +99,7 @@ SHARE: Pipeline = (
 
 LOWER: Pipeline = (
     *(ExpandStrongProducts(), IfChanged(DropRules(), (Inline(),)), *SIMPLIFY, ForwardCopies(), CSE()),
+    IfChanged(MatchProducts(), (Canonicalize(), CSE())),
     *(*SHARE, *TIDY, DeadStores(), *WIDEN, *FREE, *OUTLINE),
 )
 """From the primal, or differentiated code, to code that is lowered to LLVM."""

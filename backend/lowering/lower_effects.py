@@ -65,7 +65,7 @@ class Effects:
     def op_loops(self, op: Op) -> bool:
         if op.opdef is ops.call:
             return op.attrs["callee"] in self.looping
-        return op.opdef in LOOPS
+        return op.opdef in LOOPS or op.opdef is ops.matmul
 
     def op_lasts(self, op: Op) -> bool:
         """Whether ``op`` has loops that somebody may want to interrupt. Such callees poll, and so may fail."""
@@ -198,7 +198,7 @@ def _stays(memref: Value) -> bool:
         elif op.opdef in (ops.store, ops.fill):
             if position == 0:
                 return False
-        elif op.opdef not in (ops.load, ops.accumulate, ops.copy, ops.dim, ops.dealloc):
+        elif op.opdef not in (ops.load, ops.accumulate, ops.copy, ops.matmul, ops.dim, ops.dealloc):
             return False
     return True
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from adc.backend.lowering import lower_control as control
 from adc.backend.lowering import lower_files as files
 from adc.backend.lowering import lower_memory as memory
+from adc.backend.lowering import lower_products as products
 from adc.backend.lowering import parallel
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.scalar_lowerings import SCALARS
@@ -55,6 +56,7 @@ LOWERINGS |= {
     ops.cast: memory.cast,
     ops.copy: memory.copy,
     ops.fill: memory.fill,
+    ops.matmul: products.matmul,
     # scf
     ops.for_: control.for_,
     ops.while_: control.while_,

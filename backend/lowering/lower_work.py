@@ -14,7 +14,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.loop_attrs import TILES, TRIPS
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import Trait
-from adc.ir.types import f64
+from adc.ir.types import MemRefType, f64
 
 # Other operations count 1. The unit is about 0.02 ns in vectorised code, 0.1 ns in scalar code.
 _WEIGHTS = {ops.call: 40, **dict.fromkeys(ops.having(Trait.DIVISION), 8)}
@@ -97,7 +97,7 @@ class _Estimate:
     def block(self, block: Block) -> Amount:
         total: Amount = 1.0
         for op in block.ops:
-            total = self._combine("fadd", total, weight(op))
+            total = self._combine("fadd", total, weight(op) if op.opdef is not ops.matmul else self._product(op))
             for region in op.regions:
                 inner = self.block(region)
                 if op.opdef in (ops.for_, ops.parallel):
@@ -108,6 +108,28 @@ class _Estimate:
             if op.opdef is ops.call:
                 total = self._combine("fadd", total, self._call(op))
         return total
+
+    def _product(self, op: Op) -> Amount:
+        """The multiply-adds of a product of matrices."""
+        left, right, _ = op.operands
+        area = self._combine("fmul", self._extent(left, 0), self._extent(right, 1))
+        return self._combine("fmul", area, self._extent(right, 0))
+
+    def _extent(self, memref: Value, dim: int) -> Amount:
+        """An extent of an array, about; of windows, also those that are made inside the loop."""
+        if memref in self.e.env:
+            extent = self.e.memref(memref).extents[dim]
+            return float(extent) if extent.isdigit() else self.e.let(f"sitofp i64 {extent} to double")
+        op = memref.op
+        if op is None or op.opdef not in (ops.subview, ops.transpose):
+            return _GUESS
+        source = op.operands[0].type
+        assert isinstance(source, MemRefType)
+        if op.opdef is ops.transpose:
+            return self._extent(op.operands[0], op.attrs["permutation"][dim])
+        kept = [k for k in range(source.rank) if k not in op.attrs["dropped"]]
+        about = self._about(op.operands[1 + source.rank + kept[dim]])
+        return _GUESS if about is None else about
 
     def _call(self, op: Op) -> Amount:
         name = op.attrs["callee"]

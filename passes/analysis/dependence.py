@@ -139,6 +139,10 @@ class Analysis:
         elif kind is ops.copy:
             self._whole(op, operands[0], "read", loop, found)
             self._whole(op, operands[1], "write", loop, found)
+        elif kind is ops.matmul:
+            for operand in operands:
+                self._whole(op, operand, "read", loop, found)
+            self._whole(op, operands[2], "write", loop, found)
         elif kind is ops.call:
             self._call(op, loop, result)
         elif kind is ops.bound:

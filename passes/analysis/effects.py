@@ -138,6 +138,9 @@ class Memory:
             return Effects(reads=both, writes=both)
         if op.opdef is ops.copy:
             return Effects(reads=set(roots(op.operands[0])), writes=set(roots(op.operands[1])))
+        if op.opdef is ops.matmul:
+            both = set(roots(op.operands[2]))
+            return Effects(reads=both.union(*map(roots, op.operands[:2])), writes=both)
         if op.opdef is ops.foreign:
             arrays = [v for v in op.operands if isinstance(v.type, MemRefType)]
             written = {root for k in op.attrs["written"] for root in roots(op.operands[k])}

@@ -273,4 +273,4 @@ def _is_bounded(block: Block) -> bool:
     return all(op.opdef not in _UNBOUNDED and (op.opdef not in LOOPS or has_known_length(op)) for op in block.walk())
 
 
-_UNBOUNDED = frozenset({ops.call, ops.external, ops.fill, ops.copy})
+_UNBOUNDED = frozenset({ops.call, ops.external, ops.fill, ops.copy, ops.matmul})

@@ -238,6 +238,7 @@ offset: ?>>) -> (f64, index) attributes {adc.entry = true, list = [1, 2.5, none,
   }
   scf.if %6 {
     linalg.fill ins(%a : f64) outs(%u : memref<?x?xf64>)
+    linalg.matmul ins(%u, %u : memref<?x?xf64>, memref<?x?xf64>) outs(%u : memref<?x?xf64>)
     scf.yield
   }
   scf.if %6 {

@@ -56,7 +56,7 @@ def objective(p: Program, result: Any) -> Callable[..., Any]:
     text = f"def scalar({names}):\n    {left} = f({names})\n    return {terms}\n"
     place = f"<objective of {p.name}>"
     linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place
-    space = {"np": np, "f": p.function}
+    space: dict[str, Any] = {"np": np, "f": p.function}
     exec(compile(text, place, "exec"), space)
     made: Callable[..., Any] = space["scalar"]
     return made

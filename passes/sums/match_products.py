@@ -1,0 +1,277 @@
+"""Idiom recognition: nests of loops that add up products of two matrices become one operation, which calls a kernel.
+
+A nest of three parallel loops with counters p, q and r, in which each term is a product of two floats whose order of
+summation is the library's, one at ``[p, r]`` and one at ``[r, q]``, and goes to an element at ``[p, q]``, in any order
+of the subscripts and among subscripts that the nest does not change: the terms of one target are a product of matrices.
+What is stored is a sum (as ``@`` is written) or is accumulated (as its adjoint is, twice in one nest). The loops are
+parallel, so what is read is not written in them, but for the targets, which have to be apart from all that is read.
+
+The kernel (``adc.backend.support_products``) reads its operands once for many sums; loops take ten times as long for
+matrices of 100 x 100, seventy times for 512 x 512, and are more code. Nests of few, known extents stay loops.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.arith import const, const_index, constant_of
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import enclosing, inside
+from adc.ir.types import MemRefType
+from adc.passes.building import parallel_loop, strip
+from adc.passes.rewrite import put_instead
+
+FEW = 512  # multiply-adds of a nest that stays loops, if there are known to be no more
+
+
+@dataclass(frozen=True)
+class MatchProducts:
+    """Give nests that are products of matrices to the kernel."""
+
+    name: ClassVar[str] = "match-products"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            loops = [op for op in func.walk() if op.opdef is ops.parallel and not op.results]
+            found = [product for product in map(_match, loops) if product is not None]
+            if found:
+                _replace_all(func, module, found)
+        return module
+
+
+@dataclass(frozen=True, eq=False)
+class _Place:
+    """A matrix: those elements of an array that two counters move. ``rows`` and ``columns`` are the counters."""
+
+    memref: Value
+    subscripts: tuple[Value, ...]
+    rows: Value
+    columns: Value
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """``target += left @ right``; ``fresh``: what the target held is overwritten."""
+
+    left: _Place
+    right: _Place
+    target: _Place
+    fresh: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Products:
+    nest: Op
+    extents: dict[Value, Value]  # by counter
+    sums: list[_Sum]
+
+
+def _replace_all(func: Func, module: Module, found: Sequence[_Products]) -> None:
+    alias = Aliasing.asked(func, module)
+    legal = [p for p in found if _is_apart(p, alias) and all(_is_private(s.target, p.nest) for s in p.sums)]
+    for products in legal:
+        made = Block()
+        with insert_at(made, products.nest.loc):
+            for one in products.sums:
+                _build(one, products)
+        put_instead(products.nest, made.ops)
+        products.nest.drop()
+
+
+def _match(nest: Op) -> _Products | None:
+    """What the nest around three counters computes, if it is sums of products only."""
+    loops = _perfect(nest)
+    if len(loops) != 3:
+        return None
+    extents = {}
+    for loop in loops:
+        lower, upper, step = loop.operands[:3]
+        if constant_of(lower) != 0 or constant_of(step) != 1 or inside(upper, nest):
+            return None
+        extents[loop.regions[0].args[0]] = upper
+    sizes = [size for size in map(constant_of, extents.values()) if size is not None]
+    if len(sizes) == 3 and math.prod(sizes) <= FEW:
+        return None
+    reader = _Reader(nest, extents)
+    sums = reader.accumulated(loops[2]) if not loops[2].results else reader.stored(loops[2])
+    return _Products(nest, extents, sums) if sums else None
+
+
+def _perfect(nest: Op) -> list[Op]:
+    """The loops of a perfect nest of parallel loops, from the outermost in; none if it is no such nest. The innermost
+    one may sum."""
+    loops = [nest]
+    while inner := [op for op in loops[-1].regions[0].ops if op.regions]:
+        if len(inner) > 1 or inner[0].opdef is not ops.parallel or loops[-1].results:
+            return []
+        loops += inner
+    return loops
+
+
+@dataclass(frozen=True, eq=False)
+class _Reader:
+    nest: Op
+    extents: dict[Value, Value]
+
+    def accumulated(self, innermost: Op) -> list[_Sum]:
+        """The sums of a nest whose innermost loop accumulates; none if there is anything else in it."""
+        found: list[_Sum] = []
+        for op in _effects(self.nest):
+            one = None
+            if op.opdef is ops.accumulate and op.parent is innermost.regions[0]:
+                one = self._sum(op.operands[0], op.operands[1], op.operands[2:], fresh=False)
+            if one is None:
+                return []
+            found.append(one)
+        return found
+
+    def stored(self, innermost: Op) -> list[_Sum]:
+        """The sums of a nest whose innermost loop gives totals, which are stored."""
+        body = innermost.regions[0]
+        end = body.terminator
+        if set(end.attrs["kinds"]) != {"add"} or any(constant_of(v) != 0.0 for v in innermost.operands[3:]):
+            return []
+        found: list[_Sum] = []
+        taken = set()
+        for op in _effects(self.nest):
+            total = op.operands[0] if op.opdef in (ops.store, ops.accumulate) else None
+            if total is None or total.op is not innermost or total in taken or op.parent is not innermost.parent:
+                return []
+            taken.add(total)
+            fresh = op.opdef is ops.store
+            for term in _terms(end.operands[total.index]):
+                one = self._sum(term, op.operands[1], op.operands[2:], fresh)
+                if one is None:
+                    return []
+                found.append(one)
+                fresh = False
+        return found if all(len(r.uses) == 1 for r in innermost.results) else []
+
+    def _sum(self, term: Value, memref: Value, subscripts: Sequence[Value], fresh: bool) -> _Sum | None:
+        op = term.op
+        if op is None or op.opdef is not ops.mulf or "contract" not in op.attrs["fastmath"]:
+            return None
+        target = self._place(memref, subscripts)
+        factors = [self._loaded(v) for v in op.operands]
+        if target is None or factors[0] is None or factors[1] is None:
+            return None
+        for left, right in (factors, factors[::-1]):
+            assert left is not None and right is not None
+            (inner,) = set(self.extents) - {target.rows, target.columns}
+            if {left.rows, left.columns} == {target.rows, inner} and {right.rows, right.columns} == {
+                inner,
+                target.columns,
+            }:
+                return _Sum(_turned(left, target.rows), _turned(right, inner), target, fresh)
+        return None
+
+    def _loaded(self, value: Value) -> _Place | None:
+        op = value.op
+        if op is None or op.opdef is not ops.load or not inside(value, self.nest):
+            return None
+        return self._place(op.operands[0], op.operands[1:])
+
+    def _place(self, memref: Value, subscripts: Sequence[Value]) -> _Place | None:
+        moved = [v for v in subscripts if v in self.extents]
+        rest = [v for v in (memref, *subscripts) if v not in self.extents]
+        if len(moved) != 2 or moved[0] is moved[1] or any(inside(v, self.nest) for v in rest):
+            return None
+        return _Place(memref, tuple(subscripts), moved[0], moved[1])
+
+
+def _effects(nest: Op) -> Iterator[Op]:
+    """What a nest does besides loading, computing and looping."""
+    for op in nest.regions[0].walk():
+        if not (op.opdef.pure or op.regions or op.opdef in (ops.load, ops.reduce)):
+            yield op
+
+
+def _terms(value: Value) -> Iterator[Value]:
+    """The terms of a sum that is written out."""
+    op = value.op
+    if op is not None and op.opdef is ops.addf and "contract" in op.attrs["fastmath"]:
+        for operand in op.operands:
+            yield from _terms(operand)
+    else:
+        yield value
+
+
+def _turned(place: _Place, rows: Value) -> _Place:
+    """The matrix or its transpose: that which ``rows`` counts the rows of."""
+    if place.rows is rows:
+        return place
+    return _Place(place.memref, place.subscripts, place.columns, place.rows)
+
+
+def _is_apart(products: _Products, alias: Aliasing) -> bool:
+    """Whether no target overlaps what is read, or another target."""
+    targets = list(dict.fromkeys(s.target.memref for s in products.sums))
+    read = {s.memref for one in products.sums for s in (one.left, one.right)}
+    others = [(t, u) for k, t in enumerate(targets) for u in (*read, *targets[:k])]
+    return not any(alias.may_overlap(t, u) or not alias.roots(t).isdisjoint(alias.roots(u)) for t, u in others)
+
+
+def _is_private(target: _Place, nest: Op) -> bool:
+    """Whether no two iterations of a parallel loop around the nest add to one element: the kernel adds without regard
+    to other threads."""
+    fixed = {v for v in target.subscripts if v is not target.rows and v is not target.columns}
+    around = [op for op in enclosing(nest.parent) if op.opdef is ops.parallel]
+    return all(loop.regions[0].args[0] in fixed or inside(target.memref, loop) for loop in around)
+
+
+def _build(one: _Sum, products: _Products) -> None:
+    """Append the operation, on threads where nothing else around it is: each computes some of the rows."""
+    left, right, target = (_view(place, products.extents) for place in (one.left, one.right, one.target))
+    if one.fresh:
+        assert isinstance(target.type, MemRefType)
+        build(ops.fill, [const(0.0, target.type.element), target])
+    if any(op.opdef is ops.parallel for op in enclosing(products.nest.parent)):
+        build(ops.matmul, [left, right, target])
+        return
+    rows = products.extents[one.target.rows]
+    threads = ops.threads()
+    size = ops.ceildivsi(rows, threads)
+
+    def part(number: Value) -> None:
+        start, count = strip(number, size, rows)
+        height = ops.maxsi(count, const_index(0))
+        build(ops.matmul, [_rows(left, start, height), right, _rows(target, start, height)])
+
+    parallel_loop(const_index(0), threads, part, threads=True)
+
+
+def _view(place: _Place, extents: dict[Value, Value]) -> Value:
+    """The matrix as an array of rank two."""
+    zero, one = const_index(0), const_index(1)
+    offsets = [zero if v in extents else v for v in place.subscripts]
+    sizes = [extents.get(v, one) for v in place.subscripts]
+    dropped = tuple(k for k, v in enumerate(place.subscripts) if v not in extents)
+    whole = all(_is_extent(size, place.memref, k) for k, size in enumerate(sizes))
+    view = place.memref if whole else _window(place.memref, offsets, sizes, dropped)
+    first = next(v for v in place.subscripts if v in extents)
+    return view if first is place.rows else ops.transpose(view, permutation=(1, 0))
+
+
+def _is_extent(size: Value, memref: Value, dim: int) -> bool:
+    """Whether a loop that begins at zero and ends before ``size`` goes along all of an array."""
+    made, op, t = memref.op, size.op, memref.type
+    assert isinstance(t, MemRefType)
+    if made is not None and made.opdef is ops.alloc and dim < t.rank and t.shape[dim] is None:
+        return made.operands[t.shape[:dim].count(None)] is size
+    return op is not None and op.opdef is ops.dim and op.operands[0] is memref and op.attrs["dim"] == dim
+
+
+def _rows(matrix: Value, start: Value, count: Value) -> Value:
+    return _window(matrix, [start, const_index(0)], [count, ops.dim(matrix, dim=1)], ())
+
+
+def _window(memref: Value, offsets: Sequence[Value], sizes: Sequence[Value], dropped: tuple[int, ...]) -> Value:
+    steps = [1] * len(sizes)
+    operands = [memref, *offsets, *sizes, *map(const_index, steps)]
+    return build(ops.subview, operands, {"static_steps": tuple(steps), "dropped": dropped}).result
