@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from adc.frontend.data import cells, growing, heap, indexing, options, records, sequences
 from adc.frontend.data.compounds import OneOf
@@ -168,7 +169,7 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
         with frame.at(statement):
             options.split(frame, owner, update_attribute)
         return
-    items = items_of(frame, owner, target.slice)
+    items = [_evaluated(frame, item, statement.value) for item in items_of(frame, owner, target.slice)]
     if isinstance(owner, Ref | Choice | OneOf) or records.is_instance(owner):
         several = isinstance(owner, Choice | OneOf) or any(isinstance(item.value, OneOf) for item in items)
         with frame.at(target):
@@ -188,11 +189,21 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
         return
     with frame.at(target):
         place = _place(frame, owner, items)
-        current = before_calls(frame, places.current(place), statement.value)
-        place = places.kept(frame, place, current)
+        now = places.current(place)
+        current = before_calls(frame, now, statement.value)
     value = evaluate(frame, statement.value)
+    with frame.at(target):
+        if current is not now:  # the right side may have changed index arrays, which are read again for the store
+            place = _place(frame, owner, items)
     with frame.at(statement):
         places.update(frame, place, symbol, current, value)
+
+
+def _evaluated(frame: Frame, item: slices.Item, *rest: ast.expr) -> slices.Item:
+    """A subscript, which is computed before calls in ``rest``."""
+    if not isinstance(item.value, AbstractValue):
+        return item
+    return replace(item, value=before_calls(frame, item.value, *rest))
 
 
 def _as_of(frame: Frame, then: dict[str, AbstractValue], read: Callable[[], AbstractValue]) -> AbstractValue:

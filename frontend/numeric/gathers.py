@@ -10,7 +10,7 @@ from adc.frontend.data import sequences
 from adc.frontend.data.dims import BOUNDS_ERROR, Dim, dim_value, equal_dims, same_dim
 from adc.frontend.data.forms import LIST, TUPLE
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Range, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.creation import array_of
@@ -131,7 +131,18 @@ def items_of(frame: Frame, v: AbstractValue, loc: Loc, *, alone: bool) -> list[I
         return [Item(loc, Slice(*map(Static, (v.value.start, v.value.stop, v.value.step))))]
     if isinstance(v, Tuple):
         v = array_of(frame, v, None) if v.items else nests.allocate(frame, [0], i64)
-    return [Item(loc, v)]
+    return [Item(loc, _counted(v) if isinstance(v, Range) else v)]
+
+
+def _counted(r: Range) -> Lazy:
+    """What a ``range`` goes through, as an index array."""
+    start, stop, step = (convert(as_scalar(v), i64) for v in (r.start, r.stop, r.step))
+    count = ops.maxsi(ops.ceildivsi(ops.subi(stop, start), step), const_index(0))
+
+    def element(i: Sequence[Value], general: bool) -> Scalar:
+        return Scalar(ops.addi(start, ops.muli(i[0], step)), i64, weak=False)
+
+    return Lazy((count,), (count,), i64, element, ())
 
 
 def _unpacked(v: AbstractValue) -> AbstractValue:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from adc.frontend.data import sequences
 from adc.frontend.data.dims import SHAPE_ERROR, dim_value
 from adc.frontend.data.roots import overlap
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, is_array, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.creation import array_of
 from adc.frontend.numeric import arrays, gathers, nests, subscripts
 from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar, trap_unless
 from adc.frontend.numeric.gathers import Indexed, Masked
@@ -58,7 +60,9 @@ def current(place: Place) -> AbstractValue:
 
 
 def store(frame: Frame, place: Place, value: AbstractValue) -> None:
-    """``place = value``."""
+    """``place = value``; a list or tuple of numbers is stored as the array of them."""
+    if not isinstance(place, Element) and isinstance(value := sequences.snapshot(frame, value), Tuple):
+        value = array_of(frame, value, None)
     if isinstance(place, Array):
         arrays.store(frame, place, value)
         return
@@ -76,13 +80,6 @@ def store(frame: Frame, place: Place, value: AbstractValue) -> None:
         _store_masked(frame, place, lazy)
     else:
         _store_indexed(frame, place, lazy)
-
-
-def kept(frame: Frame, place: Place, now: AbstractValue) -> Place:
-    """A place as it was when what is there, ``now``, was read: if that was computed, its subscripts are too."""
-    if isinstance(now, Array) and isinstance(place, Masked):
-        return replace(place, mask=Mask.of(frame, nests.materialise(frame, place.mask.lazy)))
-    return settled(frame, place, always=True) if isinstance(now, Array) and isinstance(place, Indexed) else place
 
 
 def update(frame: Frame, place: Place, symbol: str, now: AbstractValue, value: AbstractValue) -> None:
@@ -151,11 +148,11 @@ def _store_indexed(frame: Frame, place: Indexed, value: Lazy) -> None:
     nests.serial(place.dims, body)
 
 
-def settled(frame: Frame, place: Indexed, always: bool = False) -> Indexed:
-    """The same place, with subscripts that stores to it do not change, or that nothing does."""
+def settled(frame: Frame, place: Indexed) -> Indexed:
+    """The same place, with subscripts that stores to it do not change."""
 
     def kept(by: int | Lazy) -> int | Lazy:
-        if isinstance(by, Lazy) and by.reads and (always or _overlaps(place.base, by)):
+        if isinstance(by, Lazy) and _overlaps(place.base, by):
             return nests.lazy_of(nests.materialise(frame, by))
         return by
 

@@ -196,6 +196,40 @@ def test_masked_assignment_is_one_loop_without_temporaries() -> None:
     assert text.count("scf.parallel") == 1
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "p = []\nfor i in range(a.size):\n    if a[i] > 0:\n        p.append(i)\nreturn a[p]",
+        "a[[i for i in range(n)]]",
+        "b[range(3), range(1, 4)]",
+        "b[range(len(b)), k[:3]]",
+        "for v in a[a > 0]:\n    a = a * v\nreturn a",
+        "a[m][a[m] > 0.5]",
+        "i, j = np.nonzero(b > 0)\nreturn b[i, j] * i + j",
+        "b[np.argmin(b, axis=0), np.arange(4)]",
+        "m = np.ones(a.size, bool)\nm[k] = False\nreturn a[m]",
+        "c = a[k]\nc[0] = 5\nreturn a * 1, c",
+        "a[k] = [1.0, 2.0, 3.0, 4.0, 5.0]\nreturn a * a",
+        "a[:3] = (1, 2, 3)\nreturn a * a",
+        "b[[0, 1]] = b[[1, 0]]\nreturn b * 1",
+        "b[1, b[1] > 0] = 7\nreturn b * b",
+        "b.T[m[:4], 1] += 7\nreturn b * b",
+        "for i, j in zip(*np.nonzero(b > 0)):\n    b[i, j] *= 2\nreturn b * 1",
+        "return np.cumsum(a[m]), np.argmax(a[m]), a[m] @ a[m], len(a[m])",
+        "return np.sum(b[m[:3]], axis=0), np.max(b[:, m[:4]], axis=1), np.sum(b[m[:3]], axis=1)",
+    ],
+)
+def test_as_people_write_them(body: str) -> None:
+    check(body, a=A, b=B, k=K % 4, m=np.array([1, 0, 1, 0, 1, 0, 1], bool), n=3, exact=False)
+
+
+def test_what_the_right_side_changes_is_read_before() -> None:
+    head = "def change(m, k):\n    m[:] = m[::-1].copy()\n    k[:] = k[::-1].copy() * 0 + 1\n    return 1.0"
+    check("a[m] += change(m, k)\nreturn a * 1", a=A, m=A > 0, k=K, head=head)
+    check("a[k] += change(m, k)\nreturn a * 1", a=A, m=A > 0, k=K, head=head)
+    check("a[k + 1] += change(m, k)\nreturn a * 1", a=A, m=A > 0, k=K - 1, head=head)
+
+
 def test_sparse_matrix_times_vector() -> None:
     body = """
     y = np.zeros(n)
