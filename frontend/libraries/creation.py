@@ -8,11 +8,12 @@ from functools import reduce
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.data.dims import Dim, dim_value
+from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim, static_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.numeric import arrays, subscripts
 from adc.frontend.numeric.arrays import elementwise
 from adc.frontend.numeric.convert import as_scalar, convert, kind, promote_types, store_scalar, trap_unless
 from adc.frontend.numeric.nests import allocate
@@ -106,34 +107,58 @@ def astype(value: Array | Lazy, dtype: Type) -> Array | Lazy:
 
 
 def array_of(frame: Frame, value: Tuple, dtype: AbstractValue | None) -> Array:
-    """An array from nested tuples of numbers."""
-    shape: list[int] = []
-    level: list[AbstractValue] = [value]
-    while level and isinstance(level[0], Tuple):
-        lengths = {len(v.items) if isinstance(v, Tuple) else -1 for v in level}
-        if len(lengths) != 1:
-            raise refuse(current_loc(), "the rows differ in length", kind=kinds.INVALID_VALUE)
-        shape.append(lengths.pop())
-        level = [item for v in level if isinstance(v, Tuple) for item in v.items]
-    if not all(is_numeric(v) for v in level):
-        raise refuse(
-            current_loc(),
-            "an array is made of numbers",
-            "make it with np.zeros, and store the rows",
-            kind=kinds.WRONG_TYPE,
-        )
-    wanted = dtype_argument(dtype, _array_dtype(level))
-    result = allocate(frame, shape, wanted)
-    for k, item in enumerate(level):
-        place = [const_index(int(i)) for i in np.unravel_index(k, shape)]
-        store_scalar(item, result.memref, place, wanted)
+    """An array from nested tuples of numbers and arrays."""
+    dims = _nested_dims(value)
+    result = new_array(frame, dims, dtype_argument(dtype, _nested_dtype(value)))
+    _store_nested(frame, result, value)
     return result
 
 
-def _array_dtype(numbers: Sequence[AbstractValue]) -> Type:
-    """The dtype of an array of numbers: here Python's count like NumPy's."""
-    dtypes = [as_scalar(v).dtype for v in numbers] or [f64]
-    return reduce(lambda a, b: promote_types(a, False, b, False), dtypes)
+_RAGGED = "the requested array has an inhomogeneous shape"
+
+
+def _nested_dims(value: AbstractValue) -> tuple[Dim, ...]:
+    """The extents of an array of nested values; that those of others beside the first are equal is asserted."""
+    if isinstance(value, Array | Lazy):
+        return value.dims
+    if not isinstance(value, Tuple):
+        if is_numeric(value):
+            return ()
+        help = "make it with np.zeros, and store the rows"
+        raise refuse(current_loc(), "an array is made of numbers", help, kind=kinds.WRONG_TYPE)
+    first: tuple[Dim, ...] = ()
+    for k, item in enumerate(value.items):
+        dims = _nested_dims(item)
+        first = first if k else dims
+        known = [(static_dim(a), static_dim(b)) for a, b in zip(first, dims, strict=False)]
+        if len(dims) != len(first) or any(a != b and None not in (a, b) for a, b in known):
+            raise refuse(current_loc(), "the rows differ in length", kind=kinds.INVALID_VALUE)
+        for a, b in zip(first, dims, strict=True):
+            if not same_dim(a, b):
+                trap_unless(equal_dims(a, b), SHAPE_ERROR, _RAGGED)
+    return (len(value.items), *first)
+
+
+def _nested_dtype(value: AbstractValue) -> Type:
+    """The dtype of an array of nested values: here Python's numbers count like NumPy's."""
+    if isinstance(value, Array | Lazy):
+        return value.dtype
+    if isinstance(value, Tuple):
+        found = [_nested_dtype(item) for item in value.items if not isinstance(item, Tuple) or item.items] or [f64]
+        return reduce(lambda a, b: promote_types(a, False, b, False), found)
+    return as_scalar(value).dtype
+
+
+def _store_nested(frame: Frame, target: Array, value: AbstractValue, at: tuple[int, ...] = ()) -> None:
+    if isinstance(value, Tuple):
+        for k, item in enumerate(value.items):
+            _store_nested(frame, target, item, (*at, k))
+    elif isinstance(value, Array | Lazy):
+        for k in at:
+            target = subscripts.row(target, const_index(k))
+        arrays.store(frame, target, value)
+    else:
+        store_scalar(value, target.memref, list(map(const_index, at)), target.dtype)
 
 
 def need_array(name: str, v: AbstractValue | None) -> Array | Lazy:

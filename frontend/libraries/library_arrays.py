@@ -10,7 +10,7 @@ import numpy as np
 from adc.frontend.control.loops import counted, make_range
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_array
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
@@ -102,10 +102,13 @@ def _array(name: str, copies: bool) -> Rule:
             return copy(frame, astype(value, wanted))
         if isinstance(value, Tuple):
             return array_of(frame, value, dtype)
+        if is_numeric(value):
+            number = nests.constant_array(value)
+            return copy(frame, astype(number, dtype_argument(dtype, number.dtype)))
         raise refuse(
             current_loc(),
             f"{name}() of {describe_type(value)} is not supported",
-            "pass an array or a tuple of numbers",
+            "pass an array, a number, or a tuple of these",
             kind=kinds.WRONG_TYPE,
         )
 

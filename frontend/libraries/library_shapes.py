@@ -16,7 +16,7 @@ from adc.frontend.libraries.creation import shape_argument
 from adc.frontend.libraries.methods import METHODS, copy, cumulative_axes
 from adc.frontend.libraries.reductions import axes_of, normal_axes
 from adc.frontend.names import needed_int
-from adc.frontend.numeric import nests, subscripts, views
+from adc.frontend.numeric import nests, slices, subscripts, views
 from adc.frontend.numeric.rules import Rule, static_of, take
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -187,6 +187,18 @@ def _rollaxis(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     return subscripts.transpose(owner, tuple(order))
 
 
+def _diagonal(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
+    value, offset, first, second = take("np.diagonal", ["a", "offset", "axis1", "axis2"], args, kwargs)
+    owner = in_memory(frame, "np.diagonal", value)
+    if owner.rank < 2:
+        message = "diag requires an array of at least two dimensions"
+        raise refuse(current_loc(), message, kind=kinds.INVALID_VALUE)
+    given = (Static(0) if first is None else first, Static(1) if second is None else second)
+    axes = normal_axes([_number("np.diagonal", v) for v in given], owner.rank)
+    by = slices.integer(Static(0) if offset is None else offset, current_loc())
+    return views.diagonal(owner, by, *axes)
+
+
 def turned(owner: Array | Lazy) -> Array | Lazy:
     """The last two axes exchanged."""
     if owner.rank < 2:
@@ -232,6 +244,7 @@ TABLE: dict[Any, Rule] = {
     np.swapaxes: _swapaxes,
     np.moveaxis: _moveaxis,
     np.rollaxis: _rollaxis,
+    np.diagonal: _diagonal,
     np.matrix_transpose: _matrix_transpose,
     np.atleast_1d: _at_least(1, "np.atleast_1d"),
     np.atleast_2d: _at_least(2, "np.atleast_2d"),
@@ -243,4 +256,5 @@ METHODS.update(
     flatten=_flatten,
     squeeze=as_method(_squeeze),
     swapaxes=as_method(_swapaxes),
+    diagonal=as_method(_diagonal),
 )

@@ -17,6 +17,7 @@ from adc.frontend.libraries import (
     library_reductions,
     library_scipy,
     library_shapes,
+    library_turns,
     printing,
     scans,
 )
@@ -30,6 +31,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_dtypes.TABLE,
     **library_arrays.TABLE,
     **library_shapes.TABLE,
+    **library_turns.TABLE,
     **library_reductions.TABLE,
     **library_products.TABLE,
     **scans.TABLE,

@@ -20,7 +20,7 @@ from adc.frontend.numeric.convert import (
     load_scalar,
     store_scalar,
 )
-from adc.frontend.numeric.nests import materialise
+from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.frontend.numeric.slices import Item, Slice, bound, is_full, is_none, window
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -113,6 +113,8 @@ class Element:
         return load_scalar(self.array.memref, self.subscripts, self.array.dtype)
 
     def store(self, value: AbstractValue) -> None:
+        if isinstance(value, Array | Lazy) and not value.rank:
+            value = lazy_of(value).element([], False)
         if is_array(value) or not is_numeric(value):
             raise refuse(
                 current_loc(), f"cannot store {describe_type(value)} into an array element", kind=kinds.WRONG_TYPE

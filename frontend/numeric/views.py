@@ -23,6 +23,7 @@ from adc.frontend.numeric.layouts import (
     merged_stride,
     product,
     quotient,
+    times,
 )
 from adc.frontend.numeric.nests import allocate
 from adc.ir import kinds, ops
@@ -226,6 +227,28 @@ def window(owner: Array, layout: Layout, offset: Dim, dims: Sequence[Dim], strid
     operands = [layout.base, dim_value(offset), *map(dim_value, dims), *map(dim_value, strides)]
     view = build(ops.reinterpret_cast, operands, {"static_strides": known}).result
     return Array(view, tuple(dims), owner.roots)
+
+
+def diagonal(owner: Array, offset: Value, first: int, second: int) -> Array:
+    """The view of the elements whose subscripts along two axes differ by ``offset``; their axis is the last."""
+    layout = layout_of(owner.memref)
+    if layout is None:
+        raise refuse(
+            current_loc(),
+            "the diagonal of a window on an array that was passed here is not supported",
+            "take that of a copy: np.diagonal(x.copy())",
+            kind=kinds.UNSUPPORTED_INDEXING,
+        )
+    zero = const_index(0)
+    row, column = ops.maxsi(ops.subi(zero, offset), zero), ops.maxsi(offset, zero)
+    height, width = dim_value(owner.dims[first]), dim_value(owner.dims[second])
+    count = ops.maxsi(ops.minsi(ops.subi(height, row), ops.subi(width, column)), zero)
+    down, across = layout.strides[first], layout.strides[second]
+    start = [dim_value(layout.offset), dim_value(times(row, down)), dim_value(times(column, across))]
+    kept = [k for k in range(owner.rank) if k not in (first, second)]
+    dims = (*(owner.dims[k] for k in kept), count)
+    strides = (*(layout.strides[k] for k in kept), ops.addi(dim_value(down), dim_value(across)))
+    return window(owner, layout, reduce(ops.addi, start), dims, strides)
 
 
 def _copied(frame: Frame, owner: Array, dims: Sequence[Dim]) -> Array:
