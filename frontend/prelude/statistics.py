@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.sorting import in_order
+from adc.frontend.kernels.sorting import in_order, places_of_rank
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import axis_of, flat, float_dtype, given, laid, lanes, no_nest, of_lanes, promoted
 
@@ -29,36 +29,31 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: Any = 
 
 
 def _median_lane(lane: Any, out: Any) -> None:
-    s = in_order(lane)
-    n = len(s)
-    if n == 0:
-        out[0] = np.nan
-    elif s[n - 1] != s[n - 1]:
-        out[0] = s[n - 1]
+    if len(lane) > 0 and _count(lane) == len(lane):
+        out[0] = _middle(lane)
     else:
-        out[0] = _middle(s, n)
+        out[0] = np.nan
 
 
 def _nan_median_lane(lane: Any, out: Any) -> None:
-    s = in_order(lane)
-    n = _count(s)
-    out[0] = _middle(s, n) if n > 0 else np.nan
+    if _count(lane) > 0:
+        out[0] = _middle(lane)
+    else:
+        out[0] = np.nan
 
 
-def _middle(s: Any, n: Any) -> Any:
-    """The mean of the middle one or two of the first ``n``."""
-    k = n // 2
+def _middle(lane: Any) -> Any:
+    """The mean of the middle one or two of the numbers."""
+    n = _count(lane)
+    i, j = places_of_rank(lane, (n - 1) // 2)
     if n % 2 == 1:
-        return s[k] / 1
-    return (s[k - 1] + s[k]) / 2
+        return lane[i] / 1
+    return (lane[i] + lane[j]) / 2
 
 
-def _count(s: Any) -> Any:
-    """How many elements, in front of those that are not numbers, a sorted vector has."""
-    n = len(s)
-    while n > 0 and s[n - 1] != s[n - 1]:
-        n -= 1
-    return n
+def _count(lane: Any) -> Any:
+    """How many elements are numbers."""
+    return np.count_nonzero(lane == lane)
 
 
 @stands_for("numpy.quantile")
@@ -139,21 +134,29 @@ def _quantiles(
             raise ValueError(f"{_NAMES[constant(scale)]} must be in the range [0, {scale}]")
     kind = a.dtype if constant(method) in _WHOLE else promoted(float_dtype(a), levels.dtype)
 
+    def one_of(lane: Any, out: Any) -> None:
+        n = _count(lane)
+        if n == 0 or not (without_nan or n == len(lane)):
+            out[0] = np.nan
+        else:
+            low, high, part = _place(n, levels[0], method)
+            i, j = places_of_rank(lane, low)
+            if high == low:
+                j = i
+            out[0] = lane[i] if method in _WHOLE else _between(lane[i], lane[j], part)
+
     def lane_of(lane: Any, out: Any) -> None:
-        s = in_order(lane)
-        n = len(s)
-        if without_nan:
-            n = _count(s)
-        for k in range(len(levels)):
-            if n == 0:
-                out[k] = np.nan
-            elif s[n - 1] != s[n - 1]:
-                out[k] = s[n - 1]
-            else:
-                out[k] = _between(s, n, levels[k], method)
+        n = _count(lane)
+        if n == 0 or not (without_nan or n == len(lane)):
+            out[...] = np.nan
+        else:
+            s = in_order(lane)
+            for k in range(len(levels)):
+                low, high, part = _place(n, levels[k], method)
+                out[k] = s[low] if method in _WHOLE else _between(s[low], s[high], part)
 
     if np.ndim(q) == 0:
-        return of_lanes(lane_of, a, axis, keepdims, kind)
+        return of_lanes(one_of, a, axis, keepdims, kind)
     if constant(keepdims):
         unsupported("several quantiles with keepdims are not supported", "write [None] behind the axes of the result")
     if isinstance(axis, tuple):
@@ -179,11 +182,18 @@ _CORRECTIONS = {
 }
 
 
-def _between(s: Any, n: Any, q: Any, method: Any) -> Any:
-    """The quantile of the first ``n`` elements of a sorted vector, as Hyndman and Fan (1996) number the ways."""
+def _between(a: Any, b: Any, part: Any) -> Any:
+    """What is a part of the way from one number to the other, as NumPy rounds it."""
+    step = b - a
+    return b - step * (1 - part) if part >= 0.5 else a + step * part
+
+
+def _place(n: Any, q: Any, method: Any) -> Any:
+    """The two of ``n`` sorted elements that a quantile is between, and where; the ways are Hyndman and Fan's (1996)."""
     how = constant(method)
     if how in _WHOLE:
-        return s[_whole(n, q, how)]
+        k = _whole(n, q, how)
+        return k, k, q * 0
     if how == "linear":
         place = (n - 1) * q
     elif how == "midpoint":
@@ -212,10 +222,7 @@ def _between(s: Any, n: Any, q: Any, method: Any) -> Any:
         part = part * 0 + (0.0 if place % 1 == 0 else 0.5)
     elif how == "averaged_inverted_cdf":
         part = part * 0 + (0.5 if part == 0 else 1.0)
-    step = s[high] - s[low]
-    if part >= 0.5:
-        return s[high] - step * (1 - part)
-    return s[low] + step * part
+    return low, high, part
 
 
 def _whole(n: Any, q: Any, how: Any) -> Any:
