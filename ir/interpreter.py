@@ -233,7 +233,8 @@ class _Interpreter:
         return ()
 
     def _matmul(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:
-        self.memory.add_product(*operands)
+        left, right, target = operands
+        self.memory.add_product(left, right, target, op.attrs["strong"])
         return ()
 
     def _fill(self, op: Op, operands: list[Any], env: Environment) -> Sequence[Any]:

@@ -156,7 +156,7 @@ class Memory:
             raise InterpreterError("copy between memrefs that overlap")
         target[...] = source
 
-    def add_product(self, left: Array, right: Array, target: Array) -> None:
+    def add_product(self, left: Array, right: Array, target: Array, strong: str) -> None:
         depth = self.live(left).shape[1]
         wanted = left.shape[0], self.live(right).shape[1]
         if right.shape[0] != depth or self.live(target).shape != wanted:
@@ -164,7 +164,9 @@ class Memory:
         if np.shares_memory(left, target) or np.shares_memory(right, target):
             raise InterpreterError("adds a product to memory that it is made of")
         for k in range(depth):
-            target += left[:, k : k + 1] * right[k]
+            a, b = left[:, k : k + 1], right[k : k + 1]
+            nothing = a == 0 if strong == "left" else b == 0 if strong == "right" else False
+            target += np.where(nothing, 0, a * b)
 
     def fill(self, value: Any, array: Array, element: Type) -> None:
         self.live(array)[...] = poison(element) if value is UNDEF else value

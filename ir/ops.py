@@ -241,8 +241,10 @@ reinterpret_cast = op("memref.reinterpret_cast", t.reinterpret_cast, VIEW, attrs
 cast = op("memref.cast", t.memref_cast, VIEW, attrs=TO, cost=0.0)
 copy = op("memref.copy", t.copy, READS | WRITES, cost=MEMORY, target=1)  # source, target: of equal shape, apart
 fill = op("linalg.fill", t.fill, WRITES, cost=MEMORY, target=1)  # %v, %m
-# %c += %a @ %b; %c is apart from the others. Made when code is differentiated: see ``adc.passes.sums.match_products``.
-matmul = op("linalg.matmul", t.matmul, READS | WRITES, cost=1000 * MEMORY)
+# %c += %a @ %b; %c is apart from the others. Made when code is lowered: see ``adc.passes.sums.match_products``.
+# ``strong``: "left" or "right", whose zeros are nothing at all, even times infinity; or neither.
+SIDE: dict[str, Any] = {"attrs": {"strong": ""}, "verify": v.one_of("strong", ("", "left", "right"))}
+matmul = op("linalg.matmul", t.matmul, READS | WRITES, cost=1000 * MEMORY, **SIDE)
 
 # How ``scf.reduce`` combines values of each kind: on floats, on integers.
 COMBINE = {"add": (addf, addi), "mul": (mulf, muli), "min": (minimumf, minsi), "max": (maximumf, maxsi)}

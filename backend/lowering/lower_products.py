@@ -13,8 +13,14 @@ def matmul(e: FunctionEmitter, op: Op) -> None:
     left, right, target = map(e.memref, op.operands)
     t = op.operands[0].type
     assert isinstance(t, MemRefType)
-    name = f"adc_product_{t.element}"
+    strong = op.attrs["strong"]
+    name = f"adc_product_{'strong_' if strong else ''}{t.element}"
     e.module.declare(name, DECLARATIONS[name])
-    sizes = f"i64 {target.extents[0]}, i64 {target.extents[1]}, i64 {left.extents[1]}"
-    matrices = ", ".join(f"ptr {m.ptr}, i64 {m.strides[0]}, i64 {m.strides[1]}" for m in (left, right, target))
-    e.do(f"call void @{name}(ptr %ctx, {sizes}, {matrices})")
+    sizes, matrices = [target.extents[0], target.extents[1], left.extents[1]], [left, right, target]
+    strides = [(m.strides[0], m.strides[1]) for m in matrices]
+    if strong == "right":  # the transpose is the product of the transposes the other way round
+        sizes[0], sizes[1] = sizes[1], sizes[0]
+        matrices[0], matrices[1] = matrices[1], matrices[0]
+        strides = [strides[k][::-1] for k in (1, 0, 2)]
+    given = [f"ptr {m.ptr}, i64 {row}, i64 {column}" for m, (row, column) in zip(matrices, strides, strict=True)]
+    e.do(f"call void @{name}(ptr %ctx, {', '.join([*(f'i64 {size}' for size in sizes), *given])})")

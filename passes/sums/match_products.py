@@ -8,6 +8,9 @@ parallel, so what is read is not written in them, but for the targets, which hav
 
 The kernel (``adc.backend.support_products``) reads its operands once for many sums; loops take ten times as long for
 matrices of 100 x 100, seventy times for 512 x 512, and are more code. Nests of few, known extents stay loops.
+
+Derivatives leave out of a product what is multiplied by a zero that is nothing at all, even if it is infinite. The
+kernel does so as well: it looks whether all numbers are finite, and if not goes through them one by one.
 """
 
 from __future__ import annotations
@@ -57,12 +60,14 @@ class _Place:
 
 @dataclass(frozen=True, eq=False)
 class _Sum:
-    """``target += left @ right``; ``fresh``: what the target held is overwritten."""
+    """``target += left @ right``; ``fresh``: what the target held is overwritten; ``strong``: which side's zeros are
+    nothing at all."""
 
     left: _Place
     right: _Place
     target: _Place
     fresh: bool
+    strong: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,17 +163,19 @@ class _Reader:
         if op is None or op.opdef is not ops.mulf or "contract" not in op.attrs["fastmath"]:
             return None
         target = self._place(memref, subscripts)
-        factors = [self._loaded(v) for v in op.operands]
-        if target is None or factors[0] is None or factors[1] is None:
+        x, y = op.operands
+        x_alone, y_alone = _without_choice(x, y), _without_choice(y, x)
+        factors = (self._loaded(x_alone), y_alone is not y), (self._loaded(y_alone), x_alone is not x)
+        if target is None:
             return None
-        for left, right in (factors, factors[::-1]):
-            assert left is not None and right is not None
-            (inner,) = set(self.extents) - {target.rows, target.columns}
-            if {left.rows, left.columns} == {target.rows, inner} and {right.rows, right.columns} == {
-                inner,
-                target.columns,
-            }:
-                return _Sum(_turned(left, target.rows), _turned(right, inner), target, fresh)
+        (inner,) = set(self.extents) - {target.rows, target.columns}
+        for (left, left_strong), (right, right_strong) in (factors, factors[::-1]):
+            if left is None or right is None or (left_strong and right_strong):
+                return None
+            moved = {left.rows, left.columns}, {right.rows, right.columns}
+            if moved == ({target.rows, inner}, {inner, target.columns}):
+                strong = "left" if left_strong else "right" if right_strong else ""
+                return _Sum(_turned(left, target.rows), _turned(right, inner), target, fresh, strong)
         return None
 
     def _loaded(self, value: Value) -> _Place | None:
@@ -183,6 +190,17 @@ class _Reader:
         if len(moved) != 2 or moved[0] is moved[1] or any(inside(v, self.nest) for v in rest):
             return None
         return _Place(memref, tuple(subscripts), moved[0], moved[1])
+
+
+def _without_choice(value: Value, partner: Value) -> Value:
+    """The number in a product with ``partner`` that is left out where that is zero."""
+    op = value.op
+    if op is None or op.opdef is not ops.select or constant_of(op.operands[1]) != 0.0:
+        return value
+    test = op.operands[0].op
+    if test is None or test.opdef is not ops.cmpf or test.attrs["predicate"] != "oeq":
+        return value
+    return op.operands[2] if test.operands[0] is partner and constant_of(test.operands[1]) == 0.0 else value
 
 
 def _effects(nest: Op) -> Iterator[Op]:
@@ -231,8 +249,9 @@ def _build(one: _Sum, products: _Products) -> None:
     if one.fresh:
         assert isinstance(target.type, MemRefType)
         build(ops.fill, [const(0.0, target.type.element), target])
+    attrs = {"strong": one.strong}
     if any(op.opdef is ops.parallel for op in enclosing(products.nest.parent)):
-        build(ops.matmul, [left, right, target])
+        build(ops.matmul, [left, right, target], attrs)
         return
     rows = products.extents[one.target.rows]
     threads = ops.threads()
@@ -241,7 +260,7 @@ def _build(one: _Sum, products: _Products) -> None:
     def part(number: Value) -> None:
         start, count = strip(number, size, rows)
         height = ops.maxsi(count, const_index(0))
-        build(ops.matmul, [_rows(left, start, height), right, _rows(target, start, height)])
+        build(ops.matmul, [_rows(left, start, height), right, _rows(target, start, height)], attrs)
 
     parallel_loop(const_index(0), threads, part, threads=True)
 

@@ -164,3 +164,27 @@ def test_forward_mode_and_second_order() -> None:
     assert tangent == pytest.approx(np.sum((1 - c**2) * (d @ b)), rel=1e-12)
     product = adc.hvp(f, (a, b), (d, None), argnums=0)
     np.testing.assert_allclose(product, (-2 * c * (1 - c**2) * (d @ b)) @ b.T, rtol=1e-10)
+
+
+def test_zeros_that_are_nothing() -> None:
+    """What the reverse sweep multiplies by a cotangent of zero adds nothing, even if it is infinite."""
+    a, b = RNG.normal(size=(20, 21)), RNG.normal(size=(21, 22))
+    a[3, 4] = b[5, 6] = np.inf
+    keep = np.ones((20, 22))
+    keep[3] = keep[:, 6] = 0.0
+    f = function_of("c = a @ b\nreturn np.sum(np.where(keep > 0, c, 0.0))", "a", "b", "keep")
+    by_a, by_b = adc.grad(f, argnums=(0, 1))(a, b, keep)
+    finite_a, finite_b = np.where(np.isinf(a), 0, a), np.where(np.isinf(b), 0, b)
+    np.testing.assert_allclose(by_a, keep @ finite_b.T, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(by_b, finite_a.T @ keep, rtol=1e-12, atol=1e-13)
+
+
+def test_cotangents_through_reshaped_results() -> None:
+    x, w = RNG.normal(size=(3, 5, 7)), RNG.normal(size=(7, 6))
+    f = function_of("np.sum(np.tanh((x.reshape(-1, 7) @ w).reshape(3, 5, 6)))", "x", "w")
+    by_x, by_w = adc.grad(f, argnums=(0, 1))(x, w)
+    g = 1 - np.tanh(x @ w) ** 2
+    np.testing.assert_allclose(by_x, g @ w.T, rtol=1e-12)
+    np.testing.assert_allclose(by_w, np.einsum("btd,bth->dh", x, g), rtol=1e-12, atol=1e-13)
+    text = adc.jit_grad(argnums=(0, 1))(f).dump_ir("lowered", "f64[:, :, ::1], f64[:, ::1]")
+    assert text.count("linalg.matmul") == 4
