@@ -27,6 +27,7 @@ from adc.backend.calls.abi import (
 )
 from adc.backend.calls.looks import Table
 from adc.backend.lowering.lower_effects import Effects
+from adc.complexes import is_pairs
 from adc.containers import positions
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, abstract_of, layout_of, numpy_dtype
 from adc.frontend.looks import ABSENT
@@ -122,7 +123,7 @@ def is_strong(leaf: ResultLeaf) -> bool:
 def primal_output(tree: Result) -> Output:
     """The Python result of the function, from the results of its IR."""
     if isinstance(tree, ResultLeaf):
-        return Out(tree.position, is_strong(tree))
+        return Out(tree.position, is_strong(tree), is_pairs(tree.abstract))
     if isinstance(tree, ResultStatic):
         return StaticOut(tree.value)
     return TupleOut(tuple(primal_output(item) for item in tree.items))

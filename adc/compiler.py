@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from adc import changes, collector, containers
 from adc.backend.calls.abi import Signature
+from adc.complexes import conjugate_gradients
 from adc.derived import gradients_returned
 from adc.float_results import with_aux, with_float_result
 from adc.frontend.abstract import Abstract, Array, Scalar
@@ -228,8 +229,10 @@ class Staged:
         module = self._in_steps(module) if steps else without_schedules(module)
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
-        if clears and not alias_groups(traced):
-            func = module.funcs[adjoint.name]
+        func = module.funcs[adjoint.name]
+        shared = bool(alias_groups(traced))
+        conjugate_gradients(func, traced.leaves, wanted, arrays=not (clears and shared))
+        if clears and not shared:
             clear_shadows(func, [k for k, attrs in enumerate(func.arg_attrs) if "adc.shadow" in attrs])
         return module, adjoint
 

@@ -148,6 +148,15 @@ def result_leaves(tree: Result, raw: Any) -> Iterator[tuple[ResultLeaf, Any]]:
         yield tree, raw
 
 
+def leaf_results(tree: Result) -> Iterator[ResultLeaf]:
+    """The numbers and arrays that a result is made of."""
+    if isinstance(tree, ResultTuple):
+        for item in tree.items:
+            yield from leaf_results(item)
+    elif isinstance(tree, ResultLeaf):
+        yield tree
+
+
 def positions(tree: Result) -> list[int]:
     """The results of the IR that a Python result is made of, each once."""
     if isinstance(tree, ResultTuple):
@@ -210,11 +219,15 @@ def cotangent_parts(
 ) -> list[Any]:
     """The cotangents, or tangents, of a container's items. Raises ``ArgumentError`` where ``value`` is made otherwise.
 
+    The cotangent of a complex number stands for its conjugate (see ``complexes``).
     For an object or dict it may be a dict of fields; fields that it leaves out have the cotangent zero. ``of`` is what
     ``value`` belongs to, in words.
     """
     if form.kind == "list" and form.names:
         return _row_parts(value, form, where)
+    if form.kind == "complex":
+        number = _complex(value, where, wrong)
+        return [number.real, number.imag if wrong is kinds.WRONG_TANGENT else -number.imag]
     if form.kind in ("tuple", "list"):
         if not isinstance(value, tuple | list) or len(value) != count:
             raise wrong(f"{where} must be a {form} of {count}, as {of} is, not {value!r}")
@@ -235,6 +248,13 @@ def cotangent_parts(
             known = ", ".join(map(str, form.names))
             raise wrong(f"{where} has the {what} {name!r}, which {form} has not; it has {known}")
     return [given.get(name) for name in form.names]
+
+
+def _complex(value: Any, where: str, wrong: kinds.Kind) -> complex:
+    try:
+        return complex(value)
+    except (TypeError, ValueError):
+        raise wrong(f"{where} must be a number, as what it belongs to is, not {value!r}") from None
 
 
 def _row_parts(value: Any, form: Form, where: str) -> list[Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adc import binding, containers
+from adc.complexes import is_pairs
 from adc.errors import AdcError
 from adc.frontend.abstract import Abstract, Array, Scalar, Tuple, numpy_dtype
 from adc.frontend.traced import Leaf
@@ -90,7 +91,7 @@ def _direction(abstract: Abstract, value: Any, tangent: Any, where: str) -> Dire
         given = np.asarray(tangent)
     except ValueError:  # rows that differ in length
         given = np.empty((), object)
-    if given.dtype.kind not in "fiub":
+    if given.dtype.kind not in ("fiubc" if is_pairs(abstract) else "fiub"):
         raise kinds.WRONG_TANGENT(
             f"{where} is made of real numbers, not of {given.dtype}", help="pass floats in the shape of the argument"
         )

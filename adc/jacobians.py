@@ -16,6 +16,7 @@ from adc import binding, containers
 from adc.alignment import Borrowed
 from adc.boundary import leaving
 from adc.compiler import Staged, Subject
+from adc.complexes import holds_complex, imaginary, is_pairs
 from adc.containers import lower
 from adc.directions import Direction
 from adc.dispatch import Dispatcher, Made, writable
@@ -128,6 +129,17 @@ class Jacobian(Specialisation):
                 help="return the numbers and arrays in a tuple",
             )
         wrt = self.wanted.wrt
+        if (
+            imaginary(self.wanted)
+            or any(is_pairs(self.traced.leaves[k].abstract) for k in wrt)
+            or holds_complex(self.traced.result)
+        ):
+            raise kinds.NO_DERIVATIVE(
+                f"{self.subject.name} takes or returns complex numbers, which have no Jacobian: the derivative by the "
+                "imaginary part need not follow from that by the real one",
+                self.traced.module.funcs[self.traced.entry].loc,
+                help="write a function of the real and imaginary parts that returns them; or use jvp and pullback",
+            )
         # What the forward half of a pullback may be run on: it has the effects of the function.
         self._reversible = (
             not of.chain

@@ -18,6 +18,7 @@ from adc.alignment import Borrowed
 from adc.backend.calls.abi import Argument, ArrayParam, Out, Output, Param, ScalarParam, StaticOut, TupleOut
 from adc.boundary import leaving
 from adc.compiler import Builtin, Staged, Subject, compile_functions
+from adc.complexes import as_pairs, is_pairs
 from adc.containers import Lowered, lower
 from adc.directions import Direction, bound_tangents, directions, sequence_of
 from adc.dispatch import Dispatcher, writable
@@ -150,7 +151,8 @@ class JvpCode(Specialisation):
         self.check_captures(leaves)
         arranged = self._arranged(code, leaves, given, pattern.words)
         replaced = {binding.leaf_path(self.names, self.traced.leaves[k]): a for k, a in arranged.copies.items()}
-        raw, found = code.kernel(*replace_leaves(values, replaced), *(arranged.tangents[k] for k in code.arguments))
+        carried = (as_pairs(arranged.tangents[k]) for k in code.arguments)
+        raw, found = code.kernel(*replace_leaves(values, replaced), *carried)
         results = dict(zip(code.results, found, strict=True))
         if not code.value:
             raw = _placeholder(self.traced.result, results)
@@ -249,9 +251,10 @@ class _Code:
         guards = binding.guard_params(spec.abstracts, spec.traced)
         leaves = binding.leaf_params(spec.names, traced, read_only=False)
         params = [_param(func.args[own + n].type, len(spec.names) + n) for n in range(len(self.arguments))]
+        pairs = _pairs(traced) if not pattern.words else frozenset[int]()
         outputs: tuple[Output, ...] = (
             binding.effects_output(traced) if self.value else StaticOut(None),
-            TupleOut(tuple(Out(count + n) for n in range(len(self.results)))),
+            TupleOut(tuple(Out(count + n, pairs=k in pairs) for n, k in enumerate(self.results))),
         )
         shift = len(guards)
         signature = binding.signature(
@@ -270,6 +273,12 @@ class _Code:
         self.kernel: Builtin
         refuse = functools.partial(_refuse_arguments, spec.subject.name)
         (self.kernel,) = compile_functions(staged, module, [signature], refuse)
+
+
+def _pairs(traced: Traced) -> frozenset[int]:
+    """The results of the IR that are arrays of complex numbers."""
+    leaves = [leaf for tree in (traced.result, *traced.changed.values()) for leaf in containers.leaf_results(tree)]
+    return frozenset(leaf.position for leaf in leaves if is_pairs(leaf.abstract))
 
 
 def _decides(op: Op) -> bool:

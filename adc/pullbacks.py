@@ -21,6 +21,7 @@ from adc.backend.calls.abi import (
 )
 from adc.boundary import public
 from adc.compiler import Staged, compile_functions
+from adc.complexes import as_pairs, imaginary, is_pairs
 from adc.containers import result_leaves
 from adc.cotangents import Seeds
 from adc.errors import AdcError
@@ -144,7 +145,7 @@ class PullbackCode(Specialisation):
         kept = [k for k in self.shadows if k not in self.fresh]
         shadows = arrange(self, leaves, kept, names, copy=False).shadows
         given = {**self._unused, **shadows}
-        result, record = self.forward(*values, *(given[k] for k in self.shadows))
+        result, record = self.forward(*values, *(as_pairs(given[k]) for k in self.shadows))
         return result, Pullback(self, leaves, shadows, result, record)
 
     def _run_wrapped(self, values: tuple[Any, ...], objects: dict[int, Any]) -> tuple[Any, Pullback]:
@@ -267,7 +268,7 @@ class Pullback:
             rest = self._seed_arguments(seeds, shadows)
             cotangents = [self._seed(k, seeds.results.get(k)) for k in code.taken]
             record = [self._record] if code.has_record else []
-            ordered = [shadows[k] for k in code.shadows]
+            ordered = [as_pairs(shadows[k]) for k in code.shadows]
             results = code.reverse(*self._kept.values(), *ordered, *cotangents, *record)
             return self._cotangents(results, shadows, rest)
 
@@ -278,6 +279,8 @@ class Pullback:
             number = kind(0 if value is None else _number(value))
             return float(number) if kind is np.float64 else number
         shape = self._shapes[position]
+        if t.rank > len(shape):  # of complex numbers
+            return as_pairs(self._pairs_seed(value, shape, np.result_type(numpy_dtype(t.element), np.complex64)))
         if value is None:
             return np.zeros(shape, numpy_dtype(t.element))
         given = _array(value, "the result")
@@ -288,22 +291,34 @@ class Pullback:
             )
         return np.ascontiguousarray(given, numpy_dtype(t.element)).reshape(shape)
 
+    def _pairs_seed(self, value: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
+        if value is None:
+            return np.zeros(shape, dtype)
+        given = _array(value, "the result", allowed="fiubc")
+        if given.shape != shape:
+            raise kinds.COTANGENT_SHAPE(
+                f"the cotangent of a result of shape {shape} has shape {given.shape}",
+                help="pass an array of the shape of the result",
+            )
+        return np.ascontiguousarray(given.conj(), dtype).reshape(shape)
+
     def _seed_arguments(self, seeds: Seeds, shadows: Mapping[int, NDArray]) -> dict[int, Any]:
         """Put the cotangents of final states into the shadows. Returns those of what has no shadow."""
         rest: dict[int, Any] = {}
         for k, value, name in seeds.arguments:
             shadow = shadows.get(k)
             shape = self._like[k][0] if k in self._like else ()
-            given = _array(value, name)
+            pairs = k in self._like and self._like[k][1].kind == "c"
+            given = _array(value, name, allowed="fiubc" if pairs else "fiub")
             if given.shape != shape:
                 raise kinds.COTANGENT_SHAPE(
                     f"the cotangent of {name} has shape {given.shape}, not {shape}",
                     help=f"pass an array of the shape of {name}",
                 )
             if shadow is not None and k not in self._code.cleared:
-                shadow += value
+                shadow += given.conj()
             else:
-                rest[k] = rest.get(k, 0.0) + (np.asarray(value) if shape else _number(value))
+                rest[k] = rest.get(k, 0.0) + (given.conj() if shape or pairs else _number(value))
         return rest
 
     def _cotangents(
@@ -322,12 +337,15 @@ class Pullback:
         for k in rest.keys() & self._like.keys():
             array(k)[...] += rest[k]
 
+        turned = imaginary(code.wanted)
+
         def cotangent(position: int) -> Any:
             abstract = code.traced.leaves[position].abstract
             if isinstance(abstract, Array):
-                return array(position)
+                return array(position).conj() if is_pairs(abstract) else array(position)
             assert isinstance(abstract, Scalar)
             value = scalars.get(position, 0.0) + rest.get(position, 0.0)
+            value = -value if position in turned else value
             return binding.as_scalar(value, abstract.type, strong=not abstract.weak)
 
         return cotangent
@@ -354,13 +372,13 @@ def _number(value: Any) -> float:
     return float(given)
 
 
-def _array(value: Any, what: str) -> NDArray:
-    """A cotangent as an array of real numbers."""
+def _array(value: Any, what: str, allowed: str = "fiub") -> NDArray:
+    """A cotangent as an array of numbers, real ones unless NumPy's ``allowed`` say otherwise."""
     try:
         array = np.asarray(value)
     except ValueError:  # rows that differ in length
         array = np.empty((), object)
-    if array.dtype.kind not in "fiub":
+    if array.dtype.kind not in allowed:
         raise kinds.WRONG_COTANGENT(
             f"the cotangent of {what} is made of real numbers, not of {array.dtype}",
             help="pass floats; the real part of what is complex",

@@ -17,7 +17,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import callees
 from adc.ir.core import Block, Func, Module, Value
 from adc.ir.rewrite import inline_block
-from adc.ir.types import MemRefType, Type, index, memref, record
+from adc.ir.types import MemRefType, Type, index, record
 from adc.passes.differentiation import pieces
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.pieces import as_type
@@ -107,7 +107,7 @@ def _reverse(module: Module, name: str, plan: CallPlan) -> tuple[str, tuple[int,
     hints = [a.hint for a in reverse.args[:fixed]]
     for k in taken:
         t = primal.result_types[k]
-        types.append(memref(t.element, t.rank) if isinstance(t, MemRefType) else t)
+        types.append(MemRefType(t.shape, t.element) if isinstance(t, MemRefType) else t)
         hints.append(f"result{k}_bar")
     called = module.unique_name(f"{name}.reverse")
     if packed:

@@ -12,6 +12,7 @@ from adc.frontend.data.forms import TUPLE, Form, build
 from adc.frontend.suggestions import for_name
 from adc.frontend.traced import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.ir import kinds
+from adc.ir.types import ComplexType
 from adc.options import Selection
 from adc.signature import Parameters
 
@@ -108,7 +109,7 @@ def is_float(abstract: Abstract) -> bool:
     """Whether a leaf has a gradient: a float, or an array of floats."""
     if isinstance(abstract, Scalar):
         return abstract.type.is_float
-    return isinstance(abstract, Array) and abstract.element.is_float
+    return isinstance(abstract, Array) and (abstract.element.is_float or isinstance(abstract.element, ComplexType))
 
 
 def select(

@@ -11,6 +11,7 @@ import numpy as np
 from adc import aliasing, binding, containers, numbers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
 from adc.compiler import Builtin, Staged, alias_groups, compile_functions
+from adc.complexes import as_pairs
 from adc.float_results import result_type
 from adc.frontend.abstract import Array, Scalar, with_alias
 from adc.frontend.traced import ResultLeaf, Traced
@@ -255,8 +256,9 @@ class Gradient(Specialisation):
         names = {k: self.leaf_name(k) for k in range(len(leaves))}
         arranged = arrange(self, leaves, self.shadows, names, copy=True)
         replaced = {binding.leaf_path(self.names, self.traced.leaves[k]): array for k, array in arranged.copies.items()}
-        results = self.kernel(*replace_leaves(values, replaced), *(arranged.shadows[k] for k in self.shadows))
-        return self._assemble(results, arranged.shadows)
+        results = self.kernel(*replace_leaves(values, replaced), *(as_pairs(arranged.shadows[k]) for k in self.shadows))
+        conjugate = {k: a.conj() if a.dtype.kind == "c" else a for k, a in arranged.shadows.items()}
+        return self._assemble(results, conjugate)
 
     def _named(self, result: Any) -> Any:
         if not self.wanted.named or not (self.with_value or self.has_aux):

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adc.frontend.data.forms import TUPLE, Form, Unsuitable, build, form_of, items_of
-from adc.ir.types import IntType, MemRefType, Type, f32, f64, i1, i32, i64, index
+from adc.frontend.data.forms import COMPLEX, TUPLE, Form, Unsuitable, build, form_of, items_of
+from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f32, f64, i1, i32, i64, index
 
 Layout = Literal["C", "inner", "any"]
 
@@ -167,10 +167,21 @@ class Static(Abstract):
         return repr(self.value)
 
 
-_NAMES: dict[Type, str] = {f64: "f64", f32: "f32", i64: "i64", i32: "i32", i1: "bool", index: "int"}
+_NAMES: dict[Type, str] = {
+    f64: "f64",
+    f32: "f32",
+    c128: "c128",
+    c64: "c64",
+    i64: "i64",
+    i32: "i32",
+    i1: "bool",
+    index: "int",
+}
 DTYPES: dict[np.dtype[Any], Type] = {
     np.dtype(np.float64): f64,
     np.dtype(np.float32): f32,
+    np.dtype(np.complex128): c128,
+    np.dtype(np.complex64): c64,
     np.dtype(np.int64): i64,
     np.dtype(np.int32): i32,
     np.dtype(np.bool_): i1,
@@ -225,6 +236,8 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
     """
     if isinstance(value, bool):
         return Scalar(i1)
+    if type(value) in COMPLEX:
+        return complex_number(type(value))
     if isinstance(value, np.generic):
         if value.dtype not in DTYPES:
             raise Unsuitable(f"a NumPy scalar of type {value.dtype} is not supported; {_SUPPORTED}", instead(value))
@@ -250,15 +263,19 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
 def instead(value: np.ndarray[Any, Any] | np.generic) -> str:
     """What to pass in place of an array, or a number of NumPy's, of a dtype that adc has not."""
     dtype, number = value.dtype, isinstance(value, np.generic)
-    if dtype.kind == "c":
-        return "pass the real and the imaginary part: x.real.copy(), x.imag.copy()"
-    if dtype.kind not in "biuf":
+    if dtype.kind not in "biufc":
         return "pass arrays of numbers"
-    wanted = "float64" if dtype.kind == "f" else "int64"
+    wanted = {"f": "float64", "c": "complex128"}.get(dtype.kind, "int64")
     return f"convert it: np.{wanted}(x)" if number else f"convert it: x.astype(np.{wanted})"
 
 
-_SUPPORTED = "supported are float64, float32, int64, int32 and bool"
+def complex_number(cls: type) -> Tuple:
+    """The type of a complex number: of its two parts. ``cls``: Python's complex, or one of NumPy's."""
+    part = Scalar(f32 if cls is np.complex64 else f64, weak=cls is complex)
+    return Tuple((part, part), COMPLEX[cls])
+
+
+_SUPPORTED = "supported are float64, float32, complex128, complex64, int64, int32 and bool"
 
 
 def _abstract_array(value: np.ndarray[Any, Any]) -> Array:
@@ -297,17 +314,24 @@ def with_alias(a: Abstract, number: int | None) -> Abstract:
 
 
 def memref_type(a: Array) -> MemRefType:
-    """The IR type of an array."""
+    """The IR type of an array. One of complex numbers has an axis more: the real and the imaginary part."""
     strides: tuple[int | None, ...] | None = None
+    if isinstance(a.element, ComplexType):
+        if a.rank and a.layout != "C":
+            strides = (*(None,) * (a.rank - 1), 2 if a.layout == "inner" else None, 1)
+            return MemRefType((None,) * (a.rank + 1), a.element.part, strides)
+        return MemRefType((*(None,) * a.rank, 2), a.element.part)
     if a.rank and a.layout != "C":
         strides = (None,) * (a.rank - 1) + (1 if a.layout == "inner" else None,)
     return MemRefType((None,) * a.rank, a.element, strides)
 
 
-def layout_of(t: MemRefType) -> Layout:
-    """What an abstract array says of the layout ``t``."""
+def layout_of(t: MemRefType, pairs: bool = False) -> Layout:
+    """What an abstract array says of the layout ``t``; ``pairs``: of complex numbers."""
     if t.strides is None:
         return "C"
+    if pairs:
+        return "C" if t.rank == 1 else "inner" if t.strides[-2] == 2 else "any"
     return "inner" if t.strides[-1] == 1 else "any"
 
 

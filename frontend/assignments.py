@@ -66,11 +66,19 @@ def bind(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     elif isinstance(target, ast.Attribute):
         owner = evaluate_owner(frame, target.value)
         with frame.at(target):
-            options.split(frame, owner, lambda one: records.set_attribute(frame, one, target.attr, value))
+            options.split(frame, owner, lambda one: _set_attribute(frame, one, target.attr, value))
     elif isinstance(target, ast.Starred):
         bind(frame, target.value, value)
     else:
         raise refuse_expression(frame.loc(target), target)
+
+
+def _set_attribute(frame: Frame, owner: AbstractValue, name: str, value: AbstractValue) -> AbstractValue:
+    """``owner.name = value``; the parts of an array of complex numbers are views."""
+    if isinstance(owner, Array) and owner.is_complex and name in ("real", "imag"):
+        arrays.store(frame, attribute(frame, owner, name), value)  # type: ignore[arg-type]
+        return NONE
+    return records.set_attribute(frame, owner, name, value)
 
 
 def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) -> Sequence[AbstractValue]:

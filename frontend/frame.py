@@ -21,7 +21,7 @@ from adc.frontend.syntax.liveness import Liveness
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir.builder import at_loc, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
-from adc.ir.types import Type
+from adc.ir.types import ComplexType, Type
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +160,8 @@ class Frame:
                 protected = f"'{name}' is read-only"
             # Another argument may be the same memory and be written: what is protected is this way to it.
             roots = {root, self.new_root(name, protected)} if protected else {root}
-            return array(arg, frozenset(roots), [1 if one else None for one in a.ones])
+            pairs = isinstance(a.element, ComplexType)
+            return array(arg, frozenset(roots), [1 if one else None for one in a.ones], pairs=pairs)
 
     @contextmanager
     def in_body(self) -> Iterator[None]:

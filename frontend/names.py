@@ -107,7 +107,8 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
     """A value from outside: numbers and arrays become arguments read at each call, all else is static and guarded."""
     if frame.source.placed is not None and not isinstance(value, np.ndarray | tuple | list | dict):
         return Static(value)  # what adc's own functions read does not change
-    if isinstance(value, int | float | np.generic | np.ndarray) and not isinstance(value, bool | enum.Enum):
+    number = isinstance(value, int | float | np.generic) and type(value) not in forms.COMPLEX
+    if (number or isinstance(value, np.ndarray)) and not isinstance(value, bool | enum.Enum):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             message = f"'{name}' cannot be used here: {value} does not fit into 64 bits"
             raise refuse(current_loc(), message, "make it a float", kind=kinds.UNSUPPORTED_VALUE)

@@ -16,7 +16,7 @@ _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Await: ("await is not supported", "compile the numerical part as a plain function"),
     ast.Yield: ("generators are not supported", "store the values in an array"),
     ast.YieldFrom: ("generators are not supported", "store the values in an array"),
-    ast.Constant: ("complex numbers and bytes are not supported", "use two floats"),
+    ast.Constant: ("bytes are not supported", "use an array of integers"),
     ast.Slice: ("a slice stands in brackets only", ""),
 }
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {

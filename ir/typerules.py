@@ -237,6 +237,18 @@ def copy(types: Types, attrs: Attrs) -> Types:
     return []
 
 
+def _known_strides(source: MemRefType) -> tuple[int | None, ...]:
+    """What is known of the strides: those of the identity layout follow from the extents."""
+    if source.strides is not None:
+        return source.strides
+    strides: list[int | None] = []
+    step: int | None = 1
+    for extent in reversed(source.shape):
+        strides.append(step)
+        step = None if step is None or extent is None else step * extent
+    return tuple(reversed(strides))
+
+
 def subview(types: Types, attrs: Attrs) -> Types:
     """Source, then per dimension offsets, sizes, steps (``3 * rank`` subscripts).
 
@@ -248,8 +260,7 @@ def subview(types: Types, attrs: Attrs) -> Types:
     steps, dropped = attrs["static_steps"], attrs["dropped"]
     require(len(steps) == source.rank, "static_steps needs one entry per dimension")
     strides: list[int | None] = []
-    for k in range(source.rank):
-        stride = (1 if k == source.rank - 1 else None) if source.strides is None else source.strides[k]
+    for k, stride in enumerate(_known_strides(source)):
         step = steps[k]
         if k not in dropped:
             strides.append(None if stride is None or step is None else stride * step)
@@ -260,9 +271,7 @@ def transpose(types: Types, attrs: Attrs) -> Types:
     source = _memref(types[0])
     permutation = attrs["permutation"]
     require(sorted(permutation) == list(range(source.rank)), "permutation must name each dimension once")
-    strides = source.strides
-    if strides is None:
-        strides = (None,) * (source.rank - 1) + (1,) if source.rank else ()
+    strides = _known_strides(source)
     return [
         MemRefType(tuple(source.shape[p] for p in permutation), source.element, tuple(strides[p] for p in permutation))
     ]
@@ -279,7 +288,7 @@ def reshape(types: Types, attrs: Attrs) -> Types:
     rank = sum(n for _, n in groups)
     _indices(types[1:], rank)
     if source.strides is None:
-        return [MemRefType((None,) * rank, source.element)]
+        return [MemRefType(_kept_extents(source, groups), source.element)]
     require(all(m <= 1 for m, _ in groups), "merges dimensions of contiguous memory only")
     strides: list[int | None] = []
     at = 0
@@ -288,6 +297,16 @@ def reshape(types: Types, attrs: Attrs) -> Types:
             strides += [None] * (n - 1) + [source.strides[at]] if m else [1] * n
         at += m
     return [MemRefType((None,) * rank, source.element, tuple(strides))]
+
+
+def _kept_extents(source: MemRefType, groups: Sequence[tuple[int, int]]) -> tuple[int | None, ...]:
+    """What is known of the extents behind a reshape: those of dimensions that stay as they are."""
+    shape: list[int | None] = []
+    at = 0
+    for m, n in groups:
+        shape += [source.shape[at]] if (m, n) == (1, 1) else [None] * n
+        at += m
+    return tuple(shape)
 
 
 def reinterpret_cast(types: Types, attrs: Attrs) -> Types:

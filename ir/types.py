@@ -43,6 +43,25 @@ class IntType(Type):
 
 
 @dataclass(frozen=True)
+class ComplexType(Type):
+    """The dtype of complex numbers of ``width`` bits (64 or 128), of the frontend and of calls alone.
+
+    No value of the IR has it: a number is two floats there, and an array one of floats with one more axis, the
+    innermost, of extent 2.
+    """
+
+    width: int
+
+    @property
+    def part(self) -> FloatType:
+        """The type of the real and the imaginary part."""
+        return FloatType(self.width // 2)
+
+    def __str__(self) -> str:
+        return f"c{self.width}"
+
+
+@dataclass(frozen=True)
 class IndexType(Type):
     """The 64-bit integer of loop counters, extents and subscripts. A Python int is one while it is computed with."""
 
@@ -101,6 +120,8 @@ def _dim(extent: int | None) -> str:
 
 f32 = FloatType(32)
 f64 = FloatType(64)
+c64 = ComplexType(64)
+c128 = ComplexType(128)
 i1 = IntType(1)
 i32 = IntType(32)
 i64 = IntType(64)
@@ -115,7 +136,7 @@ def memref(element: Type, rank: int, strides: tuple[int | None, ...] | None = No
 
 def scalar_bytes(t: Type) -> int:
     """Bytes that one element of type ``t`` takes in memory; a memref counts as its descriptor."""
-    if isinstance(t, FloatType):
+    if isinstance(t, FloatType | ComplexType):
         return t.width // 8
     if isinstance(t, IntType):
         return max(1, t.width // 8)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from adc.ir.types import FloatType, IntType, MemRefType, Type, f64, index
+from adc.ir.types import ComplexType, FloatType, IntType, MemRefType, Type, f64, index
 
 Layout = Literal["C", "inner", "any"]
 Structure = tuple["Structure", ...] | None  # None: not a tuple
@@ -62,7 +62,10 @@ class ArrayParam:
     @property
     def type(self) -> MemRefType:
         strided = self.layout != "C" and self.rank > 0
-        return MemRefType((None,) * self.rank, self.element, (None,) * self.rank if strided else None)
+        element, rank = self.element, self.rank
+        if isinstance(element, ComplexType):  # floats, with one more axis
+            element, rank = element.part, rank + 1
+        return MemRefType((None,) * rank, element, (None,) * rank if strided else None)
 
 
 @dataclass(frozen=True)
@@ -100,13 +103,15 @@ Param = ScalarParam | ArrayParam | ShadowParam | RecordParam | StaticParam | Unc
 
 @dataclass(frozen=True)
 class Out:
-    """Result ``position`` of the compiled function. ``strong``: a scalar as NumPy's type, not Python's.
+    """Result ``position`` of the compiled function. ``strong``: a scalar as NumPy's type, not Python's. ``pairs``: the
+    innermost axis of an array is the real and the imaginary part of complex numbers.
 
     A record becomes a capsule, which owns the context of the call and so all memory that was left allocated.
     """
 
     position: int
     strong: bool = False
+    pairs: bool = False
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,8 @@ DECLARATIONS = {
 OBJECTS: dict[str, object] = {
     "adc_np_dtype_f64": np.dtype(np.float64),
     "adc_np_dtype_f32": np.dtype(np.float32),
+    "adc_np_dtype_c128": np.dtype(np.complex128),
+    "adc_np_dtype_c64": np.dtype(np.complex64),
     "adc_np_dtype_i64": np.dtype(np.int64),
     "adc_np_dtype_i32": np.dtype(np.int32),
     "adc_np_dtype_i1": np.dtype(np.bool_),
@@ -62,6 +64,8 @@ SCALARS: dict[t.Type, tuple[tuple[int, str], ...]] = {
 DTYPES: dict[t.Type, np.dtype[np.generic]] = {
     t.f64: np.dtype(np.float64),
     t.f32: np.dtype(np.float32),
+    t.c128: np.dtype(np.complex128),
+    t.c64: np.dtype(np.complex64),
     t.i64: np.dtype(np.int64),
     t.i32: np.dtype(np.int32),
     t.i1: np.dtype(np.bool_),
@@ -71,8 +75,13 @@ DTYPES: dict[t.Type, np.dtype[np.generic]] = {
 def type_numbers(element: t.Type) -> tuple[int, ...]:
     """NumPy's type numbers of an element type; C's long and long long are one type of the IR."""
     dtype = DTYPES[element]
-    same = [np.dtype(c) for c in "?ilqfd" if np.dtype(c) == dtype]
+    same = [np.dtype(c) for c in "?ilqfdFD" if np.dtype(c) == dtype]
     return tuple(sorted({d.num for d in same}))
+
+
+def dtype_of(number: int) -> np.dtype[np.generic]:
+    """The dtype of an element type by NumPy's number."""
+    return next(dtype for element, dtype in DTYPES.items() if number in type_numbers(element))
 
 
 def dtype_symbol(element: t.Type) -> str:

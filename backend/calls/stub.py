@@ -174,17 +174,19 @@ class State:
         raise self._error(site, a, b, more)
 
     @staticmethod
-    def view(array: npt.NDArray[Any], address: int, *layout: int) -> npt.NDArray[Any]:
-        """The window on ``array`` at an address, given extents and then strides in bytes; itself if it is all of it."""
+    def view(array: npt.NDArray[Any], address: int, number: int, *layout: int) -> npt.NDArray[Any]:
+        """The window on ``array`` at an address, given NumPy's number of the dtype, extents and then strides in bytes;
+        itself if it is all of it."""
         rank = len(layout) // 2
         shape, strides = layout[:rank], layout[rank:]
-        if (address, shape, strides) == (array.ctypes.data, array.shape, array.strides):
+        dtype = array.dtype if number == array.dtype.num else numpy_abi.dtype_of(number)
+        if dtype is array.dtype and (address, shape, strides) == (array.ctypes.data, array.shape, array.strides):
             return array
         interface = {
             "data": (address, not array.flags.writeable),
             "shape": shape,
             "strides": strides,
-            "typestr": array.dtype.str,
+            "typestr": dtype.str,
             "version": 3,
         }
         return np.asarray(_Window(interface, array))

@@ -19,7 +19,7 @@ from adc.backend.calls.abi import (
     register_type,
 )
 from adc.backend.calls.stub_writer import StubWriter
-from adc.ir.types import Type, f64, i1, i64, index, scalar_bytes
+from adc.ir.types import ComplexType, Type, f64, i1, i64, index, scalar_bytes
 
 
 @dataclass
@@ -226,7 +226,8 @@ class Arguments:
             bits = array.strides[0]
             for stride in array.strides[1:]:
                 bits = w.let(f"or i64 {bits}, {stride}")
-            found.append(w.let(f"icmp eq i64 {w.let(f'and i64 {bits}, {size - 1}')}, 0"))
+            unit = scalar_bytes(param.type.element)
+            found.append(w.let(f"icmp eq i64 {w.let(f'and i64 {bits}, {unit - 1}')}, 0"))
         if param.writable:
             for stride, extent in zip(array.strides, array.extents, strict=True):
                 moves = w.let(f"icmp ne i64 {stride}, 0")
@@ -242,12 +243,14 @@ class Arguments:
         if rank:
             dimensions = w.field(value, numpy_abi.DIMENSIONS)
             extents = [w.field(dimensions, 8 * d, "i64") for d in range(rank)]
-        words = [f"ptr {data}", *(f"i64 {extent}" for extent in extents)]
+        complex_ = isinstance(param.element, ComplexType)
+        words = [f"ptr {data}", *(f"i64 {extent}" for extent in extents), *(["i64 2"] if complex_ else [])]
         if param.type.strides is not None:
             steps = w.field(value, numpy_abi.STRIDES)
             strides = [w.field(steps, 8 * d, "i64") for d in range(rank)]
-            shift = scalar_bytes(param.element).bit_length() - 1
+            shift = scalar_bytes(param.type.element).bit_length() - 1
             words += [f"i64 {w.let(f'ashr i64 {stride}, {shift}')}" for stride in strides]
+            words += ["i64 1"] if complex_ else []
         return ArrayValue(value, scalar_bytes(param.element), data, extents, strides, words)
 
     def bounds(self, position: int) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from adc.backend.calls import numpy_abi
 from adc.backend.calls.abi import Out, Output, ShadowOut, StaticOut, TupleOut, register_type, result_words
 from adc.backend.calls.stub_arguments import Arguments
 from adc.backend.calls.stub_writer import StubWriter
-from adc.ir.types import MemRefType, RecordType, Type, f64, i1, scalar_bytes
+from adc.ir.types import ComplexType, FloatType, MemRefType, RecordType, Type, f64, i1, scalar_bytes
 
 
 class Results:
@@ -86,7 +86,7 @@ class Results:
             t = w.signature.results[output.position]
             slot = self._slots[output.position]
             if isinstance(t, MemRefType):
-                return self._array(slot, t)
+                return self._array(slot, t, pairs=output.pairs)
             if isinstance(t, RecordType):
                 return self._record(slot)
             return self._scalar(slot, t, output.strong)
@@ -155,9 +155,12 @@ class Results:
         w.begin(done)
         return capsule
 
-    def _array(self, slot: str, t: MemRefType) -> str:
-        """A local array; of memory that belongs to an array of the call or to a shadow, a view."""
-        w, size, rank = self.w, scalar_bytes(t.element), t.rank
+    def _array(self, slot: str, t: MemRefType, *, pairs: bool) -> str:
+        """A local array; of memory that belongs to an array of the call or to a shadow, a view. ``pairs``: of complex
+        numbers, whose parts are one behind the other."""
+        w, rank = self.w, t.rank - pairs
+        element = ComplexType(2 * t.element.width) if pairs and isinstance(t.element, FloatType) else t.element
+        size, unit = scalar_bytes(element), scalar_bytes(t.element)
         data = w.let(f"load ptr, ptr {slot}")
         extents = w.offset(slot, 8)
         shapes = [w.field(extents, 8 * d, "i64") for d in range(rank)]
@@ -168,7 +171,7 @@ class Results:
                 steps.insert(0, total)
                 total = w.let(f"mul i64 {total}, {extent}")
         else:
-            steps = [w.let(f"mul i64 {w.field(extents, 8 * (rank + d), 'i64')}, {size}") for d in range(rank)]
+            steps = [w.let(f"mul i64 {w.field(extents, 8 * (t.rank + d), 'i64')}, {unit}") for d in range(rank)]
             total = ""
         strides = w.stack(f"[{max(rank, 1)} x i64]")
         for d, step in enumerate(steps):
@@ -183,21 +186,23 @@ class Results:
             w.branch_if(within, inside, outside)
             w.begin(inside)
             array = self.arguments.arrays[position].object
-            words = [f"ptr {array}", f"i64 {where}", *(f"i64 {v}" for v in (*shapes, *steps))]
-            w.do(f"store ptr {w.call_method('view', 'OL' + 'L' * 2 * rank, *words)}, ptr {result}")
+            number = numpy_abi.DTYPES[element].num
+            words = [f"ptr {array}", f"i64 {where}", f"i64 {number}", *(f"i64 {v}" for v in (*shapes, *steps))]
+            w.do(f"store ptr {w.call_method('view', 'OLL' + 'L' * 2 * rank, *words)}, ptr {result}")
             w.branch(done)
             w.begin(outside)
-        w.do(f"store ptr {self._own(t, data, extents, strides, total)}, ptr {result}")
+        own = self._own(element, rank, data, extents, strides if t.strides is not None else "", total)
+        w.do(f"store ptr {own}, ptr {result}")
         w.branch(done)
         w.begin(done)
         return w.let(f"load ptr, ptr {result}")
 
-    def _own(self, t: MemRefType, data: str, extents: str, strides: str, total: str) -> str:
+    def _own(self, element: Type, axes: int, data: str, extents: str, strides: str, total: str) -> str:
         """An array with the run's block of memory, where it fills one that nobody else will look at, or with a copy."""
         w = self.w
-        kind, number = f"ptr {w.symbol('PyArray_Type')}", f"i32 {numpy_abi.DTYPES[t.element].num}"
-        rank, shape = f"i32 {t.rank}", f"ptr {extents}"
-        if t.strides is not None:
+        kind, number = f"ptr {w.symbol('PyArray_Type')}", f"i32 {numpy_abi.DTYPES[element].num}"
+        rank, shape = f"i32 {axes}", f"ptr {extents}"
+        if strides:
             memory = (f"ptr {strides}", f"ptr {data}", "i32 0", "i32 0", "ptr null")
             old = w.call("PyArray_New", kind, rank, shape, number, *memory)
             slot = w.stack("ptr")
@@ -210,7 +215,7 @@ class Results:
             w.branch(done)
             w.begin(done)
             return w.let(f"load ptr, ptr {slot}")
-        dtype = w.symbol(numpy_abi.dtype_symbol(t.element))
+        dtype = w.symbol(numpy_abi.dtype_symbol(element))
         w.call_void("Py_IncRef", f"ptr {dtype}")  # the call takes a reference
         new = w.call("adc_array_new", rank, shape, f"ptr {dtype}", f"i64 {total}")
         fill, done = w.label("fill"), w.label("filled")

@@ -8,7 +8,7 @@ from types import FunctionType
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.described import describe, key_of
 from adc.frontend.data.forms import BOUND, Form
-from adc.frontend.data.values import AbstractValue, Compound, Scalar, Tuple
+from adc.frontend.data.values import AbstractValue, Complex, Compound, Scalar, Tuple
 from adc.ir.core import Value
 
 
@@ -58,6 +58,8 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
         return Tuple(items, form)
     if form.kind == "choice":
         return OneOf(items, form)
+    if form.kind == "complex":
+        return Complex(items, form)
     if form.kind == "text":
         return Text(items, form)
     if form == BOUND:

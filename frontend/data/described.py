@@ -10,6 +10,7 @@ from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.data.dims import told_dims
+from adc.frontend.data.forms import COMPLEX
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -64,7 +65,7 @@ def describe(v: AbstractValue) -> abstract.Abstract:
     if isinstance(v, Scalar):
         return abstract.Scalar(v.dtype, v.weak)
     if isinstance(v, Array):
-        return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type), dims=told_dims(v.dims))
+        return abstract.Array(v.dtype, v.rank, v.layout, dims=told_dims(v.dims))
     if isinstance(v, Compound):
         return abstract.Tuple(tuple(describe(item) for item in v.items), v.form)
     if isinstance(v, Unbound):
@@ -91,6 +92,8 @@ def widen(a: abstract.Abstract) -> abstract.Abstract:
     of an enum."""
     if isinstance(a, abstract.Static) and is_number(a.value) and not is_member(a):
         return abstract.Scalar(*number_dtype(a.value))
+    if isinstance(a, abstract.Static) and type(a.value) in COMPLEX:
+        return abstract.complex_number(type(a.value))
     if isinstance(a, abstract.Tuple):
         kept = abstract.Static if a.form.kind == "choice" else ()
         return replace(a, items=tuple(item if isinstance(item, kept) else widen(item) for item in a.items))

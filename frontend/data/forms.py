@@ -19,7 +19,7 @@ import numpy as np
 
 from adc.frontend.data.foreign import instead_of
 
-Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text"]
+Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text", "complex"]
 MUTABLE = frozenset({"object", "list", "dict"})
 
 
@@ -33,7 +33,7 @@ class Form:
     ``protected`` says why it must not be mutated, if so. A ``function`` was defined in a traced function,
     or is a partial. A ``choice`` is one of several constants or functions: ``names`` tell them apart; the items are the
     number of the chosen one, and all of them.
-    A ``text`` has a template for a name, and numbers for items.
+    A ``text`` has a template for a name, and numbers for items. A ``complex`` number has its two parts.
     """
 
     kind: Sort
@@ -70,6 +70,9 @@ SPECIAL = ("__getattr__", "__getattribute__", "__setattr__")  # what classes do 
 TUPLE = Form("tuple", tuple)
 LIST = Form("list", list)
 BOUND = Form("record", types.MethodType, ("__self__", "__func__"))
+COMPLEX: dict[type, Form] = {
+    cls: Form("complex", cls, ("real", "imag")) for cls in (complex, np.complex128, np.complex64)
+}
 
 
 class Unsuitable(TypeError):
@@ -168,6 +171,8 @@ def field_names(cls: type) -> tuple[str, ...]:
 def form_of(value: Any) -> Form | None:
     """The form of an object; None if it is not a container. Raises ``Unsuitable``."""
     cls: type[Any] = type(value)
+    if cls in COMPLEX:
+        return COMPLEX[cls]
     if cls is types.MethodType:
         return BOUND
     if hasattr(value, "__wrapped__") and callable(value):
@@ -239,6 +244,8 @@ def build(form: Form, items: Sequence[Any]) -> Any:
         return form.cls._make(items)  # type: ignore[attr-defined]
     if form.kind == "choice":
         return items[1 + items[0]]
+    if form.kind == "complex":
+        return form.cls(complex(*items))
     if form == BOUND:
         return items[0]  # of its gradient, that of the object
     made: Any = types.SimpleNamespace() if form.cls is types.SimpleNamespace else object.__new__(form.cls)

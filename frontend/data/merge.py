@@ -13,7 +13,7 @@ from adc.frontend import abstract
 from adc.frontend.data.compounds import OneOf, compound
 from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, key_of
 from adc.frontend.data.dims import common_dims
-from adc.frontend.data.forms import BOUND, Form
+from adc.frontend.data.forms import BOUND, COMPLEX, Form
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -30,11 +30,11 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
-from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.core import Value
-from adc.ir.types import MemRefType, Type, f32, i1, i32, i64
+from adc.ir.types import ComplexType, MemRefType, Type, c64, c128, f32, f64, i1, i32, i64
 
 
 class Clash(Exception):
@@ -45,6 +45,9 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     """A type to which values of both convert without a change of meaning. Raises ``Clash``."""
     if a == b:
         return a
+    joined = _join_complex(a, b)
+    if joined is not None:
+        return joined
     if isinstance(a, Maybe) or isinstance(b, Maybe):
         return Maybe(join(a.item if isinstance(a, Maybe) else a, b.item if isinstance(b, Maybe) else b))
     first, second = alternatives(a), alternatives(b)
@@ -72,6 +75,43 @@ def join(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract:
     raise Clash("they have no common type")
 
 
+def _join_complex(a: abstract.Abstract, b: abstract.Abstract) -> abstract.Abstract | None:
+    """The type of two numbers, one of which is complex; None if none is."""
+    if not is_complex_type(a) and not is_complex_type(b):
+        return None
+    parts = [_part_of(x) for x in (a, b)]
+    if None in parts:
+        return None
+    part = join(*parts)  # type: ignore[arg-type]
+    assert isinstance(part, abstract.Scalar)
+    part = part if part.type.is_float else replace(part, type=f64)
+    return abstract.complex_number(np.complex64 if part.type == f32 else complex if part.weak else np.complex128)
+
+
+def is_complex_type(a: abstract.Abstract) -> bool:
+    if isinstance(a, abstract.Static):
+        return type(a.value) in COMPLEX
+    return isinstance(a, abstract.Tuple) and a.form.kind == "complex"
+
+
+def _part_of(a: abstract.Abstract) -> abstract.Abstract | None:
+    """The type that a number's real part has in a complex number; None if it is no number. Known numbers stay so, as
+    far as both parts are exact in float32."""
+    if isinstance(a, abstract.Tuple) and a.form.kind == "complex":
+        return a.items[0]
+    if isinstance(a, abstract.Static) and type(a.value) in COMPLEX:
+        if isinstance(a.value, np.generic):
+            return abstract.Scalar(f32 if isinstance(a.value, np.complex64) else f64, weak=False)
+        exact = _fits(a.value.imag, f32)
+        return abstract.Static(a.value.real) if exact else abstract.Scalar(f64)
+    number = _number(a)
+    if not isinstance(number, abstract.Scalar):
+        return None
+    if isinstance(a, abstract.Static) and not is_member(a):
+        return abstract.Static(float(a.value)) if number.weak else number
+    return number
+
+
 def _number(a: abstract.Abstract) -> abstract.Abstract:
     """``a`` as a run-time number, if it is one, or a member of an enum, or one of several, that is a number as well."""
     if isinstance(a, abstract.Static) and is_number(a.value):
@@ -90,7 +130,7 @@ def alternatives(a: abstract.Abstract) -> Alternatives:
     value. Numbers are none, they have types of their own, but for members of enums, and True and False beside other
     constants."""
     if isinstance(a, abstract.Static):
-        return {} if is_number(a.value) and not _is_bool(a) and not is_member(a) else {a: a}
+        return {} if is_complex_type(a) or (is_number(a.value) and not _is_bool(a) and not is_member(a)) else {a: a}
     if isinstance(a, abstract.Tuple) and a.form.kind == "choice":
         return dict(zip(a.form.names, a.items[1:], strict=True))
     return {key_of(a): a} if _is_function(a) and _can_move(a) else {}
@@ -211,6 +251,8 @@ def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:
         return v if v.type == wanted else replace(v, memref=ops.cast(v.memref, type=wanted))
     if isinstance(to, abstract.Tuple) and to.form.kind == "choice":
         return _chosen(v, to)
+    if isinstance(to, abstract.Tuple) and to.form.kind == "complex":
+        return as_complex(v, c64 if to.form.cls is np.complex64 else c128, weak=to.form.cls is complex)
     if isinstance(to, abstract.Tuple):
         assert isinstance(v, Compound)
         return v.of(coerce(item, t) for item, t in zip(v.items, to.items, strict=True))
@@ -312,7 +354,7 @@ def rebuild(a: abstract.Abstract, values: Iterator[Value], roots: Callable[[int]
         if isinstance(a, abstract.Scalar):
             return Scalar(next(values), a.type, a.weak)
         if isinstance(a, abstract.Array):
-            return array(next(values), roots(next(counter)), a.dims)
+            return array(next(values), roots(next(counter)), a.dims, pairs=isinstance(a.element, ComplexType))
         if isinstance(a, abstract.Tuple):
             return compound(a.form, tuple(make(item) for item in a.items))
         if isinstance(a, Span):

@@ -15,14 +15,14 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.dims import NOT_ONE, Dim, is_usable, read_dim
-from adc.frontend.data.forms import TUPLE, Form, Sort
+from adc.frontend.data.forms import COMPLEX, TUPLE, Form, Sort
 from adc.frontend.data.roots import NOWHERE, Roots
 from adc.ir import kinds
 from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import Note
 from adc.ir.kinds import Kind
 from adc.ir.schedules import Schedule
-from adc.ir.types import MemRefType, Type, f64, i1, i64
+from adc.ir.types import ComplexType, FloatType, MemRefType, Type, c64, c128, f64, i1, i64
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,11 @@ class Scalar(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Array(AbstractValue):
-    """An array in memory. ``dims`` are its extents, ``roots`` the memory it may be a window on."""
+    """An array in memory. ``dims`` are its extents, ``roots`` the memory it may be a window on.
+
+    That of complex numbers has floats in memory, and there one more axis than it has extents: the innermost, of the
+    real and the imaginary part.
+    """
 
     memref: Value
     dims: tuple[Dim, ...]
@@ -73,7 +77,19 @@ class Array(AbstractValue):
 
     @property
     def dtype(self) -> Type:
-        return self.type.element
+        element = self.type.element
+        if self.is_complex:
+            assert isinstance(element, FloatType)
+            return ComplexType(2 * element.width)
+        return element
+
+    @property
+    def is_complex(self) -> bool:
+        return self.type.rank > len(self.dims)
+
+    @property
+    def layout(self) -> abstract.Layout:
+        return abstract.layout_of(self.type, self.is_complex)
 
     @property
     def rank(self) -> int:
@@ -100,7 +116,7 @@ class Lazy(AbstractValue):
     dims: tuple[Dim, ...]
     plain: tuple[Dim, ...]
     dtype: Type
-    element: Callable[[Sequence[Value], bool], Scalar]
+    element: Callable[[Sequence[Value], bool], Number]
     reads: tuple[Read, ...]
     equalities: tuple[Value, ...] = ()
 
@@ -119,6 +135,33 @@ class Compound(AbstractValue):
     def of(self, items: Iterable[AbstractValue]) -> Compound:
         """The same with other items."""
         return type(self)(tuple(items), self.form)
+
+
+class Complex(Compound):
+    """A complex number: its real and its imaginary part, which are weak if the number is Python's."""
+
+    @property
+    def real(self) -> Scalar:
+        item = self.items[0]
+        assert isinstance(item, Scalar)
+        return item
+
+    @property
+    def imag(self) -> Scalar:
+        item = self.items[1]
+        assert isinstance(item, Scalar)
+        return item
+
+    @property
+    def dtype(self) -> ComplexType:
+        return c64 if self.form.cls is np.complex64 else c128
+
+    @property
+    def weak(self) -> bool:
+        return self.form.cls is complex
+
+
+Number = Scalar | Complex
 
 
 class Tuple(Compound):
@@ -220,7 +263,15 @@ GONE = Poison("a path that has returned")  # in place of what a variable holds o
 
 
 def is_number(value: object) -> bool:
-    return isinstance(value, bool | int | float) or (isinstance(value, np.generic) and value.dtype in abstract.DTYPES)
+    """Whether ``value`` is a real number."""
+    return isinstance(value, bool | int | float) or (
+        isinstance(value, np.generic) and value.dtype.kind != "c" and value.dtype in abstract.DTYPES
+    )
+
+
+def is_complex(v: AbstractValue) -> bool:
+    """Whether ``v`` is a complex number, known or not."""
+    return isinstance(v, Complex) or (isinstance(v, Static) and type(v.value) in COMPLEX)
 
 
 def is_static_number(v: AbstractValue) -> bool:
@@ -228,8 +279,8 @@ def is_static_number(v: AbstractValue) -> bool:
 
 
 def is_numeric(v: AbstractValue) -> bool:
-    """Whether ``v`` is a number, known or not."""
-    return isinstance(v, Scalar) or is_static_number(v)
+    """Whether ``v`` is a number, known or not. Who takes complex ones says so: ``as_scalar`` refuses them."""
+    return isinstance(v, Scalar) or is_static_number(v) or is_complex(v)
 
 
 def is_array(v: AbstractValue) -> bool:
@@ -243,11 +294,12 @@ def number_dtype(value: Any) -> tuple[Type, bool]:
     return (i1 if isinstance(value, bool) else i64 if isinstance(value, int) else f64), True
 
 
-def array(memref: Value, roots: Roots, known: Sequence[Any] = ()) -> Array:
-    """The array in ``memref``. Its extents are read at the insertion point, but for those that are ``known`` there."""
+def array(memref: Value, roots: Roots, known: Sequence[Any] = (), *, pairs: bool = False) -> Array:
+    """The array in ``memref``, with the innermost axis as the parts of complex numbers if there are ``pairs``. Its
+    extents are read at the insertion point, but for those that are ``known`` there."""
     assert isinstance(memref.type, MemRefType)
     dims: list[Dim] = []
-    for k, extent in enumerate(memref.type.shape):
+    for k, extent in enumerate(memref.type.shape[: memref.type.rank - pairs]):
         dim: Any = extent if extent is not None or not known else known[k]
         dims.append(dim if is_usable(dim) else read_dim(memref, k, not_one=dim is NOT_ONE))
     return Array(memref, tuple(dims), roots)

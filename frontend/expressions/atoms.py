@@ -19,7 +19,7 @@ from adc.frontend.unsupported import refuse_expression
 
 def constant(frame: Frame, node: ast.Constant) -> AbstractValue:
     """A literal."""
-    if isinstance(node.value, complex | bytes):
+    if isinstance(node.value, bytes):
         raise refuse_expression(frame.loc(node), node)
     if isinstance(node.value, int) and node.value >= 2**63:
         return LargeLiteral(node.value, frame.loc(node))

@@ -41,7 +41,7 @@ from adc.frontend.expressions.conditions import as_condition, condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
-from adc.frontend.numeric.convert import as_scalar, store_scalar, trap_unless
+from adc.frontend.numeric.convert import as_number, store_scalar, trap_unless
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.syntax.liveness import assigned_in
 from adc.ir import kinds
@@ -393,4 +393,4 @@ def _element_type(frame: Frame, walk: _Walk, items: Indexed) -> Any:
             kind=kinds.WRONG_TYPE,
         )
     spec = widen(abstract.Static(value.value)) if isinstance(value, Static) else None
-    return spec.type if isinstance(spec, abstract.Scalar) else as_scalar(value).dtype
+    return spec.type if isinstance(spec, abstract.Scalar) else as_number(value).dtype

@@ -11,7 +11,7 @@ from adc.frontend.data.compounds import WHOLE
 from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim
 from adc.frontend.data.roots import NOWHERE, Roots, overlap
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_static_number, leaves
+from adc.frontend.data.values import AbstractValue, Array, Compound, Static, is_numeric, leaves
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.functions.extents import hoisted
@@ -19,7 +19,7 @@ from adc.frontend.functions.mapped_arguments import Argument, Axes, arguments_of
 from adc.frontend.functions.recursion import Undetermined
 from adc.frontend.numeric import nests, subscripts
 from adc.frontend.numeric.arrays import settled
-from adc.frontend.numeric.convert import as_scalar, store_scalar, trap_unless
+from adc.frontend.numeric.convert import as_number, store_scalar, trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc, insert_at
@@ -111,8 +111,8 @@ def _results(frame: Frame, first: _First, length: Dim, targets: list[Array]) -> 
         if isinstance(v, Array):
             targets.append(nests.allocate(frame, [length, *first.extents(len(targets), v)], v.dtype))
             return targets[-1]
-        if isinstance(v, Scalar) or is_static_number(v):
-            targets.append(nests.allocate(frame, [length], as_scalar(v).dtype))
+        if is_numeric(v):
+            targets.append(nests.allocate(frame, [length], as_number(v).dtype))
             return targets[-1]
         if isinstance(v, Static) and not callable(v.value):
             return v
@@ -130,7 +130,7 @@ def _results(frame: Frame, first: _First, length: Dim, targets: list[Array]) -> 
 
 def _stored(v: AbstractValue) -> Iterator[AbstractValue]:
     """The numbers and arrays in a result, in order."""
-    if isinstance(v, Scalar | Array) or is_static_number(v):
+    if isinstance(v, Array) or is_numeric(v):
         yield v
     elif isinstance(v, Compound):
         for item in v.items:

@@ -13,11 +13,22 @@ from adc.frontend.data.compounds import compound
 from adc.frontend.data.dims import ArgumentDim, is_one
 from adc.frontend.data.roots import overlap, protection
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_static_number
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Compound,
+    Range,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    is_complex,
+    is_static_number,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.closures import capture
-from adc.frontend.numeric.convert import as_scalar
+from adc.frontend.numeric.convert import as_number, as_scalar
 from adc.frontend.suggestions import for_name
 from adc.frontend.syntax.liveness import Function
 from adc.ir import kinds
@@ -74,6 +85,8 @@ def prepare(v: AbstractValue) -> AbstractValue:
     """
     if is_static_number(v) and not isinstance(v.value, bool | enum.Enum):  # type: ignore[attr-defined]
         return as_scalar(v)
+    if is_complex(v):
+        return as_number(v)
     if isinstance(v, Closure):
         v = capture(v)
     if isinstance(v, Compound):
@@ -94,7 +107,7 @@ def describe_arguments(values: Sequence[AbstractValue]) -> tuple[abstract.Abstra
         if isinstance(v, Array):
             alias = numbers[next(position)]
             ones = tuple(map(is_one, v.dims))
-            return abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type), alias, not protection(v.roots), ones)
+            return abstract.Array(v.dtype, v.rank, v.layout, alias, not protection(v.roots), ones)
         if isinstance(v, Compound):
             return abstract.Tuple(tuple(of(item) for item in v.items), v.form)
         if isinstance(v, Range):

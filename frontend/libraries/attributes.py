@@ -9,14 +9,15 @@ from adc.frontend.data import making, records
 from adc.frontend.data.callables import Bound, bound
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type, for_array
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Ref, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Ref, Scalar, Static, Tuple, is_complex
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.container_methods import method_of, names_of
 from adc.frontend.libraries.library_shapes import turned
-from adc.frontend.libraries.methods import METHODS
+from adc.frontend.libraries.methods import METHODS, PARTS
 from adc.frontend.names import attribute_of
 from adc.frontend.numeric import subscripts
+from adc.frontend.numeric.convert import as_number
 from adc.frontend.prelude import stand_in
 from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
 from adc.ir import kinds, ops
@@ -43,12 +44,17 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
                 kind=kinds.UNKNOWN_ATTRIBUTE,
             )
         return found
+    if is_complex(owner):
+        owner = as_number(owner)
     if isinstance(owner, Static) and making.is_class(owner.value):
         return records.class_attribute(frame, owner.value, name)
     if isinstance(owner, Static):
         return attribute_of(frame, owner.value, name)
-    if isinstance(owner, Scalar) and name in ("real",):
-        return owner
+    if isinstance(owner, Scalar | Complex):
+        if name in PARTS:
+            return PARTS[name](frame, owner)
+        if name == "conjugate" or (name == "conj" and not owner.weak):
+            return Method(owner, "conjugate")
     raise refuse(
         current_loc(),
         f"{describe_type(owner)} has no attribute '{name}' here",
@@ -84,12 +90,14 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
         return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
     if name == "mT":
         return turned(owner)
+    if name in ("real", "imag"):
+        return PARTS[name](frame, owner)
     if name in METHODS:
         return Method(owner, name)
     for function in (getattr(np.ndarray, name, None), getattr(np, name, None)):
         if callable(function) and hasattr(np.ndarray, name) and stand_in(function) is not None:
             return bound(owner, Static(function))
-    help = for_array_attribute(name, ["shape", "size", "ndim", "dtype", "T", *METHODS])
+    help = for_array_attribute(name, ["shape", "size", "ndim", "dtype", "T", "real", "imag", *METHODS])
     raise refuse(current_loc(), f"arrays have no attribute '{name}' here", help, kind=kinds.UNKNOWN_ATTRIBUTE)
 
 

@@ -7,16 +7,26 @@ from dataclasses import dataclass
 
 from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, is_one, representative, same_dim
 from adc.frontend.data.type_names import describe_type, for_array
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
+from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Number, Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries import complex_reductions
 from adc.frontend.libraries.reductions import SUM, nested
 from adc.frontend.numeric import scalars
-from adc.frontend.numeric.convert import convert, kind, promote_types, to_element, trap_unless
+from adc.frontend.numeric.complex_functions import parts
+from adc.frontend.numeric.convert import (
+    as_complex,
+    complex_of,
+    convert,
+    kind,
+    promote_types,
+    store_scalar,
+    trap_unless,
+)
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
-from adc.ir.builder import build, contractible, current_loc
+from adc.ir.builder import contractible, current_loc
 from adc.ir.core import Value
 from adc.ir.types import Type, i1
 
@@ -62,38 +72,49 @@ def contract(
     dtype = _dtype(name, operands)
     summed = [label for label in extents if label not in out]
 
-    def total(place: dict[Hashable, Value]) -> Value:
-        def term(inner: list[Value]) -> Value:
+    def total(place: dict[Hashable, Value]) -> Number:
+        def term(inner: list[Value]) -> Number:
             at = place | dict(zip(summed, inner, strict=True))
             elements = [_element(operand, at, extents) for operand in operands]
             found = elements[0]
             for other in elements[1:]:
                 found = product(found, other)
-            return convert(found, dtype)
+            return found
 
-        return nested([extents[label] for label in summed], [], term, SUM, dtype)
+        dims = [extents[label] for label in summed]
+        if kind(dtype) == 3:
+            pairs = complex_reductions.total(dims, lambda inner: parts(as_complex(term(inner), dtype)), dtype)
+            return complex_of(*pairs)
+        return Scalar(nested(dims, [], lambda inner: convert(term(inner), dtype), SUM, dtype), dtype, weak=False)
 
     if not out:
-        return Scalar(total({}), dtype, weak=False)
+        return total({})
     result = allocate(frame, [extents[label] for label in out], dtype)
 
     def assign(i: list[Value]) -> None:
-        value = total(dict(zip(out, i, strict=True)))
-        build(ops.store, [to_element(value, dtype), result.memref, *i])
+        store_scalar(total(dict(zip(out, i, strict=True))), result.memref, i, dtype)
 
     nest(result.dims, assign)
     return result
 
 
-def product(a: AbstractValue, b: AbstractValue) -> Scalar:
+def product(a: AbstractValue, b: AbstractValue) -> Number:
     """A product in a sum that is the library's: the two may be rounded once."""
     with contractible():
         found = scalars.binary("*", a, b)
-    assert isinstance(found, Scalar)
+    assert isinstance(found, Scalar | Complex)
     return found
 
 
-def _element(operand: Labelled, at: dict[Hashable, Value], extents: dict[Hashable, Dim]) -> Scalar:
+def squared(x: AbstractValue) -> AbstractValue:
+    """The square of the absolute value, in such a sum."""
+    if not isinstance(x, Complex):
+        return product(x, x)
+    with contractible():
+        return scalars.binary("+", product(x.real, x.real), product(x.imag, x.imag))
+
+
+def _element(operand: Labelled, at: dict[Hashable, Value], extents: dict[Hashable, Dim]) -> Number:
     subscripts = []
     for label, own in zip(operand.labels, operand.array.dims, strict=True):
         i, whole = at[label], extents[label]

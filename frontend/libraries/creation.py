@@ -15,13 +15,24 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import arrays, subscripts
 from adc.frontend.numeric.arrays import elementwise
-from adc.frontend.numeric.convert import as_scalar, convert, kind, promote_types, store_scalar, trap_unless
+from adc.frontend.numeric.convert import (
+    as_complex,
+    as_number,
+    as_scalar,
+    convert,
+    kind,
+    nonzero,
+    promote_types,
+    real_needed,
+    store_scalar,
+    trap_unless,
+)
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.numeric.rules import static_of
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import current_loc
-from adc.ir.types import Type, f64, i64, scalar_bytes
+from adc.ir.types import Type, f64, i1, i64, scalar_bytes
 
 MOST_BYTES = 1 << 45
 """Of one array: more than any machine has."""
@@ -38,7 +49,7 @@ def dtype_argument(v: AbstractValue | None, default: Type) -> Type:
     except TypeError:
         raise refuse(current_loc(), f"{wanted} is not a dtype", kind=kinds.UNSUPPORTED_DTYPE) from None
     if dtype not in abstract.DTYPES:
-        names = "float64, float32, int64, int32 and bool"
+        names = "float64, float32, complex128, complex64, int64, int32 and bool"
         raise refuse(
             current_loc(), f"the dtype {dtype} is not supported", f"supported are {names}", kind=kinds.UNSUPPORTED_DTYPE
         )
@@ -52,7 +63,7 @@ def shape_argument(v: AbstractValue) -> list[Dim]:
         items = tuple(Static(x) for x in v.value)
     result: list[Dim] = []
     for item in items:
-        if not is_numeric(item) or kind(as_scalar(item).dtype) == 2:
+        if not is_numeric(item) or kind(as_number(item).dtype) >= 2:
             raise refuse(
                 current_loc(), f"a shape is made of integers, not {describe_type(item)}", kind=kinds.WRONG_TYPE
             )
@@ -103,6 +114,12 @@ def astype(value: Array | Lazy, dtype: Type) -> Array | Lazy:
     """The elements converted; the array itself if they are of that dtype."""
     if value.dtype == dtype:
         return value
+    if kind(value.dtype) == 3 and kind(dtype) < 3 and dtype != i1:
+        raise real_needed()
+    if kind(dtype) == 3:
+        return elementwise(lambda x: as_complex(x, dtype), value)
+    if dtype == i1:
+        return elementwise(lambda x: Scalar(nonzero(as_number(x)), i1, weak=False), value)
     return elementwise(lambda x: Scalar(convert(as_scalar(x), dtype), dtype, weak=False), value)
 
 
@@ -146,7 +163,7 @@ def _nested_dtype(value: AbstractValue) -> Type:
     if isinstance(value, Tuple):
         found = [_nested_dtype(item) for item in value.items if not isinstance(item, Tuple) or item.items] or [f64]
         return reduce(lambda a, b: promote_types(a, False, b, False), found)
-    return as_scalar(value).dtype
+    return as_number(value).dtype
 
 
 def _store_nested(frame: Frame, target: Array, value: AbstractValue, at: tuple[int, ...] = ()) -> None:

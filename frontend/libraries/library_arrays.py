@@ -10,7 +10,7 @@ import numpy as np
 from adc.frontend.control.loops import counted, make_range
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_array, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_array, is_complex, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
@@ -18,7 +18,18 @@ from adc.frontend.libraries.creation import array_of, astype, dtype_argument, ne
 from adc.frontend.libraries.methods import copy
 from adc.frontend.libraries.reducing import as_array
 from adc.frontend.numeric import arrays, nests
-from adc.frontend.numeric.convert import as_scalar, convert, kind, nonzero, to_element, trap_unless
+from adc.frontend.numeric.convert import (
+    as_complex,
+    as_number,
+    as_scalar,
+    cannot_hold,
+    convert,
+    kind,
+    nonzero,
+    store_scalar,
+    to_element,
+    trap_unless,
+)
 from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, take
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
@@ -42,6 +53,15 @@ def _filled(name: str, number: float | None) -> Rule:
 
 def fill(target: Array, value: AbstractValue) -> Array:
     """All elements set to one number."""
+    if target.is_complex:
+        number = as_complex(value, target.dtype)
+        if isinstance(value, Static) and value.value == 0:
+            build(ops.fill, [number.real.value, target.memref])
+        else:
+            nests.nest(target.dims, lambda i: store_scalar(number, target.memref, i, target.dtype))
+        return target
+    if is_complex(value):
+        raise cannot_hold()
     element = to_element(convert(as_scalar(value), target.dtype), target.dtype)
     build(ops.fill, [element, target.memref])
     return target
@@ -54,7 +74,7 @@ def _full(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         result = new_array(frame, shape_argument(shape), dtype_argument(dtype, value.dtype))  # type: ignore[attr-defined]
         arrays.store(frame, result, value)
         return result
-    result = new_array(frame, shape_argument(shape), dtype_argument(dtype, as_scalar(value).dtype))
+    result = new_array(frame, shape_argument(shape), dtype_argument(dtype, as_number(value).dtype))
     return fill(result, value)
 
 

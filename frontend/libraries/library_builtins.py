@@ -22,24 +22,38 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
+    Complex,
     Compound,
     Lazy,
     Method,
+    Number,
     Range,
     Ref,
     Scalar,
     Static,
     Tuple,
     is_array,
+    is_complex,
     is_static_number,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import rematerialised
+from adc.frontend.libraries import complex_reductions
 from adc.frontend.libraries.attributes import extent
 from adc.frontend.marker import prange, stop_gradient
-from adc.frontend.numeric import arrays, integers, nests, scalars, subscripts
-from adc.frontend.numeric.convert import as_scalar, convert, kind, promote
+from adc.frontend.numeric import arrays, complexes, integers, nests, scalars, subscripts
+from adc.frontend.numeric.complex_functions import parts
+from adc.frontend.numeric.convert import (
+    as_complex,
+    as_number,
+    as_scalar,
+    complex_of,
+    convert,
+    kind,
+    nonzero,
+    promote_types,
+)
 from adc.frontend.numeric.rules import Rule, apply, fold, need_numbers, no_keywords, positional, rounded, static_of
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -54,6 +68,8 @@ def _abs(frame: Frame, x: AbstractValue) -> AbstractValue:
         known = fold(abs, [x])
         if known is not None:
             return known
+        if is_complex(x):
+            return complexes.absolute(x)
         s = as_scalar(x)
         if kind(s.dtype) == 2:
             return Scalar(ops.absf(s.value), s.dtype, s.weak)
@@ -70,7 +86,7 @@ def _stop_gradient(frame: Frame, x: AbstractValue) -> AbstractValue:
         return x.of(_stop_gradient(frame, item) for item in x.items)
     if isinstance(x, Array | Lazy):
         return arrays.settled(frame, arrays.elementwise(_stopped, x))
-    if isinstance(x, Scalar):
+    if isinstance(x, Scalar | Complex):
         return _stopped(x)
     if isinstance(x, Static):
         return x
@@ -82,7 +98,9 @@ def _stop_gradient(frame: Frame, x: AbstractValue) -> AbstractValue:
     )
 
 
-def _stopped(x: AbstractValue) -> Scalar:
+def _stopped(x: AbstractValue) -> Number:
+    if isinstance(x, Complex):
+        return x.of(map(_stopped, x.items))  # type: ignore[return-value]
     s = as_scalar(x)
     return Scalar(ops.stop_gradient(s.value), s.dtype, s.weak) if s.dtype.is_float else s
 
@@ -156,7 +174,9 @@ def cast_rule(name: str, to: Type, weak: bool, function: Any) -> Rule:
 
     def scalar(x: AbstractValue) -> AbstractValue:
         known = fold(function, [x])
-        return known if known is not None else Scalar(convert(as_scalar(x), to), to, weak)
+        if known is not None:
+            return known
+        return Scalar(nonzero(as_number(x)) if to == i1 else convert(as_scalar(x), to), to, weak)
 
     def rule(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
         if x is None:
@@ -253,8 +273,11 @@ def _divmod(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
 def _sum_in_order(total: AbstractValue, x: Array | Lazy) -> AbstractValue:
     """The elements of an array added one after the other to ``total``, as Python does, unlike ``np.sum``."""
     lazy = nests.lazy_of(x)
+    start = as_number(total)
+    dtype = promote_types(start.dtype, start.weak, lazy.dtype, False)
+    if kind(dtype) == 3:
+        return _complex_sum(as_complex(start, dtype), lazy)
     first = as_scalar(total)
-    dtype, _ = promote(first, Scalar(first.value, lazy.dtype, weak=False))
     if dtype == i1:
         dtype = i64
 
@@ -270,6 +293,16 @@ def _sum_in_order(total: AbstractValue, x: Array | Lazy) -> AbstractValue:
     found = nests.versioned(lazy, lambda: in_order(lazy.plain[0], False), lambda: in_order(lazy.dims[0], True))
     assert found is not None
     return Scalar(found, dtype, weak=False)
+
+
+def _complex_sum(start: Complex, lazy: Lazy) -> AbstractValue:
+    if lazy.equalities:
+        raise refuse(current_loc(), "sum() of this expression is not supported", "name it first", kind=kinds.WRONG_TYPE)
+
+    def element(i: list[Value]) -> complexes.Pair:
+        return parts(as_complex(lazy.element(i, False), start.dtype))
+
+    return complex_of(*complex_reductions.in_order(lazy.plain, element, complexes.add, parts(start)))
 
 
 def _sum(frame: Frame, x: AbstractValue, start: AbstractValue | None = None) -> AbstractValue:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple, is_array, is_numeric, number_dtype
+from adc.frontend.data.values import AbstractValue, Complex, Scalar, Static, Tuple, is_array, is_complex, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import float_parts, integer_formulas
@@ -20,7 +20,8 @@ from adc.frontend.libraries.ufuncs import loops, stored
 from adc.frontend.numeric import bits, operands, scalars
 from adc.frontend.numeric.arrays import elementwise
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import as_scalar, cast, convert, kind
+from adc.frontend.numeric.complex_functions import parts, reciprocal_pair
+from adc.frontend.numeric.convert import as_number, as_scalar, cast, complex_of, convert, kind, nonzero
 from adc.frontend.numeric.rules import (
     Rule,
     apply,
@@ -58,15 +59,25 @@ def _operator(name: str, symbol: str) -> Rule:
 
 def _numpy_numbers(*numbers: AbstractValue) -> list[AbstractValue]:
     """Numbers as NumPy's, if all are Python's; those that are known stay so."""
-    weak = all(number_dtype(v.value)[1] if isinstance(v, Static) else isinstance(v, Scalar) and v.weak for v in numbers)
-    return [strong(v) for v in numbers] if weak else list(numbers)
+    return [strong(v) for v in numbers] if all(map(_is_python, numbers)) else list(numbers)
+
+
+def _is_python(v: AbstractValue) -> bool:
+    """Whether a number is one of Python's."""
+    if isinstance(v, Static):
+        return not isinstance(v.value, np.generic)
+    return isinstance(v, Scalar | Complex) and v.weak
 
 
 def _minus(x: AbstractValue) -> AbstractValue:
+    if is_complex(x):
+        return strong(scalars.unary("-", x))
     return fold(np.negative, [x]) or scalars.unary("-", strong(as_scalar(x)))
 
 
 def _square(x: AbstractValue) -> AbstractValue:
+    if is_complex(x):
+        return strong(scalars.binary("*", x, x))
     if as_scalar(x).dtype == i1:
         raise operands.small_integers()
     x = strong(as_scalar(x))
@@ -74,6 +85,8 @@ def _square(x: AbstractValue) -> AbstractValue:
 
 
 def _reciprocal(x: AbstractValue) -> AbstractValue:
+    if is_complex(x):
+        return complex_of(*reciprocal_pair(parts(x)))
     dtype = float_dtype("np.reciprocal", [x])
     if kind(as_scalar(x).dtype) < 2:
         message = "np.reciprocal() of integers is zero nearly everywhere"
@@ -96,14 +109,14 @@ def _divmod(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
 
 def _logical(symbol: str) -> Callable[..., AbstractValue]:
     def scalar(x: AbstractValue, y: AbstractValue) -> AbstractValue:
-        a, b = (Scalar(convert(as_scalar(v), i1), i1, weak=False) for v in (x, y))
+        a, b = (Scalar(nonzero(as_number(v)), i1, weak=False) for v in (x, y))
         return scalars.binary(symbol, a, b)
 
     return scalar
 
 
 def _logical_not(x: AbstractValue) -> AbstractValue:
-    return Scalar(bits.logical_not(convert(as_scalar(x), i1)), i1, weak=False)
+    return Scalar(bits.logical_not(nonzero(as_number(x))), i1, weak=False)
 
 
 def _heaviside(x: AbstractValue, at_zero: AbstractValue) -> AbstractValue:

@@ -14,6 +14,7 @@ from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, 
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.contractions import Labelled, contract, in_memory
+from adc.frontend.libraries.library_complex import conjugate
 from adc.frontend.libraries.matmul import matmul
 from adc.frontend.libraries.reductions import normal_axes
 from adc.frontend.numeric import arrays
@@ -38,7 +39,7 @@ def _inner(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 
 def _vdot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    x, y = (in_memory(frame, "np.vdot", v) for v in (a, b))
+    x, y = (in_memory(frame, "np.vdot", v) for v in (conjugate(frame, a), b))
     if x.rank != y.rank:
         raise refuse(
             current_loc(),
@@ -50,7 +51,7 @@ def _vdot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
 
 
 def _vecdot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    x, y = (in_memory(frame, "np.vecdot", v) for v in (a, b))
+    x, y = (in_memory(frame, "np.vecdot", v) for v in (conjugate(frame, a), b))
     leading = tuple(range(1 - max(x.rank, y.rank), 0))
     of_x, of_y = (((*leading[len(leading) + 1 - v.rank :], "inner")) for v in (x, y))
     return contract(frame, "np.vecdot", [Labelled(x, of_x), Labelled(y, of_y)], leading, frozenset(leading))

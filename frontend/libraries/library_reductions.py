@@ -11,7 +11,7 @@ from adc.frontend.data.values import AbstractValue, Array, Lazy
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reducing, reductions
-from adc.frontend.libraries.contractions import product
+from adc.frontend.libraries.contractions import squared
 from adc.frontend.libraries.creation import astype, need_array
 from adc.frontend.libraries.reducing import root
 from adc.frontend.numeric import arrays, views
@@ -28,8 +28,8 @@ Keywords = Mapping[str, AbstractValue]
 def _norm(frame: Frame, x: AbstractValue) -> AbstractValue:
     """The Euclidean norm of all elements."""
     value = need_array("np.linalg.norm", x)
-    value = value if kind(value.dtype) == 2 else astype(value, f64)
-    square = arrays.elementwise(product, value, value)
+    value = value if kind(value.dtype) >= 2 else astype(value, f64)
+    square = arrays.elementwise(squared, value)
     assert isinstance(square, Lazy)
     return root(reductions.reduce(frame, reductions.SUM, square))
 

@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Scalar, Static, Tuple, is_array
+from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import reducing, scans
+from adc.frontend.libraries import library_complex, reducing, scans
 from adc.frontend.libraries.container_methods import call_container_method
 from adc.frontend.libraries.creation import astype, dtype_argument
 from adc.frontend.libraries.reductions import axes_of
-from adc.frontend.numeric import arrays, nests, slices, subscripts
+from adc.frontend.numeric import arrays, complexes, nests, slices, subscripts
+from adc.frontend.numeric.convert import as_complex
 from adc.frontend.numeric.rules import Rule
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
-from adc.ir.types import f64
+from adc.ir.types import c128, f64
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -73,6 +74,8 @@ def _item(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> Ab
     if kwargs or not isinstance(owner, Array) or len(args) != owner.rank:
         raise refuse(current_loc(), "item() takes one subscript per dimension", kind=kinds.UNSUPPORTED_OPTION)
     found = subscripts.read(frame, owner, [slices.Item(current_loc(), a) for a in args])
+    if isinstance(found, Complex):
+        return as_complex(found, c128, weak=True)
     assert isinstance(found, Scalar)
     return Scalar(found.value, found.dtype, weak=True)
 
@@ -93,8 +96,19 @@ def _reduction(rule: Rule) -> Callable[..., AbstractValue]:
     return method
 
 
+def _conjugate(frame: Frame, owner: AbstractValue, args: Args, kwargs: Keywords) -> AbstractValue:
+    _nothing("conjugate", args, kwargs)
+    if isinstance(owner, Scalar | Complex):
+        return owner if isinstance(owner, Scalar) else complexes.conjugate(owner)
+    return library_complex.conjugate(frame, owner)
+
+
+PARTS = {"real": library_complex.real, "imag": library_complex.imag}
+
 METHODS: dict[str, Callable[..., AbstractValue]] = {
     **{name: _reduction(rule) for name, rule in (reducing.RULES | scans.RULES).items() if hasattr(np.ndarray, name)},
+    "conj": _conjugate,
+    "conjugate": _conjugate,
     "copy": _copy,
     "dot": _dot,
     "fill": _fill,
@@ -106,6 +120,6 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
 
 def call_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> AbstractValue:
     """Call a bound method of an array, or of a container."""
-    if not isinstance(method.owner, Array | Lazy):
+    if not isinstance(method.owner, Array | Lazy | Scalar | Complex):
         return call_container_method(frame, method, args, kwargs)
     return METHODS[method.name](frame, method.owner, args, kwargs)

@@ -32,7 +32,7 @@ def print_(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abs
         v = arrays.settled(frame, arg)
         if isinstance(v, Array):
             items.append(str(abstract.numpy_dtype(v.dtype)))
-            t = abstract.memref_type(abstract.Array(v.dtype, v.rank, abstract.layout_of(v.type)))
+            t = abstract.memref_type(abstract.Array(v.dtype, v.rank, v.layout))
             values.append(v.memref if v.memref.type == t else ops.cast(v.memref, type=t))
             continue
         numbers: list[Scalar] = []

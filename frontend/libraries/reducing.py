@@ -23,18 +23,18 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions
-from adc.frontend.libraries.contractions import product
+from adc.frontend.libraries.contractions import squared
 from adc.frontend.libraries.creation import array_of, astype, dtype_argument
 from adc.frontend.libraries.reductions import Over, Reduction, axes_of
 from adc.frontend.numeric import arrays, nests, scalars
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, convert, kind, nonzero
 from adc.frontend.numeric.rules import Rule, static_of, take
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f64, i1, i64
+from adc.ir.types import ComplexType, Type, f64, i1, i64
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -64,7 +64,7 @@ class Call:
         """``value`` with ``instead`` in the places that ``where`` leaves out."""
         if self.where is None:
             return value
-        other = Scalar(instead, value.dtype, weak=False)
+        other = Scalar(instead, part_of(value.dtype), weak=False)
         return arrays.elementwise(chosen, self.where, value, other, deferred=True)
 
     def reduce(
@@ -75,6 +75,7 @@ class Call:
 
     def count(self, dtype: Type) -> AbstractValue:
         """How many elements each result is made of."""
+        dtype = part_of(dtype)
         if self.where is None:
             return Scalar(ops.sitofp(reductions.count(self.value, self.over), type=dtype), dtype, weak=False)
         taken = arrays.elementwise(_truth_of_first, self.where, self.value)
@@ -99,12 +100,17 @@ def apply(function: Callable[..., AbstractValue], *operands: AbstractValue) -> A
     return arrays.elementwise(function, *operands) if any(map(is_array, operands)) else function(*operands)
 
 
+def part_of(dtype: Type) -> Type:
+    """The dtype of the parts of complex numbers; another one itself."""
+    return dtype.part if isinstance(dtype, ComplexType) else dtype
+
+
 def _truth_of_first(condition: AbstractValue, _: AbstractValue) -> Scalar:
-    return Scalar(convert(as_scalar(condition), i1), i1, weak=False)
+    return Scalar(nonzero(as_number(condition)), i1, weak=False)
 
 
 def _neutral(r: Reduction, dtype: Type) -> Value:
-    found = r.identity(dtype)
+    found = r.identity(part_of(dtype))
     return const(r is reductions.ALL or r.kind == "mul", i1) if dtype == i1 else found
 
 
@@ -163,6 +169,9 @@ def _combining(name: str, r: Reduction, parameters: str) -> Rule:
         kind_of = Reduction(r.name, r.kind) if initial is not None else r
         result = call.reduce(kind_of, value, dtype=dtype)
         if initial is not None and not (isinstance(initial, Static) and initial.value == 0 and r is reductions.SUM):
+            if kind(dtype) == 3:
+                symbol = "+" if r is reductions.SUM else "*"
+                return call.stored(arrays.operate(frame, symbol, as_complex(initial, dtype), result))
             start = Scalar(convert(as_scalar(initial), dtype), dtype, weak=False)
             result = apply(lambda x: r.combine(start, as_scalar(x)), result)
         return call.stored(result)
@@ -205,7 +214,7 @@ def _first(name: str, r: Reduction) -> Rule:
 def _floats(call: Call) -> Array | Lazy:
     """The array in the dtype of its mean: integers are float64."""
     dtype = call.value.dtype
-    return astype(call.value, call.dtype(dtype if kind(dtype) == 2 else f64))
+    return astype(call.value, call.dtype(dtype if kind(dtype) >= 2 else f64))
 
 
 def _mean(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
@@ -224,9 +233,9 @@ def _variance(name: str, finish: Callable[[AbstractValue], AbstractValue]) -> Ru
         if isinstance(value, Lazy):
             value = nests.materialise(frame, value)
         off = arrays.operate(frame, "-", value, _mean_of(call, value))
-        square = arrays.elementwise(product, off, off)
+        square = arrays.elementwise(squared, off)
         total = call.reduce(reductions.SUM, square)
-        return call.stored(apply(finish, arrays.operate(frame, "/", total, _freedom(call, value.dtype))))
+        return call.stored(apply(finish, arrays.operate(frame, "/", total, _freedom(call, part_of(value.dtype)))))
 
     return rule
 

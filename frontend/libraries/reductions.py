@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from adc.frontend.abstract import value_type
 from adc.frontend.data.dims import Dim, dim_value, static_dim
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries import complex_reductions
 from adc.frontend.names import needed_int
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import INT64, convert, kind, nonzero, to_element, trap_unless, wrap
+from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind, nonzero, to_element, trap_unless, wrap
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, versioned
 from adc.frontend.numeric.selections import Selected
 from adc.ir import kinds, ops
@@ -99,6 +100,8 @@ def reduce(
     """The elements of an array reduced to a number, or to an array of the other axes, in ``dtype``."""
     lazy = lazy_of(value)
     dtype = dtype or r.accumulator(lazy.dtype)
+    if kind(dtype) == 3:
+        return complex_reductions.reduce(frame, r.name, lazy, over.of(lazy.rank), over.result_dims(lazy.plain))
     if r.empty:
         for k in over.of(lazy.rank):
             check_not_empty(lazy.dims[k], r.empty)
@@ -120,7 +123,7 @@ def _under_mask(r: Reduction, value: Selected, axes: Sequence[int], dtype: Type)
     whole, mask, first = value.whole, value.mask, value.before
     inside = i64 if dtype == i1 else dtype
 
-    def element(i: Sequence[Value], general: bool) -> Scalar:
+    def element(i: Sequence[Value], general: bool) -> Number:
         return chosen(
             lambda: Scalar(mask.holds(i[first : first + mask.rank]), i1, weak=False),
             lambda: Scalar(_operand(whole.element(i, general), dtype), inside, weak=False),
@@ -139,7 +142,7 @@ def check_not_empty(d: Dim, message: str) -> None:
         trap_unless(ops.cmpi(dim_value(d), const_index(0), predicate="sgt"), "ValueError", message)
 
 
-def _operand(s: Scalar, dtype: Type) -> Value:
+def _operand(s: Number, dtype: Type) -> Value:
     """An element as it is accumulated: bools as integers."""
     return convert(s, i64 if dtype == i1 else dtype)
 
@@ -209,7 +212,7 @@ def first_extreme(frame: Frame, r: Reduction, value: Array, over: Over) -> Abstr
 
     def result(place: Callable[[list[Value]], list[Value]]) -> Value:
         def element(inner: list[Value]) -> Scalar:
-            return lazy.element(place(inner), False)
+            return as_scalar(lazy.element(place(inner), False))
 
         extreme = nested(dims, [], lambda inner: _operand(element(inner), lazy.dtype), r, lazy.dtype)
 

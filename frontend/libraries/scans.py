@@ -9,17 +9,18 @@ import numpy as np
 
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
+from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions
 from adc.frontend.libraries.creation import astype
 from adc.frontend.libraries.reducing import call_of
 from adc.frontend.libraries.reductions import Reduction
-from adc.frontend.numeric import nests
-from adc.frontend.numeric.convert import load_scalar, store_scalar
+from adc.frontend.numeric import nests, subscripts
+from adc.frontend.numeric.convert import as_scalar, kind, load_scalar, store_scalar
 from adc.frontend.numeric.rules import Rule
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
-from adc.ir.builder import build, insert_at
+from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.types import Type, index
 
@@ -27,6 +28,8 @@ from adc.ir.types import Type, index
 def scan(frame: Frame, r: Reduction, value: Array | Lazy, axis: int | None) -> Array:
     """The partial results along ``axis``, or through all elements, one after the other as NumPy combines them."""
     lazy = nests.lazy_of(value)
+    if kind(lazy.dtype) == 3:
+        return _complex_scan(frame, r, lazy, axis)
     if lazy.equalities:
         lazy = nests.lazy_of(nests.materialise(frame, lazy))
     if axis is None and lazy.rank != 1:
@@ -36,7 +39,7 @@ def scan(frame: Frame, r: Reduction, value: Array | Lazy, axis: int | None) -> A
     along, rest = lazy.plain[axis], lazy.plain[axis + 1 :]
 
     def element(at: list[Value]) -> Scalar:
-        return lazy.element(at, False)
+        return as_scalar(lazy.element(at, False))
 
     def lane(before: list[Value]) -> None:
         """The innermost axis: what is combined so far is a number."""
@@ -61,7 +64,7 @@ def scan(frame: Frame, r: Reduction, value: Array | Lazy, axis: int | None) -> A
 
         def step(i: Value) -> None:
             def one_more(after: list[Value]) -> None:
-                so_far = load_scalar(result.memref, [*before, ops.subi(i, one), *after], lazy.dtype)
+                so_far = as_scalar(load_scalar(result.memref, [*before, ops.subi(i, one), *after], lazy.dtype))
                 total = r.combine(so_far, element([*before, i, *after]))
                 store_scalar(total, result.memref, [*before, i, *after], lazy.dtype)
 
@@ -74,6 +77,19 @@ def scan(frame: Frame, r: Reduction, value: Array | Lazy, axis: int | None) -> A
     return result
 
 
+def _complex_scan(frame: Frame, r: Reduction, value: Lazy, axis: int | None) -> Array:
+    """Of sums, those of the parts."""
+    if r is not reductions.SUM:
+        message = f"the running {r.name} of complex numbers is not supported"
+        raise refuse(current_loc(), message, "multiply in a loop", kind=kinds.UNSUPPORTED_OPTION)
+    whole = nests.materialise(frame, value)
+    scanned = [scan(frame, r, subscripts.part(whole, k), axis) for k in (0, 1)]
+    result = nests.allocate(frame, scanned[0].dims, whole.dtype)
+    for k, found in enumerate(scanned):
+        nests.store(frame, subscripts.part(result, k), nests.lazy_of(found))
+    return result
+
+
 def _through_all(frame: Frame, r: Reduction, lazy: Lazy) -> Array:
     sizes = [dim_value(d) for d in lazy.plain]
     total = const_index(1)
@@ -83,7 +99,7 @@ def _through_all(frame: Frame, r: Reduction, lazy: Lazy) -> Array:
 
     def level(at: list[Value], position: Value, so_far: Scalar) -> Scalar:
         if len(at) == lazy.rank:
-            found = r.combine(so_far, lazy.element(at, False))
+            found = r.combine(so_far, as_scalar(lazy.element(at, False)))
             store_scalar(found, result.memref, [position], lazy.dtype)
             return found
         size = sizes[len(at)]

@@ -7,6 +7,7 @@ from typing import Any
 from adc.frontend.libraries import (
     library_arrays,
     library_builtins,
+    library_complex,
     library_containers,
     library_dtypes,
     library_indexing,
@@ -29,6 +30,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_builtins.TABLE,
     **library_numpy.TABLE,
     **library_dtypes.TABLE,
+    **library_complex.TABLE,
     **library_arrays.TABLE,
     **library_shapes.TABLE,
     **library_turns.TABLE,

@@ -17,7 +17,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import array_of, astype, dtype_argument
 from adc.frontend.numeric import arrays, nests
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import as_scalar, cast
+from adc.frontend.numeric.convert import as_number, as_scalar, cast, convert, kind, real_needed
 from adc.frontend.numeric.rules import Rule, apply, fold, loop_types, operand_types, positional, static_of
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -35,8 +35,10 @@ def loops(name: str, emit: Emit) -> Rule:
 
     def results(args: Sequence[AbstractValue]) -> list[Scalar]:
         types = loop_types(function, args)
+        if any(kind(t) == 3 for t in types):
+            raise real_needed()
         given, made = types[: function.nin], types[function.nin :]
-        values = emit(*(cast(a, t, False).value for a, t in zip(args, given, strict=True)), dtype=given[0])
+        values = emit(*(convert(cast(a, t, False), t) for a, t in zip(args, given, strict=True)), dtype=given[0])
         listed = values if isinstance(values, tuple) else (values,)
         return [Scalar(v, t, weak=False) for v, t in zip(listed, made, strict=True)]
 
@@ -118,7 +120,7 @@ def _mask(name: str, where: AbstractValue) -> AbstractValue | None:
     if isinstance(where, Static) and where.value is True:
         return None
     known = is_array(where) or is_numeric(where)
-    if not known or (where.dtype if isinstance(where, Array | Lazy) else as_scalar(where).dtype) != i1:
+    if not known or (where.dtype if isinstance(where, Array | Lazy) else as_number(where).dtype) != i1:
         message = f"'where' of {name}() takes bools, not {describe_type(where)}"
         raise refuse(current_loc(), message, "compare, as in x != 0", kind=kinds.WRONG_TYPE)
     return where

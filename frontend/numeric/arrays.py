@@ -23,8 +23,10 @@ from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
+    Complex,
     Compound,
     Lazy,
+    Number,
     Poison,
     Read,
     Scalar,
@@ -39,7 +41,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.matmul import matmul
 from adc.frontend.numeric import nests, scalars, selections, slices, subscripts
-from adc.frontend.numeric.convert import as_scalar, assigned, from_element, kind, trap_unless
+from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, trap_unless, undefined
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -128,7 +130,7 @@ def truth(v: AbstractValue) -> bool | Value:
         )
     if isinstance(v, Tuple):
         return bool(v.items)
-    if isinstance(v, Static | Scalar):
+    if isinstance(v, Static | Scalar | Complex):
         return scalars.truth(v)
     if isinstance(v, OneOf):
         true = [ops.cmpi(v.position, const_index(k), predicate="eq") for k, one in enumerate(v.options) if truth(one)]
@@ -177,12 +179,11 @@ def elementwise(function: Element, *operands: AbstractValue, deferred: bool = Fa
     dims = tuple(representative(e.general) for e in extents)
     loc = current_loc()
 
-    def apply(thunks: Sequence[Callable[[], AbstractValue]]) -> Scalar:
+    def apply(thunks: Sequence[Callable[[], AbstractValue]]) -> Number:
         values = thunks if deferred else [t() for t in thunks]
-        s = as_scalar(function(*values))
-        return Scalar(s.value, s.dtype, weak=False)  # elements are NumPy's numbers
+        return as_element(function(*values))
 
-    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+    def element(subscripts: Sequence[Value], general: bool) -> Number:
         def operand(p: AbstractValue) -> AbstractValue:
             if not isinstance(p, Lazy):
                 return p
@@ -204,10 +205,10 @@ def elementwise(function: Element, *operands: AbstractValue, deferred: bool = Fa
 def _sample(p: AbstractValue) -> AbstractValue:
     if not isinstance(p, Lazy):
         return p
-    return Scalar(from_element(ops.undef(type=p.dtype)), p.dtype, weak=False)
+    return undefined(p.dtype)
 
 
-def dtype_of(make: Callable[[], Scalar]) -> Type:
+def dtype_of(make: Callable[[], Number]) -> Type:
     """The dtype that ``make`` would give, without leaving its code behind."""
     scratch = Block()
     with insert_at(scratch):
@@ -295,6 +296,8 @@ def store(frame: Frame, target: Array, value: AbstractValue) -> None:
     """``target[...] = value``, which is stretched to the target's shape."""
     check_writable(frame, target)
     if isinstance(value, Array | Lazy):
+        if kind(value.dtype) == 3 and kind(target.dtype) < 3:
+            raise cannot_hold()
         nests.store(frame, target, fitted(target, lazy_of(value)))
     elif is_numeric(value):
         nests.store(frame, target, fitted(target, nests.constant_array(assigned(value))))
@@ -336,7 +339,7 @@ def fitted(target: Array | Lazy, value: Lazy, texts: tuple[str, str] = INTO_SHAP
         if may_be_one(own) and not same_dim(plain, dim):
             equalities.append(equal)
 
-    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+    def element(subscripts: Sequence[Value], general: bool) -> Number:
         at = operand_subscripts(value.dims[extra:], dims, subscripts, general)
         return value.element([*[const_index(0)] * extra, *at], general)
 

@@ -8,14 +8,25 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.data.forms import COMPLEX
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, LargeLiteral, Scalar, Static, is_number, number_dtype
+from adc.frontend.data.values import (
+    AbstractValue,
+    Complex,
+    LargeLiteral,
+    Number,
+    Scalar,
+    Static,
+    is_complex,
+    is_number,
+    number_dtype,
+)
 from adc.frontend.errors import refuse
 from adc.ir import kinds, ops
-from adc.ir.arith import const, constant_of
+from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f32, f64, i1, i32, i64, index
+from adc.ir.types import ComplexType, FloatType, Type, c64, c128, f32, f64, i1, i32, i64, index
 
 INT64 = np.iinfo(np.int64)
 INT32 = np.iinfo(np.int32)
@@ -32,7 +43,69 @@ def as_scalar(v: AbstractValue) -> Scalar:
                 trap_unless(const(False, i1), "OverflowError", TOO_LARGE.format(v.value))
             return Scalar(const(0, index), i64, weak)
         return Scalar(const(_item(v.value), abstract.value_type(dtype)), dtype, weak)
+    if is_complex(v):
+        raise real_needed()
     raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
+
+
+def real_needed() -> Exception:
+    """Of a complex number, or an array of them, where only real ones have a meaning, or are supported."""
+    return refuse(
+        current_loc(),
+        "a real number is needed here, not a complex one",
+        "take the real part, z.real, or abs(z)",
+        kind=kinds.WRONG_TYPE,
+    )
+
+
+def as_number(v: AbstractValue) -> Number:
+    """As ``as_scalar``, of real and complex numbers."""
+    if isinstance(v, Complex):
+        return v
+    if isinstance(v, Static) and type(v.value) in COMPLEX:
+        part = FloatType(32) if type(v.value) is np.complex64 else f64
+        parts = (const(float(x), part) for x in (v.value.real, v.value.imag))
+        return _complex(COMPLEX[type(v.value)].cls, *parts)
+    return as_scalar(v)
+
+
+def complex_of(real: Value, imag: Value, *, weak: bool = False) -> Complex:
+    """The complex number of these parts, NumPy's unless it is ``weak``."""
+    return _complex(complex if weak else np.complex64 if real.type == f32 else np.complex128, real, imag)
+
+
+def _complex(cls: type, real: Value, imag: Value) -> Complex:
+    weak = cls is complex
+    return Complex((Scalar(real, real.type, weak), Scalar(imag, imag.type, weak)), COMPLEX[cls])
+
+
+def as_element(v: AbstractValue) -> Number:
+    """A number as an element of an array is: NumPy's."""
+    s = as_number(v)
+    return as_complex(s, s.dtype) if isinstance(s, Complex) else Scalar(s.value, s.dtype, weak=False)
+
+
+def undefined(dtype: Type) -> Number:
+    """An element of which nothing but the dtype is known."""
+    if isinstance(dtype, ComplexType):
+        return complex_of(*(ops.undef(type=dtype.part) for _ in range(2)))
+    return Scalar(from_element(ops.undef(type=dtype)), dtype, weak=False)
+
+
+def complex_like(dtype: Type) -> ComplexType:
+    """The dtype of complex numbers that a real one becomes."""
+    return c64 if dtype == f32 else c128
+
+
+def as_complex(v: AbstractValue, dtype: Type, weak: bool = False) -> Complex:
+    """A number as a complex one of ``dtype``, NumPy's unless it is ``weak``."""
+    assert isinstance(dtype, ComplexType)
+    s = as_number(v)
+    if isinstance(s, Complex):
+        parts = convert(s.real, dtype.part), convert(s.imag, dtype.part)
+    else:
+        parts = convert(s, dtype.part), const(0.0, dtype.part)
+    return complex_of(*parts, weak=weak)
 
 
 def beyond(v: AbstractValue) -> bool:
@@ -45,14 +118,14 @@ def _item(value: Any) -> Any:
 
 
 def kind(dtype: Type) -> int:
-    """0 for bool, 1 for integers, 2 for floats."""
-    return 0 if dtype == i1 else 2 if dtype.is_float else 1
+    """0 for bool, 1 for integers, 2 for floats, 3 for complex numbers."""
+    return 0 if dtype == i1 else 2 if dtype.is_float else 3 if isinstance(dtype, ComplexType) else 1
 
 
-_WEAK_DTYPES = (i1, i64, f64)
+_WEAK_DTYPES = (i1, i64, f64, c128)
 
 
-def promote(a: Scalar, b: Scalar) -> tuple[Type, bool]:
+def promote(a: Number, b: Number) -> tuple[Type, bool]:
     """The dtype in which ``a`` and ``b`` meet, and whether it is weak."""
     if a.weak and b.weak:
         return _WEAK_DTYPES[max(kind(a.dtype), kind(b.dtype))], True
@@ -64,6 +137,8 @@ def promote_types(a: Type, a_weak: bool, b: Type, b_weak: bool) -> Type:
         return _WEAK_DTYPES[max(kind(a), kind(b))]
     if a_weak or b_weak:
         weak, strong = (a, b) if a_weak else (b, a)
+        if strong == f32 and kind(weak) == 3:
+            return c64
         return strong if kind(weak) <= kind(strong) else _WEAK_DTYPES[kind(weak)]
     return _meet(a, b)
 
@@ -73,12 +148,14 @@ def _meet(a: Type, b: Type) -> Type:
     return abstract.DTYPES[np.result_type(abstract.numpy_dtype(a), abstract.numpy_dtype(b))]
 
 
-def convert(s: Scalar, dtype: Type) -> Value:
-    """The value of ``s`` in the type that ``dtype`` is computed in.
+def convert(s: Number, dtype: Type) -> Value:
+    """The value of ``s``, which is to be real, in the type that ``dtype`` is computed in.
 
     Floats become integers by truncation; NaN and what is out of range raise, as ``int()`` does. A Python int that does
     not fit into int32 raises OverflowError, as in NumPy; a NumPy integer wraps around.
     """
+    if isinstance(dtype, ComplexType) or not isinstance(s, Scalar):
+        raise real_needed()
     if s.dtype == dtype:
         return s.value
     known = constant_of(s.value)
@@ -157,8 +234,10 @@ def wrap(value: Value, dtype: Type) -> Value:
     return ops.index_cast(ops.index_cast(value, type=i32), type=index)
 
 
-def nonzero(s: Scalar) -> Value:
+def nonzero(s: Number) -> Value:
     """Truth of a number: i1."""
+    if isinstance(s, Complex):
+        return ops.ori(nonzero(s.real), nonzero(s.imag))
     if s.dtype == i1:
         return s.value
     if kind(s.dtype) == 2:
@@ -166,13 +245,17 @@ def nonzero(s: Scalar) -> Value:
     return ops.cmpi(s.value, const(0, index), predicate="ne")
 
 
-def cast(v: AbstractValue, dtype: Type, weak: bool) -> Scalar:
+def cast(v: AbstractValue, dtype: Type, weak: bool) -> Number:
     """``v`` as a number of ``dtype``."""
+    if kind(dtype) == 3:
+        return as_complex(v, dtype, weak)
     return Scalar(convert(as_scalar(v), dtype), dtype, weak)
 
 
-def load_scalar(memref: Value, subscripts: list[Value] | tuple[Value, ...], dtype: Type) -> Scalar:
+def load_scalar(memref: Value, subscripts: list[Value] | tuple[Value, ...], dtype: Type) -> Number:
     """The element of an array, as a NumPy number."""
+    if kind(dtype) == 3:
+        return complex_of(*(ops.load(memref, *subscripts, const_index(k)) for k in (0, 1)))
     value = ops.load(memref, *subscripts)
     return Scalar(from_element(value), dtype, weak=False)
 
@@ -189,11 +272,30 @@ def to_element(value: Value, element: Type) -> Value:
 
 def store_scalar(v: AbstractValue, memref: Value, subscripts: list[Value], element: Type) -> None:
     """Store a number into an array, converted as NumPy does when arrays are assigned: integers wrap around."""
+    if kind(element) == 3:
+        number = as_complex(v, element)
+        for k, part in enumerate((number.real, number.imag)):
+            build(ops.store, [part.value, memref, *subscripts, const_index(k)])
+        return
+    if is_complex(v):
+        raise cannot_hold()
     value = to_element(convert(as_scalar(v), element), element)
     build(ops.store, [value, memref, *subscripts])
 
 
-def assigned(v: AbstractValue) -> Scalar:
+def cannot_hold() -> Exception:
+    """Of a complex number that is stored into an array of real ones, where NumPy raises, or warns and drops half."""
+    return refuse(
+        current_loc(),
+        "a complex number cannot be stored into an array of real numbers",
+        "make the array with dtype=complex, or store its real part, z.real",
+        kind=kinds.CAST_NOT_SAFE,
+    )
+
+
+def assigned(v: AbstractValue) -> Number:
     """A number that is assigned to elements: an integer has to fit there, whether it is Python's or NumPy's."""
-    s = as_scalar(v)
+    s = as_number(v)
+    if isinstance(s, Complex):
+        return s
     return Scalar(s.value, s.dtype, weak=True)

@@ -132,7 +132,7 @@ def _dims(memref: Value) -> list[Dim]:
         return [next(given) if e is None else e for e in t.shape]
     if op is not None and op.opdef is ops.reshape:
         return list(op.operands[1:])
-    return [read_dim(memref, k) for k in range(t.rank)]
+    return [e if e is not None else read_dim(memref, k) for k, e in enumerate(t.shape)]
 
 
 def _plus(a: Dim, b: Dim) -> Dim:

@@ -8,16 +8,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 
+from adc.frontend import abstract
 from adc.frontend.data.dims import Dim, dim_value, same_value
 from adc.frontend.data.roots import overlap
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Read, Scalar
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read
 from adc.frontend.frame import Frame
-from adc.frontend.numeric.convert import as_scalar, convert, from_element, store_scalar, to_element
+from adc.frontend.numeric.convert import as_number, load_scalar, store_scalar
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.types import Type, index, memref
+from adc.ir.types import Type, index
 
 Body = Callable[[list[Value]], None]
 
@@ -26,17 +27,17 @@ def lazy_of(v: Array | Lazy) -> Lazy:
     """An array in memory as an expression that reads it."""
     if isinstance(v, Lazy):
         return v
-    memory = v.memref
+    memory, dtype = v.memref, v.dtype
 
-    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
-        return Scalar(from_element(ops.load(memory, *subscripts)), v.dtype, weak=False)
+    def element(subscripts: Sequence[Value], general: bool) -> Number:
+        return load_scalar(memory, list(subscripts), dtype)
 
     return Lazy(v.dims, v.dims, v.dtype, element, (Read(v, pointwise=True),))
 
 
 def constant_array(v: AbstractValue) -> Lazy:
     """A number as an expression of rank zero."""
-    s = as_scalar(v)
+    s = as_number(v)
     return Lazy((), (), s.dtype, lambda subscripts, general: s, ())
 
 
@@ -164,8 +165,7 @@ def materialise(frame: Frame, value: Lazy) -> Array:
 
     def body(general: bool) -> Body:
         def assign(i: list[Value]) -> None:
-            s = value.element(i, general)
-            build(ops.store, [to_element(convert(s, value.dtype), value.dtype), memory, *i])
+            store_scalar(value.element(i, general), memory, i, value.dtype)
 
         return assign
 
@@ -176,5 +176,6 @@ def materialise(frame: Frame, value: Lazy) -> Array:
 def allocate(frame: Frame, dims: Sequence[Dim], dtype: Type, name: str = "local") -> Array:
     """Uninitialised memory."""
     extents = [dim_value(d) for d in dims]
-    memory = ops.alloc(*extents, type=memref(dtype, len(extents)))
+    kept = abstract.memref_type(abstract.Array(dtype, len(extents)))
+    memory = ops.alloc(*extents, type=kept)
     return Array(memory, tuple(dims), frozenset({frame.new_root(name)}))

@@ -13,10 +13,12 @@ from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
+    Complex,
     Lazy,
     Scalar,
     Static,
     is_array,
+    is_complex,
     is_number,
     is_numeric,
     is_static_number,
@@ -24,7 +26,18 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import arrays
-from adc.frontend.numeric.convert import as_scalar, convert, kind, promote, wrap
+from adc.frontend.numeric.complex_functions import PAIRS, parts
+from adc.frontend.numeric.complexes import absolute
+from adc.frontend.numeric.convert import (
+    as_complex,
+    as_number,
+    as_scalar,
+    complex_of,
+    convert,
+    kind,
+    promote,
+    wrap,
+)
 from adc.frontend.suggestions import for_option
 from adc.ir import kinds, ops
 from adc.ir.arith import const
@@ -143,18 +156,23 @@ def apply(name: str, scalar: OnScalars, *args: AbstractValue) -> AbstractValue:
 
 def strong(v: AbstractValue) -> AbstractValue:
     """A number as NumPy returns it."""
+    if isinstance(v, Complex) and v.weak:
+        return as_complex(v, v.dtype)
     if isinstance(v, Scalar) and v.weak:
         return Scalar(v.value, v.dtype, weak=False)
     return v
 
 
 def float_function(name: str, function: Callable[..., Any], emit: Callable[..., Value], count: int = 1) -> Rule:
-    """A universal function on floats: float32 stays float32, integers become float64."""
+    """A universal function on floats: float32 stays float32, integers become float64; on complex numbers some."""
+    pair = PAIRS.get(name)
 
     def scalar(*args: AbstractValue) -> AbstractValue:
         known = fold(function, args)
         if known is not None:
             return known
+        if pair is not None and is_complex(args[0]):
+            return complex_of(*pair(parts(args[0])))
         dtype = float_dtype(name, args)
         return Scalar(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype, weak=False)
 
@@ -181,7 +199,10 @@ def operand_types(args: Sequence[AbstractValue]) -> tuple[Any, ...]:
         if isinstance(a, Array | Lazy):
             found.append(abstract.numpy_dtype(a.dtype))
             continue
-        s = as_scalar(a)
+        s = as_number(a)
+        if isinstance(s, Complex):
+            found.append(complex if s.weak else abstract.numpy_dtype(s.dtype))
+            continue
         weak = s.weak and s.dtype != i1
         found.append((float if s.dtype.is_float else int) if weak else abstract.numpy_dtype(s.dtype))
     return tuple(found)
@@ -244,6 +265,8 @@ def number_function(
         known = fold(function, args)
         if known is not None:
             return known
+        if name == "abs" and is_complex(args[0]):
+            return strong(absolute(args[0]))
         dtype, _ = common_dtype(args)
         if dtype == i1:
             raise refuse(
@@ -275,12 +298,16 @@ def rounded(places: int, x: AbstractValue) -> AbstractValue:
 
 
 def predicate(name: str, function: Callable[..., Any], emit: Callable[..., Value], weak: bool = False) -> Rule:
-    """A test of floats with an i1 result; integers are converted."""
+    """A test of floats with an i1 result; integers are converted. Complex numbers are finite if both parts are, NaN
+    or infinite if one is."""
 
     def scalar(x: AbstractValue) -> AbstractValue:
         known = fold(function, [x])
         if known is not None:
             return known
+        if is_complex(x) and not weak:
+            join = ops.andi if name == "isfinite" else ops.ori
+            return Scalar(join(*map(emit, parts(x))), i1, weak)
         s = as_scalar(x)
         return Scalar(emit(convert(s, s.dtype if kind(s.dtype) == 2 else f64)), i1, weak)
 

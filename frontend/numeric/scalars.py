@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import AbstractValue, Scalar, Static, is_number, is_static_number
+from adc.frontend.data.values import AbstractValue, Scalar, Static, is_complex, is_number, is_static_number
 from adc.frontend.errors import refuse
-from adc.frontend.numeric import arithmetic, large_integers
+from adc.frontend.numeric import arithmetic, complex_functions, complexes, large_integers
 from adc.frontend.numeric.bits import bitwise, logical_not, shift
-from adc.frontend.numeric.convert import as_scalar, beyond, convert, kind, nonzero, promote
+from adc.frontend.numeric.convert import as_number, as_scalar, beyond, convert, kind, nonzero, promote
 from adc.frontend.numeric.division import divide, floor_divide, modulo
 from adc.frontend.numeric.integers import negated
 from adc.frontend.numeric.operands import small_integers, unsupported
@@ -60,6 +60,8 @@ def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         known = _fold(symbol, a.value, b.value)  # type: ignore[attr-defined]
         if known is not None:
             return known
+    if is_complex(a) or is_complex(b):
+        return _fold_complex(symbol, a, b) or complexes.binary(symbol, a, b)
     if beyond(a) or beyond(b):
         met = _meet_large(symbol, a, b)
         if met is not None:
@@ -110,6 +112,19 @@ def _meet_large(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValu
     return Static(answer if s.weak else np.bool_(answer))
 
 
+def _fold_complex(symbol: str, a: AbstractValue, b: AbstractValue) -> Static | None:
+    """The result for two numbers that are known, complex ones among them."""
+    if not (isinstance(a, Static) and isinstance(b, Static)):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            return Static(PYTHON[symbol](a.value, b.value))
+    except (ZeroDivisionError, OverflowError):
+        return None
+    except TypeError:
+        raise unsupported(symbol, a, b) from None
+
+
 def _fold(symbol: str, a: Any, b: Any) -> Static | None:
     try:
         with np.errstate(all="ignore"):
@@ -118,7 +133,8 @@ def _fold(symbol: str, a: Any, b: Any) -> Static | None:
         return None
     except TypeError:
         raise unsupported(symbol, Static(a), Static(b)) from None
-    return Static(result) if is_number(result) else None
+    known = Static(result)
+    return known if is_number(result) or is_complex(known) else None
 
 
 def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
@@ -141,6 +157,10 @@ def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
 
 def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
     """``x ** y`` of an array's elements: NumPy takes the root where the exponent is a half, here if that is known."""
+    if is_complex(x) or is_complex(y):
+        if isinstance(y, Static) and y.value == 0.5:
+            return complex_functions.sqrt(x)
+        return binary("**", x, y)
     s = as_scalar(x)
     if s.dtype == i1 and kind(as_scalar(y).dtype) < 2:
         raise small_integers()
@@ -170,6 +190,8 @@ def unary(symbol: str, v: AbstractValue) -> AbstractValue:
     if is_static_number(v):
         x = v.value  # type: ignore[attr-defined]
         return Static(-x if symbol == "-" else +x if symbol == "+" else ~x)
+    if is_complex(v):
+        return complexes.unary(symbol, v)
     s = as_scalar(v)
     if s.dtype == i1:
         if not s.weak and symbol == "~":
@@ -192,6 +214,6 @@ def truth(v: AbstractValue) -> bool | Value:
     """Python's ``bool(v)`` of a number: known, or an i1."""
     if isinstance(v, Static):
         return bool(v.value)
-    value = nonzero(as_scalar(v))
+    value = nonzero(as_number(v))
     known = constant_of(value)
     return value if known is None else bool(known)

@@ -8,9 +8,9 @@ from typing import Any
 
 from adc.frontend import looks
 from adc.frontend.data import growing, heap, indexing, records
-from adc.frontend.data.dims import dim_value
+from adc.frontend.data.dims import Dim, dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Read, Ref, Scalar, Static, Tuple, is_array, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Ref, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import external, needed_int
@@ -21,7 +21,7 @@ from adc.frontend.numeric.convert import (
     store_scalar,
 )
 from adc.frontend.numeric.nests import lazy_of, materialise
-from adc.frontend.numeric.slices import Item, Slice, bound, is_full, is_none, window
+from adc.frontend.numeric.slices import Item, Slice, Window, bound, is_full, is_none, window
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
@@ -109,7 +109,7 @@ class Element:
     array: Array
     subscripts: tuple[Value, ...]
 
-    def load(self) -> Scalar:
+    def load(self) -> Number:
         return load_scalar(self.array.memref, self.subscripts, self.array.dtype)
 
     def store(self, value: AbstractValue) -> None:
@@ -168,6 +168,8 @@ def view(owner: Array, items: list[Item]) -> Array:
     if all(isinstance(item.value, Slice) and is_full(item.value) for item in items):
         return owner
     windows = [window(item, dim) for item, dim in zip(items, owner.dims, strict=True)]
+    if owner.is_complex:
+        windows.append(Window(const_index(0), 2, 1))
     operands = [
         owner.memref,
         *(w.offset for w in windows),
@@ -177,16 +179,27 @@ def view(owner: Array, items: list[Item]) -> Array:
     steps = tuple(w.step if isinstance(w.step, int) else None for w in windows)
     dropped = tuple(k for k, w in enumerate(windows) if w.dropped)
     view = build(ops.subview, operands, {"static_steps": steps, "dropped": dropped}).result
-    return Array(view, tuple(w.size for w in windows if not w.dropped), owner.roots)
+    return Array(view, tuple(w.size for w in windows[: owner.rank] if not w.dropped), owner.roots)
+
+
+def part(owner: Array, k: int) -> Array:
+    """The view of the real or imaginary parts of an array of complex numbers."""
+    zero, one = const_index(0), const_index(1)
+    offsets = [*[zero] * owner.rank, const_index(k)]
+    operands = [owner.memref, *offsets, *map(dim_value, owner.dims), one, *[one] * (owner.rank + 1)]
+    attrs = {"static_steps": (1,) * (owner.rank + 1), "dropped": (owner.rank,)}
+    return Array(build(ops.subview, operands, attrs).result, owner.dims, owner.roots)
 
 
 def row(owner: Array, k: Value, axis: int = 0) -> Array:
     """The view ``owner[k]``, or that along another axis, for a ``k`` that is in range."""
     zero, one = const_index(0), const_index(1)
-    offsets = [k if n == axis else zero for n in range(owner.rank)]
-    sizes = [one if n == axis else dim_value(d) for n, d in enumerate(owner.dims)]
-    operands = [owner.memref, *offsets, *sizes, *[one] * owner.rank]
-    view = build(ops.subview, operands, {"static_steps": (1,) * owner.rank, "dropped": (axis,)}).result
+    extents: list[Dim] = [*owner.dims, 2] if owner.is_complex else [*owner.dims]
+    rank = len(extents)
+    offsets = [k if n == axis else zero for n in range(rank)]
+    sizes = [one if n == axis else dim_value(d) for n, d in enumerate(extents)]
+    operands = [owner.memref, *offsets, *sizes, *[one] * rank]
+    view = build(ops.subview, operands, {"static_steps": (1,) * rank, "dropped": (axis,)}).result
     return Array(view, tuple(d for n, d in enumerate(owner.dims) if n != axis), owner.roots)
 
 
@@ -196,10 +209,11 @@ def transpose(owner: Array | Lazy, permutation: tuple[int, ...]) -> Array | Lazy
         return owner
     dims = tuple(owner.dims[p] for p in permutation)
     if isinstance(owner, Array):
-        return Array(ops.transpose(owner.memref, permutation=permutation), dims, owner.roots)
+        whole = (*permutation, owner.rank) if owner.is_complex else permutation
+        return Array(ops.transpose(owner.memref, permutation=whole), dims, owner.roots)
     inverse = [permutation.index(k) for k in range(owner.rank)]
 
-    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+    def element(subscripts: Sequence[Value], general: bool) -> Number:
         return owner.element([subscripts[k] for k in inverse], general)
 
     plain = tuple(owner.plain[p] for p in permutation)

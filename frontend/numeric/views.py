@@ -37,7 +37,10 @@ Groups = tuple[tuple[int, int], ...]
 
 def grouped_view(owner: Array, dims: Sequence[Dim], groups: Groups) -> Array:
     """The same elements under other extents, where the layout allows it: see ``ops.reshape``."""
-    view = build(ops.reshape, [owner.memref, *map(dim_value, dims)], {"groups": groups}).result
+    extents: list[Dim] = [*dims]
+    if owner.is_complex:
+        extents, groups = [*dims, 2], (*groups, (1, 1))
+    view = build(ops.reshape, [owner.memref, *map(dim_value, extents)], {"groups": groups}).result
     return Array(view, tuple(dims), owner.roots)
 
 
@@ -94,7 +97,7 @@ def reshape(frame: Frame, owner: Array, shape: Sequence[Dim], inferred: int | No
         view = window(owner, layout, layout.offset, dims, _chosen_strides(owner, layout, dims, ways))
     with insert_at(blocks[1]):
         copied = _copied(frame, owner, dims)
-    t = MemRefType((None,) * len(dims), owner.dtype, _common(view, copied))
+    t = MemRefType((None,) * view.type.rank, view.type.element, _common(view, copied))
     for block, made in zip(blocks, (view, copied), strict=True):
         with insert_at(block):
             build(ops.yield_, [made.memref if made.type == t else ops.cast(made.memref, type=t)])
@@ -104,7 +107,7 @@ def reshape(frame: Frame, owner: Array, shape: Sequence[Dim], inferred: int | No
 
 def _common(view: Array, copied: Array) -> tuple[int | None, ...]:
     strides = view.type.strides
-    assert strides is not None and copied.rank == len(strides)
+    assert strides is not None and copied.type.rank == len(strides)
     return (*(None for _ in strides[:-1]), *(1 if s == 1 else None for s in strides[-1:]))
 
 
@@ -223,8 +226,11 @@ def _chosen_strides(
 
 def window(owner: Array, layout: Layout, offset: Dim, dims: Sequence[Dim], strides: Sequence[Dim]) -> Array:
     """The view of some elements of an array whose layout is known; no two of them are one."""
+    extents, strides = [*dims], [*strides]
+    if owner.is_complex:
+        extents, strides = [*extents, 2], [*strides, 1]
     known = tuple(static_dim(s) for s in strides)
-    operands = [layout.base, dim_value(offset), *map(dim_value, dims), *map(dim_value, strides)]
+    operands = [layout.base, dim_value(offset), *map(dim_value, extents), *map(dim_value, strides)]
     view = build(ops.reinterpret_cast, operands, {"static_strides": known}).result
     return Array(view, tuple(dims), owner.roots)
 

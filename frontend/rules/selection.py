@@ -150,7 +150,7 @@ def _is(v: AbstractValue, t: Any) -> bool:
     if isinstance(t, abstract.Array):
         if not isinstance(v, Array | Lazy) or (v.dtype, v.rank) != (t.element, t.rank):
             return False
-        return t.layout == "any" or isinstance(v, Lazy) or abstract.layout_of(v.type) == "C"
+        return t.layout == "any" or isinstance(v, Lazy) or v.layout == "C"
     items = v.items if isinstance(v, Compound) else ()
     wanted = t.items if isinstance(t, abstract.Tuple) else ()
     return len(items) == len(wanted) and all(map(_is, items, wanted))

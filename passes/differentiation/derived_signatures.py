@@ -5,7 +5,7 @@ from __future__ import annotations
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Op, Value
-from adc.ir.types import MemRefType, Type, memref, record
+from adc.ir.types import MemRefType, Type, record
 from adc.passes.differentiation.activity import Activity
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.held import is_container
@@ -59,7 +59,7 @@ def shadow_args_of_gradient(
         aliased = "adc.alias" in func.arg_attrs[k]
         if aliased or k in wrt:
             # A gradient is laid out C-contiguously, unless it must be laid out like others that it overlaps.
-            shadow = add_shadow_arg(func, k, t if aliased else memref(t.element, t.rank))
+            shadow = add_shadow_arg(func, k, t if aliased else MemRefType(t.shape, t.element))
         with insert_at(func.body, func.loc):
             count = len(func.body.ops)
             companions[arg] = cast_to(shadow, t) if aliased or k in wrt else zeroed(arg)
@@ -76,7 +76,7 @@ def copy_mutated(func: Func, originals: list[Value]) -> None:
             continue
         with insert_at(func.body, func.loc):
             count = len(func.body.ops)
-            fresh = ops.alloc(*like(arg), type=memref(arg.type.element, arg.type.rank))
+            fresh = ops.alloc(*like(arg), type=MemRefType(arg.type.shape, arg.type.element))
             build(ops.copy, [arg, fresh])
             local = cast_to(fresh, arg.type)
             made = func.body.ops[count:]

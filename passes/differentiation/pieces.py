@@ -8,7 +8,8 @@ from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.types import MemRefType, Type, index, memref
+from adc.ir.types import MemRefType, Type, index
+from adc.passes.differentiation import shadows
 from adc.passes.differentiation.shadows import cast_to
 
 
@@ -59,7 +60,7 @@ def like(memory: Value) -> Value:
     """Memory for a copy of an array."""
     t = memory.type
     assert isinstance(t, MemRefType)
-    return ops.alloc(*(ops.dim(memory, dim=d) for d in range(t.rank)), type=memref(t.element, t.rank))
+    return ops.alloc(*shadows.like(memory), type=MemRefType(t.shape, t.element))
 
 
 def copied(memory: Value) -> Value:

@@ -24,7 +24,7 @@ from adc.passes.differentiation.need import emit_rule, needs
 from adc.passes.differentiation.reading import Reading
 from adc.passes.differentiation.residuals import reached
 from adc.passes.differentiation.rules import RULES
-from adc.passes.differentiation.shadows import like, zeroed
+from adc.passes.differentiation.shadows import extents_of, zeroed
 from adc.passes.differentiation.sources import Sources
 from adc.passes.differentiation.storage import Recipes
 from adc.passes.differentiation.strong_zeros import constant_where, unless_nothing
@@ -228,7 +228,7 @@ class ReverseSweep:
         shadow = self.reader.shadow(target)
         if self.activity.has_shadow(source):
             onto = self.reader.shadow(source)
-            nest(like(shadow), lambda at: _move(shadow, onto, at))
+            nest(extents_of(shadow), lambda at: _move(shadow, onto, at))
         else:
             build(ops.fill, [const(0.0, shadow.type.element), shadow])  # type: ignore[attr-defined]
 
@@ -304,7 +304,7 @@ def _sum(memref: Value) -> Value:
         bounds = [const_index(0), rest[0], const_index(1), const(0.0, t.element)]
         return build(ops.parallel, bounds, result_types=(t.element,), regions=[block]).result
 
-    return level(like(memref))
+    return level(extents_of(memref))
 
 
 _REVERSALS = {

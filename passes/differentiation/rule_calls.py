@@ -13,11 +13,11 @@ from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import recursive
 from adc.ir.core import Attr, Func, Module, Value
 from adc.ir.rewrite import clone_func, inline_block
-from adc.ir.types import MemRefType, Type, i1, memref, record
+from adc.ir.types import MemRefType, Type, i1, record
 from adc.passes.building import nest
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.demand import CallPlan
-from adc.passes.differentiation.shadows import SHADOW_ALIAS, cast_to, like
+from adc.passes.differentiation.shadows import SHADOW_ALIAS, cast_to, extents_of, like
 from adc.passes.differentiation.user_rules import inline_small
 
 
@@ -140,7 +140,7 @@ def _copied(v: Value) -> Value:
     """A copy of what a memref holds, of its type."""
     t = v.type
     assert isinstance(t, MemRefType)
-    fresh = ops.alloc(*(ops.dim(v, dim=k) for k in range(t.rank)), type=memref(t.element, t.rank))
+    fresh = ops.alloc(*like(v), type=MemRefType(t.shape, t.element))
     build(ops.copy, [v, fresh])
     return cast_to(fresh, t)
 
@@ -171,4 +171,4 @@ def _add_to(shadow: Value, cotangent: Value, name: str, rules: Attached) -> None
     message = f"the pullback of the {rules.text} gives an array of shape ({shown}) for '{name}' of shape ({shown})"
     values = [*(b for _, b in extents), *(a for a, _ in extents)]
     build(ops.assert_, [fits, *values], {"error": "ShapeError", "message": message})
-    nest(like(shadow), lambda at: build(ops.accumulate, [ops.load(cotangent, *at), shadow, *at]))
+    nest(extents_of(shadow), lambda at: build(ops.accumulate, [ops.load(cotangent, *at), shadow, *at]))

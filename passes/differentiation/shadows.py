@@ -29,6 +29,13 @@ def like(memref: Value) -> list[Value]:
     return [ops.dim(memref, dim=k) for k in range(t.rank) if t.shape[k] is None]
 
 
+def extents_of(memref: Value) -> list[Value]:
+    """All extents of a memref, appended at the insertion point: what a nest over its elements takes."""
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    return [ops.dim(memref, dim=k) for k in range(t.rank)]
+
+
 def zeroed(memref: Value, extents: list[Value] | None = None, t: Type | None = None) -> Value:
     """A new zeroed memref of the shape, and with the type, of ``memref``; of the type ``t``, if it is given."""
     t = t or memref.type

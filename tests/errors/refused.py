@@ -135,8 +135,8 @@ def set_comprehension(x):
     return len({i for i in (1, 2)}) * x  # error: unsupported-expression | {i for i in (1, 2)}
 
 
-def imaginary(x):
-    return x * 1j  # error: unsupported-expression | 1j
+def of_bytes(x):
+    return x * b"j"  # error: unsupported-expression | b"j"
 
 
 def some_bytes(x):
@@ -156,11 +156,11 @@ def over_lines(x):
 
 
 def wide_characters(x):
-    größe = "漢字"; return x + 1j  # error: unsupported-expression | 1j
+    größe = "漢字"; return x + b"j"  # error: unsupported-expression | b"j"
 
 
 def tabs(x):
-	y = x;	return y * 2j  # error: unsupported-expression | 2j
+	y = x;	return y * b"j"  # error: unsupported-expression | b"j"
 
 
 # Names and attributes -------------------------------------------------------------------------------------------------

@@ -290,8 +290,8 @@ def starred(u):
     return callee(*u)  # error: how many items a 1-D float64 array has is not known when the function is compiled | *u
 
 
-def complex_number(x):
-    return x * 1j  # error: complex numbers and bytes are not supported | 1j
+def of_bytes(x):
+    return x * b"j"  # error: bytes are not supported | b"j"
 
 
 def walrus(x):

@@ -550,7 +550,7 @@ class FrozenHolder:
 
 UNUSABLE = {
     "an array of dtype int8": np.zeros(2, np.int8),
-    "an array of dtype complex128": np.zeros(2, complex),
+    "an array of dtype complex256": np.zeros(2, "G"),
     "an array of dtype <U1": np.array(["a"]),
     "an array of dtype >f8": np.zeros(2, ">f8"),
     "an array of dtype object": np.zeros(2, object),

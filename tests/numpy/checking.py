@@ -112,7 +112,22 @@ def compare(got: Any, expected: Any, exact: bool, rtol: float) -> None:
 
 
 def _is_float(value: Any) -> bool:
-    return isinstance(value, float) or (isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f")
+    """Whether it has derivatives: it is made of floats, or of complex numbers."""
+    return isinstance(value, float | complex) or (
+        isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc"
+    )
+
+
+def _is_complex(value: Any) -> bool:
+    return np.asarray(value).dtype.kind == "c"
+
+
+def _random(rng: np.random.Generator, low: float, high: float, like: Any) -> Any:
+    """Numbers in the shape of ``like``, complex ones where it has them."""
+    made = np.asarray(rng.uniform(low, high, np.shape(like)))
+    if not _is_complex(like):
+        return made
+    return np.asarray(made + 1j * rng.uniform(low, high, np.shape(like)))
 
 
 def _copies(arguments: Sequence[Any]) -> tuple[Any, ...]:
@@ -132,7 +147,11 @@ def _copy(a: Any) -> Any:
 
 def _weighted(results: list[Any]) -> str:
     """The scalar that is differentiated: each float result with its weights."""
-    terms = [f"np.sum(w{k} * r{k})" if np.ndim(r) else f"w{k} * r{k}" for k, r in enumerate(results) if _is_float(r)]
+    terms = []
+    for k, r in enumerate(results):
+        if _is_float(r):
+            product = f"(w{k} * r{k}).real" if _is_complex(r) else f"w{k} * r{k}"
+            terms.append(f"np.sum({product})" if np.ndim(r) else product)
     return " + ".join(terms)
 
 
@@ -141,12 +160,12 @@ def _check_derivatives(
 ) -> None:
     results = flat(expected)
     rng = np.random.default_rng(7)
-    weights = {f"w{k}": rng.uniform(0.5, 1.5, np.shape(r)) for k, r in enumerate(results) if _is_float(r)}
+    weights = {f"w{k}": _random(rng, 0.5, 1.5, r) for k, r in enumerate(results) if _is_float(r)}
     parameters = [f"x{k}" for k in range(len(given))]
     body = f"{_unpacking(expected, itertools.count())} = g({', '.join(parameters)})\nreturn {_weighted(results)}"
     scalar = function_of(body, *parameters, *weights)
     scalar.__globals__["g"] = plain
-    given = (*given, *(w if w.ndim else float(w) for w in weights.values()))
+    given = (*given, *(w if w.ndim else w.item() for w in weights.values()))
 
     def moved(steps: dict[int, Any]) -> tuple[Any, ...]:
         return _copies([v + steps[k] if k in steps else v for k, v in enumerate(given)])
@@ -154,10 +173,10 @@ def _check_derivatives(
     value, gradients = adc.value_and_grad(scalar, argnums=by)(*moved({}))
     with np.errstate(all="ignore"):
         assert value == pytest.approx(scalar(*moved({})), rel=1e-5, abs=1e-9, nan_ok=True)
-    along = {k: rng.uniform(-1, 1, np.shape(given[k])).astype(np.asarray(given[k]).dtype) for k in by}
-    along = {k: a if a.ndim else float(a) for k, a in along.items()}
-    single = any(np.asarray(given[k]).dtype == np.float32 for k in by)
-    reverse = sum(float(np.sum(np.asarray(g) * along[k])) for g, k in zip(gradients, by, strict=True))
+    along = {k: _random(rng, -1, 1, given[k]).astype(np.asarray(given[k]).dtype) for k in by}
+    along = {k: a if a.ndim else a.item() for k, a in along.items()}
+    single = any(np.asarray(given[k]).dtype in (np.float32, np.complex64) for k in by)
+    reverse = sum(float(np.sum(np.asarray(g) * along[k]).real) for g, k in zip(gradients, by, strict=True))
     tangents = tuple(along.get(k) for k in range(len(given)))
     forward = adc.jit_grad(scalar).jvp(moved({}), tangents)[1]
     assert reverse == pytest.approx(forward, rel=1e-4 if single else 1e-9, abs=1e-5 if single else 1e-9)

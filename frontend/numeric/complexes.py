@@ -1,0 +1,181 @@
+"""Complex numbers: pairs of floats. Operators on two of them, or on one and a real number, as NumPy and Python do them.
+
+Products are NumPy's plain formula, quotients Smith's algorithm (CACM 5, 1962) as NumPy has it, or Python where both
+numbers are Python's; integer powers that are known are products, as in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adc.frontend.data.values import AbstractValue, Complex, Scalar, Static, is_number
+from adc.frontend.errors import refuse
+from adc.frontend.numeric.convert import as_complex, as_number, complex_of, promote, trap_unless
+from adc.frontend.numeric.operands import unsupported
+from adc.ir import kinds, ops
+from adc.ir.arith import const
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import i1
+
+Pair = tuple[Value, Value]
+_MOST = 100  # NumPy and Python multiply up to this exponent
+
+
+def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    """``a symbol b``, one of which is complex at least."""
+    x, y = as_number(a), as_number(b)
+    dtype, weak = promote(x, y)
+    p, q = (_parts(as_complex(v, dtype)) for v in (x, y))
+    if symbol in ("==", "!="):
+        return Scalar(_equal(p, q) if symbol == "==" else _unequal(p, q), i1, weak)
+    if symbol == "**":
+        return complex_of(*_power(p, q, _known(b), weak), weak=weak)
+    if symbol == "/":
+        return complex_of(*quotient(p, q, python=weak), weak=weak)
+    if symbol not in _ARITHMETIC:
+        raise unsupported(symbol, a, b)
+    return complex_of(*_ARITHMETIC[symbol](p, q), weak=weak)
+
+
+def unary(symbol: str, v: AbstractValue) -> AbstractValue:
+    """``-v`` and ``+v``."""
+    s = as_number(v)
+    assert isinstance(s, Complex)
+    if symbol == "+":
+        return s
+    if symbol == "~":
+        raise refuse(current_loc(), "~ is not defined for complex numbers", kind=kinds.UNSUPPORTED_OPERAND)
+    return complex_of(ops.negf(s.real.value), ops.negf(s.imag.value), weak=s.weak)
+
+
+def _parts(s: Complex) -> Pair:
+    return s.real.value, s.imag.value
+
+
+def add(p: Pair, q: Pair) -> Pair:
+    return ops.addf(p[0], q[0]), ops.addf(p[1], q[1])
+
+
+def _subtract(p: Pair, q: Pair) -> Pair:
+    return ops.subf(p[0], q[0]), ops.subf(p[1], q[1])
+
+
+def product(p: Pair, q: Pair) -> Pair:
+    """``p * q``."""
+    (a, b), (c, d) = p, q
+    return ops.subf(ops.mulf(a, c), ops.mulf(b, d)), ops.addf(ops.mulf(a, d), ops.mulf(b, c))
+
+
+_ARITHMETIC: dict[str, Callable[[Pair, Pair], Pair]] = {"+": add, "-": _subtract, "*": product}
+
+
+def quotient(p: Pair, q: Pair, *, python: bool = False) -> Pair:
+    """``p / q``. The larger part of ``q`` is chosen first, so that nothing is computed that is not defined: a branch
+    not taken would have an infinite derivative."""
+    (a, b), (c, d) = p, q
+    zero, one = const(0.0, c.type), const(1.0, c.type)
+    first = ops.cmpf(ops.absf(c), ops.absf(d), predicate="oge")
+    large, small = ops.select(first, c, d), ops.select(first, d, c)
+    none = ops.cmpf(large, zero, predicate="oeq")
+    if python:
+        trap_unless(ops.xori(none, const(True, i1)), "ZeroDivisionError", "complex division by zero")
+    ratio = ops.divf(small, ops.select(none, one, large))
+    x, y = ops.select(first, a, b), ops.select(first, b, a)
+    along, across = ops.mulf(y, ratio), ops.mulf(x, ratio)
+    if not python:
+        along, across = ops.select(none, zero, along), ops.select(none, zero, across)
+    real = ops.addf(x, along)
+    imag = ops.subf(ops.select(first, y, across), ops.select(first, across, y))
+    if python:
+        below = ops.addf(large, ops.mulf(small, ratio))
+        return ops.divf(real, below), ops.divf(imag, below)
+    below = ops.addf(ops.select(none, ops.absf(large), large), ops.mulf(small, ratio))
+    scale = ops.divf(one, below)
+    return ops.mulf(real, scale), ops.mulf(imag, scale)
+
+
+def _equal(p: Pair, q: Pair) -> Value:
+    return ops.andi(*(ops.cmpf(x, y, predicate="oeq") for x, y in zip(p, q, strict=True)))
+
+
+def _unequal(p: Pair, q: Pair) -> Value:
+    return ops.ori(*(ops.cmpf(x, y, predicate="une") for x, y in zip(p, q, strict=True)))
+
+
+def _known(exponent: AbstractValue) -> int | None:
+    """The exponent, if it is an integer that is known, however it is written."""
+    value: Any = exponent.value if isinstance(exponent, Static) else None
+    if isinstance(value, complex) and value.imag == 0:
+        value = value.real
+    if value is None or isinstance(value, complex) or not is_number(value) or not float(value).is_integer():
+        return None
+    return int(value) if abs(value) <= _MOST else None
+
+
+def _power(p: Pair, q: Pair, n: int | None, weak: bool) -> Pair:
+    zero, one = const(0.0, p[0].type), const(1.0, p[0].type)
+    if n is None:
+        return _general_power(p, q, weak)
+    if n < 0:
+        return quotient((one, zero), _whole_power(p, -n), python=weak)
+    return _whole_power(p, n) if n else (one, zero)
+
+
+def _whole_power(p: Pair, n: int) -> Pair:
+    """By squares, in the order in which NumPy and Python multiply."""
+    result: Pair | None = p if n & 1 else None
+    square, bit = p, 2
+    while bit <= n:
+        square = product(square, square)
+        if n & bit:
+            result = square if result is None else product(result, square)
+        bit <<= 1
+    assert result is not None
+    return result
+
+
+def _general_power(p: Pair, q: Pair, weak: bool) -> Pair:
+    """By modulus and angle. Zero to a power is set apart, where the logarithm has no value."""
+    (a, b), (c, d) = p, q
+    zero, one = const(0.0, a.type), const(1.0, a.type)
+    none = ops.andi(ops.cmpf(a, zero, predicate="oeq"), ops.cmpf(b, zero, predicate="oeq"))
+    a = ops.select(none, one, a)
+    radius, angle = ops.hypot(a, b), ops.atan2(b, a)
+    real = ops.cmpf(d, zero, predicate="oeq")
+    length = ops.powf(radius, c)
+    length = ops.select(real, length, ops.mulf(length, ops.exp(ops.negf(ops.mulf(angle, d)))))
+    turn = ops.mulf(angle, c)
+    turn = ops.select(real, turn, ops.addf(turn, ops.mulf(d, ops.log(radius))))
+    at_zero = _zero_to(q, real, none, weak)
+    real_part, imag_part = ops.mulf(length, ops.cos(turn)), ops.mulf(length, ops.sin(turn))
+    return ops.select(none, at_zero[0], real_part), ops.select(none, at_zero[1], imag_part)
+
+
+def _zero_to(q: Pair, real: Value, none: Value, weak: bool) -> Pair:
+    """Zero to the power ``q``: one, zero, or no number."""
+    c, _ = q
+    zero, one, nan = (const(x, c.type) for x in (0.0, 1.0, float("nan")))
+    trivial = ops.andi(real, ops.cmpf(c, zero, predicate="oeq"))
+    positive = ops.cmpf(c, zero, predicate="ogt")
+    if weak:
+        positive = ops.andi(real, positive)
+        defined = ops.ori(ops.xori(none, const(True, i1)), ops.ori(trivial, positive))
+        trap_unless(defined, "ZeroDivisionError", "0.0 to a negative or complex power")
+    other = ops.select(positive, zero, nan)
+    return ops.select(trivial, one, other), ops.select(trivial, zero, other)
+
+
+def conjugate(v: AbstractValue) -> AbstractValue:
+    """The conjugate of a complex number."""
+    s = as_number(v)
+    assert isinstance(s, Complex)
+    return complex_of(s.real.value, ops.negf(s.imag.value), weak=s.weak)
+
+
+def absolute(v: AbstractValue) -> Scalar:
+    """The modulus, a float."""
+    s = as_number(v)
+    assert isinstance(s, Complex)
+    return Scalar(ops.hypot(s.real.value, s.imag.value), s.real.dtype, s.weak)
