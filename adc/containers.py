@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.abstract import Abstract, Row, Tuple
+from adc.frontend.abstract import REAL, Abstract, Row, Tuple
 from adc.frontend.data.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
 from adc.frontend.data.heap import UNCHANGED
 from adc.frontend.data.unusable import unusable
@@ -23,7 +23,7 @@ Path = tuple[int, ...]
 Shape = tuple[Form, tuple["Shape | None", ...]] | None  # None: a leaf, or a tuple of leaves
 
 _LEAVES: frozenset[type] = frozenset(
-    {float, int, bool, str, type(None), np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_}
+    {float, int, bool, str, type(None), np.ndarray, *(dtype.type for dtype in REAL)}
 )
 
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from adc.backend.calls.abi import Argument, Out, ScalarParam, Signature, TupleOut
+from adc.backend.calls.numpy_abi import DTYPES
 from adc.compiler import Staged, compile_functions
 from adc.ir.core import Func, Module
-from adc.ir.types import Type, f32, i1, i32
+from adc.ir.types import Type, f64, i1, i64
 
-_STRONG: dict[Type, type[Any]] = {f32: np.float32, i32: np.int32}
+_STRONG: dict[Type, type[Any]] = {t: d.type for t, d in DTYPES.items() if t not in (f64, i64, i1) and d.kind != "c"}
 
 
 def compiled(staged: Staged, module: Module, names: Sequence[str]) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adc.frontend.data.forms import COMPLEX, TUPLE, Form, Unsuitable, build, form_of, items_of
-from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f32, f64, i1, i32, i64, index
+from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f32, f64, i1, i64, index
 
 Layout = Literal["C", "inner", "any"]
 
@@ -167,26 +167,20 @@ class Static(Abstract):
         return repr(self.value)
 
 
-_NAMES: dict[Type, str] = {
-    f64: "f64",
-    f32: "f32",
-    c128: "c128",
-    c64: "c64",
-    i64: "i64",
-    i32: "i32",
-    i1: "bool",
-    index: "int",
-}
+_SIGNED = {np.dtype(f"i{n}"): IntType(8 * n) for n in (8, 4, 2, 1)}
+_UNSIGNED = {np.dtype(f"u{n}"): IntType(8 * n, unsigned=True) for n in (8, 4, 2, 1)}
 DTYPES: dict[np.dtype[Any], Type] = {
     np.dtype(np.float64): f64,
     np.dtype(np.float32): f32,
     np.dtype(np.complex128): c128,
     np.dtype(np.complex64): c64,
-    np.dtype(np.int64): i64,
-    np.dtype(np.int32): i32,
+    **_SIGNED,
+    **_UNSIGNED,
     np.dtype(np.bool_): i1,
 }
+REAL: dict[np.dtype[Any], Type] = {d: t for d, t in DTYPES.items() if d.kind != "c"}
 _NUMPY: dict[Type, np.dtype[Any]] = {t: d for d, t in DTYPES.items()}
+_NAMES: dict[Type, str] = {t: str(t).replace("ui", "u") for t in _NUMPY} | {i1: "bool", index: "int"}
 
 
 def dtype_name(t: Type) -> str:
@@ -198,7 +192,7 @@ def dtype_name(t: Type) -> str:
 
 
 def number_name(t: Type, weak: bool) -> str:
-    """float, int or bool; NumPy's float64, float32, int64, int32 and bool."""
+    """float, int or bool; NumPy's float64, float32, the integers and bool."""
     names = {f64: "float", i64: "int"}
     return names[t] if weak and t in names else str(numpy_dtype(t))
 
@@ -275,7 +269,7 @@ def complex_number(cls: type) -> Tuple:
     return Tuple((part, part), COMPLEX[cls])
 
 
-_SUPPORTED = "supported are float64, float32, complex128, complex64, int64, int32 and bool"
+_SUPPORTED = "supported are float64, float32, complex128, complex64, integers of 8 to 64 bits and bool"
 
 
 def _abstract_array(value: np.ndarray[Any, Any]) -> Array:

@@ -1,7 +1,7 @@
 """Types written down: ``"f64[:, ::1], f64, i64"`` and parameter annotations.
 
-``f32 f64 i32 i64 bool`` are numbers; ``f64[:, :]`` is an array of any strides, ``f64[:, ::1]`` a C-contiguous one (as
-in Numba); ``(f64, i64)`` is a tuple. ``float`` and ``int`` mean ``f64`` and ``i64``.
+``f32 f64 i8 i16 i32 i64 u8 u16 u32 u64 bool`` are numbers; ``f64[:, :]`` is an array of any strides, ``f64[:, ::1]`` a
+C-contiguous one (as in Numba); ``(f64, i64)`` is a tuple. ``float`` and ``int`` mean ``f64`` and ``i64``.
 """
 
 from __future__ import annotations
@@ -12,23 +12,12 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
+from adc.frontend.abstract import REAL, Abstract, Array, Scalar, Tuple, dtype_name
+from adc.ir.types import Type, f64, i1, i64
 
-from adc.frontend.abstract import Abstract, Array, Scalar, Tuple
-from adc.ir.types import Type, f32, f64, i1, i32, i64
-
-_ELEMENTS: dict[str, Type] = {"f64": f64, "f32": f32, "i64": i64, "i32": i32, "bool": i1, "float": f64, "int": i64}
-_NUMPY: dict[str, Type] = {"float64": f64, "float32": f32, "int64": i64, "int32": i32, "bool_": i1}
-_CLASSES: dict[type, Type] = {
-    float: f64,
-    int: i64,
-    bool: i1,
-    np.float64: f64,
-    np.float32: f32,
-    np.int64: i64,
-    np.int32: i32,
-    np.bool_: i1,
-}
+_ELEMENTS: dict[str, Type] = {dtype_name(t): t for t in REAL.values()} | {"float": f64, "int": i64}
+_NUMPY: dict[str, Type] = {d.name + "_" * (d.kind == "b"): t for d, t in REAL.items()}
+_CLASSES: dict[type, Type] = {float: f64, int: i64, bool: i1} | {d.type: t for d, t in REAL.items()}
 
 
 def parse_signature(text: str) -> tuple[Abstract, ...]:

@@ -159,8 +159,6 @@ ARRAY_ATTRIBUTES = {
     "tolist": "loop over the elements",
     "flat": "loop over the elements with nested loops",
     "flatten": "loop over the elements with nested loops",
-    "nbytes": "use size times the bytes of an element",
-    "itemsize": "write the number of bytes",
     "strides": "how an array lies in memory cannot be asked",
     "flags": "how an array lies in memory cannot be asked",
     "data": "how an array lies in memory cannot be asked",

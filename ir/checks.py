@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from adc.ir.core import Block, Op, Value
-from adc.ir.evaluate import bits, wrap
+from adc.ir.evaluate import normal
 from adc.ir.opdef import OpDef
 from adc.ir.raising import MOST, class_of, places
 from adc.ir.typerules import require
@@ -59,7 +59,7 @@ def constant(op: Op) -> None:
     elif t == i1:
         fits = value in (0, 1)
     else:
-        fits = isinstance(value, int) and wrap(value, bits(t)) == value
+        fits = isinstance(value, int) and normal(value, t) == value
     if not fits:
         raise TypeError(f"{value!r} is no constant of type {t}")
 

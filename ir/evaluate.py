@@ -50,7 +50,7 @@ def normal(value: Any, t: Type) -> Any:
         return float(value) if t.width == 64 else _to_f32(float(value))
     if isinstance(t, IntType) and t.width == 1:
         return bool(value)
-    return wrap(int(value), bits(t)) if t.is_integer else value
+    return integer(int(value), t) if t.is_integer else value
 
 
 def _to_f32(value: float) -> np.float32:
@@ -68,6 +68,9 @@ def unsigned(value: int, width: int) -> int:
 
 
 def integer(value: int, t: Type) -> int:
+    """What is left of ``value`` in an integer of type ``t``; unsigned ones are not negative."""
+    if isinstance(t, IntType) and t.unsigned:
+        return unsigned(value, t.width)
     return bool(value & 1) if bits(t) == 1 else wrap(value, bits(t))
 
 

@@ -65,6 +65,18 @@ def shift(compute: Callable[[int, int], int]) -> Evaluate:
     return evaluate
 
 
+def _on_unsigned(compute: Callable[[int, int], int]) -> Evaluate:
+    """Evaluation by a function of unsigned ints, which is a shift or a division."""
+
+    def evaluate(attrs: Attrs, t: Type, x: int, y: int) -> Any:
+        x, y = unsigned(x, bits(t)), unsigned(y, bits(t))
+        if y >= bits(t) if compute is operator.rshift else y == 0:
+            raise Undefined("shift by the width or more, or division by zero")
+        return integer(compute(x, y), t)
+
+    return evaluate
+
+
 def ipowi(attrs: Attrs, t: Type, x: int, n: int) -> Any:
     x, n = signed(x), signed(n)
     if n < 0:
@@ -79,11 +91,14 @@ divsi = _quotient(_truncated)
 remsi = _quotient(lambda x, y: x - y * _truncated(x, y))
 floordivsi = _quotient(operator.floordiv)
 ceildivsi = _quotient(lambda x, y: -(-x // y))
+divui = _on_unsigned(operator.floordiv)
+remui = _on_unsigned(operator.mod)
 andi = on_integers(operator.and_)
 ori = on_integers(operator.or_)
 xori = on_integers(operator.xor)
 shli = shift(operator.lshift)
 shrsi = shift(operator.rshift)
+shrui = _on_unsigned(operator.rshift)
 maxsi = on_integers(max)
 minsi = on_integers(min)
 absi = on_integers(abs)

@@ -37,7 +37,7 @@ def dtype_of(element: Type) -> np.dtype[Any]:
     if isinstance(element, FloatType):
         return np.dtype(np.float64 if element.width == 64 else np.float32)
     if isinstance(element, IntType):
-        return np.dtype({1: np.bool_, 32: np.int32}.get(element.width, np.int64))
+        return np.dtype(np.bool_ if element.width == 1 else f"{'u' if element.unsigned else 'i'}{element.width // 8}")
     return np.dtype(np.int64) if element.is_integer else np.dtype(object)
 
 
@@ -47,7 +47,7 @@ def poison(element: Type) -> Any:
         return math.nan
     if isinstance(element, IntType) and element.width == 1:
         return True
-    return 0x5EADBEEF if element.is_integer else UNDEF
+    return normal(0x5EADBEEF, element) if element.is_integer else UNDEF
 
 
 def check(value: Any, t: Type, what: str) -> Any:

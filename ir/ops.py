@@ -122,12 +122,15 @@ divsi = _int("arith.divsi", n.divsi, **DIVIDE)  # towards zero; the divisor must
 remsi = _int("arith.remsi", n.remsi, **DIVIDE)
 floordivsi = _int("arith.floordivsi", n.floordivsi, **DIVIDE)  # down, as Python's //
 ceildivsi = _int("arith.ceildivsi", n.ceildivsi, **DIVIDE)  # up
+divui = _int("arith.divui", n.divui, **DIVIDE)  # of unsigned integers
+remui = _int("arith.remui", n.remui, **DIVIDE)
 andi = _int("arith.andi", n.andi, traits=COMMUTATIVE, **EASY)
 ori = _int("arith.ori", n.ori, traits=COMMUTATIVE, **EASY)
 xori = _int("arith.xori", n.xori, traits=COMMUTATIVE, **EASY)
 SHIFT: dict[str, Any] = {**EASY, "defined": lambda amount: 0 <= amount < 32}
 shli = _int("arith.shli", n.shli, s.SHIFTS, **SHIFT)
 shrsi = _int("arith.shrsi", n.shrsi, s.SHIFTS, **SHIFT)
+shrui = _int("arith.shrui", n.shrui, s.SHIFTS, **SHIFT)  # zeros come in
 maxsi = _int("arith.maxsi", n.maxsi, traits=COMMUTATIVE, **EASY)
 minsi = _int("arith.minsi", n.minsi, traits=COMMUTATIVE, **EASY)
 CMPI: dict[str, Any] = {"attrs": PREDICATE, "verify": v.one_of("predicate", n.INTEGER_PREDICATES), **EASY}

@@ -31,8 +31,9 @@ TYPES: dict[str, Any] = {
     "bool": bool,
     "float64": np.float64,
     "float32": np.float32,
-    "int64": np.int64,
-    "int32": np.int32,
+    **{f"int{n}": np.dtype(f"int{n}").type for n in (8, 16, 32, 64)},
+    **{f"uint{n}": np.dtype(f"uint{n}").type for n in (8, 16, 32)},
+    "uint64": lambda n: np.uint64(n & (1 << 64) - 1),  # given as the integer with a sign of the same bits
     "bool_": np.bool_,
 }
 _CONVERSIONS: dict[str, Callable[[object], str]] = {"r": repr, "s": str, "a": ascii}

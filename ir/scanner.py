@@ -24,7 +24,7 @@ _INT = re.compile(r"-?\d+(?![\w.])")
 _NATURAL = re.compile(r"\d+")
 _DIM = re.compile(r"(\?|\d+)x")
 _STRIDE = re.compile(r"\?|-?\d+")
-_SCALAR = re.compile(r"(f32|f64|i1|i32|i64|index)\b")
+_SCALAR = re.compile(r"(f32|f64|u?i(?:8|16|32|64)|i1|index)\b")
 _STRING = re.compile(r'"((?:[^"\\\n]|\\[^\n])*)"')
 _ESCAPE = re.compile(r'\\(["\\nt]|[0-9A-Fa-f]{2})|([^\\]+)')
 
@@ -32,8 +32,8 @@ _SCALARS: dict[str, Type] = {
     "f32": FloatType(32),
     "f64": FloatType(64),
     "i1": IntType(1),
-    "i32": IntType(32),
-    "i64": IntType(64),
+    **{f"i{width}": IntType(width) for width in (8, 16, 32, 64)},
+    **{f"ui{width}": IntType(width, unsigned=True) for width in (8, 16, 32, 64)},
     "index": IndexType(),
 }
 

@@ -34,12 +34,14 @@ class FloatType(Type):
 
 @dataclass(frozen=True)
 class IntType(Type):
-    """A signless integer of ``width`` bits (1, 32 or 64); ``i1`` is the Boolean."""
+    """An integer of ``width`` bits (1, 8, 16, 32 or 64); ``i1`` is the Boolean. Elements of arrays and arguments may be
+    ``unsigned``: what that says is how they become an ``index``, which all integers are computed with as."""
 
     width: int
+    unsigned: bool = False
 
     def __str__(self) -> str:
-        return f"i{self.width}"
+        return f"ui{self.width}" if self.unsigned else f"i{self.width}"
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,14 @@ f64 = FloatType(64)
 c64 = ComplexType(64)
 c128 = ComplexType(128)
 i1 = IntType(1)
+i8 = IntType(8)
+i16 = IntType(16)
 i32 = IntType(32)
 i64 = IntType(64)
+ui8 = IntType(8, unsigned=True)
+ui16 = IntType(16, unsigned=True)
+ui32 = IntType(32, unsigned=True)
+ui64 = IntType(64, unsigned=True)
 index = IndexType()
 record = RecordType()
 

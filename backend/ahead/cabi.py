@@ -275,7 +275,9 @@ def c_type(t: Type) -> str:
         return "double" if t.width == 64 else "float"
     if t == i1:
         return "bool"
-    return f"int{t.width}_t" if isinstance(t, IntType) else "int64_t"
+    if isinstance(t, IntType):
+        return f"{'u' if t.unsigned else ''}int{t.width}_t"
+    return "int64_t"
 
 
 def dynamic_strides(t: MemRefType) -> list[int]:

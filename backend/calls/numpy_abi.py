@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+from typing import Any
 
 import numpy as np
 
@@ -41,41 +42,45 @@ DECLARATIONS = {
     "PyArray_Empty": "declare ptr @PyArray_Empty(i32, ptr, ptr, i32)",
     "PyDataMem_SetHandler": "declare ptr @PyDataMem_SetHandler(ptr)",
 }
-# dtype objects, and the types of NumPy's scalars, by the name that compiled code knows them by.
-OBJECTS: dict[str, object] = {
-    "adc_np_dtype_f64": np.dtype(np.float64),
-    "adc_np_dtype_f32": np.dtype(np.float32),
-    "adc_np_dtype_c128": np.dtype(np.complex128),
-    "adc_np_dtype_c64": np.dtype(np.complex64),
-    "adc_np_dtype_i64": np.dtype(np.int64),
-    "adc_np_dtype_i32": np.dtype(np.int32),
-    "adc_np_dtype_i1": np.dtype(np.bool_),
-} | {f"adc_np_scalar_{np.dtype(c).num}": np.dtype(c).type for c in "?ilqfd"}
-
-# The scalar types (by type number) that are taken for a strong scalar, each with its LLVM type in memory.
-SCALARS: dict[t.Type, tuple[tuple[int, str], ...]] = {
-    t.f64: ((np.dtype("d").num, "double"),),
-    t.f32: ((np.dtype("f").num, "float"),),
-    t.i64: tuple((np.dtype(c).num, f"i{8 * np.dtype(c).itemsize}") for c in "lqi"),
-    t.i32: ((np.dtype("i").num, "i32"),),
-    t.i1: ((np.dtype("?").num, "i8"),),
-}
-
-DTYPES: dict[t.Type, np.dtype[np.generic]] = {
+DTYPES: dict[t.Type, np.dtype[Any]] = {
     t.f64: np.dtype(np.float64),
     t.f32: np.dtype(np.float32),
     t.c128: np.dtype(np.complex128),
     t.c64: np.dtype(np.complex64),
-    t.i64: np.dtype(np.int64),
-    t.i32: np.dtype(np.int32),
+    **{t.IntType(8 * n): np.dtype(f"i{n}") for n in (1, 2, 4, 8)},
+    **{t.IntType(8 * n, unsigned=True): np.dtype(f"u{n}") for n in (1, 2, 4, 8)},
     t.i1: np.dtype(np.bool_),
 }
+_CODES = "?bhilqBHILQfdFD"  # of C's types, some of which are one type of the IR
+
+# dtype objects, and the types of NumPy's scalars, by the name that compiled code knows them by.
+OBJECTS: dict[str, object] = {
+    **{f"adc_np_dtype_{element}": dtype for element, dtype in DTYPES.items()},
+    **{f"adc_np_scalar_{np.dtype(c).num}": np.dtype(c).type for c in _CODES if np.dtype(c).kind != "c"},
+}
+
+
+
+def _memory(dtype: np.dtype[Any]) -> str:
+    """LLVM's type of a number in memory."""
+    if dtype.kind == "f":
+        return "double" if dtype.itemsize == 8 else "float"
+    return f"i{8 * dtype.itemsize}"
+
+
+# The scalar types (by type number) that are taken for a strong scalar, each with its LLVM type in memory.
+SCALARS: dict[t.Type, tuple[tuple[int, str], ...]] = {
+    element: tuple((np.dtype(c).num, _memory(np.dtype(c))) for c in _CODES if np.dtype(c) == dtype)
+    for element, dtype in DTYPES.items()
+    if dtype.kind != "c"
+}
+SCALARS[t.i64] += ((np.dtype("i").num, "i32"),)  # which is sign-extended
 
 
 def type_numbers(element: t.Type) -> tuple[int, ...]:
     """NumPy's type numbers of an element type; C's long and long long are one type of the IR."""
     dtype = DTYPES[element]
-    same = [np.dtype(c) for c in "?ilqfdFD" if np.dtype(c) == dtype]
+    same = [np.dtype(c) for c in _CODES if np.dtype(c) == dtype]
     return tuple(sorted({d.num for d in same}))
 
 

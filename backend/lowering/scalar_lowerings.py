@@ -152,6 +152,17 @@ def _remsi(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
     return _divide(e, op, x, y)[1]
 
 
+def _unsigned_division(instruction: str) -> Lowering:
+    def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+        kind, divisor = _kind(op), _known(y)
+        if not divisor:
+            zero = e.let(f"icmp eq {kind} {y}, 0")
+            y = e.let(f"select i1 {zero}, {kind} 1, {kind} {y}")
+        return e.let(f"{instruction} {kind} {x}, {y}")
+
+    return lower
+
+
 def _rounded_division(step: str, sign: str) -> Lowering:
     """Division rounded down or up: the quotient towards zero, corrected where there is a remainder of that sign."""
 
@@ -182,11 +193,14 @@ def _shl(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
     return e.let(f"select i1 {inside}, {kind} {shifted}, {kind} 0")
 
 
-def _shrsi(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-    kind, width = _kind(op), _width(op.result.type)
-    inside = e.let(f"icmp ult {kind} {y}, {width}")
-    safe = e.let(f"select i1 {inside}, {kind} {y}, {kind} {width - 1}")
-    return e.let(f"ashr {kind} {x}, {safe}")
+def _shift_right(instruction: str) -> Lowering:
+    def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
+        kind, width = _kind(op), _width(op.result.type)
+        inside = e.let(f"icmp ult {kind} {y}, {width}")
+        safe = e.let(f"select i1 {inside}, {kind} {y}, {kind} {width - 1}")
+        return e.let(f"{instruction} {kind} {x}, {safe}")
+
+    return lower
 
 
 def _width(t: Type) -> int:
@@ -208,7 +222,9 @@ def _index_cast(sign: str) -> Lowering:
         before, after = _width(op.operands[0].type), _width(op.result.type)
         if before == after:
             return x
-        instruction = "trunc" if after < before else sign
+        source = op.operands[0].type
+        extend = "zext" if isinstance(source, IntType) and source.unsigned else sign
+        instruction = "trunc" if after < before else extend
         return e.let(f"{instruction} i{before} {x} to i{after}")
 
     return lower
@@ -323,6 +339,8 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.subi: _integer("sub"),
     ops.muli: _integer("mul"),
     ops.divsi: _divsi,
+    ops.divui: _unsigned_division("udiv"),
+    ops.remui: _unsigned_division("urem"),
     ops.remsi: _remsi,
     ops.floordivsi: _rounded_division("-1", "slt"),
     ops.ceildivsi: _rounded_division("1", "sgt"),
@@ -330,7 +348,8 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.ori: _integer("or"),
     ops.xori: _integer("xor"),
     ops.shli: _shl,
-    ops.shrsi: _shrsi,
+    ops.shrsi: _shift_right("ashr"),
+    ops.shrui: _shift_right("lshr"),
     ops.maxsi: _intrinsic("llvm.smax"),
     ops.minsi: _intrinsic("llvm.smin"),
     ops.cmpi: _compare("icmp"),

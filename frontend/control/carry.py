@@ -29,7 +29,18 @@ from adc.frontend.data.described import Maybe, describe, widen, without_dims
 from adc.frontend.data.dims import as_before
 from adc.frontend.data.growing import is_growing
 from adc.frontend.data.joining import Narrowing, differ_in_weakness, hinted, narrow
-from adc.frontend.data.merge import Clash, array_count, arrays, coerce, flatten, join, rebuild, types, unset
+from adc.frontend.data.merge import (
+    Clash,
+    array_count,
+    arrays,
+    coerce,
+    flatten,
+    is_narrow,
+    join,
+    rebuild,
+    types,
+    unset,
+)
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Unbound
@@ -40,7 +51,7 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.diagnostics import CompileError, Note
-from adc.ir.types import Type, f32, i32
+from adc.ir.types import Type
 
 
 @dataclass(eq=False)
@@ -386,5 +397,5 @@ def _leaves(name: str, value: AbstractValue | None, spec: abstract.Abstract | No
 
 
 def _narrow(body: Block) -> bool:
-    """Whether float32 or int32 occur: only beside these does it matter whether a number is Python's or NumPy's."""
-    return any(r.type in (f32, i32) for op in body.walk() for r in op.results)
+    """Whether types occur beside which it matters whether a number is Python's or NumPy's."""
+    return any(is_narrow(r.type) for op in body.walk() for r in op.results)

@@ -30,11 +30,11 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
-from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind
+from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind, limits
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.core import Value
-from adc.ir.types import ComplexType, MemRefType, Type, c64, c128, f32, f64, i1, i32, i64
+from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f32, f64, i1, i64
 
 
 class Clash(Exception):
@@ -219,11 +219,11 @@ def _join_scalars(
     if x.type == y.type:
         return abstract.Scalar(x.type, x.weak and y.weak)
     for narrow, other, wide in ((x, b, y), (y, a, x)):
-        if narrow.type in (f32, i32) and (kind(wide.type) >= kind(narrow.type) or narrow.type == f32):
+        if is_narrow(narrow.type) and (kind(wide.type) >= kind(narrow.type) or narrow.type == f32):
             # A literal such as 0.0 before a loop over float32 becomes float32, as it does when the two first meet.
             if isinstance(other, abstract.Static) and _fits(other.value, narrow.type):
                 return narrow
-            if kind(wide.type) >= 1 and not (narrow.type == i32 and kind(wide.type) == 2):
+            if kind(wide.type) >= 1 and not (kind(narrow.type) == 1 and kind(wide.type) == 2):
                 raise Clash("adc does not convert between them by itself")
     dtype = x.type if kind(x.type) > kind(y.type) else y.type
     return abstract.Scalar(dtype, x.weak and y.weak)
@@ -233,7 +233,13 @@ def _fits(value: float, dtype: Type) -> bool:
     if dtype == f32:
         with np.errstate(over="ignore"):
             return float(np.float32(value)) == value
-    return isinstance(value, int | np.integer) and -(2**31) <= value < 2**31
+    least, most = limits(dtype)
+    return isinstance(value, int | np.integer) and least <= value <= most
+
+
+def is_narrow(t: Type) -> bool:
+    """Whether it is a type that Python has no number of: beside these it matters whose a number is."""
+    return t == f32 or (isinstance(t, IntType) and t not in (i1, i64))
 
 
 def coerce(v: AbstractValue, to: abstract.Abstract) -> AbstractValue:

@@ -6,6 +6,7 @@ import dataclasses
 import string
 from collections.abc import Callable, Sequence
 
+from adc.frontend.abstract import numpy_dtype
 from adc.frontend.data import growing, records, sequences
 from adc.frontend.data.compounds import Text
 from adc.frontend.data.forms import Form
@@ -16,22 +17,14 @@ from adc.frontend.frame import Frame
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.raising import escape
-from adc.ir.types import Type, f32, f64, i1, i32, i64
+from adc.ir.types import Type, f64, i1, i64
 
-_TYPES: dict[tuple[Type, bool], str] = {
-    (f64, True): "float",
-    (i64, True): "int",
-    (i1, True): "bool",
-    (f64, False): "float64",
-    (f32, False): "float32",
-    (i64, False): "int64",
-    (i1, False): "bool_",
-}
+_TYPES: dict[Type, str] = {f64: "float", i64: "int", i1: "bool"}
 
 
 def type_of(v: Scalar) -> str:
     """How templates name the type of a number."""
-    return _TYPES.get((v.dtype, v.weak), "int32" if v.dtype == i32 else "float32")
+    return _TYPES[v.dtype] if v.weak else "bool_" if v.dtype == i1 else numpy_dtype(v.dtype).name
 
 
 def text(template: str, values: Sequence[Scalar]) -> AbstractValue:

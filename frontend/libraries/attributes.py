@@ -16,7 +16,7 @@ from adc.frontend.libraries.container_methods import method_of, names_of
 from adc.frontend.libraries.library_shapes import turned
 from adc.frontend.libraries.methods import METHODS, PARTS
 from adc.frontend.names import attribute_of
-from adc.frontend.numeric import subscripts
+from adc.frontend.numeric import scalars, subscripts
 from adc.frontend.numeric.convert import as_number
 from adc.frontend.prelude import stand_in
 from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
@@ -86,6 +86,10 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
         return size(owner.dims)
     if name == "dtype":
         return Static(abstract.numpy_dtype(owner.dtype))
+    if name == "itemsize":
+        return Static(abstract.numpy_dtype(owner.dtype).itemsize)
+    if name == "nbytes":
+        return scalars.binary("*", size(owner.dims), Static(abstract.numpy_dtype(owner.dtype).itemsize))
     if name == "T":
         return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
     if name == "mT":
@@ -97,7 +101,8 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
     for function in (getattr(np.ndarray, name, None), getattr(np, name, None)):
         if callable(function) and hasattr(np.ndarray, name) and stand_in(function) is not None:
             return bound(owner, Static(function))
-    help = for_array_attribute(name, ["shape", "size", "ndim", "dtype", "T", "real", "imag", *METHODS])
+    known = ["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "T", "real", "imag", *METHODS]
+    help = for_array_attribute(name, known)
     raise refuse(current_loc(), f"arrays have no attribute '{name}' here", help, kind=kinds.UNKNOWN_ATTRIBUTE)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from adc.frontend.libraries import formulas
+from adc.frontend.numeric.integers import sign_of_integer
 from adc.ir import ops
 from adc.ir.core import Value
 
@@ -77,7 +78,7 @@ FUNCTIONS = (
     Function(ops.copysign, 2, math="copysign", numpy="copysign"),
     Function(ops.absf, math="fabs", numpy="fabs"),
     Function(ops.absf, numpy="abs", on_integers=ops.absi),
-    Function(formulas.sign, numpy="sign", on_integers=formulas.sign_of_integer),
+    Function(formulas.sign, numpy="sign", on_integers=sign_of_integer),
     Function(ops.floor, math="floor", numpy="floor", on_integers=formulas.same),
     Function(ops.ceil, math="ceil", numpy="ceil", on_integers=formulas.same),
     Function(ops.trunc, math="trunc", numpy="trunc", on_integers=formulas.same),

@@ -13,7 +13,7 @@ import numpy as np
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value
-from adc.ir.types import f32, f64, index
+from adc.ir.types import f32, f64
 
 SQRT_HALF = 0.7071067811865476
 
@@ -105,10 +105,6 @@ def sign(x: Value) -> Value:
     nan_or_zero = ops.select(ops.cmpf(x, zero, predicate="oeq"), zero, x)
     negative = ops.select(ops.cmpf(x, zero, predicate="olt"), ops.negf(one), nan_or_zero)
     return ops.select(ops.cmpf(x, zero, predicate="ogt"), one, negative)
-
-
-def sign_of_integer(x: Value) -> Value:
-    return ops.maxsi(ops.minsi(x, const(1, index)), const(-1, index))
 
 
 def same(x: Value) -> Value:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.abstract import value_type
+from adc.frontend.abstract import numpy_dtype, value_type
 from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
 from adc.frontend.control.loops import make_range
 from adc.frontend.data import growing, heap, records, sequences
@@ -60,7 +60,7 @@ from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.schedules import Schedule
-from adc.ir.types import Type, f32, f64, i1, i64, index
+from adc.ir.types import Type, f64, i1, i64, index
 
 
 def _abs(frame: Frame, x: AbstractValue) -> AbstractValue:
@@ -321,15 +321,7 @@ def _sum(frame: Frame, x: AbstractValue, start: AbstractValue | None = None) -> 
     return arrays.settled(frame, total)
 
 
-_PYTHON_TYPES: dict[tuple[Type, bool], type] = {
-    (f64, True): float,
-    (i64, True): int,
-    (i1, True): bool,
-    (f64, False): np.float64,
-    (f32, False): np.float32,
-    (i64, False): np.int64,
-    (i1, False): np.bool_,
-}
+_PYTHON_TYPES: dict[Type, type] = {f64: float, i64: int, i1: bool}
 
 
 def python_type(v: AbstractValue) -> type:
@@ -341,7 +333,7 @@ def python_type(v: AbstractValue) -> type:
     if isinstance(v, Compound):
         return v.form.cls
     if isinstance(v, Scalar):
-        return _PYTHON_TYPES.get((v.dtype, v.weak), np.int32)
+        return _PYTHON_TYPES[v.dtype] if v.weak else numpy_dtype(v.dtype).type
     for kind_, python in ((Array, np.ndarray), (Lazy, np.ndarray), (Range, range)):
         if isinstance(v, kind_):
             return python

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend import abstract
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Complex, Scalar, Static, Tuple, is_array, is_complex, is_numeric
 from adc.frontend.errors import refuse
@@ -41,7 +42,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import f32, f64, i1, i32, i64
+from adc.ir.types import f64, i1
 
 
 def _operator(name: str, symbol: str) -> Rule:
@@ -203,6 +204,7 @@ TABLE: dict[Any, Rule] = {
     np.bitwise_xor: loops("bitwise_xor", lambda x, y, dtype: ops.xori(x, y)),
     np.left_shift: _operator("left_shift", "<<"),
     np.right_shift: _operator("right_shift", ">>"),
+    np.bitwise_count: loops("bitwise_count", integer_formulas.bit_count),
     np.gcd: loops("gcd", integer_formulas.gcd),
     np.lcm: loops("lcm", integer_formulas.lcm),
     np.signbit: loops("signbit", float_parts.signbit),
@@ -228,9 +230,5 @@ TABLE: dict[Any, Rule] = {
     np.clip: _clip,
     np.round: _round,
     np.around: _round,
-    np.float64: cast_rule("np.float64", f64, False, np.float64),
-    np.float32: cast_rule("np.float32", f32, False, np.float32),
-    np.int64: cast_rule("np.int64", i64, False, np.int64),
-    np.int32: cast_rule("np.int32", i32, False, np.int32),
-    np.bool_: cast_rule("np.bool_", i1, False, np.bool_),
+    **{d.type: cast_rule(f"np.{d.type.__name__}", t, False, d.type) for d, t in abstract.REAL.items()},
 }

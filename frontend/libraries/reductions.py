@@ -12,6 +12,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import complex_reductions
 from adc.frontend.names import needed_int
+from adc.frontend.numeric import unsigned
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind, nonzero, to_element, trap_unless, wrap
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, versioned
@@ -20,7 +21,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.types import Type, i1, i64, index
+from adc.ir.types import IntType, Type, i1, i64, index, ui64
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,9 @@ class Reduction:
     empty: str = ""
 
     def accumulator(self, dtype: Type) -> Type:
-        """The dtype of the result: sums of small integers are int64."""
+        """The dtype of the result: sums of small integers are int64, or uint64."""
         if self.kind in ("add", "mul") and kind(dtype) < 2:
-            return i64
+            return ui64 if isinstance(dtype, IntType) and dtype.unsigned else i64
         return dtype
 
     def identity(self, dtype: Type) -> Value:
@@ -54,8 +55,14 @@ class Reduction:
         floats, integers = _COMBINE[self.kind]
         if a.dtype == i1:
             return Scalar((ops.andi if self.kind == "min" else ops.ori)(a.value, b.value), i1, weak=False)
-        value = floats(a.value, b.value) if a.dtype.is_float else wrap(integers(a.value, b.value), a.dtype)
-        return Scalar(value, a.dtype, weak=False)
+        if a.dtype.is_float:
+            return Scalar(floats(a.value, b.value), a.dtype, weak=False)
+        value = integers(self.ordered(a.value, a.dtype), self.ordered(b.value, a.dtype))
+        return Scalar(wrap(self.ordered(value, a.dtype), a.dtype), a.dtype, weak=False)
+
+    def ordered(self, x: Value, dtype: Type) -> Value:
+        """What is combined of integers as signed ones; applied to the result, that of ``dtype``."""
+        return unsigned.ordered(x, dtype) if self.kind in ("min", "max") else x
 
 
 _COMBINE: dict[str, tuple[Callable[..., Value], Callable[..., Value]]] = {
@@ -111,11 +118,11 @@ def reduce(
         return _along(frame, r, lazy, over, dtype)
 
     def total(dims: Sequence[Dim], general: bool) -> Value:
-        return nested(list(dims), [], lambda i: _operand(lazy.element(i, general), dtype), r, dtype)
+        return nested(list(dims), [], lambda i: _operand(r, lazy.element(i, general), dtype), r, dtype)
 
     found = versioned(lazy, lambda: total(lazy.plain, False), lambda: total(lazy.dims, True))
     assert found is not None
-    return Scalar(_from_operand(found, dtype), dtype, weak=False)
+    return Scalar(_from_operand(r, found, dtype), dtype, weak=False)
 
 
 def _under_mask(r: Reduction, value: Selected, axes: Sequence[int], dtype: Type) -> tuple[Lazy, Over]:
@@ -126,8 +133,8 @@ def _under_mask(r: Reduction, value: Selected, axes: Sequence[int], dtype: Type)
     def element(i: Sequence[Value], general: bool) -> Number:
         return chosen(
             lambda: Scalar(mask.holds(i[first : first + mask.rank]), i1, weak=False),
-            lambda: Scalar(_operand(whole.element(i, general), dtype), inside, weak=False),
-            lambda: Scalar(r.identity(dtype), inside, weak=False),
+            lambda: Scalar(convert(whole.element(i, general), inside), inside, weak=False),
+            lambda: Scalar(r.ordered(r.identity(dtype), dtype), inside, weak=False),
         )
 
     over = {k + (mask.rank - 1) * (k > first) for k in axes} | set(range(first, first + mask.rank))
@@ -142,13 +149,13 @@ def check_not_empty(d: Dim, message: str) -> None:
         trap_unless(ops.cmpi(dim_value(d), const_index(0), predicate="sgt"), "ValueError", message)
 
 
-def _operand(s: Number, dtype: Type) -> Value:
+def _operand(r: Reduction, s: Number, dtype: Type) -> Value:
     """An element as it is accumulated: bools as integers."""
-    return convert(s, i64 if dtype == i1 else dtype)
+    return r.ordered(convert(s, i64 if dtype == i1 else dtype), dtype)
 
 
-def _from_operand(value: Value, dtype: Type) -> Value:
-    return nonzero(Scalar(value, i64)) if dtype == i1 else wrap(value, dtype)
+def _from_operand(r: Reduction, value: Value, dtype: Type) -> Value:
+    return nonzero(Scalar(value, i64)) if dtype == i1 else wrap(r.ordered(value, dtype), dtype)
 
 
 def nested(
@@ -193,8 +200,8 @@ def _along(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> A
     dims = [lazy.plain[k] for k in over.of(lazy.rank)]
 
     def result(place: Callable[[list[Value]], list[Value]]) -> Value:
-        total = nested(dims, [], lambda inner: _operand(lazy.element(place(inner), False), dtype), r, dtype)
-        return _from_operand(total, dtype)
+        total = nested(dims, [], lambda inner: _operand(r, lazy.element(place(inner), False), dtype), r, dtype)
+        return _from_operand(r, total, dtype)
 
     return each(frame, lazy, over, dtype, result)
 
@@ -214,13 +221,13 @@ def first_extreme(frame: Frame, r: Reduction, value: Array, over: Over) -> Abstr
         def element(inner: list[Value]) -> Scalar:
             return as_scalar(lazy.element(place(inner), False))
 
-        extreme = nested(dims, [], lambda inner: _operand(element(inner), lazy.dtype), r, lazy.dtype)
+        extreme = nested(dims, [], lambda inner: _operand(r, element(inner), lazy.dtype), r, lazy.dtype)
 
         def position(inner: list[Value]) -> Value:
             s, number = element(inner), const_index(0)
             for d, i in zip(dims, inner, strict=True):
                 number = ops.addi(ops.muli(number, dim_value(d)), i)
-            x = _operand(s, lazy.dtype)
+            x = _operand(r, s, lazy.dtype)
             if s.dtype.is_float:
                 hit = ops.ori(ops.cmpf(x, extreme, predicate="oeq"), ops.cmpf(x, x, predicate="uno"))
             else:

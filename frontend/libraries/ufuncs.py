@@ -17,7 +17,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import array_of, astype, dtype_argument
 from adc.frontend.numeric import arrays, nests
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import as_number, as_scalar, cast, convert, kind, real_needed
+from adc.frontend.numeric.convert import as_number, as_scalar, cast, convert, kind, real_needed, wrap
 from adc.frontend.numeric.rules import Rule, apply, fold, loop_types, operand_types, positional, static_of
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -40,7 +40,7 @@ def loops(name: str, emit: Emit) -> Rule:
         given, made = types[: function.nin], types[function.nin :]
         values = emit(*(convert(cast(a, t, False), t) for a, t in zip(args, given, strict=True)), dtype=given[0])
         listed = values if isinstance(values, tuple) else (values,)
-        return [Scalar(v, t, weak=False) for v, t in zip(listed, made, strict=True)]
+        return [Scalar(wrap(v, t), t, weak=False) for v, t in zip(listed, made, strict=True)]
 
     def rule(frame: Frame, *args: AbstractValue) -> AbstractValue:
         if function.nout == 1:

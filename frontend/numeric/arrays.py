@@ -300,7 +300,7 @@ def store(frame: Frame, target: Array, value: AbstractValue) -> None:
             raise cannot_hold()
         nests.store(frame, target, fitted(target, lazy_of(value)))
     elif is_numeric(value):
-        nests.store(frame, target, fitted(target, nests.constant_array(assigned(value))))
+        nests.store(frame, target, fitted(target, nests.constant_array(assigned(value, target.dtype))))
     else:
         raise refuse(current_loc(), f"cannot store {describe_type(value)} into an array", kind=kinds.WRONG_TYPE)
 

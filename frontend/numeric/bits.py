@@ -11,7 +11,7 @@ from adc.frontend.numeric.operands import meet, unsupported
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Value
-from adc.ir.types import i1, i64, index
+from adc.ir.types import i1, i64, index, ui64
 
 
 def bitwise(on_integers: Any, symbol: str) -> Callable[[Scalar, Scalar], Scalar]:
@@ -43,6 +43,9 @@ def shift(left: bool) -> Callable[[Scalar, Scalar], Scalar]:
         if left and weak:
             check_fits("shl", p, q)
         amount = ops.minsi(q, most)
+        if not left and dtype == ui64:
+            shifted = ops.select(ops.cmpi(q, most, predicate="sgt"), zero, ops.shrui(p, amount))
+            return Scalar(shifted, dtype, weak)
         if not left:
             return Scalar(ops.shrsi(p, amount), dtype, weak)
         shifted = ops.select(ops.cmpi(q, most, predicate="sgt"), zero, ops.shli(p, amount))

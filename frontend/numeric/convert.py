@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.abstract import value_type
 from adc.frontend.data.forms import COMPLEX
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -26,10 +27,9 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Value
-from adc.ir.types import ComplexType, FloatType, Type, c64, c128, f32, f64, i1, i32, i64, index
+from adc.ir.types import ComplexType, FloatType, IntType, Type, c64, c128, f32, f64, i1, i64, index, ui64
 
 INT64 = np.iinfo(np.int64)
-INT32 = np.iinfo(np.int32)
 
 
 def as_scalar(v: AbstractValue) -> Scalar:
@@ -42,7 +42,10 @@ def as_scalar(v: AbstractValue) -> Scalar:
             with at_loc(v.loc if isinstance(v, LargeLiteral) else current_loc()):
                 trap_unless(const(False, i1), "OverflowError", TOO_LARGE.format(v.value))
             return Scalar(const(0, index), i64, weak)
-        return Scalar(const(_item(v.value), abstract.value_type(dtype)), dtype, weak)
+        number = _item(v.value)
+        if dtype == ui64:  # as the index of the same bits
+            number = int(np.uint64(number).astype(np.int64))
+        return Scalar(const(number, value_type(dtype)), dtype, weak)
     if is_complex(v):
         raise real_needed()
     raise refuse(current_loc(), f"a number is needed here, not {describe_type(v)}", kind=kinds.WRONG_TYPE)
@@ -113,6 +116,13 @@ def beyond(v: AbstractValue) -> bool:
     return isinstance(v, Static) and isinstance(v.value, int) and not INT64.min <= v.value <= INT64.max
 
 
+def meeting(v: AbstractValue, dtype: Type) -> AbstractValue:
+    """A number that meets one of ``dtype``: a large Python int is NumPy's if that is unsigned."""
+    if dtype == ui64 and beyond(v) and isinstance(v, Static) and 0 <= v.value <= limits(ui64)[1]:
+        return Static(np.uint64(v.value))
+    return v
+
+
 def _item(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
@@ -152,18 +162,18 @@ def convert(s: Number, dtype: Type) -> Value:
     """The value of ``s``, which is to be real, in the type that ``dtype`` is computed in.
 
     Floats become integers by truncation; NaN and what is out of range raise, as ``int()`` does. A Python int that does
-    not fit into int32 raises OverflowError, as in NumPy; a NumPy integer wraps around.
+    not fit raises OverflowError, as in NumPy; a NumPy integer wraps around.
     """
     if isinstance(dtype, ComplexType) or not isinstance(s, Scalar):
         raise real_needed()
     if s.dtype == dtype:
         return s.value
     known = constant_of(s.value)
-    if known is not None and (kind(dtype) == 2 or (dtype == i64 and kind(s.dtype) < 2)):
+    if known is not None and s.dtype != ui64 and (kind(dtype) == 2 or (dtype == i64 and kind(s.dtype) < 2)):
         if dtype == f32:
             with np.errstate(over="ignore"):
                 known = float(np.float32(known))
-        return const(known, abstract.value_type(dtype))
+        return const(known, value_type(dtype))
     if dtype == i1:
         return nonzero(s)
     if kind(dtype) == 2:
@@ -172,18 +182,20 @@ def convert(s: Number, dtype: Type) -> Value:
         return ops.index_castui(s.value, type=index)
     if kind(s.dtype) == 2:
         return _truncate(s, dtype)
-    if dtype == i32:
-        if s.weak:
-            check_int32(s.value)
-            return s.value
-        return wrap(s.value, i32)
-    return s.value
+    if s.weak:
+        if s.dtype == ui64:
+            check_range(s.value, ui64)
+        check_range(s.value, dtype)
+        return s.value
+    return wrap(s.value, dtype)
 
 
 def _to_float(s: Scalar, dtype: Type) -> Value:
     if s.dtype == i1:
         return ops.uitofp(s.value, type=dtype)
     if kind(s.dtype) == 1:
+        if s.dtype == ui64:
+            return ops.uitofp(ops.index_cast(s.value, type=ui64), type=dtype)
         if dtype == f32 and s.weak:  # NumPy takes Python's integers for doubles first
             return ops.truncf(ops.sitofp(s.value, type=f64), type=f32)
         return ops.sitofp(s.value, type=dtype)
@@ -191,16 +203,28 @@ def _to_float(s: Scalar, dtype: Type) -> Value:
 
 
 def _truncate(s: Scalar, dtype: Type) -> Value:
-    x = s.value
+    x, (least, most) = s.value, limits(dtype)
     trap_unless(ops.cmpf(x, x, predicate="oeq"), "ValueError", "cannot convert float NaN to integer")
-    if dtype == i64 or x.type == f32:  # there is no float between the least integer and the next one below
-        above, least = const(2.0**63 if dtype == i64 else 2.0**31, x.type), "oge"
-        low = ops.negf(above)
-    else:
-        above, low, least = const(2.0**31, f64), const(-(2.0**31) - 1, f64), "ogt"
-    fits = ops.andi(ops.cmpf(x, above, predicate="olt"), ops.cmpf(x, low, predicate=least))
+    above = float(most + 1)
+    # Where there is no float between the least integer and the next one below, that one is the bound.
+    exact = float(np.asarray(least - 1, abstract.numpy_dtype(x.type))) == least - 1
+    low, side = (float(least - 1), "ogt") if exact else (float(least), "oge")
+    fits = ops.andi(
+        ops.cmpf(x, const(above, x.type), predicate="olt"), ops.cmpf(x, const(low, x.type), predicate=side)
+    )
     trap_unless(fits, "OverflowError", "the float {} is too large to convert to an integer", x)
-    return ops.fptosi(x, type=index)
+    if dtype != ui64:
+        return ops.fptosi(x, type=index)
+    half = const(2.0**63, x.type)
+    large = ops.cmpf(x, half, predicate="oge")
+    part = ops.fptosi(ops.select(large, ops.subf(x, half), x), type=index)
+    return ops.xori(part, ops.select(large, const(INT64.min, index), const(0, index)))
+
+
+def limits(dtype: Type) -> tuple[int, int]:
+    """The least and the largest integer of a dtype."""
+    info = np.iinfo(abstract.numpy_dtype(dtype))
+    return int(info.min), int(info.max)
 
 
 def trap_unless(condition: Value, error: str, message: str, *values: Value) -> None:
@@ -218,20 +242,23 @@ def check_fits(kind: str, p: Value, q: Value) -> None:
     trap_unless(ops.fits(p, q, kind=kind), "OverflowError", TOO_LARGE.format(_SHOWN[kind]), p, q)
 
 
-def check_int32(value: Value) -> None:
-    known = constant_of(value)
-    if known is not None and INT32.min <= known <= INT32.max:
+def check_range(value: Value, dtype: Type) -> None:
+    """Raise ``OverflowError`` unless an integer is one of ``dtype``."""
+    (least, most), known = limits(dtype), constant_of(value)
+    if known is not None and least <= known <= most:
         return
-    low = ops.cmpi(value, const(INT32.min, index), predicate="sge")
-    high = ops.cmpi(value, const(INT32.max, index), predicate="sle")
-    trap_unless(ops.andi(low, high), "OverflowError", "Python integer {} out of bounds for int32", value)
+    fits = const(True, i1)
+    for bound, predicate in ((least, "sge"), (most, "sle")):
+        if INT64.min < bound < INT64.max:
+            fits = ops.andi(fits, ops.cmpi(value, const(bound, index), predicate=predicate))
+    trap_unless(fits, "OverflowError", f"Python integer {{}} out of bounds for {abstract.numpy_dtype(dtype)}", value)
 
 
 def wrap(value: Value, dtype: Type) -> Value:
-    """An integer result of dtype int32 wrapped around to its 32 bits."""
-    if dtype != i32:
+    """An integer result of ``dtype`` wrapped around to its bits."""
+    if not isinstance(dtype, IntType) or dtype.width in (1, 64):
         return value
-    return ops.index_cast(ops.index_cast(value, type=i32), type=index)
+    return ops.index_cast(ops.index_cast(value, type=dtype), type=index)
 
 
 def nonzero(s: Number) -> Value:
@@ -249,7 +276,7 @@ def cast(v: AbstractValue, dtype: Type, weak: bool) -> Number:
     """``v`` as a number of ``dtype``."""
     if kind(dtype) == 3:
         return as_complex(v, dtype, weak)
-    return Scalar(convert(as_scalar(v), dtype), dtype, weak)
+    return Scalar(convert(as_scalar(meeting(v, dtype)), dtype), dtype, weak)
 
 
 def load_scalar(memref: Value, subscripts: list[Value] | tuple[Value, ...], dtype: Type) -> Number:
@@ -262,12 +289,12 @@ def load_scalar(memref: Value, subscripts: list[Value] | tuple[Value, ...], dtyp
 
 def from_element(value: Value) -> Value:
     """An array element or argument as a value to compute with."""
-    return ops.index_cast(value, type=index) if value.type in (i64, i32) else value
+    return ops.index_cast(value, type=index) if value_type(value.type) == index else value
 
 
 def to_element(value: Value, element: Type) -> Value:
     """A computed value as an array element or result of type ``element``."""
-    return ops.index_cast(value, type=element) if element in (i64, i32) else value
+    return ops.index_cast(value, type=element) if value_type(element) == index else value
 
 
 def store_scalar(v: AbstractValue, memref: Value, subscripts: list[Value], element: Type) -> None:
@@ -279,7 +306,7 @@ def store_scalar(v: AbstractValue, memref: Value, subscripts: list[Value], eleme
         return
     if is_complex(v):
         raise cannot_hold()
-    value = to_element(convert(as_scalar(v), element), element)
+    value = to_element(convert(as_scalar(meeting(v, element)), element), element)
     build(ops.store, [value, memref, *subscripts])
 
 
@@ -293,9 +320,10 @@ def cannot_hold() -> Exception:
     )
 
 
-def assigned(v: AbstractValue) -> Number:
-    """A number that is assigned to elements: an integer has to fit there, whether it is Python's or NumPy's."""
-    s = as_number(v)
+def assigned(v: AbstractValue, dtype: Type) -> Number:
+    """A number that is assigned to elements of ``dtype``: an integer has to fit there, whether it is Python's or
+    NumPy's."""
+    s = as_number(meeting(v, dtype))
     if isinstance(s, Complex):
         return s
     return Scalar(s.value, s.dtype, weak=True)

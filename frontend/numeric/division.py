@@ -11,7 +11,7 @@ from adc.frontend.numeric.operands import meet
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Value
-from adc.ir.types import f64, i64, index
+from adc.ir.types import f64, i64, index, ui64
 
 
 def divide(x: Scalar, y: Scalar) -> Scalar:
@@ -37,7 +37,8 @@ def floor_divide(x: Scalar, y: Scalar) -> Scalar:
     if kind(dtype) == 2:
         return Scalar(_float_floor_divide(p, q), dtype, weak)
     if not weak:
-        return Scalar(wrap(_unless_zero(ops.floordivsi, p, q), dtype), dtype, weak)
+        divide = ops.divui if dtype == ui64 else ops.floordivsi
+        return Scalar(wrap(_unless_zero(divide, p, q), dtype), dtype, weak)
     _check_divisor(q, "integer division or modulo by zero")
     if constant_of(q) in (None, -1):  # the least integer has no opposite
         whole = ops.ori(*(ops.cmpi(v, const(n, index), predicate="ne") for v, n in ((p, INT64.min), (q, -1))))
@@ -60,7 +61,7 @@ def modulo(x: Scalar, y: Scalar) -> Scalar:
     if kind(dtype) == 2:
         return Scalar(_float_modulo(p, q), dtype, weak)
     if not weak:
-        return Scalar(_unless_zero(_int_modulo, p, q), dtype, weak)
+        return Scalar(_unless_zero(ops.remui if dtype == ui64 else _int_modulo, p, q), dtype, weak)
     _check_divisor(q, "integer division or modulo by zero")
     return Scalar(_int_modulo(p, q), dtype, weak)
 

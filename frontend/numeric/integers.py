@@ -6,7 +6,8 @@ from adc.frontend.data.values import Scalar
 from adc.frontend.numeric.convert import INT64, TOO_LARGE, trap_unless, wrap
 from adc.ir import ops
 from adc.ir.arith import const
-from adc.ir.types import i64, index
+from adc.ir.core import Value
+from adc.ir.types import i64, index, ui64
 
 
 def negated(s: Scalar) -> Scalar:
@@ -18,7 +19,7 @@ def negated(s: Scalar) -> Scalar:
 def absolute(s: Scalar) -> Scalar:
     """``abs(s)`` of an integer."""
     _check_opposite(s, "abs({})")
-    return Scalar(wrap(ops.absi(s.value), s.dtype), s.dtype, s.weak)
+    return Scalar(s.value if s.dtype == ui64 else wrap(ops.absi(s.value), s.dtype), s.dtype, s.weak)
 
 
 def rounded_integer(s: Scalar, places: int) -> Scalar:
@@ -50,3 +51,7 @@ def _check_opposite(s: Scalar, shown: str) -> None:
     if s.weak:
         fits = ops.fits(const(0, index), s.value, kind="sub")
         trap_unless(fits, "OverflowError", TOO_LARGE.format(shown), s.value)
+
+
+def sign_of_integer(x: Value) -> Value:
+    return ops.maxsi(ops.minsi(x, const(1, index)), const(-1, index))

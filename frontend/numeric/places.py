@@ -73,7 +73,7 @@ def store(frame: Frame, place: Place, value: AbstractValue) -> None:
     if is_array(value):
         lazy = nests.lazy_of(value)  # type: ignore[arg-type]
     elif is_numeric(value):
-        lazy = nests.constant_array(assigned(value))
+        lazy = nests.constant_array(assigned(value, place.array.dtype))
     else:
         raise refuse(current_loc(), f"cannot store {describe_type(value)} into an array", kind=kinds.WRONG_TYPE)
     if isinstance(place, Masked):

@@ -12,7 +12,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f64, i1, i64, index
+from adc.ir.types import Type, f64, i1, i64, index, ui64
 
 _EXACT_POWERS = 16  # beyond this, pow() is more accurate than repeated multiplication
 
@@ -51,7 +51,7 @@ def _small_power(x: Value, n: int) -> Value:
 
 def _int_power(x: Scalar, y: Scalar, dtype: Type, weak: bool, exponent: Any) -> Scalar:
     p, q = convert(x, dtype), convert(y, dtype)
-    if exponent is None:
+    if exponent is None and dtype != ui64:
         trap_unless(
             ops.cmpi(q, const(0, index), predicate="sge"),
             "ValueError",

@@ -25,7 +25,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import arrays
+from adc.frontend.numeric import arrays, unsigned
 from adc.frontend.numeric.complex_functions import PAIRS, parts
 from adc.frontend.numeric.complexes import absolute
 from adc.frontend.numeric.convert import (
@@ -38,12 +38,13 @@ from adc.frontend.numeric.convert import (
     promote,
     wrap,
 )
+from adc.frontend.numeric.integers import sign_of_integer
 from adc.frontend.suggestions import for_option
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f64, i1
+from adc.ir.types import Type, f32, f64, i1, index, ui64
 
 Rule = Callable[[Frame, Sequence[AbstractValue], Mapping[str, AbstractValue]], AbstractValue]
 OnScalars = Callable[..., AbstractValue]
@@ -181,15 +182,18 @@ def float_function(name: str, function: Callable[..., Any], emit: Callable[..., 
 
 def float_dtype(name: str, args: Sequence[AbstractValue]) -> Type:
     """The float type in which numbers meet."""
-    dtype = common_dtype(args)[0]
-    if dtype == i1:
+    dtype, weak = common_dtype(args)
+    if kind(dtype) == 2:
+        return dtype
+    size = abstract.numpy_dtype(dtype).itemsize
+    if size == 1 and not (weak and dtype != i1):
         raise refuse(
             current_loc(),
-            f"{name}() of bool is half precision in NumPy",
+            f"{name}() of {abstract.number_name(dtype, weak)} is half precision in NumPy",
             "convert to float first",
             kind=kinds.UNSUPPORTED_OPTION,
         )
-    return dtype if kind(dtype) == 2 else f64
+    return f32 if size == 2 else f64
 
 
 def operand_types(args: Sequence[AbstractValue]) -> tuple[Any, ...]:
@@ -252,6 +256,14 @@ def common_dtype(args: Sequence[AbstractValue]) -> tuple[Type, bool]:
     return dtype, weak
 
 
+_UNSIGNED: dict[Any, Callable[..., Value]] = {
+    ops.maxsi: unsigned.extreme(larger=True),
+    ops.minsi: unsigned.extreme(larger=False),
+    ops.absi: lambda x: x,
+    sign_of_integer: lambda x: ops.index_castui(ops.cmpi(x, const(0, index), predicate="ne"), type=index),
+}
+
+
 def number_function(
     name: str,
     function: Callable[..., Any],
@@ -276,6 +288,8 @@ def number_function(
                 kind=kinds.UNSUPPORTED_OPTION,
             )
         emit = on_floats if kind(dtype) == 2 else on_integers
+        if dtype == ui64:
+            emit = _UNSIGNED.get(on_integers, on_integers)
         return Scalar(wrap(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype), dtype, weak=False)
 
     return ufunc(name, scalar, count)
@@ -284,9 +298,9 @@ def number_function(
 def rounded(places: int, x: AbstractValue) -> AbstractValue:
     """``np.round`` of a number to so many digits after the point, or before it if there are less than none."""
     s = as_scalar(x)
-    dtype = float_dtype("np.round", [x])
-    if kind(s.dtype) < 2 and places >= 0:
+    if kind(s.dtype) < 2 and places >= 0 and s.dtype != i1:
         return strong(s)
+    dtype = float_dtype("np.round", [x]) if kind(s.dtype) != 1 else f64
     value, power = convert(s, dtype), const(10.0 ** abs(places), dtype)
     if places:
         value = ops.roundeven(ops.mulf(value, power) if places > 0 else ops.divf(value, power))

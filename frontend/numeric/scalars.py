@@ -13,11 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import AbstractValue, Scalar, Static, is_complex, is_number, is_static_number
+from adc.frontend.data.values import (
+    AbstractValue,
+    Scalar,
+    Static,
+    is_complex,
+    is_number,
+    is_static_number,
+    number_dtype,
+)
 from adc.frontend.errors import refuse
-from adc.frontend.numeric import arithmetic, complex_functions, complexes, large_integers
+from adc.frontend.numeric import arithmetic, complex_functions, complexes, large_integers, unsigned
 from adc.frontend.numeric.bits import bitwise, logical_not, shift
-from adc.frontend.numeric.convert import as_number, as_scalar, beyond, convert, kind, nonzero, promote
+from adc.frontend.numeric.convert import as_number, as_scalar, beyond, convert, kind, meeting, nonzero, promote, wrap
 from adc.frontend.numeric.division import divide, floor_divide, modulo
 from adc.frontend.numeric.integers import negated
 from adc.frontend.numeric.operands import small_integers, unsupported
@@ -26,7 +34,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import i1, i32, i64, index
+from adc.ir.types import Type, i1, i64, index, ui64
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -63,6 +71,8 @@ def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if is_complex(a) or is_complex(b):
         return _fold_complex(symbol, a, b) or complexes.binary(symbol, a, b)
     if beyond(a) or beyond(b):
+        a, b = meeting(a, _dtype_of(b)), meeting(b, _dtype_of(a))
+    if beyond(a) or beyond(b):
         met = _meet_large(symbol, a, b)
         if met is not None:
             return met
@@ -74,6 +84,10 @@ def binary(symbol: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if symbol == "**":
         return power(x, y, b.value if is_static_number(b) else None)  # type: ignore[attr-defined]
     return _ARITHMETIC[symbol](x, y)
+
+
+def _dtype_of(v: AbstractValue) -> Type:
+    return v.dtype if isinstance(v, Scalar) else number_dtype(v.value)[0] if isinstance(v, Static) else i64
 
 
 def _whole_bound(symbol: str, a: AbstractValue, b: AbstractValue) -> tuple[Any, Any] | Static | None:
@@ -139,8 +153,11 @@ def _fold(symbol: str, a: Any, b: Any) -> Static | None:
 
 def _compare(symbol: str, x: Scalar, y: Scalar) -> Scalar:
     dtype, weak = promote(x, y)
-    if dtype == i32:
-        dtype = i64  # a Python integer that does not fit into 32 bits compares all the same
+    if kind(x.dtype) < 2 and kind(y.dtype) < 2 and not x.dtype == y.dtype == i1:
+        if ui64 in (x.dtype, y.dtype):
+            pair = (s if s.dtype != i1 else Scalar(convert(s, i64), i64) for s in (x, y))
+            return Scalar(unsigned.compared(_INT_PREDICATES[symbol], *pair), i1, weak)
+        dtype = i64  # an integer that the other's type does not have compares all the same
     p, q = convert(x, dtype), convert(y, dtype)
     if kind(dtype) == 2:
         found = ops.cmpf(p, q, predicate=_FLOAT_PREDICATES[symbol])
@@ -204,7 +221,7 @@ def unary(symbol: str, v: AbstractValue) -> AbstractValue:
     if symbol == "~":
         if kind(s.dtype) == 2:
             raise refuse(current_loc(), "~ is not defined for floats", kind=kinds.UNSUPPORTED_OPERAND)
-        return Scalar(ops.xori(s.value, const(-1, index)), s.dtype, s.weak)
+        return Scalar(wrap(ops.xori(s.value, const(-1, index)), s.dtype), s.dtype, s.weak)
     if kind(s.dtype) == 2:
         return Scalar(ops.negf(s.value), s.dtype, s.weak)
     return negated(s)

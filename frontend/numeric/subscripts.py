@@ -119,7 +119,7 @@ class Element:
             raise refuse(
                 current_loc(), f"cannot store {describe_type(value)} into an array element", kind=kinds.WRONG_TYPE
             )
-        store_scalar(assigned(value), self.array.memref, list(self.subscripts), self.array.dtype)
+        store_scalar(assigned(value, self.array.dtype), self.array.memref, list(self.subscripts), self.array.dtype)
 
 
 def locate(owner: Array, items: list[Item]) -> Element | Array:

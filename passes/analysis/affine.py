@@ -337,7 +337,7 @@ class Forms:
 def is_wide(value: Value) -> bool:
     """Whether ``value`` is an integer of 64 bits."""
     t = value.type
-    return isinstance(t, IndexType) or (isinstance(t, IntType) and t.width == 64)
+    return isinstance(t, IndexType) or (isinstance(t, IntType) and t.width == 64 and not t.unsigned)
 
 
 def _modest(form: Form) -> bool:

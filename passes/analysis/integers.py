@@ -34,18 +34,30 @@ def width(t: Type) -> int:
     return t.width if isinstance(t, IntType) else 64
 
 
+def is_unsigned(t: Type) -> bool:
+    return isinstance(t, IntType) and t.unsigned
+
+
 def wrap(value: int, t: Type) -> int:
     """The integer of type ``t`` that ``value`` is modulo two to its width."""
     bits = width(t)
     if bits == 1:
         return value & 1
+    if is_unsigned(t):
+        return value & ((1 << bits) - 1)
     half = 1 << (bits - 1)
     return ((value + half) & ((1 << bits) - 1)) - half
 
 
 def limits(t: Type) -> Interval:
     bits = width(t)
+    if is_unsigned(t):
+        return 0, (1 << bits) - 1
     return (0, 1) if bits == 1 else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+
+
+def _same_range(a: Type, b: Type) -> bool:
+    return width(a) == width(b) and is_unsigned(a) == is_unsigned(b)
 
 
 @dataclass(frozen=True)
@@ -115,7 +127,7 @@ class Integers:
                     form = a.plus(b, 1 if op.opdef is ops.addi else -1)
                 if form is not None and len(form.terms) <= MAX_TERMS:
                     return form if exact else _reduce(form, value.type)
-            elif op.opdef is ops.index_cast and width(value.type) == width(op.operands[0].type):
+            elif op.opdef is ops.index_cast and _same_range(value.type, op.operands[0].type):
                 return self.linear(op.operands[0], exact=exact, depth=depth)
         return Linear({value: 1}, 0)
 

@@ -11,7 +11,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.types import i1
+from adc.ir.types import IntType, Type, i1
 from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_INTEGER
 from adc.passes.analysis.division import remainder
 from adc.passes.analysis.integers import Linear, width
@@ -203,10 +203,18 @@ def _index_cast(rw: Rewriter, op: Op) -> Result:
     if x.type == op.result.type:
         return (x,)
     inner = made_by(x, ops.index_cast)
-    if inner and width(x.type) >= width(inner.operands[0].type):
+    if inner and _keeps(inner.operands[0].type, x.type, op.result.type):
         source = inner.operands[0]
         return (source,) if source.type == op.result.type else (rw.emit(ops.index_cast, source, type=op.result.type),)
     return None
+
+
+def _keeps(source: Type, between: Type, target: Type) -> bool:
+    """Whether a cast to ``between`` changes nothing of what a cast to ``target`` gives."""
+    if width(between) < width(source):
+        return False
+    signs = (isinstance(t, IntType) and t.unsigned for t in (source, between))
+    return width(target) <= width(between) or len(set(signs)) == 1
 
 
 @register(INTEGERS, ops.trunci)

@@ -168,7 +168,7 @@ SUGGESTIONS = {
     "random_numbers": "draw the numbers outside",
     "random_number": "draw the numbers outside",
     "sorting": "sort outside",
-    "reduced": "np.sum",
+    "reduced": "use a loop",
     "library_keyword": "np.where",
 }
 

@@ -75,8 +75,6 @@ def test_items_are_popped() -> None:
 @pytest.mark.parametrize(
     ("dtype", "help"),
     [
-        (np.uint8, "x.astype(np.int64)"),
-        (np.int16, "x.astype(np.int64)"),
         (np.float16, "x.astype(np.float64)"),
         (np.longdouble, "x.astype(np.float64)"),
         (">f8", "x.astype(np.float64)"),

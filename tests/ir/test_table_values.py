@@ -356,11 +356,14 @@ INTEGERS: dict[OpDef, Callable[..., int]] = {
     ops.remsi: lambda x, y: x - y * _toward_zero(x, y),
     ops.floordivsi: lambda x, y: math.floor(Fraction(x, y)),
     ops.ceildivsi: lambda x, y: math.ceil(Fraction(x, y)),
+    ops.divui: lambda x, y: x // y,
+    ops.remui: lambda x, y: x % y,
     ops.andi: lambda x, y: x & y,
     ops.ori: lambda x, y: x | y,
     ops.xori: lambda x, y: x ^ y,
     ops.shli: lambda x, y: x * 2**y,
     ops.shrsi: lambda x, y: math.floor(Fraction(x, 2**y)),
+    ops.shrui: lambda x, y: x // 2**y,
     ops.maxsi: max,
     ops.minsi: min,
     ops.ipowi: lambda x, n: x**n,
@@ -373,10 +376,12 @@ INTEGER_TYPINGS = [t for t in TYPINGS if t.opdef in INTEGERS]
 def test_integer_arithmetic(typing: Typing) -> None:
     """The exact result reduced modulo 2^width; Undefined just where LLVM has none."""
     width = bits(typing.result)
-    division = typing.opdef in (ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi)
+    division = typing.opdef in (ops.divsi, ops.remsi, ops.floordivsi, ops.ceildivsi, ops.divui, ops.remui)
     for values in [*typing.samples(), *typing.specials()]:
         numbers = [signed(v) for v in values]
-        shift = typing.opdef in (ops.shli, ops.shrsi)
+        if typing.opdef in (ops.divui, ops.remui, ops.shrui):
+            numbers = [n % (1 << width) for n in numbers]
+        shift = typing.opdef in (ops.shli, ops.shrsi, ops.shrui)
         undefined = (
             (division and numbers[1] == 0)
             or (shift and not 0 <= numbers[1] < width)

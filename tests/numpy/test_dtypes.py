@@ -1,0 +1,149 @@
+"""Integers of all widths, signed and unsigned: in arrays, as numbers, promoted, wrapped around, compared."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from tests.numpy.checking import check, compare, function_of
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+PAIRS = [(a, b) for k, a in enumerate(INTEGERS) for b in INTEGERS[k:]]
+
+
+def ends(dtype: str) -> Any:
+    """The numbers where something may go wrong."""
+    info = np.iinfo(dtype)
+    middle = [info.max // 2, info.max // 2 + 1]
+    return np.array([0, 1, 2, 3, 7, info.max, info.max - 1, info.min, info.min + 1, *middle], dtype)
+
+
+def run(body: str, **inputs: Any) -> None:
+    """Held against NumPy, whose warnings of integers that wrap around and of zero divisors are left out."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = function_of(body, *inputs)
+        compare(adc.jit_grad(plain)(**inputs), plain(**inputs), True, 0.0)
+
+
+ARITHMETIC = "return a + b, a - b, a * b, a // b, a % b, a & b, a | b, a ^ b, np.maximum(a, b), np.minimum(a, b)"
+COMPARISONS = "return a < b, a <= b, a == b, a != b, a > b, a >= b, a / b, np.where(a > b, a, b)"
+
+
+@pytest.mark.parametrize(("left", "right"), PAIRS)
+def test_pairs(left: str, right: str) -> None:
+    a, b = ends(left)[:, None], ends(right)[None, :]
+    whole = np.result_type(a, b).kind != "f"
+    run(ARITHMETIC if whole else "return a + b, a - b, a * b, np.maximum(a, b)", a=a, b=b)
+    run(COMPARISONS, a=a, b=b)
+    run(COMPARISONS.replace("a / b, ", ""), a=b, b=a)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_functions(dtype: str) -> None:
+    a = ends(dtype)
+    run("return -a, ~a, abs(a), np.sign(a), +a, a**2, a**3, np.square(a), np.bitwise_count(a), np.invert(a)", a=a)
+    run("return a << 1, a >> 1, a >> 7, a << 9, a >> 70, np.left_shift(a, a % 5), np.right_shift(a, a % 11)", a=a)
+    run("return np.gcd(a, a[::-1]), np.fmod(a, a[::-1]), np.divmod(a, a[::-1]), np.clip(a, 2, 100)", a=a)
+    run("return np.logical_and(a, a[::-1]), np.logical_not(a), np.isnan(a), np.floor(a), np.round(a)", a=a)
+    run("return a + 1, 2 * a, a - 3, a // 7, a % 7, a == 3, a < 100000, a > -1, a + 1.5, a * True", a=a)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_reductions(dtype: str) -> None:
+    for a in (ends(dtype), ends(dtype)[:1], np.arange(12, dtype=dtype).reshape(3, 4)[:, ::2]):
+        run("return np.sum(a), np.prod(a), np.max(a), np.min(a), np.mean(a), np.any(a), np.all(a), np.ptp(a)", a=a)
+        run("return np.sum(a, axis=0), np.max(a, axis=0), np.argmax(a), np.argmin(a), np.count_nonzero(a)", a=a)
+        run("return np.max(a, initial=3), np.min(a, initial=3)", a=a)
+    run("return np.sum(a), np.prod(a)", a=ends(dtype)[:0])
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_conversions(dtype: str) -> None:
+    a = ends(dtype)
+    names = ", ".join(f"a.astype(np.{t})" for t in (*INTEGERS, "float32", "float64", "bool_"))
+    run(f"return {names}", a=a)
+    numbers = ", ".join(f"np.{t}(a[5])" for t in (*INTEGERS, "float32", "float64"))
+    run(f"return {numbers}, float(a[5]), bool(a[5])", a=a)
+    run(f"return f.astype(np.{dtype}), g.astype(np.{dtype})", f=np.array([0.0, 1.9, 99.5]), g=np.float32([0.9, 100.0]))
+    run(f"b = np.zeros(4, np.{dtype})\nb[0] = 7\nb[1] = a[3]\nb[2:] = a[1:3]\nb += 1\nb[1] += 3\nreturn b", a=a)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_numbers(dtype: str) -> None:
+    """As arguments, results and constants, in loops and branches."""
+    for x in ends(dtype):
+        run("return x, x // 3, x % 3, x > 5, x / 2", x=x)
+    one = np.dtype(dtype).type(1)
+    body = f"s = np.{dtype}(0)\nfor i in range(n):\n    s = s + x * np.{dtype}(100)\nreturn s, s // np.{dtype}(7)"
+    run(body, x=one, n=50)
+    run("return (x if n > 2 else x + x), x == 1", x=one, n=3)
+    got = adc.jit_grad(lambda x: x)(one)
+    assert type(got) is type(one)
+
+
+def test_large_unsigned_constants() -> None:
+    a = ends("uint64")
+    run("return a * np.uint64(0x9E3779B97F4A7C15), a ^ np.uint64(2**63), a + 18446744073709551615, a > 2**63", a=a)
+    run("return np.uint64(2**64 - 1), a == np.uint64(2**64 - 1), a.astype(np.float64) * 2.0**-64", a=a)
+    run("b = np.zeros(2, np.uint64)\nb[0] = 2**64 - 1\nreturn b, a < -1, a == -1, a >= n", a=a, n=-3)
+
+
+def test_a_generator_of_random_bits() -> None:
+    """Marsaglia's xorshift, and a hash, which are nothing but wrapping around."""
+    body = """
+        out = np.zeros(8)
+        for i in range(8):
+            s = s ^ (s << np.uint64(13))
+            s = s ^ (s >> np.uint64(7))
+            s = s ^ (s << np.uint64(17))
+            out[i] = (s >> np.uint64(11)) * 2.0**-53
+        return out, s
+    """
+    run(body, s=np.uint64(88172645463325252))
+    body = """
+        h = np.uint32(2166136261)
+        for k in range(len(data)):
+            h = (h ^ data[k]) * np.uint32(16777619)
+        return h
+    """
+    run(body, data=np.frombuffer(b"a differentiation compiler", np.uint8).copy())
+
+
+def test_images() -> None:
+    """Bytes to floats and back, with gradients by what they are weighed with."""
+    image = np.random.default_rng(2).integers(0, 256, size=(6, 5, 3)).astype(np.uint8)
+    check("np.sum(image / 255.0 * w)", image=image, w=np.array([0.3, 0.6, 0.1]), exact=False)
+    check("(image[..., 0].astype(np.float64) - image[..., 1].astype(np.float64)) * g", image=image, g=1.5)
+    check("np.clip(image * g + 3.0, 0, 255).astype(np.uint8)", image=image, g=1.2)
+    check("np.sum(np.where(labels == 2, x, 0.0))", labels=image[:, :, 0] % 4, x=np.arange(30.0).reshape(6, 5))
+    check("np.sum(x[labels] * x[labels])", labels=image[0, :, 1] % 4, x=np.arange(4.0))
+
+
+def test_what_does_not_fit_raises() -> None:
+    a = np.zeros(3, np.uint8)
+    for body in ("return a + n", "a[0] = n\nreturn a", "return np.maximum(a, n)"):
+        plain = function_of(body, "a", "n")
+        for n in (300, -1):
+            with pytest.raises(OverflowError, match=f"Python integer {n} out of bounds for uint8"):
+                adc.jit_grad(plain)(a.copy(), n)
+            with pytest.raises(OverflowError, match=f"Python integer {n} out of bounds for uint8"):
+                plain(a.copy(), n)
+    with pytest.raises(OverflowError, match="too large to convert"):
+        adc.jit_grad(lambda x: x.astype(np.uint8))(np.array([256.0]))
+    with pytest.raises(ValueError, match="NaN"):
+        adc.jit_grad(lambda x: x.astype(np.int16))(np.array([np.nan]))
+
+
+def test_what_is_known_of_dtypes() -> None:
+    body = "return np.iinfo(np.uint8).max, np.finfo(np.float32).eps, np.finfo(a.dtype).max, a.dtype == np.float64"
+    run(body, a=np.ones(2))
+    body = "return np.can_cast(np.uint8, np.int16), np.can_cast(a.dtype, np.int8), a.itemsize * 2, a.nbytes"
+    run(body, a=ends("int16"))
+    run("return np.zeros(3, dtype=np.result_type(a, b)), np.zeros(2, a.dtype)", a=ends("int16"), b=ends("uint8"))
+    run("if np.issubdtype(a.dtype, np.integer):\n    return a * 2\nreturn a", a=ends("int8"))
+    run("return np.zeros(2, dtype='uint8'), np.arange(3, dtype=np.int8), np.full(2, 7, np.uint16)", a=1)
