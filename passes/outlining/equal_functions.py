@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from itertools import count
+from math import prod
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.types import MemRefType
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.kinds import LOOPS, PURE, SILENT, TERMINATORS
 
-_TELL_NO_PLACE = (PURE | SILENT | LOOPS | TERMINATORS | {ops.if_, ops.load, ops.store, ops.accumulate}) - {ops.call}
+_AT_NO_PLACE = frozenset({ops.if_, ops.load, ops.store, ops.accumulate, ops.dealloc})
+_TELL_NO_PLACE = (PURE | SILENT | LOOPS | TERMINATORS | _AT_NO_PLACE) - {ops.call, ops.alloc}
+_TOUCH = frozenset({ops.load, ops.store, ops.dealloc})
+_SMALL = 128  # elements of a buffer that is in the frame for certain
 
 Key = tuple[Hashable, ...]
 
@@ -53,5 +58,15 @@ def _op(op: Op, numbers: dict[Value, int], fresh: count[int]) -> Key:
     operands = tuple([numbers[v] for v in op.operands])
     regions = tuple([_block(region, numbers, fresh) for region in op.regions])
     numbers.update(zip(op.results, fresh, strict=False))
-    place = None if op.opdef in _TELL_NO_PLACE else op.loc
+    place = None if op.opdef in _TELL_NO_PLACE or _in_frame(op) else op.loc
     return op.opdef, operands, tuple([r.type for r in op.results]), attr_key(op.attrs), regions, place
+
+
+def _in_frame(op: Op) -> bool:
+    """Whether ``op`` makes a small buffer, as for the lanes of a loop: there is memory for it."""
+    if op.opdef is not ops.alloc or op.operands:
+        return False
+    t = op.result.type
+    assert isinstance(t, MemRefType)
+    touched = all(user.opdef in _TOUCH and (user.opdef is not ops.store or at == 1) for user, at in op.result.uses)
+    return touched and prod(extent or 0 for extent in t.shape) <= _SMALL

@@ -142,3 +142,27 @@ def test_statements_that_are_alike_are_compiled_once() -> None:
     shown = parse_module(function.dump_ir("lowered", "f64[::1], f64[:, ::1]")).funcs["layers.grad"]
     called = [op.attrs["callee"] for op in shown.walk() if op.opdef is ops.call]
     assert len(set(called)) < len(called) / 2
+
+
+def _buffered(name: str, extent: str, arguments: str = "") -> str:
+    return f"""func.func @{name}(%i: index) -> f64 {{
+  %b = memref.alloc({arguments}) : memref<{extent}xf64>
+  %c0 = arith.constant 0 : index
+  %x = arith.sitofp %i : index to f64
+  memref.store %x, %b[%c0] : memref<{extent}xf64>
+  %y = memref.load %b[%c0] : memref<{extent}xf64>
+  memref.dealloc %b : memref<{extent}xf64>
+  func.return %y : f64
+}}
+"""
+
+
+@pytest.mark.parametrize(("extent", "arguments", "left"), [("48", "", 1), ("4096", "", 2), ("?", "%i", 2)])
+def test_buffers_in_the_frame_tell_no_place(extent: str, arguments: str, left: int) -> None:
+    """For others there may be no memory, which is said with their line."""
+    module = parse_module(_buffered("first", extent, arguments) + _buffered("second", extent, arguments))
+    for func in module.funcs.values():
+        for op in func.walk():
+            op.loc = Loc("here.py", 1 if func.name == "first" else 2)
+    merge_equal(module, list(module.funcs.values()))
+    assert len(module.funcs) == left
