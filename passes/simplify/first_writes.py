@@ -106,6 +106,8 @@ class _FirstWrites:
             return False
         first = accesses[0]
         subscripts = first.operands[ELEMENT[first.opdef] + 1 :]
+        if not subscripts:  # one element, which a loop goes through more than once
+            return False
         body = loop_body_of(first)
         loops = loops_between(body, loop) if body is not None else None
         if body is None or loops is None or not all(is_visible(s, body) for s in subscripts):

@@ -248,3 +248,11 @@ def test_zeroing_what_only_this_iteration_reads() -> None:
         text.format(at="%i", store=store.format("%c1"), after=""),
     ):
         check((DeadStores(),), kept, kept)
+
+
+def test_an_array_without_dimensions_in_a_loop() -> None:
+    def f(a, s):
+        return np.sum(a * s)
+
+    gradient = jit_grad(f, argnums=1).grad(np.arange(4.0), np.array(2.0))
+    assert gradient.shape == () and gradient == 6.0
