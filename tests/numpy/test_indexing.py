@@ -319,3 +319,29 @@ def test_lengths_that_depend_on_data_in_a_loop() -> None:
     return total
     """
     check(body, a=A, exact=False)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "z[k], np.sum(z[m] ** 2), z[z.real > 0.3]",
+        "z[m] = z[m] ** 2 + c[m]\nz[k] += 1j\nz[np.abs(z) > 2] = 0\nreturn z * 1",
+        "np.add.at(z, k, 1j)\nreturn z * z",
+    ],
+)
+def test_complex_numbers(body: str) -> None:
+    z = R.normal(size=7) + 1j * R.normal(size=7)
+    check(body, z=z, c=z[::-1].copy(), k=K, m=A > 0, exact=False)
+
+
+def test_mandelbrot_of_complex_numbers() -> None:
+    body = """
+    n = np.zeros(c.shape, int)
+    z = np.zeros(c.shape, complex)
+    for t in range(6):
+        m = np.abs(z) < 2
+        z[m] = z[m] ** 2 + c[m]
+        n[m] += 1
+    return n, z
+    """
+    check(body, c=np.linspace(-2, 0.5, 5) + 1j * np.linspace(-1, 1, 4)[:, None] + 0.01, exact=False)
