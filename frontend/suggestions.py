@@ -15,7 +15,6 @@ _RANDOM = "draw the numbers outside, and pass them in as an array"
 _PARTS = "make the result with np.zeros, and store the parts into its slices"
 _LINALG = "write the elimination as loops, which are compiled and differentiated"
 _TEXT = "work with text outside the compiled function"
-_SORT = "sort outside the compiled function, and pass in the array or the order"
 _STATIC = "write out what it stands for: code that is made at run time cannot be compiled"
 _INPUT = "read outside the compiled function, and pass the values in"
 _BITS = "take the number apart outside the compiled function, or with np.floor(np.log2(np.abs(x)))"
@@ -51,7 +50,6 @@ FUNCTIONS = {
     "next": "use a for loop",
     "map": "use a for loop",
     "filter": "use a for loop with an if",
-    "sorted": _SORT,
     "complex": "use two floats, the real and the imaginary part",
     "slice": "write the slice in the brackets: x[start:stop:step]",
     "list": "use a tuple, or an array made with np.zeros",

@@ -9,7 +9,7 @@ from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Choice, Method, Static
 from adc.frontend.errors import refuse
-from adc.frontend.expressions import comprehensions
+from adc.frontend.expressions import combined, comprehensions
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
 from adc.frontend.frame import Frame
@@ -26,9 +26,9 @@ def _of_comprehension(
     """The call of a function that takes a comprehension over a run-time number of items; None if it does not."""
     if not is_library(callee.value):
         return None
-    if comprehensions.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
+    if combined.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
         start = evaluate_kept(frame, node.args[1]) if len(node.args) > 1 else None
-        return comprehensions.reduced(frame, callee.value, first, start)
+        return combined.reduced(frame, callee.value, first, start)
     array = comprehensions.array_of(frame, callee.value, first) if isinstance(first, ast.ListComp) else None
     if array is None:
         return None
@@ -90,7 +90,7 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
             kwargs[name] = value
     if not several:
         if isinstance(callee, Static) and args and not kwargs and growing.grows(frame, args[0]):
-            found = comprehensions.reduced_list(frame, callee.value, node, args)
+            found = combined.reduced_list(frame, callee.value, node, args)
             if found is not None:
                 return found
         return frame.tracer.call(frame, callee, args, kwargs)

@@ -8,8 +8,7 @@ that a function of NumPy is given becomes an array. The variables of a comprehen
 from __future__ import annotations
 
 import ast
-import builtins
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -30,23 +29,20 @@ from adc.frontend.data.values import (
     Array,
     Compound,
     Ref,
-    Scalar,
     Static,
     Tuple,
-    Unbound,
     is_numeric,
 )
 from adc.frontend.errors import refuse
-from adc.frontend.expressions.conditions import as_condition, condition
+from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
-from adc.frontend.numeric.convert import as_number, store_scalar, trap_unless
+from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.syntax.liveness import assigned_in
 from adc.ir import kinds
 from adc.ir.arith import const_index
-from adc.ir.builder import current_loc
 from adc.ir.core import Value
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
@@ -55,7 +51,7 @@ _ARRAYS = frozenset({np.array, np.asarray, np.sum, np.min, np.max, np.prod, np.m
 
 
 @dataclass(eq=False)
-class _Walk:
+class Walk:
     """One pass through a comprehension. ``carried``: the variables that a loop over it hands on; None where the number
     of items must be known."""
 
@@ -63,6 +59,7 @@ class _Walk:
     node: Comprehension
     emit: Callable[[], None]
     carried: frozenset[str] | None = None
+    first: Callable[[Indexed], Indexed] = lambda items: items  # what is done ahead of a loop; the items that it leaves
 
     @property
     def named(self) -> frozenset[str]:
@@ -96,6 +93,7 @@ class _Walk:
                 "fill an array made with np.zeros() in a loop; sum(), min(), max(), any() and all() of it work as well",
                 kind=kinds.NOT_CONSTANT,
             )
+        items = self.first(items)
         self.loop(level, items, lambda: self._conditions(level, 0))
 
     def loop(self, level: int, items: Indexed, body: Callable[[], None], counter: list[Value] | None = None) -> None:
@@ -224,7 +222,7 @@ def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValu
         with frame.at(node.elt):
             growing.append(frame, made, item)
 
-    _Walk(frame, node, emit, frozenset()).run()
+    Walk(frame, node, emit, frozenset()).run()
     frame.env.pop(name, None)
     return made
 
@@ -232,7 +230,7 @@ def list_of(frame: Frame, node: ast.ListComp | ast.GeneratorExp) -> AbstractValu
 def generator(frame: Frame, node: ast.GeneratorExp) -> AbstractValue:
     """The items of a generator expression, whose number must be known."""
     found: list[AbstractValue] = []
-    _Walk(frame, node, lambda: found.append(_item(frame, node, node.elt))).run()
+    Walk(frame, node, lambda: found.append(_item(frame, node, node.elt))).run()
     return Tuple(tuple(found))
 
 
@@ -245,119 +243,15 @@ def dict_of(frame: Frame, node: ast.DictComp) -> AbstractValue:
             key = sequences.constant_key(evaluate_kept(frame, node.key))
         found[key] = _item(frame, node, node.value)
 
-    _Walk(frame, node, emit).run()
+    Walk(frame, node, emit).run()
     return sequences.new_dict(frame, found)
-
-
-def reduces(callee: Any) -> bool:
-    """Whether a function may be given a comprehension over a run-time number of items."""
-    return callee in (builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all)
-
-
-def reduced(
-    frame: Frame, callee: Any, node: ast.ListComp | ast.GeneratorExp, start: AbstractValue | None
-) -> AbstractValue:
-    """``sum``, ``min``, ``max``, ``any`` or ``all`` of a comprehension."""
-    label, named = f"{node.lineno}:{node.col_offset}", assigned_in([node])
-    result, found = f"<{callee.__name__} {label}>", f"<found {label}>"
-    emit: Callable[[], None]
-    if callee is builtins.sum:
-        frame.env[result] = Static(0) if start is None else start
-
-        def emit() -> None:
-            item = evaluate_kept(frame, node.elt)
-            frame.env[result] = arrays.settled(frame, arrays.operate(frame, "+", frame.env[result], item))
-
-    elif callee in (builtins.any, builtins.all):
-        stop = callee is builtins.any
-        frame.env[result] = Static(not stop)
-
-        def decide() -> None:
-            known = as_condition(frame, evaluate_kept(frame, node.elt))
-            frame.env[result] = Static(known) if isinstance(known, bool) else Scalar(known, abstract.DTYPES[_BOOL])
-
-        def emit() -> None:
-            now = as_condition(frame, frame.env[result])
-            if isinstance(now, bool):
-                if now is not stop:
-                    decide()
-                return
-            branch(frame, now, *((lambda: None, decide) if stop else (decide, lambda: None)), {result} | named)
-
-    else:
-        symbol = "<" if callee is builtins.min else ">"
-        frame.env[found] = Static(False)
-
-        def take(item: AbstractValue) -> Callable[[], None]:
-            def act() -> None:
-                frame.env[result], frame.env[found] = item, Static(True)
-
-            return act
-
-        def emit() -> None:
-            item = evaluate_kept(frame, node.elt)
-            if not is_numeric(item):
-                raise refuse(
-                    frame.loc(node.elt), f"{callee.__name__}() of {describe_type(item)}", kind=kinds.WRONG_TYPE
-                )
-            some = as_condition(frame, frame.env[found])
-            best = frame.env.get(result)
-            if some is False or best is None:
-                take(item)()
-                return
-
-            def compare() -> None:
-                best = frame.env[result]
-                value = best.value if isinstance(best, Unbound) else best
-                better = as_condition(frame, arrays.operate(frame, symbol, item, value))
-                if isinstance(better, bool):
-                    if better:
-                        take(item)()
-                else:
-                    branch(frame, better, take(item), lambda: None, both)
-
-            if some is True:
-                compare()
-            else:
-                branch(frame, some, compare, take(item), both)
-
-    both = frozenset({result, found}) if callee in (builtins.min, builtins.max) else frozenset({result})
-    _Walk(frame, node, emit, both).run()
-    value = frame.env.pop(result, None)
-    if callee in (builtins.min, builtins.max):
-        some = as_condition(frame, frame.env.pop(found))
-        if some is False or value is None:
-            raise refuse(current_loc(), f"{callee.__name__}() of nothing", kind=kinds.INVALID_VALUE)
-        if some is not True:
-            trap_unless(some, "ValueError", f"{callee.__name__}() iterable argument is empty")
-    assert value is not None
-    return value.value if isinstance(value, Unbound) else value
-
-
-def reduced_list(frame: Frame, callee: Any, node: ast.Call, args: Sequence[AbstractValue]) -> AbstractValue | None:
-    """``sum``, ``min``, ``max``, ``any`` or ``all`` of a list of run-time length; None for another function."""
-    if not reduces(callee) or len(args) > 1 + (callee is builtins.sum):
-        return None
-    source, item = f"<items {node.lineno}:{node.col_offset}>", "<item>"
-    target = ast.comprehension(ast.Name(item, ast.Store()), ast.Name(source, ast.Load()), [], 0)
-    made = ast.copy_location(ast.GeneratorExp(ast.Name(item, ast.Load()), [target]), node)
-    for part in (made.elt, target.target, target.iter):
-        ast.copy_location(part, node.args[0])
-    frame.env[source] = args[0]
-    try:
-        return reduced(frame, callee, made, args[1] if len(args) > 1 else None)
-    finally:
-        frame.env.pop(source, None)
-
-
-_BOOL = np.dtype(np.bool_)
 
 
 def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
     """The array that NumPy makes of a list of a run-time number of numbers; None if ``node`` is no such list."""
     if callee not in _ARRAYS or len(node.generators) != 1 or node.generators[0].ifs:
         return None
-    walk = _Walk(frame, node, lambda: None, frozenset())
+    walk = Walk(frame, node, lambda: None, frozenset())
     with _own_scope(frame, node):
         items = walk.items(0)
         if not isinstance(items, Indexed) or items.all() is not None:
@@ -373,7 +267,7 @@ def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
     return result
 
 
-def _element_type(frame: Frame, walk: _Walk, items: Indexed) -> Any:
+def _element_type(frame: Frame, walk: Walk, items: Indexed) -> Any:
     """The type of the items, found by tracing one and forgetting it."""
     node = walk.node
     assert isinstance(node, ast.ListComp)

@@ -20,7 +20,7 @@ from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.texts import format_, is_format
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Method, Static, Stream, Tuple, is_array
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import decorators, derivatives, mapped, rematerialised
@@ -130,6 +130,9 @@ def call_plain(
         return make_error(callee.value, tuple(args))
     if is_format(callee.value):
         return format_(frame, callee.value.__self__, args, kwargs)
+    program = _of_items(callee.value, args)
+    if program is not None:
+        return _call_program(frame, callee.value, program, args, kwargs, call_function)
     if is_library(callee.value):
         if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
             args = [sequences.snapshot(frame, a) for a in args]
@@ -168,6 +171,15 @@ def call_plain(
     defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     bound = bind(frame, _node(target.source), target.source.name, args, kwargs, defaults)
     return call_function(frame, target, bound)
+
+
+def _of_items(function: Any, args: Sequence[AbstractValue]) -> types.FunctionType | None:
+    """What stands for a function of Python's that goes through an array; sums of numbers are loops already."""
+    if not isinstance(function, types.BuiltinFunctionType) or len(args) == 0 or not isinstance(args[0], Array | Lazy):
+        return None
+    if len(args) > 1 + (function is sum) or (function is sum and args[0].rank == 1):
+        return None
+    return prelude.stand_in(function) if function in (max, min, any, all, sum) else None
 
 
 def _call_program(

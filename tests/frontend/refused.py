@@ -97,7 +97,7 @@ def unknown_attribute(x):
 
 
 def array_attribute(u):
-    return u.argsort()  # error: arrays have no attribute 'argsort' here | u.argsort
+    return u.tobytes()  # error: arrays have no attribute 'tobytes' here | u.tobytes
 
 
 def no_rule(x):
@@ -105,7 +105,7 @@ def no_rule(x):
 
 
 def nearest(u):
-    return np.nansum(u)  # error: use np.sum(np.where(np.isnan(x), 0.0, x)) | np.nansum(u)
+    return np.roots(u)  # error: find the root by Newton's method in a loop | np.roots(u)
 
 
 def truth_of_array(u):

@@ -1,0 +1,163 @@
+"""What ``sum``, ``min``, ``max``, ``any`` and ``all`` make of a comprehension, or of a list of run-time length."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adc.frontend import abstract
+from adc.frontend.control.branches import branch, trace
+from adc.frontend.control.iteration import Indexed
+from adc.frontend.data.dims import dim_value
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Scalar, Static, Unbound, is_array, is_numeric
+from adc.frontend.errors import refuse
+from adc.frontend.expressions.comprehensions import Walk, bind_target
+from adc.frontend.expressions.conditions import as_condition
+from adc.frontend.expressions.evaluation import evaluate_kept
+from adc.frontend.frame import Frame, discard
+from adc.frontend.numeric import arrays
+from adc.frontend.numeric.convert import trap_unless
+from adc.frontend.syntax.liveness import assigned_in
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
+from adc.ir.builder import current_loc
+
+_BOOL = np.dtype(np.bool_)
+
+
+def reduces(callee: Any) -> bool:
+    """Whether a function may be given a comprehension over a run-time number of items."""
+    return callee in (builtins.sum, builtins.min, builtins.max, builtins.any, builtins.all)
+
+
+def reduced(
+    frame: Frame, callee: Any, node: ast.ListComp | ast.GeneratorExp, start: AbstractValue | None
+) -> AbstractValue:
+    """``sum``, ``min``, ``max``, ``any`` or ``all`` of a comprehension."""
+    label, named = f"{node.lineno}:{node.col_offset}", assigned_in([node])
+    result, found = f"<{callee.__name__} {label}>", f"<found {label}>"
+    emit: Callable[[], None]
+    several = callee is builtins.sum and start is None and len(node.generators) == 1 and not node.generators[0].ifs
+    if callee is builtins.sum:
+        frame.env[result] = Static(0) if start is None else start
+
+        def emit() -> None:
+            item = evaluate_kept(frame, node.elt)
+            frame.env[result] = arrays.settled(frame, arrays.operate(frame, "+", frame.env[result], item))
+
+    elif callee in (builtins.any, builtins.all):
+        stop = callee is builtins.any
+        frame.env[result] = Static(not stop)
+
+        def decide() -> None:
+            known = as_condition(frame, evaluate_kept(frame, node.elt))
+            frame.env[result] = Static(known) if isinstance(known, bool) else Scalar(known, abstract.DTYPES[_BOOL])
+
+        def emit() -> None:
+            now = as_condition(frame, frame.env[result])
+            if isinstance(now, bool):
+                if now is not stop:
+                    decide()
+                return
+            branch(frame, now, *((lambda: None, decide) if stop else (decide, lambda: None)), {result} | named)
+
+    else:
+        symbol = "<" if callee is builtins.min else ">"
+        frame.env[found] = Static(False)
+
+        def take(item: AbstractValue) -> Callable[[], None]:
+            def act() -> None:
+                frame.env[result], frame.env[found] = item, Static(True)
+
+            return act
+
+        def emit() -> None:
+            item = evaluate_kept(frame, node.elt)
+            if not is_numeric(item):
+                raise refuse(
+                    frame.loc(node.elt), f"{callee.__name__}() of {describe_type(item)}", kind=kinds.WRONG_TYPE
+                )
+            some = as_condition(frame, frame.env[found])
+            best = frame.env.get(result)
+            if some is False or best is None:
+                take(item)()
+                return
+
+            def compare() -> None:
+                best = frame.env[result]
+                value = best.value if isinstance(best, Unbound) else best
+                better = as_condition(frame, arrays.operate(frame, symbol, item, value))
+                if isinstance(better, bool):
+                    if better:
+                        take(item)()
+                else:
+                    branch(frame, better, take(item), lambda: None, both)
+
+            if some is True:
+                compare()
+            else:
+                branch(frame, some, compare, take(item), both)
+
+    both = frozenset({result, found}) if callee in (builtins.min, builtins.max) else frozenset({result})
+    Walk(frame, node, emit, both, _first_array(frame, node, emit) if several else _all_of_them).run()
+    value = frame.env.pop(result, None)
+    if callee in (builtins.min, builtins.max):
+        some = as_condition(frame, frame.env.pop(found))
+        if some is False or value is None:
+            raise refuse(current_loc(), f"{callee.__name__}() of nothing", kind=kinds.INVALID_VALUE)
+        if some is not True:
+            trap_unless(some, "ValueError", f"{callee.__name__}() iterable argument is empty")
+    assert value is not None
+    return value.value if isinstance(value, Unbound) else value
+
+
+def _all_of_them(items: Indexed) -> Indexed:
+    return items
+
+
+def _first_array(
+    frame: Frame, node: ast.ListComp | ast.GeneratorExp, emit: Callable[[], None]
+) -> Callable[[Indexed], Indexed]:
+    """The first item of a sum is added ahead of the loop if it is an array, for the loop to carry one."""
+
+    def start(items: Indexed) -> Indexed:
+        def bind() -> None:
+            bind_target(frame, node.generators[0].target, items.item(const_index(0)))
+
+        def one() -> AbstractValue:
+            bind()
+            return evaluate_kept(frame, node.elt)
+
+        traced = trace(frame, one)
+        discard(traced.block)
+        if traced.result is None or traced.mutates or not is_array(traced.result):
+            return items
+        some = ops.cmpi(dim_value(items.length), const_index(0), predicate="sgt")
+        trap_unless(some, "ValueError", "sum() of arrays needs one of them at least")
+        bind()
+        emit()
+        left = ops.subi(dim_value(items.length), const_index(1))
+        return Indexed(left, lambda k: items.item(ops.addi(k, const_index(1))))
+
+    return start
+
+
+def reduced_list(frame: Frame, callee: Any, node: ast.Call, args: Sequence[AbstractValue]) -> AbstractValue | None:
+    """``sum``, ``min``, ``max``, ``any`` or ``all`` of a list of run-time length; None for another function."""
+    if not reduces(callee) or len(args) > 1 + (callee is builtins.sum):
+        return None
+    source, item = f"<items {node.lineno}:{node.col_offset}>", "<item>"
+    target = ast.comprehension(ast.Name(item, ast.Store()), ast.Name(source, ast.Load()), [], 0)
+    made = ast.copy_location(ast.GeneratorExp(ast.Name(item, ast.Load()), [target]), node)
+    for part in (made.elt, target.target, target.iter):
+        ast.copy_location(part, node.args[0])
+    frame.env[source] = args[0]
+    try:
+        return reduced(frame, callee, made, args[1] if len(args) > 1 else None)
+    finally:
+        frame.env.pop(source, None)
