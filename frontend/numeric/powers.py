@@ -62,4 +62,8 @@ def _int_power(x: Scalar, y: Scalar, dtype: Type, weak: bool, exponent: Any) -> 
         return multiply(x, x) if weak else Scalar(wrap(ops.muli(p, p), dtype), dtype, weak)
     if weak:
         check_fits("pow", p, q)
+    if dtype == ui64:  # the exponent is unsigned, too: of all but its last bit
+        half, last = ops.ipowi(p, ops.shrui(q, const(1, index))), ops.andi(q, const(1, index))
+        odd = ops.cmpi(last, const(1, index), predicate="eq")
+        return Scalar(ops.muli(ops.muli(half, half), ops.select(odd, p, const(1, index))), dtype, weak)
     return Scalar(wrap(ops.ipowi(p, q), dtype), dtype, weak)

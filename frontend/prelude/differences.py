@@ -90,6 +90,8 @@ def _count(extra: Any) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
     x = np.asarray(f)
     kind = x.dtype if x.dtype.kind == "f" else np.float64
+    if x.dtype.kind in "iu":  # whose differences would wrap around
+        x = x.astype(np.float64)
     if axis is None:
         axes = tuple(range(x.ndim))
     elif isinstance(axis, tuple):

@@ -20,7 +20,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     for k in range(len(places)):
         if places[k] < 0:
             raise ValueError("'list' argument must have no negative elements")
-        length = max(length, places[k] + 1)
+        length = max(length, int(places[k]) + 1)
     length = max(length, minlength)
     if weights is None:
         counts = np.zeros(length, np.int64)

@@ -30,6 +30,15 @@ def _back(a: Any, axis: Any) -> Any:
     return np.transpose(a, [k + 1 if k < axis else 0 if k == axis else k for k in range(a.ndim)])
 
 
+def _kind(function: Any, short: Any, a: Any, dtype: Any) -> Any:
+    """The dtype of what has been combined: that of sums and products has room, as NumPy's has."""
+    if dtype is not None:
+        return np.dtype(constant(dtype))
+    if short is not None:
+        return np.result_type(short(np.zeros(1, a.dtype)))
+    return function(np.zeros(1, a.dtype), np.zeros(1, a.dtype)).dtype
+
+
 def _of(function: Any, short: Any) -> None:
     """Make the methods of one function; ``short`` is the reduction that NumPy has by a name."""
 
@@ -65,12 +74,9 @@ def _of(function: Any, short: Any) -> None:
         return out
 
     def accumulate(array: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
-        if dtype is not None:
-            unsupported(_MESSAGE, _HELP)
         axis = constant(axis) % array.ndim
         moved = _front(array, axis)
-        empty = np.zeros((1,) * array.ndim, array.dtype)
-        made = np.zeros(np.shape(moved), function(empty, empty).dtype)
+        made = np.zeros(np.shape(moved), _kind(function, short, array, dtype))
         if len(moved) > 0:
             made[0] = moved[0]
         for i in range(1, len(moved)):
@@ -86,13 +92,10 @@ def _of(function: Any, short: Any) -> None:
         return function(A[spread] if np.ndim(A) else A, B)
 
     def reduceat(array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
-        if dtype is not None:
-            unsupported(_MESSAGE, _HELP)
         axis = constant(axis) % array.ndim
         moved = _front(array, axis)
-        empty = np.zeros((1,) * array.ndim, array.dtype)
         extents = [len(indices) if k == 0 else moved.shape[k] for k in range(array.ndim)]
-        made = np.zeros(tuple(extents), function(empty, empty).dtype)
+        made = np.zeros(tuple(extents), _kind(function, short, array, dtype))
         for k in range(len(indices)):
             start = indices[k]
             if not 0 <= start < len(moved):

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import adc
+from adc.backend.ahead.cabi import c_type
+from adc.frontend.abstract import DTYPES, Array, dtype_name
+from adc.frontend.annotations import parse_type
 from tests.numpy.checking import check, compare, function_of
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -63,6 +66,17 @@ def test_reductions(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
+def test_other_programs(dtype: str) -> None:
+    """Whose results have dtypes of their own."""
+    a, k = ends(dtype), np.array([0, 2, 1, 2], dtype)
+    run("return np.cumsum(a), np.cumprod(a), np.add.accumulate(a), np.multiply.reduceat(a, [0, 3]), np.diff(a)", a=a)
+    run("return np.sort(a), np.argsort(a), np.maximum.accumulate(a), np.gradient(k), a[k], np.unique(a)", a=a, k=k)
+    run("return np.max(a[a > 1]), np.min(a[a > 1]), np.sum(a[a > 1]), a ** (a & 31)", a=a)
+    if dtype != "uint64":  # which NumPy does not count
+        run("np.bincount(k)", k=k)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_conversions(dtype: str) -> None:
     a = ends(dtype)
     names = ", ".join(f"a.astype(np.{t})" for t in (*INTEGERS, "float32", "float64", "bool_"))
@@ -89,7 +103,7 @@ def test_numbers(dtype: str) -> None:
 def test_large_unsigned_constants() -> None:
     a = ends("uint64")
     run("return a * np.uint64(0x9E3779B97F4A7C15), a ^ np.uint64(2**63), a + 18446744073709551615, a > 2**63", a=a)
-    run("return np.uint64(2**64 - 1), a == np.uint64(2**64 - 1), a.astype(np.float64) * 2.0**-64", a=a)
+    run("return np.uint64(2**64 - 1), a == np.uint64(2**64 - 1), a.astype(np.float64) * 2.0**-64, a**a", a=a)
     run("b = np.zeros(2, np.uint64)\nb[0] = 2**64 - 1\nreturn b, a < -1, a == -1, a >= n", a=a, n=-3)
 
 
@@ -147,3 +161,26 @@ def test_what_is_known_of_dtypes() -> None:
     run("return np.zeros(3, dtype=np.result_type(a, b)), np.zeros(2, a.dtype)", a=ends("int16"), b=ends("uint8"))
     run("if np.issubdtype(a.dtype, np.integer):\n    return a * 2\nreturn a", a=ends("int8"))
     run("return np.zeros(2, dtype='uint8'), np.arange(3, dtype=np.int8), np.full(2, 7, np.uint16)", a=1)
+
+
+def test_containers_loops_and_errors() -> None:
+    run("return [v + np.uint8(1) for v in values], {'a': b * 2}", values=[np.uint8(3), np.uint8(255)], b=np.int16(300))
+    run("s = np.uint8(0)\nwhile n > 0:\n    s = s + x\n    n = n - 1\nreturn s", x=np.uint8(100), n=3)
+    run("for k in range(len(a)):\n    a[k] = a[k] // np.uint8(2)\nreturn a", a=ends("uint8"))
+    raising = function_of("if x[0] > 5:\n    raise ValueError(f'{x[0]} is too large')\nreturn x", "x")
+    with pytest.raises(ValueError, match="18446744073709551615 is too large"):
+        adc.jit_grad(raising)(np.array([2**64 - 1], np.uint64))
+    image = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    np.testing.assert_array_equal(adc.vmap(lambda row: row // np.uint8(2))(image), image // 2)
+    with pytest.raises(adc.AdcError, match="has no gradient"):
+        adc.grad(lambda a: np.sum(a / 2.0))(image)
+
+
+def test_how_types_are_written() -> None:
+    """In annotations and signatures, and in C."""
+    for dtype, element in DTYPES.items():
+        if dtype.kind in "iu":
+            name = dtype_name(element)
+            assert parse_type(f"{name}[:, ::1]") == Array(element, 2)
+            assert parse_type(name).type == element  # type: ignore[attr-defined]
+            assert c_type(element) == f"{dtype.name}_t"
