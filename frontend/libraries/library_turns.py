@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.values import AbstractValue, Array, Static, Tuple
+from adc.frontend.data.dims import dim_value
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Read, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_shapes import in_memory
 from adc.frontend.libraries.reductions import axes_of
 from adc.frontend.names import needed_int
-from adc.frontend.numeric import slices, subscripts
+from adc.frontend.numeric import division, nests, slices, subscripts, views
 from adc.frontend.numeric.rules import Rule, take
-from adc.ir import kinds
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import current_loc
+from adc.ir.core import Value
 
 Args = Sequence[AbstractValue]
 Keywords = Mapping[str, AbstractValue]
@@ -67,7 +71,65 @@ def _rot90(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     return backwards(exchanged, [first if turns % 4 == 1 else second])
 
 
+# Rolled ---------------------------------------------------------------------------------------------------------------
+
+
+def rolled(owner: Array | Lazy, shift: Value, axis: int) -> Lazy:
+    """An expression for the elements moved along an axis, those that leave it coming in at the other end.
+
+    The subscripts are as in ``u[(i - shift) % n]``, which the compiler takes apart into the inside and the rims.
+    """
+    base = nests.lazy_of(owner)
+    n = dim_value(base.dims[axis])
+    known = constant_of(shift)
+    back = None if known is None else const_index(-int(known))
+    moved = division.int_modulo(shift, ops.maxsi(n, const_index(1)))
+    rest = ops.subi(n, moved)
+
+    def source(i: Value) -> Value:
+        if back is not None:
+            return division.int_modulo(ops.addi(i, back), n)
+        return ops.select(ops.cmpi(i, moved, predicate="slt"), ops.addi(i, rest), ops.subi(i, moved))
+
+    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+        return base.element([source(i) if k == axis else i for k, i in enumerate(subscripts)], general)
+
+    reads = tuple(Read(r.array, pointwise=False) for r in base.reads)
+    return Lazy(base.dims, base.plain, base.dtype, element, reads, base.equalities)
+
+
+def _roll(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
+    value, shift, axis = take("np.roll", ["a", "shift", "axis"], args, kwargs, 2)
+    owner: Array | Lazy = value if isinstance(value, Lazy) else in_memory(frame, "np.roll", value)
+    assert shift is not None
+    shifts = shift.items if isinstance(shift, Tuple) else (shift,)
+    if isinstance(shift, Static) and isinstance(shift.value, tuple):
+        shifts = tuple(map(Static, shift.value))
+    by = [slices.integer(s, current_loc()) for s in shifts]
+    if axis is None or (isinstance(axis, Static) and axis.value is None):
+        whole = in_memory(frame, "np.roll", owner)
+        flat = views.reshape(frame, whole, [1], 0)
+        made = nests.materialise(frame, rolled(flat, reduce(ops.addi, by), 0))
+        return views.reshape(frame, made, whole.dims)
+    axes = _axes(axis, owner.rank)
+    if len(by) != len(axes) and 1 not in (len(by), len(axes)):
+        message = "shape mismatch: objects cannot be broadcast to a single shape"
+        raise refuse(current_loc(), message, kind=kinds.INVALID_VALUE)
+    for k in range(max(len(by), len(axes))):
+        owner = rolled(owner, by[k if len(by) > 1 else 0], axes[k if len(axes) > 1 else 0])
+    return owner
+
+
+def _axes(axis: AbstractValue, rank: int) -> tuple[int, ...]:
+    """Axes, one of which may be named several times."""
+    items = axis.items if isinstance(axis, Tuple) else (axis,)
+    if isinstance(axis, Static) and isinstance(axis.value, tuple):
+        items = tuple(map(Static, axis.value))
+    return tuple(found for item in items for found in axes_of(item, rank) or ())
+
+
 TABLE: dict[Any, Rule] = {
+    np.roll: _roll,
     np.flip: _flip,
     np.flipud: _flipped("np.flipud", 0),
     np.fliplr: _flipped("np.fliplr", 1),

@@ -61,12 +61,12 @@ def modulo(x: Scalar, y: Scalar) -> Scalar:
     if kind(dtype) == 2:
         return Scalar(_float_modulo(p, q), dtype, weak)
     if not weak:
-        return Scalar(_unless_zero(ops.remui if dtype == ui64 else _int_modulo, p, q), dtype, weak)
+        return Scalar(_unless_zero(ops.remui if dtype == ui64 else int_modulo, p, q), dtype, weak)
     _check_divisor(q, "integer division or modulo by zero")
-    return Scalar(_int_modulo(p, q), dtype, weak)
+    return Scalar(int_modulo(p, q), dtype, weak)
 
 
-def _int_modulo(p: Value, q: Value) -> Value:
+def int_modulo(p: Value, q: Value) -> Value:
     r = ops.remsi(p, q)
     zero = const(0, index)
     known = constant_of(q)

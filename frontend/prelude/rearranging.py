@@ -10,32 +10,6 @@ from adc.frontend.prelude import stands_for, unsupported
 from adc.frontend.prelude.axes import axis_of, part
 
 
-@stands_for("numpy.roll")
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    a = np.asarray(a)
-    if axis is None:
-        return _rolled(np.ravel(a), shift, 0).reshape(a.shape)
-    if isinstance(axis, tuple):
-        shifts = shift if isinstance(shift, tuple) else (shift,) * len(axis)
-        axes = axis if len(axis) == len(shifts) else axis * len(shifts)
-        out = a
-        for s, k in zip(shifts, axes):
-            out = _rolled(out, s, axis_of(a, k))
-        return out
-    if isinstance(shift, tuple):
-        return roll(a, shift, (axis,))
-    return _rolled(a, shift, axis_of(a, axis))
-
-
-def _rolled(a: Any, shift: Any, axis: Any) -> Any:
-    out = np.empty_like(a)
-    n = a.shape[axis]
-    s = shift % n if n > 0 else 0
-    part(out, axis, s, None)[...] = part(a, axis, None, n - s)
-    part(out, axis, None, s)[...] = part(a, axis, n - s, None)
-    return out
-
-
 @stands_for("numpy.tile")
 def tile(A: Any, reps: Any) -> Any:
     a = np.asarray(A)
