@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adc.frontend.data import indexing, options, records
 from adc.frontend.data.compounds import OneOf
-from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Tuple, is_array
+from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Static, Tuple, is_array
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
@@ -70,6 +70,13 @@ def with_items(
     return options.split_all(frame, values, chosen)
 
 
+def _bound(frame: Frame, node: ast.expr) -> AbstractValue:
+    """A part of a slice. An imaginary one says how many numbers ``np.r_`` and its kin make."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, complex):
+        return Static(node.value)
+    return evaluate(frame, node)
+
+
 def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.Item]:
     """What stands between the brackets, evaluated, each with its range."""
     nodes = node.elts if isinstance(node, ast.Tuple) else [node]
@@ -77,7 +84,7 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.
     for item in nodes:
         loc = frame.loc(item)
         if isinstance(item, ast.Slice):
-            parts = [None if p is None else evaluate(frame, p) for p in (item.lower, item.upper, item.step)]
+            parts = [None if p is None else _bound(frame, p) for p in (item.lower, item.upper, item.step)]
             items.append(slices.Item(loc, slices.Slice(*parts)))
             continue
         value = evaluate(frame, item)

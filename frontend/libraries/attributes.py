@@ -22,7 +22,7 @@ from adc.frontend.prelude import stand_in
 from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
-from adc.ir.types import i64
+from adc.ir.types import i64, scalar_bytes
 
 
 def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
@@ -84,6 +84,10 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
         return Static(owner.rank)
     if name == "size":
         return size(owner.dims)
+    if name == "itemsize":
+        return Static(scalar_bytes(owner.dtype))
+    if name == "nbytes":
+        return size((scalar_bytes(owner.dtype), *owner.dims))
     if name == "dtype":
         return Static(abstract.numpy_dtype(owner.dtype))
     if name == "itemsize":

@@ -17,7 +17,7 @@ from adc.frontend.libraries.attributes import extent, size
 from adc.frontend.libraries.creation import array_of, astype, dtype_argument, need_array, new_array, shape_argument
 from adc.frontend.libraries.methods import copy
 from adc.frontend.libraries.reducing import as_array
-from adc.frontend.numeric import arrays, nests
+from adc.frontend.numeric import arrays, layouts, nests, views
 from adc.frontend.numeric.convert import (
     as_complex,
     as_number,
@@ -30,7 +30,7 @@ from adc.frontend.numeric.convert import (
     to_element,
     trap_unless,
 )
-from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, take
+from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, static_of, take
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc
@@ -43,7 +43,8 @@ Keywords = Mapping[str, AbstractValue]
 
 def _filled(name: str, number: float | None) -> Rule:
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-        shape, dtype = take(f"np.{name}", ["shape", "dtype"], args, kwargs)
+        shape, dtype, order = take(f"np.{name}", ["shape", "dtype", "order"], args, kwargs)
+        _in_c_order(f"np.{name}", order)
         assert shape is not None
         result = new_array(frame, shape_argument(shape), dtype_argument(dtype, f64))
         return result if number is None else fill(result, Static(number))
@@ -68,7 +69,8 @@ def fill(target: Array, value: AbstractValue) -> Array:
 
 
 def _full(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    shape, value, dtype = take("np.full", ["shape", "fill_value", "dtype"], args, kwargs, 2)
+    shape, value, dtype, order = take("np.full", ["shape", "fill_value", "dtype", "order"], args, kwargs, 2)
+    _in_c_order("np.full", order)
     assert shape is not None and value is not None
     if is_array(value):
         result = new_array(frame, shape_argument(shape), dtype_argument(dtype, value.dtype))  # type: ignore[attr-defined]
@@ -78,9 +80,12 @@ def _full(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     return fill(result, value)
 
 
+_LIKE = ["a", "dtype", "order", "subok", "shape"]
+
+
 def _filled_like(name: str, number: float | None) -> Rule:
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-        model, dtype, shape = take(f"np.{name}", ["a", "dtype", "shape"], args, kwargs)
+        model, dtype, _, _, shape = take(f"np.{name}", _LIKE, args, kwargs)
         result = _allocate_like(frame, name, model, dtype, shape)
         return result if number is None else fill(result, Static(number))
 
@@ -88,9 +93,10 @@ def _filled_like(name: str, number: float | None) -> Rule:
 
 
 def _full_like(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    model, value, dtype = take("np.full_like", ["a", "fill_value", "dtype"], args, kwargs, 2)
+    names = ["a", "fill_value", "dtype", "order", "subok", "shape"]
+    model, value, dtype, _, _, shape = take("np.full_like", names, args, kwargs, 2)
     assert value is not None
-    result = _allocate_like(frame, "full_like", model, dtype, None)
+    result = _allocate_like(frame, "full_like", model, dtype, shape)
     if is_array(value):
         arrays.store(frame, result, value)
         return result
@@ -112,27 +118,61 @@ def _copy(frame: Frame, x: AbstractValue) -> AbstractValue:
 
 
 def _array(name: str, copies: bool) -> Rule:
+    names = ["object", "dtype", "copy", "order", "subok", "ndmin"] if copies else ["a", "dtype", "order", "copy"]
+
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-        value, dtype = take(name, ["a", "dtype"], args, kwargs)
+        if name != "np.array" and len(args) > 3:
+            raise refuse(current_loc(), f"{name}() takes 3 arguments here", kind=kinds.WRONG_CALL)
+        given = dict(zip(names, take(name, names, args, kwargs), strict=True))
+        value, dtype, wish, least = given[names[0]], given["dtype"], given.get("copy"), given.get("ndmin")
+        _in_c_order(name, given["order"])
         assert value is not None
-        if isinstance(value, Array | Lazy):
-            wanted = dtype_argument(dtype, value.dtype)
-            if not copies and wanted == value.dtype and isinstance(value, Array):
-                return value
-            return copy(frame, astype(value, wanted))
-        if isinstance(value, Tuple):
-            return array_of(frame, value, dtype)
-        if is_numeric(value):
-            number = nests.constant_array(value)
-            return copy(frame, astype(number, dtype_argument(dtype, number.dtype)))
-        raise refuse(
-            current_loc(),
-            f"{name}() of {describe_type(value)} is not supported",
-            "pass an array, a number, or a tuple of these",
-            kind=kinds.WRONG_TYPE,
-        )
+        wished = static_of(wish, "copy")
+        made = _as_array(frame, name, value, dtype, copies if wished is None else bool(wished))
+        missing = (static_of(least, "ndmin") or 0) - made.rank
+        return views.with_new_axes(made, [True] * missing + [False] * made.rank) if missing > 0 else made
 
     return rule
+
+
+def _in_c_order(name: str, order: AbstractValue | None) -> None:
+    wanted = static_of(order, "the order")
+    if wanted not in (None, "C", "K", "A"):
+        help = "leave it out: new arrays are C-contiguous"
+        message = f"{name}() with order='{wanted}' is not supported"
+        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_OPTION)
+
+
+def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValue | None, copies: bool) -> Array:
+    if isinstance(value, Array | Lazy):
+        wanted = dtype_argument(dtype, value.dtype)
+        if not copies and wanted == value.dtype and isinstance(value, Array):
+            return value
+        return copy(frame, astype(value, wanted))
+    if isinstance(value, Tuple):
+        return array_of(frame, value, dtype)
+    if is_numeric(value):
+        number = nests.constant_array(value)
+        return copy(frame, astype(number, dtype_argument(dtype, number.dtype)))
+    raise refuse(
+        current_loc(),
+        f"{name}() of {describe_type(value)} is not supported",
+        "pass an array, a number, or a tuple of these",
+        kind=kinds.WRONG_TYPE,
+    )
+
+
+def _contiguous(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
+    """The array, or a copy where it is not contiguous. One that is passed as a window is not."""
+    value, dtype = take("np.ascontiguousarray", ["a", "dtype"], args, kwargs)
+    assert value is not None
+    made = _as_array(frame, "np.ascontiguousarray", value, dtype, copies=False)
+    if made.rank == 0:
+        return views.with_new_axes(made, [True])
+    if layouts.layout_of(made.memref) is None:
+        return copy(frame, made)
+    whole = views.reshape(frame, made, [1], 0)  # a view if and only if it is contiguous
+    return views.reshape(frame, whole, made.dims)
 
 
 def _shape(frame: Frame, x: AbstractValue) -> AbstractValue:
@@ -216,23 +256,33 @@ def _progression(lower: Value, step: Value, dtype: Type) -> Callable[[Value], Va
 
 
 def _linspace(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
-    start, stop, number = take("np.linspace", ["start", "stop", "num"], args, kwargs, 2)
+    names = ["start", "stop", "num", "endpoint", "retstep", "dtype", "axis"]
+    start, stop, number, endpoint, retstep, dtype, _ = take("np.linspace", names, args, kwargs, 2)
     count = shape_argument(Static(50) if number is None else number)[0]
     low, high = (convert(as_scalar(v), f64) for v in (start, stop) if v is not None)
-    result = new_array(frame, [count], f64)
+    closed = endpoint is None or bool(static_of(endpoint, "endpoint"))
+    to = dtype_argument(dtype, f64)
+    result = new_array(frame, [count], to)
     last = ops.subi(dim_value(count), const_index(1))
-    gaps = ops.sitofp(ops.maxsi(last, const_index(1)), type=f64)
+    gaps = ops.sitofp(ops.maxsi(last if closed else dim_value(count), const_index(1)), type=f64)
     step = ops.divf(ops.subf(high, low), gaps)
 
     def assign(i: list[Value]) -> None:
-        inner = ops.addf(ops.mulf(ops.sitofp(i[0], type=f64), step), low)
-        ends = ops.andi(
-            ops.cmpi(i[0], last, predicate="eq"), ops.cmpi(last, const_index(0), predicate="sgt")
-        )  # the last point is exact
-        build(ops.store, [ops.select(ends, high, inner), result.memref, *i])
+        value = ops.addf(ops.mulf(ops.sitofp(i[0], type=f64), step), low)
+        if closed:  # the last point is exact
+            ends = ops.cmpi(i[0], last, predicate="eq")
+            ends = ops.andi(ends, ops.cmpi(last, const_index(0), predicate="sgt"))
+            value = ops.select(ends, high, value)
+        if kind(to) < 2:
+            value = ops.floor(value)
+        build(ops.store, [to_element(convert(Scalar(value, f64), to), to), result.memref, *i])
 
     nests.nest([count], assign)
-    return result
+    if retstep is None or not static_of(retstep, "retstep"):
+        return result
+    several = ops.cmpi(last if closed else dim_value(count), const_index(0), predicate="sgt")
+    nothing = const(float("nan"), f64)
+    return Tuple((result, Scalar(ops.select(several, step, nothing), f64, weak=False)))
 
 
 TABLE: dict[Any, Rule] = {
@@ -247,6 +297,9 @@ TABLE: dict[Any, Rule] = {
     np.copy: positional("np.copy", 1, _copy),
     np.array: _array("np.array", copies=True),
     np.asarray: _array("np.asarray", copies=False),
+    np.asanyarray: _array("np.asanyarray", copies=False),
+    np.ascontiguousarray: _contiguous,
+    np.ndarray: _filled("ndarray", None),
     np.arange: _arange,
     np.linspace: _linspace,
     np.shape: positional("np.shape", 1, _shape),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Read, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_shapes import in_memory
@@ -91,7 +91,7 @@ def rolled(owner: Array | Lazy, shift: Value, axis: int) -> Lazy:
             return division.int_modulo(ops.addi(i, back), n)
         return ops.select(ops.cmpi(i, moved, predicate="slt"), ops.addi(i, rest), ops.subi(i, moved))
 
-    def element(subscripts: Sequence[Value], general: bool) -> Scalar:
+    def element(subscripts: Sequence[Value], general: bool) -> Number:
         return base.element([source(i) if k == axis else i for k, i in enumerate(subscripts)], general)
 
     reads = tuple(Read(r.array, pointwise=False) for r in base.reads)

@@ -10,6 +10,7 @@ from adc.frontend.libraries import (
     library_complex,
     library_containers,
     library_dtypes,
+    library_grids,
     library_indexing,
     library_math,
     library_numpy,
@@ -22,6 +23,7 @@ from adc.frontend.libraries import (
     printing,
     scans,
 )
+from adc.frontend.numeric import subscripts
 from adc.frontend.numeric.rules import Rule
 from adc.frontend.suggestions import SUPPORTED, full_name
 
@@ -46,6 +48,7 @@ LIBRARY: dict[Any, Rule] = {
 
 BY_IDENTITY = library_containers.BY_IDENTITY | {print}  # those that take objects themselves, not only what they hold
 SUPPORTED.update(map(full_name, LIBRARY))
+subscripts.SUBSCRIPTED.update(library_grids.SUBSCRIPTED)
 
 
 def known_as(alias: Any, original: Any) -> None:

@@ -27,6 +27,9 @@ from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
 from adc.ir.core import Loc, Value
 
+SUBSCRIPTED: dict[int, Callable[[Frame, Sequence[Item]], AbstractValue]] = {}
+"""What libraries have objects for that are subscripted, by the identity of the object."""
+
 
 def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue:
     """``owner[items]`` as an expression."""
@@ -37,6 +40,8 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return read(frame, materialise(frame, owner), items)
     if isinstance(owner, Tuple | Ref) or records.is_instance(owner):
         return _read_container(frame, owner, items)
+    if isinstance(owner, Static) and id(owner.value) in SUBSCRIPTED:
+        return SUBSCRIPTED[id(owner.value)](frame, items)
     if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
         return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
     raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)

@@ -182,3 +182,9 @@ def blackman(M: Any) -> Any:
 def bartlett(M: Any) -> Any:
     n = np.arange(1 - M, M, 2)
     return np.ones(1) if M == 1 else np.where(n <= 0, 1 + n / (M - 1), 1 - n / (M - 1))
+
+
+@stands_for("numpy.broadcast_arrays")
+def broadcast_arrays(*args: Any, subok: Any = False) -> Any:
+    shape = np.broadcast_shapes(*[np.shape(a) for a in args])
+    return tuple(broadcast_to(a, shape) for a in args)

@@ -1,0 +1,61 @@
+"""Arrays made of numbers, slices and positions; functions of windows and lanes."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import adc
+from adc.errors import AdcError
+from tests.numpy.checking import check, function_of
+
+INPUTS = {
+    "A": np.arange(12.0).reshape(3, 4) + 0.5,
+    "C": np.arange(24.0).reshape(2, 3, 4) + 0.25,
+    "x": np.linspace(1.0, 2.0, 6),
+}
+PROGRAMS = """
+np.r_[x, x[0], 3.0, x[:2] * 2], np.r_[0:5, x], np.r_[x[0]:x[3]:5j]
+np.c_[x, x * 2], np.c_[A, A[:, 0]]
+np.mgrid[0:3, 0:4] * x[0], np.mgrid[0:5], np.mgrid[0:1:5j, 0:2], np.mgrid[-1:1:7j, 0:1:0.3]
+np.ogrid[0:3, 0:4], np.ogrid[0:3, 0:1:3j, 0:2], np.ogrid[x[0]:x[5]:4j]
+np.linspace(x[0], x[1], 7, endpoint=False), np.linspace(x[0], x[1], 7, retstep=True)
+np.linspace(0, 10, 5, dtype=int), np.linspace(x[0], 3, 1), np.logspace(x[0], x[1], 5), np.geomspace(x[0], x[5], 4)
+np.zeros_like(A, shape=(2, 3)) + x[0], np.ones_like(x, dtype=np.float32), np.full_like(A, x[0])
+np.array(A, copy=True), np.array(x, ndmin=2), np.asanyarray(x) * 1.0, np.ascontiguousarray(A.T) * 1.0
+np.zeros(3, order="C") + x[0], np.full((2, 2), x[:2]), np.full(3, x[0], dtype=float), np.asarray(x[0])
+np.broadcast_arrays(x[:3, None], x[:2]), np.broadcast_to(x, (2, 6)) * 1.0
+x[np.diag_indices(2)[0]] * 2, A[np.tril_indices(3)], A[np.triu_indices(3, 1, 4)], A[np.triu_indices_from(A)]
+np.unravel_index(7, (3, 4)), A[np.unravel_index(np.argmax(A), A.shape)], np.unravel_index(np.array([1, 5]), (3, 4))
+np.ravel_multi_index((1, 2), (3, 4)), np.ravel_multi_index((np.array([0, 2]), np.array([1, 3])), (3, 4)), x[0]
+np.apply_along_axis(np.cumsum, 1, A), np.apply_along_axis(lambda r: r * r[0], 0, A)
+np.apply_along_axis(lambda r: np.sum(r * r[0]), 0, A), np.apply_along_axis(np.sort, 1, C)
+np.trim_zeros(np.r_[0.0, 0.0, x, 0.0]), np.trim_zeros(np.r_[0.0, x, 0.0], "f")
+np.broadcast_shapes((3, 1), (4,)), np.broadcast_shapes(A.shape, (1, 4)), A.nbytes, A.itemsize
+"""
+
+
+def _inputs(body: str) -> dict[str, np.ndarray]:
+    used = set(re.findall(r"\w+", body))
+    return {name: value for name, value in INPUTS.items() if name in used}
+
+
+@pytest.mark.parametrize("body", PROGRAMS.strip().splitlines())
+def test_as_numpy(body: str) -> None:
+    exact = not any(name in body for name in ("space(x[0], x[1], 5)", "np.sum"))
+    check(f"return ({body})", exact=exact, **_inputs(body))
+
+
+def test_contiguous_copies_of_windows() -> None:
+    big = np.arange(64.0).reshape(8, 8)
+    for a in (big[::2, ::2], big.T, big[:3]):
+        check("B = np.ascontiguousarray(a)\nreturn B.reshape(-1) * 2.0", a=a)
+    check("B = np.ascontiguousarray(a)\nB[0] = 2 * a[1]\nreturn a * a", a=big)
+
+
+def test_what_is_refused() -> None:
+    for body in ("np.r_['r', x]", "np.r_[1:]", "np.mgrid[x]", "np.zeros(3, order='F') + x[0]"):
+        with pytest.raises((AdcError, ValueError)):
+            adc.jit_grad(function_of(body, "x"))(INPUTS["x"])
