@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adc.frontend import abstract
@@ -128,6 +128,8 @@ class Tracer:
             values = [_passed(name, v, constants) for name, v in packed.items()]
             refs = [frame.heap.refs[key] for key in numbers]
             signature = describe_arguments(values)
+            if callee.ruled is not None:
+                signature = tuple(map(_unprotected, signature))
             key = (callee.identity, signature)
             if callee.identity is self.entry:
                 raise RecursiveEntry
@@ -338,6 +340,13 @@ def _fresh(frame: Frame, fresh: dict[Root | None, Root], root: Root | None) -> R
 def _conformed(operands: list[Any], types: Sequence[Type]) -> list[Any]:
     """Operands cast to the layouts that the callee was compiled for."""
     return [v if v.type == t else ops.cast(v, type=t) for v, t in zip(operands, types, strict=True)]
+
+
+def _unprotected(a: abstract.Abstract) -> abstract.Abstract:
+    """The type of an argument of a function with rules, which is refused if it writes to one."""
+    if isinstance(a, abstract.Array):
+        return replace(a, writable=True)
+    return replace(a, items=tuple(map(_unprotected, a.items))) if isinstance(a, abstract.Tuple) else a
 
 
 def _parts(v: AbstractValue) -> list[AbstractValue]:

@@ -180,7 +180,7 @@ def function_source(fn: types.FunctionType) -> FunctionSource:
         # Of lambdas within lambdas the innermost: they come after those around them.
         inner = [node for node in around if not any(other is not node and _is_in(other, node) for other in around)]
         matching = inner or matching
-    if len({ast.dump(node) for node in matching}) > 1:
+    if len(matching) > 1 and len({ast.dump(node) for node in matching}) > 1:
         raise NoSource(
             f"several lambdas at {file.name}:{code.co_firstlineno} look alike, and Python keeps no columns",
             "put them on lines of their own, or leave out -X no_debug_ranges",

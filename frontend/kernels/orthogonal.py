@@ -1,0 +1,97 @@
+"""QR decomposition by Householder's reflections, with the signs that LAPACK gives.
+
+References: Golub and Van Loan, Matrix Computations, 4th ed., 5.2; Walter and Lehmann, Algorithmic differentiation of
+linear algebra functions (2010).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels.triangles import lower, lower_solved, mirrored, upper_solved
+
+
+def reflected(a: Any) -> Any:
+    """Reflections that make a triangle of ``a``: the triangle with their vectors below, and their factors."""
+    f = a.copy()
+    m, n = f.shape
+    count = min(m, n)
+    factors = np.zeros(count, a.dtype)
+    for k in range(count):
+        square = f[k + 1 :, k] @ f[k + 1 :, k]
+        if square > 0.0:
+            alpha = f[k, k]
+            norm = np.sqrt(alpha * alpha + square)
+            beta = -norm if alpha >= 0.0 else norm
+            factors[k] = (beta - alpha) / beta
+            for i in range(k + 1, m):
+                f[i, k] = f[i, k] / (alpha - beta)
+            f[k, k] = beta
+            for j in range(k + 1, n):
+                total = f[k, j]
+                for i in range(k + 1, m):
+                    total += f[i, k] * f[i, j]
+                total = total * factors[k]
+                f[k, j] -= total
+                for i in range(k + 1, m):
+                    f[i, j] -= f[i, k] * total
+    return f, factors
+
+
+def of_reflections(f: Any, factors: Any, count: Any) -> Any:
+    """The first columns of the product of reflections."""
+    m = f.shape[0]
+    q = np.zeros((m, count), f.dtype)
+    for i in range(min(m, count)):
+        q[i, i] = 1.0
+    for s in range(len(factors)):
+        k = len(factors) - 1 - s
+        for j in range(count):
+            total = q[k, j]
+            for i in range(k + 1, m):
+                total += f[i, k] * q[i, j]
+            total = total * factors[k]
+            q[k, j] -= total
+            for i in range(k + 1, m):
+                q[i, j] -= f[i, k] * total
+    return q
+
+
+def upper_rows(f: Any, count: Any) -> Any:
+    """The upper triangle of the first rows."""
+    n = f.shape[1]
+    r = np.zeros((count, n), f.dtype)
+    for i in range(min(count, f.shape[0])):
+        for j in range(i, n):
+            r[i, j] = f[i, j]
+    return r
+
+
+def orthogonalised(a: Any) -> Any:
+    """``q`` and ``r`` of a matrix with no more columns than rows."""
+    f, factors = reflected(a)
+    return of_reflections(f, factors, a.shape[1]), upper_rows(f, a.shape[1])
+
+
+@reverse_rule(orthogonalised)
+def _orthogonalised_reverse(a: Any) -> Any:
+    q, r = orthogonalised(a)
+
+    def pullback(g: Any) -> Any:
+        inner = r @ g[1].T - g[0].T @ q
+        return (upper_solved(r, (g[0] + q @ mirrored(inner)).T).T,)
+
+    return (q, r), pullback
+
+
+@forward_rule(orthogonalised)
+def _orthogonalised_forward(tangents: Any, a: Any) -> Any:
+    q, r = orthogonalised(a)
+    change = lower_solved(r.T, tangents[0].T).T
+    along = q.T @ change
+    below = lower(along, 0.0)
+    turn = below - below.T
+    return (q, r), (change + q @ (turn - along), (along - turn) @ r)

@@ -1,0 +1,203 @@
+"""Singular values and vectors, by turns of pairs of columns until all are orthogonal; the pseudo-inverse.
+
+References: Demmel and Veselic, Jacobi's method is more accurate than QR (1992); Townsend, Differentiating the singular
+value decomposition (2016); Golub and Pereyra, The differentiation of pseudo-inverses (1973). The vectors of equal
+singular values, and those of zero, have no derivatives: not a number is given for those, and for all that is computed
+of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels.orthogonal import of_reflections, reflected, upper_rows
+from adc.frontend.kernels.spectra import quotients
+
+SWEEPS = 40
+
+
+def singular(a: Any) -> Any:
+    """``u``, the singular values in falling order, and ``vt``, of a matrix with no more columns than rows; and whether
+    that failed."""
+    n = a.shape[1]
+    f, factors = reflected(a)
+    w = upper_rows(f, n).T.copy()
+    v = np.zeros((n, n), a.dtype)
+    for i in range(n):
+        v[i, i] = 1.0
+    failed = turned(w, v)
+    s = np.zeros(n, a.dtype)
+    for i in range(n):
+        s[i] = np.sqrt(w[i] @ w[i])
+        failed = failed or s[i] != s[i]
+    in_order(w, v, s)
+    u = np.zeros((n, n), a.dtype)
+    for i in range(n):
+        if s[i] > 0.0:
+            for j in range(n):
+                u[j, i] = w[i, j] / s[i]
+    completed(u, s)
+    return of_reflections(f, factors, n) @ u, s, v, failed
+
+
+def turned(w: Any, v: Any) -> Any:
+    """Turn the rows of ``w``, and those of ``v`` along, until they are orthogonal; whether that took too long."""
+    n, m = w.shape
+    limit = max(m, 4) * np.finfo(w.dtype).eps
+    sweep = 0
+    going = n > 1
+    while going and sweep < SWEEPS:
+        going = False
+        sweep += 1
+        for p in range(n - 1):
+            for q in range(p + 1, n):
+                across = w[p] @ w[q]
+                first = w[p] @ w[p]
+                second = w[q] @ w[q]
+                if abs(across) > limit * np.sqrt(first) * np.sqrt(second):
+                    going = True
+                    zeta = (second - first) / (2.0 * across)
+                    t = 1.0 / (abs(zeta) + np.hypot(1.0, zeta))
+                    if zeta < 0.0:
+                        t = -t
+                    c = 1.0 / np.hypot(1.0, t)
+                    turn(w, p, q, c, c * t)
+                    turn(v, p, q, c, c * t)
+    return going
+
+
+def turn(w: Any, p: Any, q: Any, c: Any, s: Any) -> None:
+    for k in range(w.shape[1]):
+        x = w[p, k]
+        y = w[q, k]
+        w[p, k] = c * x - s * y
+        w[q, k] = s * x + c * y
+
+
+def in_order(w: Any, v: Any, s: Any) -> None:
+    """Sort the values ``s``, and rows along, the greatest first."""
+    n = len(s)
+    for i in range(n):
+        k = i
+        for j in range(i + 1, n):
+            if s[j] > s[k]:
+                k = j
+        if k != i:
+            held = s[i]
+            s[i] = s[k]
+            s[k] = held
+            for j in range(n):
+                x = w[i, j]
+                w[i, j] = w[k, j]
+                w[k, j] = x
+                y = v[i, j]
+                v[i, j] = v[k, j]
+                v[k, j] = y
+
+
+def completed(u: Any, s: Any) -> None:
+    """Let the columns of singular values that are zero be orthogonal to the others."""
+    n = len(s)
+    rank = 0
+    for i in range(n):
+        if s[i] > 0.0:
+            rank = i + 1
+    if rank < n:
+        f, factors = reflected(u)
+        q = of_reflections(f, factors, n)
+        for i in range(rank, n):
+            for j in range(n):
+                u[j, i] = q[j, i]
+
+
+def divided(m: Any, s: Any) -> Any:
+    """The columns of ``m`` over singular values; what is zero stays, and over zero the rest is not a number."""
+    x = m.copy()
+    for i in range(m.shape[0]):
+        for j in range(len(s)):
+            if m[i, j] != 0.0:
+                x[i, j] = m[i, j] / s[j] if s[j] != 0.0 else np.nan
+    return x
+
+
+@reverse_rule(singular)
+def _singular_reverse(a: Any) -> Any:
+    u, s, vt, failed = singular(a)
+
+    def pullback(g: Any) -> Any:
+        n = len(s)
+        of_u = u.T @ g[0]
+        of_v = vt @ g[2].T
+        inner = quotients(of_u, s * s) * s
+        other = quotients(of_v, s * s)
+        for i in range(n):
+            for j in range(n):
+                inner[i, j] += s[i] * other[i, j]
+            inner[i, i] += g[1][i]
+        beside = divided(g[0] - u @ of_u, s)
+        across = divided(g[2].T - vt.T @ of_v, s)
+        return (u @ inner @ vt + beside @ vt + u @ across.T,)
+
+    return (u, s, vt, failed), pullback
+
+
+@forward_rule(singular)
+def _singular_forward(tangents: Any, a: Any) -> Any:
+    u, s, vt, failed = singular(a)
+    n = len(s)
+    change = tangents[0] @ vt.T
+    inner = u.T @ change
+    of_values = np.zeros(n, s.dtype)
+    of_u = np.zeros((n, n), s.dtype)
+    of_v = np.zeros((n, n), s.dtype)
+    for i in range(n):
+        of_values[i] = inner[i, i]
+        for j in range(n):
+            if i != j:
+                gap = s[j] * s[j] - s[i] * s[i]
+                if gap != 0.0:
+                    of_u[i, j] = (inner[i, j] * s[j] + s[i] * inner[j, i]) / gap
+                    of_v[i, j] = (s[i] * inner[i, j] + inner[j, i] * s[j]) / gap
+                elif inner[i, j] != 0.0 or inner[j, i] != 0.0:
+                    of_u[i, j] = np.nan
+                    of_v[i, j] = np.nan
+    rows = tangents[0].T @ u
+    turned_u = u @ of_u + divided(change - u @ inner, s)
+    turned_v = vt.T @ of_v + divided(rows - vt.T @ (vt @ rows), s)
+    return (u, s, vt, failed), (turned_u, of_values, turned_v.T, None)
+
+
+def pseudo_inverse(a: Any, cut: Any) -> Any:
+    """Of a matrix with no more columns than rows: with singular values below ``cut`` times the greatest as zeros; and
+    whether that failed."""
+    u, s, vt, failed = singular(a)
+    x = np.zeros(len(s), s.dtype)
+    for i in range(len(s)):
+        if s[i] > cut * s[0]:
+            x[i] = 1.0 / s[i]
+    return (vt.T * x) @ u.T, failed
+
+
+@reverse_rule(pseudo_inverse)
+def _pseudo_inverse_reverse(a: Any, cut: Any) -> Any:
+    p, failed = pseudo_inverse(a, cut)
+
+    def pullback(g: Any) -> Any:
+        t = g[0].T
+        left = t @ p @ p.T
+        right = p.T @ p @ t
+        return left - a @ (p @ left) + right - (right @ p) @ a - p.T @ g[0] @ p.T, None
+
+    return (p, failed), pullback
+
+
+@forward_rule(pseudo_inverse)
+def _pseudo_inverse_forward(tangents: Any, a: Any, cut: Any) -> Any:
+    p, failed = pseudo_inverse(a, cut)
+    t = tangents[0].T
+    left = p @ p.T @ t
+    right = t @ p.T @ p
+    return (p, failed), (left - (left @ a) @ p + right - p @ (a @ right) - p @ tangents[0] @ p, None)
