@@ -103,9 +103,13 @@ def _local(frame: Frame, name: str, value: AbstractValue) -> AbstractValue:
     return value
 
 
+_KERNELS = "adc.frontend.kernels."
+
+
 def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> AbstractValue:
     """A value from outside: numbers and arrays become arguments read at each call, all else is static and guarded."""
-    if frame.source.placed is not None and not isinstance(value, np.ndarray | tuple | list | dict):
+    own = frame.source.placed is not None or str(frame.module_globals.get("__name__")).startswith(_KERNELS)
+    if own and not isinstance(value, np.ndarray | tuple | list | dict):
         return Static(value)  # what adc's own functions read does not change
     number = isinstance(value, int | float | np.generic) and type(value) not in forms.COMPLEX
     if (number or isinstance(value, np.ndarray)) and not isinstance(value, bool | enum.Enum):
