@@ -47,6 +47,7 @@ def turned(w: Any, v: Any) -> Any:
     """Turn the rows of ``w``, and those of ``v`` along, until they are orthogonal; whether that took too long."""
     n, m = w.shape
     limit = max(m, 4) * np.finfo(w.dtype).eps
+    least = (np.finfo(w.dtype).eps * np.finfo(w.dtype).eps) * np.sqrt(np.sum(w * w))
     sweep = 0
     going = n > 1
     while going and sweep < SWEEPS:
@@ -57,6 +58,8 @@ def turned(w: Any, v: Any) -> Any:
                 across = w[p] @ w[q]
                 first = w[p] @ w[p]
                 second = w[q] @ w[q]
+                if first <= least * least or second <= least * least:
+                    across = 0.0 * across
                 if abs(across) > limit * np.sqrt(first) * np.sqrt(second):
                     going = True
                     zeta = (second - first) / (2.0 * across)
@@ -66,6 +69,10 @@ def turned(w: Any, v: Any) -> Any:
                     c = 1.0 / np.hypot(1.0, t)
                     turn(w, p, q, c, c * t)
                     turn(v, p, q, c, c * t)
+    for p in range(n):  # what is left of rows that depend on others has no direction
+        if np.sqrt(w[p] @ w[p]) <= least:
+            for k in range(m):
+                w[p, k] = 0.0
     return going
 
 

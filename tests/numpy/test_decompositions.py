@@ -28,7 +28,7 @@ def test_qr(x) -> None:
 def test_qr_of_other_modes() -> None:
     near("np.linalg.qr(a, mode='complete')", a=TALL)
     near("np.linalg.qr(a, 'r')", a=A)
-    near("np.linalg.qr(a).Q @ np.linalg.qr(a).R", a=MANY)
+    check("q, r = np.linalg.qr(a)\nreturn q @ r", a=MANY, exact=False, derivatives=False)
 
 
 def test_eigh() -> None:
@@ -38,7 +38,7 @@ def test_eigh() -> None:
 
 def test_eigh_reads_one_triangle() -> None:
     near("np.linalg.eigvalsh(a, UPLO='U') + np.linalg.eigh(a).eigenvalues", a=T)
-    near("np.linalg.eigvalsh(a)", a=MANY)
+    check("np.linalg.eigvalsh(a)", a=MANY, exact=False, derivatives=False)
 
 
 @pytest.mark.parametrize("x", [A, TALL, TALL.T], ids=["square", "tall", "wide"])
@@ -47,19 +47,19 @@ def test_svd(x) -> None:
 
 
 def test_svd_of_other_forms() -> None:
-    near("np.linalg.svd(a, compute_uv=False)", a=MANY)
-    near("u, s, vt = np.linalg.svd(a)\nreturn (u[:, :3] * s) @ vt, u @ u.T", a=TALL)
+    check("np.linalg.svd(a, compute_uv=False)", a=MANY, exact=False, derivatives=False)
+    check("u, s, vt = np.linalg.svd(a)\nreturn (u[:, :3] * s) @ vt, u @ u.T", a=TALL, exact=False, derivatives=False)
 
 
 def test_pinv_and_rank() -> None:
     near("np.linalg.pinv(a)", a=TALL)
-    near("np.linalg.pinv(a)", a=TALL.T)
-    near("np.linalg.matrix_rank(a), np.linalg.matrix_rank(a[:, :1] * a[:1])", a=A)
+    check("np.linalg.pinv(a)", a=TALL.T, exact=False, derivatives=False)
+    check("np.linalg.matrix_rank(a), np.linalg.matrix_rank(a[:, :1] * a[:1])", a=A, derivatives=False)
 
 
 def test_lstsq() -> None:
     near("np.linalg.lstsq(a, b, rcond=None)", a=TALL, b=RNG.normal(size=(5, 2)))
-    near("np.linalg.lstsq(a, b)[0]", a=TALL.T, b=RNG.normal(size=3))
+    check("np.linalg.lstsq(a, b)[0]", a=TALL.T, b=RNG.normal(size=3), exact=False, derivatives=False)
 
 
 def test_rank_deficient_matrices() -> None:
