@@ -236,8 +236,8 @@ def fourier(u):
     return np.fft.fft(u)  # error: unknown-function | np.fft.fft(u)
 
 
-def sorting(u):
-    return np.sort(u)[0]  # error: unknown-function | np.sort(u)
+def roots(u):
+    return np.roots(u)[0]  # error: unknown-function | np.roots(u)
 
 
 def special_function(x):
@@ -293,7 +293,7 @@ def library_arguments(x):
 
 
 def library_keyword(u):
-    return np.sum(u, where=u > 0)  # error: unsupported-option | np.sum(u, where=u > 0)
+    return np.unique(u, axis=0)  # error: unsupported-option | np.unique(u, axis=0)
 
 
 def library_signature(u):
