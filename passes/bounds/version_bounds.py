@@ -212,6 +212,8 @@ class _Versioner(_Scoped):
                 chosen = Emitter(self.forms, limit).emit(both(t.condition for t in tests), small)
             loop = self._version(loop, chosen, ways, block)
         else:
+            for op in question.extremes.pending.ops:
+                op.drop()  # found, but no test came of it
             block.append(loop)
         # What cannot be tested here may be at a loop further inside.
         for region in loop.regions:

@@ -102,7 +102,7 @@ def group_means(x, group):
     count = np.bincount(group, minlength=5)
     total = np.bincount(group, weights=x, minlength=5)
     mean = total / np.maximum(count, 1)
-    return mean, np.sqrt(np.bincount(group, weights=(x - mean[group]) ** 2, minlength=5))
+    return mean, np.sqrt(np.bincount(group, weights=(x - mean[group]) ** 2, minlength=5) + 1e-6)
 
 
 @program(lambda r, n: (r.random(n), r.random(n)), 11, 50000)

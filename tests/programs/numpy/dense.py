@@ -35,7 +35,7 @@ def gaussian_elimination(A, b):
     return x
 
 
-@program(lambda r, n: (positive(r, n), r.random(n), 15), 6, 400, by=(0, 1))
+@program(lambda r, n: (positive(r, n), r.random(n), n // 2 if n < 30 else 15), 8, 400, by=(0, 1))
 def conjugate_gradients(A, b, steps):
     x = np.zeros_like(b)
     r = b - A @ x
