@@ -13,8 +13,8 @@ FILES = (complex_numbers, data, dense, learning, physics, stencils)
 
 
 _NOT_YET = """
-angles_between contrastive_loss cross_spectrum k_means layered_reflection lennard_jones mandelbrot many_small_solves
-perturbed_orbit phasors poisson_by_transform polynomial_surface principal_components radix_two ray_sphere spectral_filter
+angles_between contrastive_loss cross_spectrum k_means many_small_solves
+perturbed_orbit poisson_by_transform polynomial_surface principal_components ray_sphere spectral_filter
 spectral_heat split_step_quantum
 """
 NOT_YET = frozenset(_NOT_YET.split())
