@@ -18,7 +18,7 @@ from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.library_builtins import cast_rule
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
 from adc.frontend.libraries.ufuncs import loops, stored
-from adc.frontend.numeric import bits, operands, scalars
+from adc.frontend.numeric import bits, scalars
 from adc.frontend.numeric.arrays import elementwise
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.complex_functions import parts, reciprocal_pair
@@ -42,7 +42,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import f64, i1
+from adc.ir.types import f64, i1, i8
 
 
 def _operator(name: str, symbol: str) -> Rule:
@@ -79,9 +79,8 @@ def _minus(x: AbstractValue) -> AbstractValue:
 def _square(x: AbstractValue) -> AbstractValue:
     if is_complex(x):
         return strong(scalars.binary("*", x, x))
-    if as_scalar(x).dtype == i1:
-        raise operands.small_integers()
-    x = strong(as_scalar(x))
+    s = as_scalar(x)
+    x = strong(Scalar(convert(s, i8), i8) if s.dtype == i1 else s)
     return scalars.binary("*", x, x)
 
 

@@ -57,6 +57,23 @@ def _vecdot(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return contract(frame, "np.vecdot", [Labelled(x, of_x), Labelled(y, of_y)], leading, frozenset(leading))
 
 
+def _matvec(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    x, y = (in_memory(frame, "np.matvec", v) for v in (a, b))
+    count = max(x.rank - 2, y.rank - 1)
+    leading = tuple(range(-count, 0))
+    of_x, of_y = (*leading[count + 2 - x.rank :], "row", "inner"), (*leading[count + 1 - y.rank :], "inner")
+    return contract(frame, "np.matvec", [Labelled(x, of_x), Labelled(y, of_y)], (*leading, "row"), frozenset(leading))
+
+
+def _vecmat(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    x, y = (in_memory(frame, "np.vecmat", v) for v in (conjugate(frame, a), b))
+    count = max(x.rank - 1, y.rank - 2)
+    leading = tuple(range(-count, 0))
+    of_x, of_y = (*leading[count + 1 - x.rank :], "inner"), (*leading[count + 2 - y.rank :], "inner", "column")
+    both = [Labelled(x, of_x), Labelled(y, of_y)]
+    return contract(frame, "np.vecmat", both, (*leading, "column"), frozenset(leading))
+
+
 def _tensordot(
     frame: Frame, name: str, x: Lazy, y: Lazy, of_x: Sequence[int], of_y: Sequence[int]
 ) -> AbstractValue:
@@ -202,3 +219,6 @@ for _function, _rule in (("matmul", TABLE[np.matmul]), ("tensordot", _by_axes)):
         TABLE[getattr(np.linalg, _function)] = _rule
 if hasattr(np, "vecdot"):
     TABLE[np.vecdot] = TABLE[np.linalg.vecdot] = positional("np.vecdot", 2, _vecdot)
+if hasattr(np, "matvec"):
+    TABLE[np.matvec] = positional("np.matvec", 2, _matvec)
+    TABLE[np.vecmat] = positional("np.vecmat", 2, _vecmat)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar
 from adc.frontend.errors import refuse
-from adc.frontend.numeric.convert import convert, kind, promote
+from adc.frontend.numeric.convert import convert, promote
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, i1, i64
+from adc.ir.types import Type, i1, i8, i64
 
 
 def unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
@@ -22,18 +22,9 @@ def unsupported(symbol: str, a: AbstractValue, b: AbstractValue) -> Exception:
 
 
 def meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type, bool]:
-    """Both operands in their common dtype; Python's bools count as integers."""
+    """Both operands in their common dtype; Python's bools count as integers, and NumPy's as those of 8 bits where
+    there is no operation on bools."""
     dtype, weak = promote(x, y)
     if dtype == i1 and (weak or at_least != i1):
-        if not weak:
-            raise small_integers()
-        dtype = i64
-    if kind(dtype) < kind(at_least):
-        dtype = at_least
+        dtype = i64 if weak else i8
     return convert(x, dtype), convert(y, dtype), dtype, weak
-
-
-def small_integers() -> Exception:
-    """Of an operation on NumPy's bools."""
-    message = "this of NumPy's bools is an 8-bit integer in NumPy"
-    return refuse(current_loc(), message, "convert to int first", kind=kinds.UNSUPPORTED_OPERAND)

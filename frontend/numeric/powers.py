@@ -12,7 +12,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import Type, f64, i1, i64, index, ui64
+from adc.ir.types import Type, f64, i1, i8, i64, index, ui64
 
 _EXACT_POWERS = 16  # beyond this, pow() is more accurate than repeated multiplication
 
@@ -21,7 +21,7 @@ def power(x: Scalar, y: Scalar, exponent: Any) -> Scalar:
     """``x ** y``; ``exponent`` is the value of ``y`` if it is known."""
     dtype, weak = promote(x, y)
     if dtype == i1:
-        dtype = i64
+        dtype = i64 if weak else i8
     if kind(dtype) == 1:
         if exponent is not None and exponent < 0:
             if not weak:

@@ -264,6 +264,9 @@ _UNSIGNED: dict[Any, Callable[..., Value]] = {
 }
 
 
+_BOOLS: dict[Any, Callable[..., Value]] = {ops.maxsi: ops.ori, ops.minsi: ops.andi, ops.absi: lambda x: x}
+
+
 def number_function(
     name: str,
     function: Callable[..., Any],
@@ -280,14 +283,10 @@ def number_function(
         if name == "abs" and is_complex(args[0]):
             return strong(absolute(args[0]))
         dtype, _ = common_dtype(args)
-        if dtype == i1:
-            raise refuse(
-                current_loc(),
-                f"{name}() of bool is not supported",
-                "convert to int first",
-                kind=kinds.UNSUPPORTED_OPTION,
-            )
         emit = on_floats if kind(dtype) == 2 else on_integers
+        if dtype == i1:
+            loop_types(getattr(np, name), args)  # which refuses what is not defined for bools
+            emit = _BOOLS.get(on_integers, on_integers)
         if dtype == ui64:
             emit = _UNSIGNED.get(on_integers, on_integers)
         return Scalar(wrap(emit(*(convert(as_scalar(a), dtype) for a in args)), dtype), dtype, weak=False)

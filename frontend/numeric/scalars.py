@@ -28,7 +28,7 @@ from adc.frontend.numeric.bits import bitwise, logical_not, shift
 from adc.frontend.numeric.convert import as_number, as_scalar, beyond, convert, kind, meeting, nonzero, promote, wrap
 from adc.frontend.numeric.division import divide, floor_divide, modulo
 from adc.frontend.numeric.integers import negated
-from adc.frontend.numeric.operands import small_integers, unsupported
+from adc.frontend.numeric.operands import unsupported
 from adc.frontend.numeric.powers import power
 from adc.ir import kinds, ops
 from adc.ir.arith import const, constant_of
@@ -179,8 +179,6 @@ def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
             return complex_functions.sqrt(x)
         return binary("**", x, y)
     s = as_scalar(x)
-    if s.dtype == i1 and kind(as_scalar(y).dtype) < 2:
-        raise small_integers()
     if isinstance(y, Static) and is_number(y.value) and y.value == 0.5:
         dtype, _ = promote(s, as_scalar(y))
         return Scalar(ops.sqrt(convert(s, dtype)), dtype, weak=False)

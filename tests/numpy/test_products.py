@@ -68,3 +68,14 @@ def test_einsum_that_is_wrong_is_refused() -> None:
 def test_integers_keep_their_dtype() -> None:
     i = np.arange(6, dtype=np.int32).reshape(2, 3)
     check("(i @ i.T, np.einsum('ij->j', i), np.tensordot(i, i))", i=i)
+
+
+@pytest.mark.skipif(not hasattr(np, "matvec"), reason="NumPy has it from 2.2 on")
+def test_matrices_by_vectors() -> None:
+    rng = np.random.default_rng(4)
+    a, x, y = rng.normal(size=(5, 3, 4)), rng.normal(size=(5, 4)), rng.normal(size=3)
+    body = "return np.matvec(a, x), np.matvec(a[0], x[0]), np.matvec(a, x[0]), np.matvec(a[0], x)"
+    check(body, a=a, x=x, exact=False)
+    body = "return np.vecmat(y, a), np.vecmat(y, a[0]), np.vecmat(z, a), np.vecmat(z, a[0])"
+    check(body, a=a, y=y, z=a[:, :, 0], exact=False)
+    check("np.matvec(a[0], x[0], out=y)", a=a, x=x, y=y, exact=False, by=("a", "x"))

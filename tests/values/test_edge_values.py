@@ -117,7 +117,7 @@ KNOWN: dict[str, tuple[str, Callable[[Difference], bool]]] = {
 }
 """Per kind of difference a case in which it occurs, and what is one."""
 
-REFUSED_OF_BOOLS = re.compile(r"@ of bool arrays|half precision|of bool is not supported|8-bit integer|not defined for")
+REFUSED_OF_BOOLS = re.compile(r"of bool arrays|half precision|not defined for|did not contain a loop")
 REFUSED = re.compile(
     r"np.fmod\(\) of integers|np.reciprocal\(\) of integers|round\(\) of a float to digits, .* is not supported"
     r"|cannot be chosen between|the value is \w+ on one path"
