@@ -44,6 +44,8 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return SUBSCRIPTED[id(owner.value)](frame, items)
     if isinstance(owner, Static) and len(items) == 1 and isinstance(items[0].value, Static):
         return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
+    if isinstance(owner, Static) and isinstance(owner.value, str | tuple) and (part := known_slice(items)) is not None:
+        return Static(owner.value[part])
     raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
 
 

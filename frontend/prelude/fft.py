@@ -1,0 +1,168 @@
+"""Discrete Fourier transforms along any axis; computed in double precision. The transform itself is a kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.kernels.transforms import transformed
+from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.frontend.prelude.axes import axis_of
+
+
+def _scale(n: Any, norm: Any, inverse: Any) -> Any:
+    kind = constant(norm)
+    if kind not in (None, "backward", "ortho", "forward"):
+        raise ValueError(f'Invalid norm value {kind}; should be "backward", "ortho" or "forward".')
+    if kind == "ortho":
+        return 1 / np.sqrt(n)
+    if (kind == "forward") != constant(inverse):
+        return 1 / n
+    return 1.0
+
+
+def _transform(a: Any, n: Any, axis: Any, norm: Any, inverse: Any) -> Any:
+    x = np.asarray(a)
+    k = axis_of(x, axis)
+    count = x.shape[k] if n is None else n
+    if count < 1:
+        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+    moved = np.moveaxis(x, k, 0)
+    others = moved.shape[1:]
+    both = np.zeros((2, count, *others))
+    held = min(moved.shape[0], count)
+    both[0, :held] = moved[:held].real
+    if np.iscomplexobj(x):
+        both[1, :held] = moved[:held].imag
+    columns = 1
+    for size in others:
+        columns *= size
+    found = transformed(both.reshape(2, count, columns), 1 if constant(inverse) else -1).reshape(2, count, *others)
+    scale = _scale(count, norm, inverse)
+    out = np.empty((count, *others), np.result_type(x.dtype, np.complex64))
+    out.real[...] = scale * found[0]
+    out.imag[...] = scale * found[1]
+    return np.moveaxis(out, 0, k)
+
+
+def _only(out: Any) -> None:
+    if out is not None:
+        unsupported("np.fft functions with out= are not supported", "assign the result")
+
+
+@stands_for("numpy.fft.fft")
+def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return _transform(a, n, axis, norm, False)
+
+
+@stands_for("numpy.fft.ifft")
+def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return _transform(a, n, axis, norm, True)
+
+
+def _part(x: Any, axis: Any, start: Any, stop: Any) -> Any:
+    return np.moveaxis(np.moveaxis(x, axis, 0)[start:stop], 0, axis)
+
+
+@stands_for("numpy.fft.rfft")
+def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    x = np.asarray(a)
+    if np.iscomplexobj(x):
+        raise TypeError("ufunc 'rfft_n_even' did not contain a loop with signature matching types")
+    k = axis_of(x, axis)
+    count = x.shape[k] if n is None else n
+    return _part(_transform(x, count, k, norm, False), k, 0, count // 2 + 1).copy()
+
+
+@stands_for("numpy.fft.irfft")
+def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    x = np.asarray(a)
+    k = axis_of(x, axis)
+    count = 2 * (x.shape[k] - 1) if n is None else n
+    if count < 1:
+        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+    moved = np.moveaxis(x, k, 0)
+    whole = np.zeros((count, *moved.shape[1:]), np.result_type(x.dtype, np.complex64))
+    for f in range(min(moved.shape[0], count // 2 + 1)):
+        whole[f] = moved[f]
+        if 0 < f < count - f:
+            whole[count - f] = np.conj(moved[f])
+    return np.moveaxis(_transform(whole, count, 0, norm, True).real.copy(), 0, k)
+
+
+def _along(a: Any, s: Any, axes: Any, norm: Any, inverse: Any) -> Any:
+    x = np.asarray(a)
+    if axes is not None:
+        listed = constant(axes)
+    else:
+        listed = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
+    lengths = (None,) * len(listed) if s is None else s
+    if len(lengths) != len(listed):
+        raise ValueError("Shape and axes have different lengths.")
+    for axis, n in zip(listed[::-1], lengths[::-1]):
+        x = _transform(x, n, axis, norm, inverse)
+    return x
+
+
+@stands_for("numpy.fft.fftn")
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return _along(a, s, axes, norm, False)
+
+
+@stands_for("numpy.fft.ifftn")
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return _along(a, s, axes, norm, True)
+
+
+@stands_for("numpy.fft.fft2")
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return _along(a, s, axes, norm, False)
+
+
+@stands_for("numpy.fft.ifft2")
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return _along(a, s, axes, norm, True)
+
+
+@stands_for("numpy.fft.fftfreq")
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    out = np.empty(n)
+    first = (n - 1) // 2 + 1
+    step = 1.0 / (n * d)
+    for k in range(n):
+        out[k] = (k if k < first else k - n) * step
+    return out
+
+
+@stands_for("numpy.fft.rfftfreq")
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    return np.arange(0, n // 2 + 1) * (1.0 / (n * d))
+
+
+def _shifted(x: Any, axes: Any, back: Any) -> Any:
+    y = np.asarray(x)
+    given = constant(axes)
+    listed = tuple(range(y.ndim)) if given is None else (given,) if isinstance(given, int) else given
+    for k in listed:
+        half = y.shape[k] // 2
+        y = np.roll(y, -half if constant(back) else half, k)
+    return y
+
+
+@stands_for("numpy.fft.fftshift")
+def fftshift(x: Any, axes: Any = None) -> Any:
+    return _shifted(x, axes, False)
+
+
+@stands_for("numpy.fft.ifftshift")
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    return _shifted(x, axes, True)

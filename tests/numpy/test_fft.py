@@ -1,0 +1,71 @@
+"""Fourier transforms, held against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from tests.numpy.checking import check
+
+RNG = np.random.default_rng(4)
+
+
+def draw(*shape: int) -> Any:
+    return RNG.normal(size=shape) + 1j * RNG.normal(size=shape)
+
+
+def test_all_lengths() -> None:
+    both = adc.jit_grad(lambda z: (np.fft.fft(z), np.fft.ifft(z)))
+    for n in [*range(1, 40), 49, 64, 53, 106, 121, 128, 360, 1009, 1024]:
+        z = draw(n)
+        for found, wanted in zip(both(z), (np.fft.fft(z), np.fft.ifft(z)), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 * np.sqrt(n) * np.max(np.abs(wanted)))
+
+
+def test_derivatives() -> None:
+    check("np.fft.irfft(z, n=7)", exact=False, rtol=1e-12, z=draw(4))
+
+
+TEXTS = [
+    "np.fft.rfft(x), np.fft.rfft(x, n=8)",
+    "np.fft.irfft(z), np.fft.irfft(z, n=5, norm='forward')",
+    "np.fft.fft(z, n=4), np.fft.fft(z, n=9), np.fft.ifft(z, norm='forward')",
+    "np.fft.fft(m, axis=0), np.fft.fft(m[::-1], n=2, axis=-2), np.fft.rfft(m.real, axis=0)",
+    "np.fft.fft2(m), np.fft.fftn(m, axes=(0,)), np.fft.ifftn(m, s=(2, 4), axes=(0, 1)), np.fft.ifft2(m)",
+    "np.fft.fftshift(m), np.fft.ifftshift(z), np.fft.fftshift(m, axes=1)",
+    "np.fft.ifft(np.fft.fft(z) * np.fft.fft(x)).real",
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_forms(text: str) -> None:
+    given = {"z": draw(6), "x": RNG.normal(size=6), "m": draw(3, 4)}
+    check(text, exact=False, rtol=1e-12, derivatives=False, **given)
+
+
+def test_frequencies() -> None:
+    for n in (1, 2, 5, 8):
+        check("np.fft.fftfreq(n, d), np.fft.rfftfreq(n, d), np.fft.fftfreq(n)", derivatives=False, n=n, d=0.5)
+
+
+def test_types() -> None:
+    x = RNG.normal(size=6)
+    transform = adc.jit_grad(lambda a: np.fft.fft(a))
+    for given in (x.astype(np.float32), np.arange(6)):
+        found, wanted = transform(given), np.fft.fft(given)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_the_adjoint_is_a_transform() -> None:
+    transform = adc.jit_grad(lambda z: np.fft.fft(z))
+    z, cotangent = draw(12), draw(12)
+    np.testing.assert_allclose(transform.pullback(z)[1](cotangent)[0], np.fft.fft(cotangent), rtol=1e-12)
+
+
+def test_no_points() -> None:
+    with pytest.raises(ValueError, match="Invalid number of FFT data points"):
+        adc.jit_grad(lambda z: np.fft.fft(z))(np.zeros(0))
