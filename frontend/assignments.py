@@ -78,6 +78,9 @@ def _set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstrac
     if isinstance(owner, Array) and owner.is_complex and name in ("real", "imag"):
         arrays.store(frame, attribute(frame, owner, name), value)  # type: ignore[arg-type]
         return NONE
+    if isinstance(owner, Array) and name == "shape":
+        message = "the shape of an array cannot be set here"
+        raise refuse(current_loc(), message, "give it another name: b = a.reshape(...)", kind=kinds.UNSUPPORTED_TARGET)
     return records.set_attribute(frame, owner, name, value)
 
 

@@ -80,15 +80,43 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     if axis is None:
         x = np.ravel(x)
     k = axis_of(x, 0 if axis is None else axis)
-    if not isinstance(obj, (int, np.integer)):
-        unsupported("np.delete() of several at once is not supported", "delete one position at a time, or use a mask")
     n = x.shape[k]
+    if np.ndim(obj) == 1 and not isinstance(obj, slice):
+        return _without(x, k, np.asarray(obj))
+    if not isinstance(obj, (int, np.integer)):
+        unsupported("np.delete() of a slice is not supported", "give the positions: np.delete(a, np.arange(2, 5))")
     if obj >= n or obj < -n:
         raise IndexError(f"index {obj} is out of bounds for axis {k} with size {n}")
     at = obj + n if obj < 0 else obj
     out = np.empty((*x.shape[:k], n - 1, *x.shape[k + 1 :]), x.dtype)
     part(out, k, None, at)[...] = part(x, k, None, at)
     part(out, k, at, None)[...] = part(x, k, at + 1, None)
+    return out
+
+
+def _without(x: Any, k: Any, positions: Any) -> Any:
+    """What is left along an axis without the positions, or those where a mask holds."""
+    n = x.shape[k]
+    keep = np.ones(n, bool)
+    if positions.dtype == np.bool_:
+        if len(positions) != n:
+            raise ValueError(f"boolean array argument obj to delete must have the length {n}")
+        keep[...] = ~positions
+    else:
+        for i in range(len(positions)):
+            if positions[i] >= n or positions[i] < -n:
+                raise IndexError(f"index {positions[i]} is out of bounds for axis {k} with size {n}")
+            keep[positions[i]] = False
+    count = 0
+    for i in range(n):
+        if keep[i]:
+            count += 1
+    out = np.empty((*x.shape[:k], count, *x.shape[k + 1 :]), x.dtype)
+    at = 0
+    for i in range(n):
+        if keep[i]:
+            part(out, k, at, at + 1)[...] = part(x, k, i, i + 1)
+            at += 1
     return out
 
 
@@ -118,3 +146,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     part(out, k, at, at + count)[...] = given
     part(out, k, at + count, None)[...] = part(x, k, at, None)
     return out
+
+
+@stands_for("numpy.ndarray.resize")
+def resize_in_place(a: Any, *new_shape: Any, refcheck: Any = True) -> None:
+    unsupported("an array cannot change its size", "make another one: b = np.resize(a, shape)")

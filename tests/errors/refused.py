@@ -479,9 +479,9 @@ def float_array_subscript(u):
     return u[u * 2.0]  # error: invalid-subscript | u * 2.0
 
 
-def kept_new_axis(u):
-    y = u[:, None]  # error: unsupported-indexing | u[:, None]
-    return y
+def shape_that_is_set(u):
+    u.shape = (2, 2)  # error: unsupported-target | u.shape
+    return u
 
 
 def subscript_of_number(x):

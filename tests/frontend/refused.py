@@ -164,7 +164,7 @@ def store_to_view_of_global(x):
 
 
 def attribute_store(u, x):
-    u.shape = x  # error: attributes of a 1-D float64 array cannot be assigned | u.shape
+    u.flags = x  # error: attributes of a 1-D float64 array cannot be assigned | u.flags
 
 
 def changing_type(u, x, n):
@@ -301,6 +301,11 @@ def walrus(x):
         else:
             break
     return x
+
+
+def shape_that_is_set(u):
+    u.shape = (2, 2)  # error: the shape of an array cannot be set here | u.shape
+    return u
 
 
 def two_unknown_extents(u):

@@ -32,6 +32,8 @@ np.unravel_index(7, (3, 4)), A[np.unravel_index(np.argmax(A), A.shape)], np.unra
 np.ravel_multi_index((1, 2), (3, 4)), np.ravel_multi_index((np.array([0, 2]), np.array([1, 3])), (3, 4)), x[0]
 np.apply_along_axis(np.cumsum, 1, A), np.apply_along_axis(lambda r: r * r[0], 0, A)
 np.apply_along_axis(lambda r: np.sum(r * r[0]), 0, A), np.apply_along_axis(np.sort, 1, C)
+np.delete(x, [1, 3]), np.delete(A, [0, -1], axis=1), np.delete(x, np.array([True, False, False, True, False, False]))
+np.lib.stride_tricks.sliding_window_view(x, 3) * 1.0, np.lib.stride_tricks.sliding_window_view(A, 2, axis=1) * 1.0
 np.trim_zeros(np.r_[0.0, 0.0, x, 0.0]), np.trim_zeros(np.r_[0.0, x, 0.0], "f")
 np.broadcast_shapes((3, 1), (4,)), np.broadcast_shapes(A.shape, (1, 4)), A.nbytes, A.itemsize
 """
