@@ -24,6 +24,8 @@ from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.types import i64, scalar_bytes
 
+_OF_NUMBERS = ("dtype", "itemsize", "nbytes", "ndim", "shape", "size")  # what all of NumPy's numbers of a type have
+
 
 def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     """``owner.name``."""
@@ -51,6 +53,11 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     if isinstance(owner, Static):
         return attribute_of(frame, owner.value, name)
     if isinstance(owner, Scalar | Complex):
+        if not owner.weak and name in _OF_NUMBERS:
+            known = getattr(abstract.numpy_dtype(owner.dtype).type(0), name)
+            return Tuple(()) if name == "shape" else Static(known)
+        if not owner.weak and name in ("astype", "item"):
+            return Method(owner, name)
         if name in PARTS:
             return PARTS[name](frame, owner)
         if name == "conjugate" or (name == "conj" and not owner.weak):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -54,6 +55,18 @@ def dtype_argument(v: AbstractValue | None, default: Type) -> Type:
             current_loc(), f"the dtype {dtype} is not supported", f"supported are {names}", kind=kinds.UNSUPPORTED_DTYPE
         )
     return abstract.DTYPES[dtype]
+
+
+def casting_rule(v: AbstractValue | None, default: str) -> Any:
+    """The argument ``casting``."""
+    rule = default if v is None else static_of(v, "'casting'")
+    if rule not in _CASTINGS:
+        message = f"casting must be one of {', '.join(map(repr, _CASTINGS))}"
+        raise refuse(current_loc(), message, kind=kinds.INVALID_VALUE)
+    return rule
+
+
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def shape_argument(v: AbstractValue) -> list[Dim]:

@@ -47,6 +47,7 @@ from adc.frontend.numeric.complex_functions import parts
 from adc.frontend.numeric.convert import (
     as_complex,
     as_number,
+    as_python,
     as_scalar,
     complex_of,
     convert,
@@ -176,7 +177,12 @@ def cast_rule(name: str, to: Type, weak: bool, function: Any) -> Rule:
         known = fold(function, [x])
         if known is not None:
             return known
-        return Scalar(nonzero(as_number(x)) if to == i1 else convert(as_scalar(x), to), to, weak)
+        if to == i1:
+            return Scalar(nonzero(as_number(x)), to, weak)
+        s = as_scalar(x)
+        if weak and to == i64 and kind(s.dtype) == 1:
+            return as_python(s)
+        return Scalar(convert(s, to), to, weak)
 
     def rule(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
         if x is None:
@@ -266,8 +272,7 @@ def _pow(frame: Frame, x: AbstractValue, y: AbstractValue, modulus: AbstractValu
 
 
 def _divmod(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
-    need_numbers("divmod", [x, y], "use // and % on arrays")
-    return Tuple((scalars.binary("//", x, y), scalars.binary("%", x, y)))
+    return Tuple((arrays.operate(frame, "//", x, y), arrays.operate(frame, "%", x, y)))
 
 
 def _sum_in_order(total: AbstractValue, x: Array | Lazy) -> AbstractValue:

@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from adc.frontend.abstract import numpy_dtype
 from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import library_complex, reducing, scans
 from adc.frontend.libraries.container_methods import call_container_method
-from adc.frontend.libraries.creation import astype, dtype_argument
+from adc.frontend.libraries.creation import astype, casting_rule, dtype_argument
 from adc.frontend.libraries.reductions import axes_of
 from adc.frontend.numeric import arrays, complexes, nests, slices, subscripts
-from adc.frontend.numeric.convert import as_complex
-from adc.frontend.numeric.rules import Rule
+from adc.frontend.numeric.convert import as_complex, as_python, cast
+from adc.frontend.numeric.rules import Rule, static_of, take
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.types import c128, f64
@@ -64,20 +65,34 @@ def _fill(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> Ab
     return Static(None)
 
 
-def _astype(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
-    if len(args) != 1 or kwargs:
-        raise refuse(current_loc(), "astype() takes a dtype only", kind=kinds.UNSUPPORTED_OPTION)
-    return copy(frame, astype(owner, dtype_argument(args[0], f64)))
+def _astype(frame: Frame, owner: Array | Lazy | Scalar | Complex, args: Args, kwargs: Keywords) -> AbstractValue:
+    dtype, order, casting, subok, keep = take("astype", ["dtype", "order", "casting", "subok", "copy"], args, kwargs)
+    wanted, rule = dtype_argument(dtype, f64), casting_rule(casting, "unsafe")
+    if static_of(order, "'order'") not in (None, "K", "C", "A"):
+        message = "new arrays are C-contiguous here"
+        raise refuse(current_loc(), message, "leave 'order' out", kind=kinds.UNSUPPORTED_OPTION)
+    static_of(subok, "'subok'")
+    before, after = numpy_dtype(owner.dtype), numpy_dtype(wanted)
+    if not np.can_cast(before, after, rule):
+        message = f"Cannot cast array data from {before!r} to {after!r} according to the rule {rule!r}"
+        raise refuse(current_loc(), message, kind=kinds.CAST_NOT_SAFE)
+    if isinstance(owner, Scalar | Complex):
+        return cast(owner, wanted, weak=False)
+    found = astype(owner, wanted)
+    return found if static_of(keep, "'copy'") is False else copy(frame, found)
 
 
-def _item(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
-    if kwargs or not isinstance(owner, Array) or len(args) != owner.rank:
+def _item(frame: Frame, owner: Array | Lazy | Scalar | Complex, args: Args, kwargs: Keywords) -> AbstractValue:
+    rank = owner.rank if isinstance(owner, Array) else 0
+    if kwargs or isinstance(owner, Lazy) or len(args) != rank:
         raise refuse(current_loc(), "item() takes one subscript per dimension", kind=kinds.UNSUPPORTED_OPTION)
-    found = subscripts.read(frame, owner, [slices.Item(current_loc(), a) for a in args])
+    found: AbstractValue = owner
+    if isinstance(owner, Array):
+        found = subscripts.read(frame, owner, [slices.Item(current_loc(), a) for a in args])
     if isinstance(found, Complex):
         return as_complex(found, c128, weak=True)
     assert isinstance(found, Scalar)
-    return Scalar(found.value, found.dtype, weak=True)
+    return as_python(found)
 
 
 def _transpose(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:

@@ -14,7 +14,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.creation import array_of, astype, dtype_argument
+from adc.frontend.libraries.creation import array_of, astype, casting_rule, dtype_argument
 from adc.frontend.numeric import arrays, nests
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.convert import as_number, as_scalar, cast, convert, kind, real_needed, wrap
@@ -25,7 +25,6 @@ from adc.ir.core import Value
 from adc.ir.types import Type, f64, i1
 
 Emit = Callable[..., Value | tuple[Value, ...]]
-_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 
 
 def loops(name: str, emit: Emit) -> Rule:
@@ -134,10 +133,7 @@ def _converted(
     casting: AbstractValue,
 ) -> list[AbstractValue]:
     """The operands in the types that ``dtype`` asks for; refuses what ``casting`` does not allow."""
-    rule = static_of(casting, "'casting'")
-    if rule not in _CASTINGS:
-        message = f"casting must be one of {', '.join(map(repr, _CASTINGS))}"
-        raise refuse(current_loc(), message, kind=kinds.INVALID_VALUE)
+    rule = casting_rule(casting, "same_kind")
     wanted = None if static_of(dtype, "the dtype") is None else abstract.numpy_dtype(dtype_argument(dtype, f64))
     types = (*operand_types(inputs), *(None if out is None else abstract.numpy_dtype(out.dtype) for out in outs))
     signature = None if wanted is None else (*[None] * function.nin, *[wanted] * function.nout)

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
-import numpy as np
-
 from adc.frontend.data import concatenation, options, records, texts
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.dims import (
@@ -49,7 +47,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, current_loc, insert_at
 from adc.ir.core import Block, Value
-from adc.ir.types import Type, i1
+from adc.ir.types import Type
 
 Element = Callable[..., AbstractValue]
 
@@ -66,9 +64,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     if is_array(a) or is_array(b):
         _need_operands(symbol, a, b)
         if symbol == "**":
-            if isinstance(a, Array | Lazy) and a.dtype == i1 and isinstance(b, Static) and type(b.value) is int:
-                b = Static(np.int8(2)) if b.value == 2 else b  # the operator squares, unlike np.power
-            return elementwise(scalars.power_of_elements, a, b)
+            return elementwise(scalars.power_of_elements, a, scalars.exponent(a, b))
         return elementwise(lambda x, y: scalars.binary(symbol, x, y), a, b)
     if isinstance(a, Static) and isinstance(b, Static) and isinstance(a.value, str | tuple):
         try:

@@ -279,6 +279,15 @@ def cast(v: AbstractValue, dtype: Type, weak: bool) -> Number:
     return Scalar(convert(as_scalar(meeting(v, dtype)), dtype), dtype, weak)
 
 
+def as_python(s: Scalar) -> Scalar:
+    """A number of NumPy's as one of Python's."""
+    dtype = _WEAK_DTYPES[kind(s.dtype)]
+    if s.dtype == ui64:
+        fits = ops.cmpi(s.value, const(0, index), predicate="sge")
+        trap_unless(fits, "OverflowError", "an unsigned integer does not fit into 64 bits with a sign")
+    return Scalar(convert(Scalar(s.value, s.dtype, weak=False), dtype), dtype, weak=True)
+
+
 def load_scalar(memref: Value, subscripts: list[Value] | tuple[Value, ...], dtype: Type) -> Number:
     """The element of an array, as a NumPy number."""
     if kind(dtype) == 3:

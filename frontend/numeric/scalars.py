@@ -15,6 +15,8 @@ import numpy as np
 
 from adc.frontend.data.values import (
     AbstractValue,
+    Array,
+    Lazy,
     Scalar,
     Static,
     is_complex,
@@ -183,6 +185,12 @@ def power_of_elements(x: AbstractValue, y: AbstractValue) -> AbstractValue:
         dtype, _ = promote(s, as_scalar(y))
         return Scalar(ops.sqrt(convert(s, dtype)), dtype, weak=False)
     return binary("**", x, y)
+
+
+def exponent(x: AbstractValue, y: AbstractValue) -> AbstractValue:
+    """That of the operator, which squares, so that of bools it makes integers of 8 bits; ``np.power`` does not."""
+    square = isinstance(y, Static) and type(y.value) is int and y.value == 2
+    return Static(np.int8(2)) if square and isinstance(x, Array | Lazy) and x.dtype == i1 else y
 
 
 _ARITHMETIC: dict[str, Callable[[Scalar, Scalar], Scalar]] = {

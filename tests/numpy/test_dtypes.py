@@ -188,6 +188,20 @@ def test_containers_loops_and_errors() -> None:
         adc.grad(lambda a: np.sum(a / 2.0))(image)
 
 
+def test_astype_and_item() -> None:
+    a = ends("uint8")
+    run("return a.astype(np.float32, copy=False), a.astype(dtype=np.int16), a.astype(np.float64, casting='safe')", a=a)
+    run("b = a.astype(a.dtype, copy=False)\nb[0] = 9\nc = a.astype(a.dtype)\nc[1] = 8\nreturn a, b, c", a=a)
+    run("return a.item(5), a.item(6) + 300, a[5].item(), a[5].astype(np.int32) * 300, a[0].dtype == np.uint8", a=a)
+    run("return int(a[5]) * 2, a[3].itemsize, 1.5 * x.item(0)", a=a, x=np.float32([0.1]))
+    run("return divmod(a, 7), divmod(a[5], 7)", a=a)
+    with pytest.raises(adc.AdcError, match="Cannot cast array data from"):
+        adc.jit_grad(function_of("a.astype(np.int8, casting='safe')", "a"))(a)
+    for body in ("int(a[0])", "a.item(0)"):
+        with pytest.raises(OverflowError, match="does not fit"):
+            adc.jit_grad(function_of(body, "a"))(np.array([2**64 - 1], np.uint64))
+
+
 def test_how_types_are_written() -> None:
     """In annotations and signatures, and in C."""
     for dtype, element in DTYPES.items():
