@@ -114,6 +114,7 @@ class Frame:
     around: set[str] = field(default_factory=set)  # the variables that those read which came back from calls
     groups: dict[int, Root] = field(default_factory=dict)
     written: set[Root] = field(default_factory=set)
+    snapshots: list[tuple[Value, Roots, str]] = field(default_factory=list)  # copies in the place of views; see there
     argument_roots: dict[int, Root] = field(default_factory=dict)
     heap: Heap = field(default_factory=Heap)
     pins: bool = True  # whether parameters that have to be known raise ``NeedsConstant``

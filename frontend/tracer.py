@@ -32,6 +32,7 @@ from adc.frontend.functions.signature import (
     receive,
 )
 from adc.frontend.looks import Looks
+from adc.frontend.numeric import snapshots
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.rules import static_of
 from adc.frontend.rules.registry import RULES
@@ -291,6 +292,7 @@ class Tracer:
         if s.never:
             frame.env[NEVER] = NONE
         written = frozenset[Root]().union(*(passed.get(root, frozenset()) for root in s.written))
+        snapshots.check(frame, written)
         frame.written |= written
         self.called = op, written
         fresh: dict[Root | None, Root] = {}

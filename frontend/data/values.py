@@ -119,6 +119,7 @@ class Lazy(AbstractValue):
     element: Callable[[Sequence[Value], bool], Number]
     reads: tuple[Read, ...]
     equalities: tuple[Value, ...] = ()
+    view: str = ""  # not empty: what gives, in NumPy, a view in which one element has several subscripts
 
     @property
     def rank(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,7 +29,7 @@ Keywords = Mapping[str, AbstractValue]
 def copy(frame: Frame, value: Array | Lazy) -> Array:
     """A new array with the same elements."""
     if isinstance(value, Lazy):
-        return nests.materialise(frame, value)
+        return nests.materialise(frame, replace(value, view=""))
     result = nests.allocate(frame, value.dims, value.dtype)
     build(ops.copy, [value.memref, result.memref])
     return result

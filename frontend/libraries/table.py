@@ -20,6 +20,7 @@ from adc.frontend.libraries import (
     library_scipy,
     library_shapes,
     library_turns,
+    library_windows,
     printing,
     scans,
 )
@@ -36,6 +37,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_arrays.TABLE,
     **library_shapes.TABLE,
     **library_turns.TABLE,
+    **library_windows.TABLE,
     **library_reductions.TABLE,
     **library_products.TABLE,
     **scans.TABLE,

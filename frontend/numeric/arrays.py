@@ -40,7 +40,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.matmul import matmul
-from adc.frontend.numeric import nests, scalars, selections, slices, subscripts
+from adc.frontend.numeric import nests, scalars, selections, slices, snapshots, subscripts
 from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, trap_unless, undefined
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.ir import kinds, ops
@@ -357,6 +357,7 @@ def check_writable(frame: Frame, target: Array) -> None:
             "pass the array as an argument, or work on a copy",
             kind=kinds.CAPTURED_WRITE,
         )
+    snapshots.check(frame, target.roots)
     frame.written |= target.roots
 
 

@@ -13,6 +13,7 @@ from adc.frontend.data.dims import Dim, dim_value, same_value
 from adc.frontend.data.roots import overlap
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read
 from adc.frontend.frame import Frame
+from adc.frontend.numeric import snapshots
 from adc.frontend.numeric.convert import as_number, load_scalar, store_scalar
 from adc.ir import ops
 from adc.ir.arith import const_index
@@ -170,7 +171,7 @@ def materialise(frame: Frame, value: Lazy) -> Array:
         return assign
 
     versioned(value, lambda: nest(value.plain, body(False)), lambda: serial(value.dims, body(True)))
-    return result
+    return snapshots.keep(frame, result, value) if value.view else result
 
 
 def allocate(frame: Frame, dims: Sequence[Dim], dtype: Type, name: str = "local") -> Array:

@@ -225,4 +225,4 @@ def transpose(owner: Array | Lazy, permutation: tuple[int, ...]) -> Array | Lazy
 
     plain = tuple(owner.plain[p] for p in permutation)
     reads = tuple(Read(r.array, pointwise=False) for r in owner.reads)
-    return Lazy(dims, plain, owner.dtype, element, reads, owner.equalities)
+    return Lazy(dims, plain, owner.dtype, element, reads, owner.equalities, owner.view)

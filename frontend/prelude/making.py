@@ -151,13 +151,6 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = N
     return function(*[grid[k] for k in range(constant(len(shape)))], **kwargs)
 
 
-@stands_for("numpy.broadcast_to")
-def broadcast_to(array: Any, shape: Any, subok: Any = False) -> Any:
-    out = np.empty(shape, np.asarray(array).dtype)
-    out[...] = array
-    return out
-
-
 @stands_for("numpy.hanning")
 def hanning(M: Any) -> Any:
     n = np.arange(1 - M, M, 2)
@@ -182,9 +175,3 @@ def blackman(M: Any) -> Any:
 def bartlett(M: Any) -> Any:
     n = np.arange(1 - M, M, 2)
     return np.ones(1) if M == 1 else np.where(n <= 0, 1 + n / (M - 1), 1 - n / (M - 1))
-
-
-@stands_for("numpy.broadcast_arrays")
-def broadcast_arrays(*args: Any, subok: Any = False) -> Any:
-    shape = np.broadcast_shapes(*[np.shape(a) for a in args])
-    return tuple(broadcast_to(a, shape) for a in args)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.axes import axis_of, part
+from adc.frontend.prelude.axes import axis_of
 
 
 @stands_for("numpy.diag_indices")
@@ -174,26 +174,3 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype:
         if num > 1 and endpoint:
             out[num - 1] = stop
     return out if dtype is None else out.astype(dtype)
-
-
-@stands_for("numpy.lib.stride_tricks.sliding_window_view")
-def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: Any = False, writeable: Any = False
-) -> Any:
-    if writeable:
-        unsupported("windows that share elements cannot be written to here", "write to the array itself")
-    if isinstance(window_shape, tuple) and len(window_shape) > 1:
-        unsupported("windows along several axes are not supported", "take windows along one axis after the other")
-    size = window_shape[0] if isinstance(window_shape, tuple) else window_shape
-    if axis is None and x.ndim > 1:
-        raise ValueError("Since axis is None, must provide window_shape for all dimensions of `x`")
-    k = axis_of(x, 0 if axis is None else axis[0] if isinstance(axis, tuple) else axis)
-    if size < 0:
-        raise ValueError("`window_shape` cannot contain negative values")
-    n = x.shape[k] - size + 1
-    if n < 1:
-        raise ValueError("window shape cannot be larger than input array shape")
-    out = np.empty((*x.shape[:k], n, *x.shape[k + 1 :], size), x.dtype)
-    for j in range(size):
-        out[..., j] = part(x, k, j, j + n)
-    return out

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc.errors import AdcError
+from adc.errors import AdcError, CompileError
 from tests.numpy.checking import check, function_of
 
 INPUTS = {
@@ -26,7 +26,7 @@ np.linspace(0, 10, 5, dtype=int), np.linspace(x[0], 3, 1), np.logspace(x[0], x[1
 np.zeros_like(A, shape=(2, 3)) + x[0], np.ones_like(x, dtype=np.float32), np.full_like(A, x[0])
 np.array(A, copy=True), np.array(x, ndmin=2), np.asanyarray(x) * 1.0, np.ascontiguousarray(A.T) * 1.0
 np.zeros(3, order="C") + x[0], np.full((2, 2), x[:2]), np.full(3, x[0], dtype=float), np.asarray(x[0])
-np.broadcast_arrays(x[:3, None], x[:2]), np.broadcast_to(x, (2, 6)) * 1.0
+np.broadcast_arrays(x[:3, None], x[:2], 1.0), np.broadcast_to(x, (2, 6)) * 1.0
 x[np.diag_indices(2)[0]] * 2, A[np.tril_indices(3)], A[np.triu_indices(3, 1, 4)], A[np.triu_indices_from(A)]
 np.unravel_index(7, (3, 4)), A[np.unravel_index(np.argmax(A), A.shape)], np.unravel_index(np.array([1, 5]), (3, 4))
 np.ravel_multi_index((1, 2), (3, 4)), np.ravel_multi_index((np.array([0, 2]), np.array([1, 3])), (3, 4)), x[0]
@@ -55,6 +55,23 @@ def test_contiguous_copies_of_windows() -> None:
     for a in (big[::2, ::2], big.T, big[:3]):
         check("B = np.ascontiguousarray(a)\nreturn B.reshape(-1) * 2.0", a=a)
     check("B = np.ascontiguousarray(a)\nB[0] = 2 * a[1]\nreturn a * a", a=big)
+
+
+def test_views_that_share_elements_are_never_out_of_date() -> None:
+    x = INPUTS["x"]
+    for made in ("np.broadcast_to(x, (2, 6))", "np.broadcast_arrays(x, x[:, None])[0]", WINDOWS):
+        check(f"B = {made}\ny = x * 2\ny[0] = B[0, 1] * x[0]\nreturn B * y[0]", x=x)
+        check(f"B = {made}.copy()\nx[0] = 3.0\nreturn B * x[1]", x=x)
+        loop = f"for i in range(2):\n    x[0] *= x[1]\n    B = {made}\n    y = np.sum(B * B)"
+        check(f"{loop}\nreturn y", x=x, exact=False)
+        for store in ("x[0] = 3.0", "x += 1.0", "B[0, 0] = 1.0", "change(x)"):
+            head = "def change(u):\n    u[1] = 2.0\n"
+            program = function_of(f"B = {made}\n{store}\nreturn B * 2.0", "x", head=head)
+            with pytest.raises(CompileError):
+                adc.jit_grad(program)(x)
+
+
+WINDOWS = "np.lib.stride_tricks.sliding_window_view(x, 3)"
 
 
 def test_what_is_refused() -> None:

@@ -1,0 +1,33 @@
+"""Views of NumPy's that adc keeps as copies, since several of their subscripts name one element: broadcast arrays, and
+windows that overlap. NumPy does not let them be written to; storing to what they are views of is refused while they
+live, so that no copy is ever out of date."""
+
+from __future__ import annotations
+
+from adc.frontend.data.dims import is_usable
+from adc.frontend.data.roots import Root, Roots, overlap
+from adc.frontend.data.values import Array, Lazy
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.ir import kinds
+from adc.ir.builder import current_loc
+
+
+def keep(frame: Frame, copied: Array, value: Lazy) -> Array:
+    """The copy ``copied`` of the view ``value``, which must not be written to."""
+    roots: Roots = frozenset[Root]().union(*(r.array.roots for r in value.reads))
+    frame.snapshots.append((copied.memref, roots, value.view))
+    reason = f"what {value.view} gives is read-only"
+    return Array(copied.memref, copied.dims, copied.roots | {frame.new_root("view", reason)})
+
+
+def check(frame: Frame, written: Roots) -> None:
+    """Refuse a store to ``written`` where a copy stands for a view of it."""
+    for memref, roots, view in frame.snapshots:
+        if is_usable(memref) and overlap(roots, written):
+            raise refuse(
+                current_loc(),
+                f"this store would change what {view} gave before",
+                f"keep a copy: {view}.copy()",
+                kind=kinds.UNSUPPORTED_INDEXING,
+            )
