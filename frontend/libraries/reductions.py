@@ -14,8 +14,19 @@ from adc.frontend.libraries import complex_reductions
 from adc.frontend.names import needed_int
 from adc.frontend.numeric import unsigned
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind, nonzero, to_element, trap_unless, wrap
-from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, versioned
+from adc.frontend.numeric.convert import (
+    INT64,
+    as_scalar,
+    convert,
+    kind,
+    load_scalar,
+    nonzero,
+    store_scalar,
+    to_element,
+    trap_unless,
+    wrap,
+)
+from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, serial, versioned
 from adc.frontend.numeric.selections import Selected
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
@@ -197,13 +208,47 @@ def each(
 def _along(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> Array:
     if lazy.equalities:
         lazy = lazy_of(materialise(frame, lazy))
-    dims = [lazy.plain[k] for k in over.of(lazy.rank)]
+    axes = tuple(sorted(over.of(lazy.rank)))
+    dims = [lazy.plain[k] for k in axes]
+    over = Over(axes, over.keepdims)
+    in_one = axes == tuple(range(axes[0], axes[-1] + 1)) if axes else False
+    if in_one and axes[-1] < lazy.rank - 1 and (r.kind == "add" or dtype == i1):
+        return _by_slabs(frame, r, lazy, over, dtype)
 
     def result(place: Callable[[list[Value]], list[Value]]) -> Value:
         total = nested(dims, [], lambda inner: _operand(r, lazy.element(place(inner), False), dtype), r, dtype)
         return _from_operand(r, total, dtype)
 
     return each(frame, lazy, over, dtype, result)
+
+
+def _by_slabs(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> Array:
+    """Axes in front of others that stay: whole slabs are combined, one after the other as NumPy does it, so that memory
+    is gone through in order. Not extremes, whose derivative would need all that they were in between."""
+    axes = over.of(lazy.rank)
+    first, last = axes[0], axes[-1] + 1
+    made = allocate(frame, over.result_dims(lazy.plain), dtype)
+    kept = [const_index(0)] * len(axes) if over.keepdims else []
+    inner, slab = lazy.plain[first:last], lazy.plain[last:]
+    neutral = Scalar(r.identity(dtype), i64 if dtype == i1 else dtype, weak=False)
+
+    def group(before: list[Value]) -> None:
+        nest(slab, lambda after: store_scalar(neutral, made.memref, [*before, *kept, *after], dtype))
+
+        def combined(at: list[Value]) -> None:
+            def one(after: list[Value]) -> None:
+                place = [*before, *kept, *after]
+                s = lazy.element([*before, *at, *after], False)
+                so_far = as_scalar(load_scalar(made.memref, place, dtype))
+                total = r.combine(so_far, Scalar(convert(s, dtype), dtype, weak=False))
+                store_scalar(total, made.memref, place, dtype)
+
+            nest(slab, one)
+
+        serial(inner, combined)
+
+    nest(lazy.plain[:first], group)
+    return made
 
 
 def first_extreme(frame: Frame, r: Reduction, value: Array, over: Over) -> AbstractValue:

@@ -168,3 +168,9 @@ def test_mapped() -> None:
         "np.any(a > 1)",
         a=A[0], exact=False, vmap=True,
     )
+
+
+def test_leading_axes_are_added_in_numpys_order() -> None:
+    calls = ("np.sum(a, 0)", "a.sum((1, 0))", "np.sum(a, 1)", "np.sum(a, (0, 1), keepdims=True)", "a.mean(axis=0)")
+    check(over(*calls), a=RNG.normal(size=(37, 5, 3)))
+    check("np.sum(m, 0), np.any(m, 0), np.all(m, (0, 1)), m.sum(1, dtype=np.int32)", m=RNG.normal(size=(9, 2, 3)) > 0)
