@@ -40,12 +40,12 @@ from adc.passes.checkpointing.outline_steps import OutlineSteps, StepsPlan, with
 from adc.passes.differentiation import differentiate, forward
 from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.demand import CallPlan
-from adc.passes.differentiation.inner import define_derivatives
+from adc.passes.differentiation.inner import define_derivatives, takes_derivatives
 from adc.passes.differentiation.take_gradients import gradients_of
 from adc.passes.differentiation.tangents import Tangent
 from adc.passes.plans import ParallelPlan
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
-from adc.passes.simplify.drop_rules import without_marks
+from adc.passes.simplify.drop_rules import DropRules, without_marks
 from adc.passes.threads.parallelise import Parallelise, parallelise
 from adc.remembered import Remembered
 from adc.selecting import Wanted, select
@@ -213,6 +213,8 @@ class Staged:
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""
         without_marks(traced.module)
+        if not takes_derivatives(traced.module):
+            DropRules().run(traced.module)  # they are often more code than the functions
         return self.prepared(self.simplified(traced), [traced.entry])
 
     def gradient(

@@ -23,6 +23,11 @@ from adc.passes.differentiation.take_gradients import take_gradients
 WRT = "adc.wrt"  # see adc.frontend.functions.derivatives
 
 
+def takes_derivatives(module: Module) -> bool:
+    """Whether a program asks for derivatives of its functions itself."""
+    return any(DERIVATIVE in f.attrs or any(op.opdef is ops.gradient for op in f.walk()) for f in module.funcs.values())
+
+
 def define_derivatives(module: Module, entry: str, before: Pipeline = ()) -> None:
     """Define all that is declared and wanted, remove the rest, and take the gradients that are asked for.
 
