@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
+import math
 import sys
 import types
 from collections.abc import Callable
@@ -267,7 +268,11 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
         return Static(value)
     if isinstance(value, types.BuiltinMethodType) and value.__self__ is owner and not isinstance(owner, _MODULE):
         return Static(value)  # a new object at each look, by a method that cannot be exchanged
-    return external(frame, value, ("attribute", id(owner), name), shown, place)
+    key = ("attribute", id(owner), name)
+    if owner in (np, math) and isinstance(value, float):  # pi and its kin: constants, which an axis or an order may be
+        frame.tracer.looks.at(shown, place, value, key)
+        return Static(value)
+    return external(frame, value, key, shown, place)
 
 
 def known_int(v: AbstractValue) -> int | None:

@@ -57,16 +57,16 @@ def _qr_reduced(x: Any) -> Any:
 
 @stands_for("numpy.linalg.eigh")
 def eigh(a: Any, UPLO: Any = "L") -> Any:
-    w, v = _eigh(squares(a), constant(UPLO))
+    w, v = eigh_of(squares(a), constant(UPLO))
     return _EIGH(w, v)
 
 
 @stands_for("numpy.linalg.eigvalsh")
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
-    return _eigh(squares(a), constant(UPLO))[0]
+    return eigh_of(squares(a), constant(UPLO))[0]
 
 
-def _eigh(x: Any, part: Any) -> Any:
+def eigh_of(x: Any, part: Any) -> Any:
     if part not in ("L", "U", "l", "u"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
     if x.ndim == 2:
@@ -77,7 +77,7 @@ def _eigh(x: Any, part: Any) -> Any:
     ws = np.zeros(x.shape[:-1], x.dtype)
     vs = np.zeros(x.shape, x.dtype)
     for k in range(x.shape[0]):
-        ws[k], vs[k] = _eigh(x[k], part)
+        ws[k], vs[k] = eigh_of(x[k], part)
     return ws, vs
 
 

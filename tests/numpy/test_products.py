@@ -79,3 +79,42 @@ def test_matrices_by_vectors() -> None:
     body = "return np.vecmat(y, a), np.vecmat(y, a[0]), np.vecmat(z, a), np.vecmat(z, a[0])"
     check(body, a=a, y=y, z=a[:, :, 0], exact=False)
     check("np.matvec(a[0], x[0], out=y)", a=a, x=x, y=y, exact=False, by=("a", "x"))
+
+
+def test_trace() -> None:
+    near("(np.trace(a), np.trace(a, 1), np.trace(m, axis1=2, axis2=1), np.linalg.trace(m, offset=-1))", a=A, m=MANY)
+
+
+def test_kron_and_outer() -> None:
+    check("(np.kron(a, b), np.kron(v, a), np.outer(a, v), np.linalg.outer(v, v))", a=A[:2, :2], b=B[:2], v=V[:3])
+
+
+def test_cross() -> None:
+    near("(np.cross(v, w), np.cross(m, v), np.linalg.cross(m, m[::-1]))", m=RNG.normal(size=(2, 3)), v=V[:3], w=V[1:])
+    near("(np.cross(m, m[:, ::-1], axis=0), np.cross(m, v, axisa=0))", m=RNG.normal(size=(3, 2)), v=V[:3])
+
+
+def test_powers_and_chains() -> None:
+    near("(np.linalg.matrix_power(a, 5), np.linalg.matrix_power(a, 0))", a=A[:, :3])
+    near("(np.linalg.multi_dot([a, b, b.T]), np.linalg.multi_dot((a, b, b.T, v)))", a=A, b=B, v=V)
+
+
+def test_norms_of_vectors() -> None:
+    near("[np.linalg.norm(v, p) for p in (None, 1, 2, 3.5, 0, np.inf, -np.inf)]", v=V)
+    near("(np.linalg.norm(a, axis=1), np.linalg.norm(a, 1, 0, keepdims=True), np.linalg.norm(m))", a=A, m=MANY)
+    near("(np.linalg.vector_norm(a, axis=0), np.linalg.vector_norm(a, ord=1))", a=A)
+
+
+def test_norms_of_matrices() -> None:
+    near("[np.linalg.norm(a, p) for p in ('fro', 1, -1, np.inf, -np.inf)]", a=A)
+    near("(np.linalg.norm(m, axis=(1, 2)), np.linalg.matrix_norm(m, ord=1, keepdims=True))", m=MANY)
+    near("(np.linalg.norm(a, 2), np.linalg.norm(a, 'nuc'))", a=A)
+
+
+def test_norm_of_zero_has_the_gradient_zero() -> None:
+    assert not adc.grad(lambda a: np.sum(np.linalg.norm(a, axis=1)))(np.zeros((2, 2))).any()
+
+
+def test_cond() -> None:
+    near("np.linalg.cond(a)", a=A)
+    check("np.linalg.cond(a, 1)", a=A[:, :3], exact=False, derivatives=False)

@@ -1,0 +1,155 @@
+"""SciPy's linear algebra: what it has in common with NumPy's, triangles, factors that are kept, the exponential."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.kernels.exponential import exponential
+from adc.frontend.kernels.triangles import lower_solved, upper_solved
+from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.frontend.prelude.decompositions import eigh_of, qr, svd, svdvals
+from adc.frontend.prelude.linalg import cholesky, det, inv
+from adc.frontend.prelude.matrices import both_floats, squares
+
+
+@stands_for("scipy.linalg.inv")
+def scipy_inv(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    return inv(a)
+
+
+@stands_for("scipy.linalg.det")
+def scipy_det(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    return det(a)
+
+
+@stands_for("scipy.linalg.solve_triangular")
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: Any = False,
+    unit_diagonal: Any = False,
+    overwrite_b: Any = False,
+    check_finite: Any = True,
+) -> Any:
+    x, y = both_floats(a, b)
+    x = squares(x)
+    turned = constant(trans)
+    if turned not in (0, 1, 2, "N", "T", "C"):
+        raise ValueError("trans is 0, 1, 2, 'N', 'T' or 'C'")
+    if constant(unit_diagonal):
+        x = x.copy()
+        for k in range(x.shape[0]):
+            x[k, k] = 1.0
+    for k in range(x.shape[0]):
+        if x[k, k] == 0.0:
+            raise np.linalg.LinAlgError(f"singular matrix: resolution failed at diagonal {k}")
+    is_lower = constant(lower)
+    if turned in (0, "N"):
+        return _triangular(x, y, is_lower)
+    return _triangular(x.T, y, not is_lower)
+
+
+def _triangular(x: Any, y: Any, is_lower: Any) -> Any:
+    if y.ndim == 1:
+        column = np.zeros((y.shape[0], 1), y.dtype)
+        column[:, 0] = y
+        return _triangular(x, column, is_lower)[:, 0]
+    if x.shape[0] != y.shape[0]:
+        raise ValueError(f"shapes of a {x.shape} and b {y.shape} are incompatible")
+    return lower_solved(x, y) if constant(is_lower) else upper_solved(x, y)
+
+
+@stands_for("scipy.linalg.cholesky")
+def scipy_cholesky(a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    return cholesky(a, upper=not constant(lower))
+
+
+@stands_for("scipy.linalg.cho_factor")
+def cho_factor(a: Any, lower: Any = False, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    """The other triangle is that of ``a``, as LAPACK leaves it."""
+    x = squares(a)
+    factor = cholesky(x, upper=not constant(lower))
+    whole = factor.copy()
+    n = x.shape[0]
+    for i in range(n):
+        for j in range(i):
+            if constant(lower):
+                whole[j, i] = x[j, i]
+            else:
+                whole[i, j] = x[i, j]
+    return whole, lower
+
+
+@stands_for("scipy.linalg.cho_solve")
+def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: Any = True) -> Any:
+    factor, lower = c_and_lower
+    x, y = both_floats(factor, b)
+    if constant(lower):
+        return _triangular(x.T, _triangular(x, y, True), False)
+    return _triangular(x, _triangular(x.T, y, True), False)
+
+
+@stands_for("scipy.linalg.eigvalsh")
+def scipy_eigvalsh(a: Any, b: Any = None, *, lower: Any = True) -> Any:
+    if b is not None:
+        unsupported("generalised eigenvalue problems are not supported", "reduce them by a Cholesky factor of b")
+    return eigh_of(squares(a), "L" if constant(lower) else "U")[0]
+
+
+@stands_for("scipy.linalg.eigh")
+def scipy_eigh(a: Any, b: Any = None, *, lower: Any = True, eigvals_only: Any = False) -> Any:
+    if b is not None:
+        unsupported("generalised eigenvalue problems are not supported", "reduce them by a Cholesky factor of b")
+    w, v = eigh_of(squares(a), "L" if constant(lower) else "U")
+    return w if constant(eigvals_only) else (w, v)
+
+
+@stands_for("scipy.linalg.qr")
+def scipy_qr(
+    a: Any,
+    overwrite_a: Any = False,
+    lwork: Any = None,
+    mode: Any = "full",
+    pivoting: Any = False,
+    check_finite: Any = True,
+) -> Any:
+    chosen = constant(mode)
+    if constant(pivoting) or chosen == "raw":
+        unsupported("scipy.linalg.qr() with pivoting or of mode 'raw' is not supported", "use mode='economic'")
+    if chosen == "r":
+        unsupported("scipy.linalg.qr() of mode 'r' is not supported", "use np.linalg.qr(a, mode='r')")
+    q, r = qr(a, "reduced" if chosen == "economic" else "complete")
+    return q, r
+
+
+@stands_for("scipy.linalg.svd")
+def scipy_svd(
+    a: Any,
+    full_matrices: Any = True,
+    compute_uv: Any = True,
+    overwrite_a: Any = False,
+    check_finite: Any = True,
+) -> Any:
+    if not constant(compute_uv):
+        return svdvals(a)
+    u, s, vt = svd(a, full_matrices)
+    return u, s, vt
+
+
+@stands_for("scipy.linalg.svdvals")
+def scipy_svdvals(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    return svdvals(a)
+
+
+@stands_for("scipy.linalg.expm")
+def expm(A: Any) -> Any:
+    x = squares(A)
+    if x.ndim == 2:
+        return exponential(x)
+    out = np.zeros(x.shape, x.dtype)
+    for k in range(x.shape[0]):
+        out[k] = expm(x[k])
+    return out
