@@ -12,7 +12,7 @@ from typing import Any
 
 _LOOP = "write it as a loop over the elements: loops are compiled and differentiated"
 _RANDOM = "draw the numbers outside, and pass them in as an array"
-_LINALG = "write the elimination as loops, which are compiled and differentiated"
+_LINALG = "write it as loops, which are compiled and differentiated"
 _TEXT = "work with text outside the compiled function"
 _STATIC = "write out what it stands for: code that is made at run time cannot be compiled"
 _INPUT = "read outside the compiled function, and pass the values in"
@@ -84,9 +84,6 @@ FUNCTIONS = {
     "numpy.random.": _RANDOM,
     "numpy.fft.": "call it outside the compiled function: it is linear, so its transpose is a transform again",
     "numpy.linalg.": _LINALG,
-    "numpy.kron": "write four nested loops",
-    "numpy.cross": "write the three components out",
-    "numpy.trace": "add the diagonal up in a loop: s += a[i, i]",
     "numpy.roots": "find the root by Newton's method in a loop: x -= np.polyval(p, x) / np.polyval(dp, x)",
     "numpy.vectorize": "call the function in a loop over the elements",
     "numpy.errstate": "leave it out: floats follow IEEE and give no warnings",
