@@ -10,7 +10,18 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Complex, Scalar, Static, Tuple, is_array, is_complex, is_numeric
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Complex,
+    Lazy,
+    Scalar,
+    Static,
+    Tuple,
+    is_array,
+    is_complex,
+    is_numeric,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import float_parts, integer_formulas
@@ -22,7 +33,7 @@ from adc.frontend.numeric import bits, scalars
 from adc.frontend.numeric.arrays import elementwise
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.complex_functions import parts, reciprocal_pair
-from adc.frontend.numeric.convert import as_number, as_scalar, cast, complex_of, convert, kind, nonzero
+from adc.frontend.numeric.convert import as_number, as_scalar, cast, complex_of, convert, kind, limits, nonzero
 from adc.frontend.numeric.rules import (
     Rule,
     apply,
@@ -152,10 +163,25 @@ def _clip(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
     if (low is not None or high is not None) and (least is not None or most is not None):
         message = "np.clip() takes either a_min and a_max or min and max"
         raise refuse(current_loc(), message, kind=kinds.WRONG_CALL)
-    for bound, rule in ((low or least, TABLE[np.maximum]), (high or most, TABLE[np.minimum])):
-        if bound is not None and not (isinstance(bound, Static) and bound.value is None):
+    x = result
+    for bound, rule, upper in ((low or least, TABLE[np.maximum], False), (high or most, TABLE[np.minimum], True)):
+        if bound is not None and not _is_no_bound(x, bound, upper):
             result = rule(frame, [result, bound], {})
+    if result is x:
+        result = TABLE[np.positive](frame, [x], {})  # a new array
     return stored(frame, np.positive, result, out)
+
+
+def _is_no_bound(x: AbstractValue, bound: AbstractValue, upper: bool) -> bool:
+    """None, or a Python int that no integer of the array's dtype is beyond."""
+    if not isinstance(bound, Static):
+        return False
+    if bound.value is None:
+        return True
+    if not isinstance(x, Array | Lazy) or kind(x.dtype) != 1 or type(bound.value) is not int:
+        return False
+    least, most = limits(x.dtype)
+    return bool(bound.value >= most if upper else bound.value <= least)
 
 
 def _round(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -121,6 +122,15 @@ def _conjugate(frame: Frame, owner: AbstractValue, args: Args, kwargs: Keywords)
 
 PARTS = {"real": library_complex.real, "imag": library_complex.imag}
 
+def _as_function(function: Any) -> Callable[..., AbstractValue]:
+    """A method that takes what NumPy's function does."""
+
+    def method(frame: Frame, owner: Array | Lazy, args: Args, kwargs: Keywords) -> AbstractValue:
+        return frame.tracer.call(frame, Static(function), [owner, *args], kwargs)
+
+    return method
+
+
 METHODS: dict[str, Callable[..., AbstractValue]] = {
     **{name: _reduction(rule) for name, rule in (reducing.RULES | scans.RULES).items() if hasattr(np.ndarray, name)},
     "conj": _conjugate,
@@ -129,6 +139,8 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
     "dot": _dot,
     "fill": _fill,
     "astype": _astype,
+    "clip": _as_function(np.clip),
+    "round": _as_function(np.round),
     "item": _item,
     "transpose": _transpose,
 }

@@ -6,17 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.prelude import constant, stands_for
-
-
-@stands_for("numpy.ndarray.clip")
-def clip(a: Any, min: Any = None, max: Any = None, out: Any = None) -> Any:
-    return np.clip(a, min, max, out=out)
-
-
-@stands_for("numpy.ndarray.round")
-def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
-    return np.round(a, constant(decimals), out=out)
+from adc.frontend.prelude import stands_for
 
 
 @stands_for("numpy.sinc")

@@ -188,6 +188,14 @@ def test_containers_loops_and_errors() -> None:
         adc.grad(lambda a: np.sum(a / 2.0))(image)
 
 
+def test_clip_at_the_ends_of_a_dtype() -> None:
+    a = ends("uint8")
+    run("return np.clip(a, 0, 255), np.clip(a, -5, 300), a.clip(3, 1000), np.clip(a, None, 9)", a=a)
+    run("b = np.clip(a, 0, 255)\nb[0] = 77\nreturn a, b", a=a)
+    with pytest.raises(OverflowError):
+        adc.jit_grad(function_of("np.clip(a, 300, 400)", "a"))(a)
+
+
 def test_astype_and_item() -> None:
     a = ends("uint8")
     run("return a.astype(np.float32, copy=False), a.astype(dtype=np.int16), a.astype(np.float64, casting='safe')", a=a)
