@@ -102,7 +102,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
             )
         return known
     if isinstance(value, Array):
-        return arrays.unpack(frame, value, wanted)
+        return places.unpack(frame, value, wanted)
     if growing.grows(frame, value):
         assert isinstance(value, Ref)
         return growing.unpack(heap.contents(frame, value), wanted)

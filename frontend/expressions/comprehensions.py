@@ -37,7 +37,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
-from adc.frontend.numeric import arrays
+from adc.frontend.numeric import places
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.syntax.liveness import assigned_in
@@ -187,7 +187,7 @@ def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     parts = target.elts if isinstance(target, ast.Tuple | ast.List) else []
     items = sequences.known_items(frame, value)
     if items is None and isinstance(value, Array):
-        items = arrays.unpack(frame, value, len(parts))
+        items = places.unpack(frame, value, len(parts))
     if items is None or len(items) != len(parts):
         raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)} here", kind=kinds.WRONG_UNPACKING)
     for part, item in zip(parts, items, strict=True):

@@ -40,7 +40,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.matmul import matmul
-from adc.frontend.numeric import nests, scalars, selections, slices, snapshots, subscripts
+from adc.frontend.numeric import nests, scalars, selections, snapshots
 from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, trap_unless, undefined
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.ir import kinds, ops
@@ -386,13 +386,3 @@ def check_updated(symbol: str, target: Array | Lazy, result: AbstractValue) -> N
             f"write x = x {symbol} y, or take a row of y",
             kind=kinds.RANK_MISMATCH,
         )
-
-
-def unpack(frame: Frame, value: Array, count: int) -> list[AbstractValue]:
-    """``a, b, c = array``: its elements or rows."""
-    if not value.rank:
-        raise refuse(current_loc(), "cannot unpack an array without dimensions", kind=kinds.NOT_ITERABLE)
-    fits = ops.cmpi(dim_value(value.dims[0]), const_index(count), predicate="eq")
-    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {count} variables", dim_value(value.dims[0]))
-    loc = current_loc()
-    return [subscripts.read(frame, value, [slices.Item(loc, Static(k))]) for k in range(count)]

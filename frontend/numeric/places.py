@@ -9,7 +9,7 @@ from adc.frontend.data import sequences
 from adc.frontend.data.dims import SHAPE_ERROR, dim_value
 from adc.frontend.data.roots import overlap
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Tuple, is_array, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import array_of
@@ -176,3 +176,13 @@ def at(frame: Frame, place: Indexed, value: AbstractValue, combine: Combine) -> 
         store_scalar(combine(load_scalar(memory, where, dtype), lazy.element(i, general)), memory, where, dtype)
 
     nests.serial(place.dims, body)
+
+
+def unpack(frame: Frame, value: Array, count: int) -> list[AbstractValue]:
+    """``a, b, c = array``: its elements or rows."""
+    if not value.rank:
+        raise refuse(current_loc(), "cannot unpack an array without dimensions", kind=kinds.NOT_ITERABLE)
+    fits = ops.cmpi(dim_value(value.dims[0]), const_index(count), predicate="eq")
+    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {count} variables", dim_value(value.dims[0]))
+    loc = current_loc()
+    return [subscripts.read(frame, value, [Item(loc, Static(k))]) for k in range(count)]

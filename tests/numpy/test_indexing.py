@@ -345,3 +345,32 @@ def test_mandelbrot_of_complex_numbers() -> None:
     return n, z
     """
     check(body, c=np.linspace(-2, 0.5, 5) + 1j * np.linspace(-1, 1, 4)[:, None] + 0.01, exact=False)
+
+
+@pytest.mark.parametrize(
+    ("body", "views"),
+    [
+        ("a[m] = b[m]", (slice(1, None), slice(-1))),
+        ("a[m] = b[m]", (slice(-1), slice(1, None))),
+        ("a[m] += b[::-1][m]", (slice(-1), slice(1, None))),
+        ("a[b > 0] = 0", (slice(-1), slice(1, None))),
+        ("a[k] = b[:4]", (slice(-1), slice(1, None))),
+        ("a[k] += b[k]", (slice(-1), slice(1, None))),
+        ("np.add.at(a, k, b[:4])", (slice(-1), slice(1, None))),
+        ("np.put(a, k, b)", (slice(None, None, 2), slice(1, 4))),
+        ("np.place(a, m[:5], b)", (slice(None, None, 2), slice(1, 4))),
+    ],
+)
+def test_arguments_that_overlap(body: str, views: tuple[slice, slice]) -> None:
+    f = function_of(f"{body}\nreturn 0.0", "a", "b", "m", "k")
+    m, k = np.array([1, 0, 1, 1, 0, 1, 1, 0], bool), np.array([0, 2, 2, 1])
+    theirs = R.normal(size=9)
+    ours = theirs.copy()
+    f(theirs[views[0]], theirs[views[1]], m, k)
+    adc.jit_grad(f)(ours[views[0]], ours[views[1]], m, k)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint32, np.uint64])
+def test_indices_of_narrow_integers(dtype: type) -> None:
+    check("return a[k] * 2, a[k + 1]", a=A, k=np.array([0, 2, 2, 1]).astype(dtype))
