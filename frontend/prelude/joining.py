@@ -91,7 +91,7 @@ def stack(arrays: Any, axis: Any = 0, out: Any = None, *, dtype: Any = None, cas
     return out
 
 
-@stands_for("numpy.vstack")
+@stands_for("numpy.vstack", "numpy.row_stack")
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     if isinstance(tup, np.ndarray):
         return _rows_joined(tup if tup.ndim > 2 else np.reshape(tup, (len(tup), 1, -1)), 0)

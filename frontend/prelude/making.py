@@ -175,3 +175,12 @@ def blackman(M: Any) -> Any:
 def bartlett(M: Any) -> Any:
     n = np.arange(1 - M, M, 2)
     return np.ones(1) if M == 1 else np.where(n <= 0, 1 + n / (M - 1), 1 - n / (M - 1))
+
+
+@stands_for("numpy.kaiser")
+def kaiser(M: Any, beta: Any) -> Any:
+    half = (M - 1) / 2.0
+    n = np.arange(M)
+    if M == 1:
+        return np.ones(1)
+    return np.i0(beta * np.sqrt(1 - ((n - half) / half) ** 2.0)) / np.i0(beta)

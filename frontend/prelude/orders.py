@@ -241,3 +241,18 @@ def _kept(x: Any, mask: Any, kind: Any) -> Any:
             out[place] = x[i]
             place += 1
     return out
+
+
+@stands_for("numpy.unique_counts")
+def unique_counts(x: Any) -> Any:
+    return np.unique(x, return_counts=True, equal_nan=False)
+
+
+@stands_for("numpy.unique_inverse")
+def unique_inverse(x: Any) -> Any:
+    return np.unique(x, return_inverse=True, equal_nan=False)
+
+
+@stands_for("numpy.unique_all")
+def unique_all(x: Any) -> Any:
+    return np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)

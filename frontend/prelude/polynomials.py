@@ -124,3 +124,33 @@ def _least_squares(a: Any, b: Any) -> Any:
         k = n - 1 - r
         found[k] = (b[k] - np.sum(a[k, k + 1 :] * found[k + 1 :])) / a[k, k]
     return found
+
+
+@stands_for("numpy.poly")
+def poly(seq_of_zeros: Any) -> Any:
+    zeros = np.asarray(seq_of_zeros)
+    if zeros.ndim != 1:
+        unsupported("np.poly() of a matrix is not supported", "pass its eigenvalues: np.poly(np.linalg.eigvalsh(a))")
+    found = np.zeros(len(zeros) + 1, promoted(zeros.dtype, np.float64))
+    found[0] = 1.0
+    for k in range(len(zeros)):
+        for m in range(k + 1, 0, -1):
+            found[m] -= zeros[k] * found[m - 1]
+    return found
+
+
+@stands_for("numpy.polydiv")
+def polydiv(u: Any, v: Any) -> Any:
+    above, below = np.asarray(u), np.asarray(v)
+    kind = promoted(promoted(above.dtype, below.dtype), np.float64)
+    n = max(len(above) - len(below) + 1, 1)
+    quotient = np.zeros(n, kind)
+    rest = above.astype(kind)
+    for k in range(len(above) - len(below) + 1):
+        d = (1.0 / below[0]) * rest[k]
+        quotient[k] = d
+        rest[k : k + len(below)] -= d * below
+    first = 0
+    while first < len(rest) - 1 and np.abs(rest[first]) <= 1e-14:
+        first += 1
+    return quotient, rest[first:].copy()

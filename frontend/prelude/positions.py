@@ -174,3 +174,36 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype:
         if num > 1 and endpoint:
             out[num - 1] = stop
     return out if dtype is None else out.astype(dtype)
+
+
+@stands_for("numpy.packbits")
+def packbits(a: Any, axis: Any = None, bitorder: Any = "big") -> Any:
+    if axis is not None:
+        unsupported("np.packbits() along an axis is not supported", "pack each row in a loop")
+    bits = np.ravel(a)
+    packed = np.zeros((len(bits) + 7) // 8, np.uint8)
+    for k in range(len(bits)):
+        if bits[k] != 0:
+            place = k % 8 if constant(bitorder) == "little" else 7 - k % 8
+            packed[k // 8] |= 1 << place
+    return packed
+
+
+@stands_for("numpy.unpackbits")
+def unpackbits(a: Any, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
+    if axis is not None:
+        unsupported("np.unpackbits() along an axis is not supported", "unpack each row in a loop")
+    packed = np.ravel(a)
+    n = 8 * len(packed)
+    if count is not None:
+        n = count if count >= 0 else n + count
+    bits = np.zeros(n, np.uint8)
+    for k in range(min(n, 8 * len(packed))):
+        place = k % 8 if constant(bitorder) == "little" else 7 - k % 8
+        bits[k] = (int(packed[k // 8]) >> place) & 1
+    return bits
+
+
+@stands_for("numpy.mask_indices")
+def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> Any:
+    return np.nonzero(mask_func(np.ones((n, n), np.int64), k) != 0)

@@ -321,3 +321,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: Any = True, *, dtype: Any = None) ->
     for i in range(len(c)):
         spread[i] = np.sqrt(c[i, i])
     return np.clip(c / spread[:, None] / spread[None, :], -1, 1)
+
+
+@stands_for("numpy.apply_over_axes")
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    found = np.asarray(a)
+    for axis in constant(axes) if isinstance(axes, tuple) else (constant(axes),):
+        made = func(found, axis)
+        found = made if made.ndim == found.ndim else np.expand_dims(made, axis)
+    return found

@@ -1,0 +1,39 @@
+"""Functions of a few lines: predicates, windows, polynomials, bits, what is unique."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.numpy.checking import check
+
+A = np.array([1.2, 0.7, 1.9, 1.6])
+K = np.array([3, 1, 3, 2, 1])
+BYTES = np.array([3, 200], np.uint8)
+
+
+def test_predicates() -> None:
+    check("np.iscomplex(a), np.isreal(a), np.isreal(a + 1j * a)", a=A, derivatives=False)
+    check("np.isreal(2.0), np.isscalar(3.0), np.isscalar(a), np.iterable(a), np.iterable(2)", a=A)
+
+
+def test_polynomials_and_windows() -> None:
+    check("np.kaiser(7, 2.0)", a=A, exact=False)
+    check("np.poly(a)", a=A, exact=False)
+    check("np.polydiv(a, b)", a=A, b=A[:2], exact=False)
+
+
+@pytest.mark.parametrize("what", ["counts", "inverse", "all"])
+def test_unique(what: str) -> None:
+    check(f"np.unique_{what}(k)", k=K)
+
+
+def test_bits() -> None:
+    for m in (A > 1, np.arange(11) % 3 == 0, A[:0] > 1):
+        check("np.packbits(m), np.packbits(m, bitorder='little')", m=m)
+    check("np.unpackbits(u), np.unpackbits(u, count=11, bitorder='little'), np.unpackbits(u, count=-3)", u=BYTES)
+
+
+def test_positions_and_axes() -> None:
+    check("np.mask_indices(3, np.triu, 1)", a=A)
+    check("np.apply_over_axes(np.sum, a, (0, 2))", a=np.arange(24.0).reshape(2, 3, 4))
