@@ -10,6 +10,7 @@ import numpy as np
 from adc.backend.calls.abi import Argument, Out, ScalarParam, Signature, TupleOut
 from adc.backend.calls.numpy_abi import DTYPES
 from adc.compiler import Staged, compile_functions
+from adc.complexes import as_pairs
 from adc.ir.core import Func, Module
 from adc.ir.types import Type, f64, i1, i64
 
@@ -29,7 +30,7 @@ def sizes(func: Func, leaves: Sequence[Any], *, shadows: bool) -> list[int | flo
         if "adc.shadow" in attrs and not shadows:
             continue
         value = leaves[attrs.get("adc.shadow", k)]
-        found += value.shape if isinstance(value, np.ndarray) else [_number(value, func.args[k].type)]
+        found += as_pairs(value).shape if isinstance(value, np.ndarray) else [_number(value, func.args[k].type)]
     return found
 
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from adc.frontend import abstract
+from adc.frontend import abstract, kernels
 from adc.frontend.data.values import AbstractValue, Compound, Static
 from adc.frontend.frame import Frame
 from adc.frontend.functions.callee import Callee
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries.table import is_library
 from adc.frontend.numeric import arrays as numeric_arrays
+from adc.frontend.rules.cotangents import refuse_complex
 from adc.frontend.rules.layout import CallFunction, CallPlain, Layout, Values
 from adc.frontend.rules.registry import Rule, name_of
 from adc.frontend.rules.selection import choose
@@ -55,6 +56,8 @@ def call(
     chosen = choose(function, positional)
     if chosen is None:
         return None
+    if function not in kernels.REVERSE:
+        refuse_complex(*positional)
     if source is None and is_library(function):
         plain = _library(function, chosen.main, layout, call_plain, call_function)
     if chosen.main.kind == "scalar" and plain is None:

@@ -8,17 +8,51 @@ from adc.frontend.abstract import Row
 from adc.frontend.data import heap
 from adc.frontend.data.compounds import WHOLE, Contents
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple, is_number
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Array,
+    Compound,
+    Lazy,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    is_complex,
+    is_number,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, convert
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
+from adc.ir.types import ComplexType, Type
+
+
+def is_differentiable(dtype: Type) -> bool:
+    """Whether numbers of this dtype have derivatives."""
+    return dtype.is_float or isinstance(dtype, ComplexType)
+
+
+def refuse_complex(*values: AbstractValue) -> None:
+    """Refuse complex numbers where a rule of the user's is given or gives cotangents: which of two they are, of the
+    parts or conjugated, nobody has said."""
+    if any(is_complex(v) or (isinstance(v, Array | Lazy) and isinstance(v.dtype, ComplexType)) for v in values):
+        raise refuse(
+            current_loc(),
+            "a function with a derivative rule takes or returns complex numbers, which is not supported",
+            "give the rule for a function of the real and the imaginary part",
+            kind=kinds.WRONG_RULE,
+        )
+    for v in values:
+        if isinstance(v, Compound) and not isinstance(v, WHOLE):
+            refuse_complex(*v.items)
 
 
 def shaped_as(value: AbstractValue, leaf: Callable[[Scalar | Array], AbstractValue]) -> AbstractValue:
     """The cotangent of a result: its shape, with ``leaf`` of each float and array of floats; else None."""
+    refuse_complex(value)
     if isinstance(value, Scalar | Array):
         return leaf(value) if value.dtype.is_float else NONE
     if isinstance(value, Compound) and not isinstance(value, (*WHOLE, Contents)):

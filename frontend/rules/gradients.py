@@ -14,14 +14,25 @@ from adc.frontend.data.compounds import WHOLE
 from adc.frontend.data.merge import flatten
 from adc.frontend.data.roots import Roots, overlap
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Scalar, Static, Tuple, is_number, leaves
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Array,
+    Complex,
+    Compound,
+    Scalar,
+    Static,
+    Tuple,
+    is_number,
+    leaves,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.functions.closures import released
 from adc.frontend.libraries.table import LIBRARY
-from adc.frontend.numeric import arrays, nests
+from adc.frontend.numeric import arrays, complexes, nests
 from adc.frontend.numeric.convert import as_scalar
-from adc.frontend.rules.cotangents import float_leaves
+from adc.frontend.rules.cotangents import is_differentiable
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build, current_block, current_loc, insert_at
@@ -132,7 +143,12 @@ def _has_floats(v: AbstractValue) -> bool:
     if isinstance(v, Static):
         return isinstance(v.value, float)
     plain = isinstance(v, Scalar | Array) or (isinstance(v, Compound) and not isinstance(v, WHOLE))
-    return plain and any(x.dtype.is_float for x in leaves(v))
+    return plain and any(is_differentiable(x.dtype) for x in leaves(v))
+
+
+def _has_leaves(v: AbstractValue) -> bool:
+    """Whether there is something in a value that has a gradient."""
+    return any(is_differentiable(x.dtype) for x in leaves(v))
 
 
 def _differentiable(v: AbstractValue, position: int) -> AbstractValue:
@@ -141,7 +157,7 @@ def _differentiable(v: AbstractValue, position: int) -> AbstractValue:
         return as_scalar(v)
     if _has_floats(v):
         if isinstance(v, Compound):
-            return v.of(_differentiable(i, position) if float_leaves(i) else i for i in v.items)
+            return v.of(_differentiable(i, position) if _has_leaves(i) else i for i in v.items)
         return v
     raise refuse(
         current_loc(),
@@ -167,13 +183,13 @@ def _build(
     sources: list[Scalar | Array] = []  # what is differentiated by, as it is here
 
     def inside(v: AbstractValue) -> AbstractValue:
-        if isinstance(v, Scalar | Array) and v.dtype.is_float:
+        if isinstance(v, Scalar | Array) and is_differentiable(v.dtype):
             sources.append(v)
             arg = block.add_arg(v.value.type if isinstance(v, Scalar) else v.type, "x")
             if isinstance(v, Scalar):
                 return Scalar(arg, v.dtype, v.weak)
             return Array(arg, v.dims, v.roots)
-        return v.of(map(inside, v.items)) if isinstance(v, Compound) and float_leaves(v) else v
+        return v.of(map(inside, v.items)) if isinstance(v, Compound) and _has_leaves(v) else v
 
     passed = [inside(v) if n in positions else v for n, v in enumerate(given)]
     with insert_at(block, current_loc()):
@@ -231,7 +247,7 @@ def _emit(
     for k, x in enumerate(sources):
         if isinstance(x, Array):
             shadows[k] = nests.allocate(frame, x.dims, x.dtype, "gradient")
-            build(ops.fill, [const(0.0, x.dtype), shadows[k].memref])
+            build(ops.fill, [const(0.0, x.type.element), shadows[k].memref])
     values = [v for x in sources for v in flatten(x)]
     types = (made.value.type, *(x.value.type for x in sources if isinstance(x, Scalar)))
     attrs = {"callee": func.name, "wrt": tuple(range(len(sources))), "types": types}
@@ -244,9 +260,13 @@ def _emit(
     rest = iter(found)
 
     def shaped(v: AbstractValue) -> AbstractValue:
+        if isinstance(v, Array) and v.is_complex:
+            return arrays.settled(frame, arrays.elementwise(complexes.conjugate, next(rest)))
         if isinstance(v, Scalar | Array):
             return next(rest) if v.dtype.is_float else NONE
-        return v.of(map(shaped, v.items)) if isinstance(v, Compound) and float_leaves(v) else NONE
+        if isinstance(v, Complex):
+            return complexes.conjugate(v.of(map(shaped, v.items)))
+        return v.of(map(shaped, v.items)) if isinstance(v, Compound) and _has_leaves(v) else NONE
 
     return Scalar(op.results[0], made.dtype, made.weak), [shaped(v) for v in by]
 

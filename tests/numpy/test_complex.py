@@ -283,3 +283,50 @@ def test_shapes_and_axes(text: str) -> None:
 
 def test_stores_by_arrays() -> None:
     check("z[[0, 1]] = 2j\nz[x > 0] *= 1j\nz.reshape(5)[2] = w[0]\nreturn np.add(z, w, out=w), z", z=Z, w=W, x=X)
+
+
+def test_gradients_inside() -> None:
+    """Of a function that is compiled code's own: by the same convention."""
+
+    def energy(z: Any) -> Any:
+        return np.sum(np.abs(z) ** 2)
+
+    number = adc.jit_grad(lambda z: adc.grad(lambda u: abs(u) ** 2)(z))
+    assert number(2 + 1j) == pytest.approx(2 * (2 - 1j))
+    array = adc.jit_grad(lambda z: adc.grad(energy)(z))
+    np.testing.assert_allclose(array(Z), 2 * Z.conj(), rtol=1e-14)
+    both = adc.jit_grad(lambda z, x: adc.grad(lambda p: energy(p[0]) * p[1])((z, x)))
+    by_z, by_x = both(Z, 3.0)
+    np.testing.assert_allclose(by_z, 6 * Z.conj(), rtol=1e-14)
+    assert by_x == pytest.approx(energy(Z))
+    outer = adc.grad(lambda z: np.sum(adc.grad(energy)(z).imag ** 2))
+    np.testing.assert_allclose(outer(Z), -8j * Z.imag, rtol=1e-13, atol=1e-15)
+
+
+def rotated(z: Any) -> Any:
+    return z * 1j
+
+
+@adc.rrule(rotated)
+def _(z: Any) -> Any:
+    return z * 1j, lambda g: (g * 1j,)
+
+
+def test_rules_say_nothing_of_complex_numbers() -> None:
+    for given in (1j, Z, (2.0, Z)):
+        with pytest.raises(AdcError, match="a function with a derivative rule takes or returns complex numbers"):
+            adc.jit_grad(lambda z: rotated(z) if not isinstance(z, tuple) else rotated(z[1]))(given)
+    with pytest.raises(AdcError, match="a function with a derivative rule takes or returns complex numbers"):
+        adc.pullback(lambda x: rotated(x), 1.0)
+
+
+def test_loops_with_schedules_and_budgets() -> None:
+    def turning(z: Any, n: Any) -> Any:
+        u = z.copy()
+        for _ in range(n):
+            u = u * np.exp(0.1j) + 0.01 * u * u
+        return np.sum(np.abs(u) ** 2)
+
+    wanted = adc.jit_grad(turning).grad(Z, 30)
+    np.testing.assert_array_equal(adc.jit_grad(turning, checkpoint="sqrt").grad(Z, 30), wanted)
+    np.testing.assert_array_equal(adc.jit_grad(turning, memory="8KB").grad(Z, 30), wanted)
