@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels.exponential import exponential
+from adc.frontend.kernels.kept_factors import eliminated, solved_by_factors
 from adc.frontend.kernels.triangles import lower_solved, upper_solved
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.decompositions import eigh_of, qr, svd, svdvals
-from adc.frontend.prelude.linalg import cholesky, det, inv
+from adc.frontend.prelude.decompositions import eigh_of, pinv, qr, svd, svdvals
+from adc.frontend.prelude.linalg import cholesky, det, inv, solve
 from adc.frontend.prelude.matrices import both_floats, squares
 
 
@@ -153,3 +154,50 @@ def expm(A: Any) -> Any:
     for k in range(x.shape[0]):
         out[k] = expm(x[k])
     return out
+
+
+@stands_for("scipy.linalg.solve")
+def scipy_solve(
+    a: Any,
+    b: Any,
+    lower: Any = False,
+    overwrite_a: Any = False,
+    overwrite_b: Any = False,
+    check_finite: Any = True,
+    assume_a: Any = None,
+    transposed: Any = False,
+) -> Any:
+    kind = constant(assume_a)
+    if kind in ("pos", "positive definite"):
+        return cho_solve(cho_factor(a, lower), b)
+    if kind not in (None, "gen", "general"):
+        unsupported(f"scipy.linalg.solve() of assume_a={kind!r} is not supported", "leave it out")
+    return solve(squares(a).T if constant(transposed) else a, b)
+
+
+@stands_for("scipy.linalg.pinv")
+def scipy_pinv(
+    a: Any, *, atol: Any = None, rtol: Any = None, return_rank: Any = False, check_finite: Any = True
+) -> Any:
+    if atol is not None or constant(return_rank):
+        unsupported("scipy.linalg.pinv() takes rtol only", "use np.linalg.matrix_rank(a) for the rank")
+    return pinv(a, rtol=rtol)
+
+
+@stands_for("scipy.linalg.lu_factor")
+def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
+    lu, pivots = eliminated(squares(a))
+    return lu, pivots.astype(np.int32)
+
+
+@stands_for("scipy.linalg.lu_solve")
+def lu_solve(
+    lu_and_piv: Any, b: Any, trans: Any = 0, overwrite_b: Any = False, check_finite: Any = True
+) -> Any:
+    lu, pivots = lu_and_piv
+    x, y = both_floats(lu, b)
+    if y.ndim == 1:
+        column = np.zeros((y.shape[0], 1), y.dtype)
+        column[:, 0] = y
+        return solved_by_factors(x, pivots, column, constant(trans) != 0)[:, 0]
+    return solved_by_factors(x, pivots, y, constant(trans) != 0)

@@ -49,3 +49,13 @@ def test_a_singular_triangle() -> None:
 
     with pytest.raises(np.linalg.LinAlgError, match="singular matrix"):
         adc.jit_grad(lambda a, b: sl.solve_triangular(a, b))(np.triu(np.ones((3, 3)), 1), B)
+
+
+def test_factors_that_are_kept() -> None:
+    near("f = sl.lu_factor(a)\nreturn sl.lu_solve(f, b), f", a=A[::-1], b=B)
+    value("f = sl.lu_factor(a)\nreturn sl.lu_solve(f, b[:, 0], trans=1)", a=A[::-1], b=B)
+
+
+def test_solve_and_pinv() -> None:
+    value("sl.solve(a, b), sl.solve(a, b[:, 0], transposed=True), sl.pinv(a)", a=A, b=B)
+    value("sl.solve(a, b, assume_a='pos')", a=S, b=B)
