@@ -218,3 +218,124 @@ def test_how_types_are_written() -> None:
             assert parse_type(f"{name}[:, ::1]") == Array(element, 2)
             assert parse_type(name).type == element  # type: ignore[attr-defined]
             assert c_type(element) == f"{dtype.name}_t"
+
+
+IMAGE = np.random.default_rng(5).integers(0, 256, size=(4, 5)).astype(np.uint8)
+PROGRAMS = {
+    "lut": """
+        lut=np.arange(256,dtype=np.uint8)[::-1].copy()
+        return lut[img]
+    """,
+    "mask": """
+        m=img>100
+        img[m]=0
+        return img
+    """,
+    "label": """
+        out=np.zeros(img.shape,np.int32)
+        for i in range(img.shape[0]):
+            for j in range(img.shape[1]):
+                out[i,j]=img[i,j]//50
+        return out
+    """,
+    "iadd": """
+        img+=1
+        img*=2
+        return img
+    """,
+    "ior": """
+        img|=np.uint8(3)
+        img^=5
+        img>>=1
+        return img
+    """,
+    "idiv": """
+        img//=3
+        img%=7
+        return img
+    """,
+    "gray": """
+        return (0.299*img[:,0]+0.587*img[:,1]+0.114*img[:,2]).astype(np.uint8)
+    """,
+    "thresh": """
+        return np.where(img>128,255,0).astype(np.uint8)
+    """,
+    "inv": """
+        return 255-img
+    """,
+    "abs": """
+        return np.abs(img.astype(np.int16)-100)
+    """,
+    "pack": """
+        return (img[:,0].astype(np.uint32)<<16)|(img[:,1].astype(np.uint32)<<8)|img[:,2]
+    """,
+    "crc": """
+        c=np.uint32(0xFFFFFFFF)
+        for v in img[0]:
+            c=c^v
+            for k in range(8):
+                c=(c>>np.uint32(1))^(np.uint32(0xEDB88320) if c&np.uint32(1) else np.uint32(0))
+        return c^np.uint32(0xFFFFFFFF)
+    """,
+    "lcg": """
+        s=np.uint64(12345)
+        out=np.zeros(5)
+        for i in range(5):
+            s=s*np.uint64(6364136223846793005)+np.uint64(1442695040888963407)
+            out[i]=float(s>>np.uint64(33))/2.0**31
+        return out
+    """,
+    "lcg32": """
+        s=np.uint32(1)
+        for i in range(50):
+            s=np.uint32(1664525)*s+np.uint32(1013904223)
+        return s
+    """,
+    "mean": """
+        return img.mean(axis=0), img.std(), img.sum(axis=1), img.min(axis=0)
+    """,
+    "argmax": """
+        return img.argmax(axis=1), np.unravel_index(img.argmax(), img.shape)
+    """,
+    "idx": """
+        k=np.uint8(2)
+        return img[k], img[:k], img[k,k]
+    """,
+    "sum8": """
+        return np.sum(img,dtype=np.float32), np.sum(img,dtype=np.int32), img.sum(dtype=np.uint8)
+    """,
+    "cmpmix": """
+        i=img.astype(np.int8)
+        return i<img, i==img, img>i
+    """,
+    "pow": """
+        return np.power(img,2), img**np.uint8(2), 2**(img%8), np.float_power(img,0.5)
+    """,
+    "while": """
+        n=img[0,0]
+        c=0
+        while n:
+            n=n&(n-np.uint8(1))
+            c+=1
+        return c
+    """,
+    "choose": """
+        r=img[0,0]
+        if r>100:
+            r=np.uint8(1)
+        else:
+            r=np.uint8(2)
+        return r
+    """,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_on_bytes(name: str) -> None:
+    ours, theirs = IMAGE.copy(), IMAGE.copy()
+    plain = function_of(PROGRAMS[name], "img")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = plain(theirs)
+    compare(adc.jit_grad(plain)(ours), expected, False, 1e-12)
+    np.testing.assert_array_equal(ours, theirs)

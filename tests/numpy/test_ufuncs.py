@@ -160,3 +160,24 @@ def test_reductions_by_method_have_the_arguments_of_reductions() -> None:
     check("np.add.reduce(a, axis=(0, 1), keepdims=True)", a=A)
     check("return np.multiply.reduce(a, axis=None), np.maximum.reduce(a, axis=1, initial=0.5)", a=A, exact=False)
     check("np.add.reduce(m, dtype=np.float64, where=m > 0)", m=M)
+
+
+def test_in_place_is_one_loop_without_a_temporary() -> None:
+    compiled = adc.jit_grad(function_of("np.add(a, b, out=a)\nreturn a[0]", "a", "b"))
+    compiled(np.ones(4), np.ones(4))
+    text = compiled.dump_ir("simplified")
+    assert "memref.alloc" not in text
+    assert text.count("scf.parallel") == 1
+
+
+@pytest.mark.parametrize("rows", [slice(None, None, -1), slice(0, 0), slice(1, 2)])
+def test_strided_empty_and_single(rows: slice) -> None:
+    a, b = A[rows, ::2], B[rows, ::-2]
+    body = "return np.logaddexp(a, b), np.modf(a), np.frexp(a)[0], np.sinc(a), np.clip(a, -b, b), np.float_power(b, a)"
+    check(body, a=a, b=b, exact=False, vmap=False)
+    check("c = np.zeros_like(a)\nnp.multiply(a, b, out=c, where=a > 0)\nreturn c, np.nan_to_num(a)", a=a, b=b)
+
+
+def test_mapped() -> None:
+    check("np.modf(a)[0] + np.nextafter(a, 9.0)", a=A, vmap=True)
+    check("c = np.zeros(4)\nnp.add(a, 1.0, out=c, where=a > 0)\nreturn c", a=A[0], vmap=True)
