@@ -96,7 +96,11 @@ def of_lanes(function: Any, a: Any, axis: Any, keepdims: Any, dtype: Any) -> Any
         if len(axis) == 1:
             return of_lanes(function, x, axis[0], keepdims, dtype)
         if len(axis) != x.ndim:
-            unsupported("several axes, of more, are not supported here", "call it for each part of the array")
+            found = of_lanes(function, in_one_axis(x, axis), -1, False, dtype)
+            if not constant(keepdims):
+                return found
+            axes = [axis_of(x, k) for k in axis]
+            return found.reshape(tuple([1 if k in axes else x.shape[k] for k in range(x.ndim)]))
         axis = None
     if axis is None:
         whole = np.empty(1, dtype)
@@ -107,6 +111,13 @@ def of_lanes(function: Any, a: Any, axis: Any, keepdims: Any, dtype: Any) -> Any
     k = axis_of(x, axis)
     found = lanes(function, x, k, 1, dtype)
     return found if constant(keepdims) else dropped(found, k) if x.ndim > 1 else found[0]
+
+
+def in_one_axis(x: Any, axes: Any) -> Any:
+    """The array with some axes as one, the last."""
+    last = [axis_of(x, k) for k in axes]
+    kept = [k for k in range(x.ndim) if k not in last]
+    return np.transpose(x, (*kept, *last)).reshape((*[x.shape[k] for k in kept], -1))
 
 
 def given(found: Any, out: Any) -> Any:

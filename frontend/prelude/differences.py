@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.axes import axis_of, given, laid, part, promoted
+from adc.frontend.prelude import constant, stands_for
+from adc.frontend.prelude.axes import axis_of, flat, given, laid, part, promoted
 
 
 @stands_for("numpy.diff")
@@ -64,9 +64,7 @@ def _length(extra: Any, axis: Any) -> Any:
 
 @stands_for("numpy.ediff1d")
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    x = np.asarray(ary)
-    if x.ndim != 1:
-        unsupported("np.ediff1d() takes a vector here", "pass a.ravel()")
+    x = flat(ary)
     count = max(len(x) - 1, 0)
     first = _count(to_begin)
     last = _count(to_end)

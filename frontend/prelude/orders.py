@@ -156,9 +156,7 @@ def unique(
         inverse = np.empty(n, np.int64)
         for i in range(n):
             inverse[order[i]] = number[i]
-        if len(shape) != 1:
-            unsupported("return_inverse of an array of several axes is not supported", "pass a.ravel()")
-        result.append(inverse)
+        result.append(inverse.reshape(shape))
     if constant(return_counts):
         result.append(counts)
     return result[0] if len(result) == 1 else tuple(result)

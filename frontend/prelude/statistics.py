@@ -8,7 +8,18 @@ import numpy as np
 
 from adc.frontend.kernels.sorting import in_order, places_of_rank
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.axes import axis_of, flat, float_dtype, given, laid, lanes, no_nest, of_lanes, promoted
+from adc.frontend.prelude.axes import (
+    axis_of,
+    flat,
+    float_dtype,
+    given,
+    in_one_axis,
+    laid,
+    lanes,
+    no_nest,
+    of_lanes,
+    promoted,
+)
 
 
 @stands_for("numpy.ptp")
@@ -161,7 +172,7 @@ def _quantiles(
         unsupported("several quantiles with keepdims are not supported", "write [None] behind the axes of the result")
     if isinstance(axis, tuple):
         if len(axis) != a.ndim:
-            unsupported("quantiles along several axes, of more, are not supported", "call it for each part")
+            return _quantiles(in_one_axis(a, axis), q, -1, method, keepdims, weights, scale, without_nan)
         axis = None
     if axis is None:
         x = flat(a)

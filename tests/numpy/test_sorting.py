@@ -64,7 +64,7 @@ def test_searching() -> None:
 def test_distinct_elements() -> None:
     check("np.unique(k), np.unique(k, return_counts=True), np.unique(k, True, True, True)", k=K)
     check("np.unique(v.round(1)), np.unique(n), np.unique(n, equal_nan=False)", v=V, n=N, derivatives=False)
-    check("np.sum(np.unique(v) ** 2), np.unique(m)", v=V[:9], m=K.reshape(8, 5))
+    check("np.sum(np.unique(v) ** 2), np.unique(m), np.unique(m, return_inverse=True)", v=V[:9], m=K.reshape(8, 5))
 
 
 def test_sets() -> None:

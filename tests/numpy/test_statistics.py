@@ -16,6 +16,11 @@ K = RNG.integers(0, 9, size=(3, 4))
 N = np.array([[1.0, np.nan, 3.0, 0.5], [np.nan, 2.0, -1.0, 4.0], [0.0, 7.0, np.nan, np.nan]])
 
 
+def test_several_axes() -> None:
+    check("np.median(b, axis=(0, 2)), np.quantile(b, 0.3, (2, 0), keepdims=True)", b=B)
+    check("np.quantile(b, [0.2, 0.6], (0, 1)), np.median(b, (1, -1), keepdims=True)", b=B, derivatives=False)
+
+
 def test_ptp() -> None:
     check("np.ptp(a)", a=A[0])
     check("np.ptp(a, axis=1), np.ptp(a, 0, keepdims=True)", a=A[:, ::-2], vmap=False)
