@@ -31,6 +31,8 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     x, y = np.asarray(a), np.asarray(v)
     if len(x) == 0 or len(y) == 0:
         raise ValueError("array arguments cannot be empty")
+    if np.iscomplexobj(y):
+        y = np.conj(y)
     kind = promoted(x.dtype, y.dtype)
     how = _mode(mode)
     if len(y) > len(x):

@@ -271,6 +271,7 @@ SHAPES = [
     "z[[0, 2, 2]], z[x > 0], m[[0, 1], [2, 3]], np.argmax(abs(z))",
     "np.cumsum(z), np.cumsum(m, axis=0), np.cumsum(m), np.diff(z)",
     "m.sum(axis=1, keepdims=True), np.sum(m, where=m.real > 0), np.sum(z, initial=1j), np.sum(x, dtype=complex)",
+    "np.correlate(z, w[:3], 'full'), np.correlate(z[:2], w, 'same'), np.convolve(z, w), np.nanvar(z)",
     "np.mean(z, where=x > 0), np.var(m, axis=0), np.std(z, ddof=1), np.mean(m, axis=(0, 1))",
     "np.einsum('ij,kj->ik', m, m), np.inner(z, w), np.vecdot(z, w), np.add.reduce(z), np.multiply.outer(z, w)",
 ]
