@@ -21,10 +21,16 @@ def reflected(a: Any) -> Any:
     count = min(m, n)
     factors = np.zeros(count, a.dtype)
     for k in range(count):
-        square = f[k + 1 :, k] @ f[k + 1 :, k]
-        if square > 0.0:
+        largest = a.dtype.type(0.0)
+        for i in range(k + 1, m):
+            largest = max(largest, abs(f[i, k]))
+        if largest > 0.0:
+            square = a.dtype.type(0.0)
+            for i in range(k + 1, m):
+                x = f[i, k] / largest
+                square += x * x
             alpha = f[k, k]
-            norm = np.sqrt(alpha * alpha + square)
+            norm = np.hypot(alpha, largest * np.sqrt(square))
             beta = -norm if alpha >= 0.0 else norm
             factors[k] = (beta - alpha) / beta
             for i in range(k + 1, m):

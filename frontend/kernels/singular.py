@@ -23,7 +23,13 @@ def singular(a: Any) -> Any:
     """``u``, the singular values in falling order, and ``vt``, of a matrix with no more columns than rows; and whether
     that failed."""
     n = a.shape[1]
-    f, factors = reflected(a)
+    largest = a.dtype.type(0.0)
+    for i in range(a.shape[0]):
+        for j in range(n):
+            largest = max(largest, abs(a[i, j]))
+    if largest == 0.0:
+        largest = a.dtype.type(1.0)
+    f, factors = reflected(a / largest)
     w = upper_rows(f, n).T.copy()
     v = np.zeros((n, n), a.dtype)
     for i in range(n):
@@ -40,7 +46,7 @@ def singular(a: Any) -> Any:
             for j in range(n):
                 u[j, i] = w[i, j] / s[i]
     completed(u, s)
-    return of_reflections(f, factors, n) @ u, s, v, failed
+    return of_reflections(f, factors, n) @ u, s * largest, v, failed
 
 
 def turned(w: Any, v: Any) -> Any:
@@ -125,8 +131,10 @@ def divided(m: Any, s: Any) -> Any:
     x = m.copy()
     for i in range(m.shape[0]):
         for j in range(len(s)):
-            if m[i, j] != 0.0:
-                x[i, j] = m[i, j] / s[j] if s[j] != 0.0 else np.nan
+            if m[i, j] != 0.0 and s[j] != 0.0:
+                x[i, j] = m[i, j] / s[j]
+            elif m[i, j] != 0.0:
+                x[i, j] = np.nan
     return x
 
 

@@ -118,11 +118,9 @@ def cholesky_factor(a: Any) -> Any:
             rest = a[i, j] - x[i, :j] @ x[j, :j]
             x[i, j] = rest / x[j, j]
         rest = a[i, i] - x[i, :i] @ x[i, :i]
-        if rest > 0.0:
-            x[i, i] = np.sqrt(rest)
-        else:
+        if rest <= 0.0:
             failed = True
-            x[i, i] = np.nan
+        x[i, i] = np.sqrt(rest)
     return x, failed
 
 

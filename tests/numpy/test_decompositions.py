@@ -69,6 +69,22 @@ def test_rank_deficient_matrices() -> None:
     assert np.array_equal(s, np.zeros(3)) and np.allclose(u.T @ u, np.eye(3)) and np.allclose(vt @ vt.T, np.eye(3))
 
 
+def test_single_precision() -> None:
+    a = TALL.astype("f")
+    check("np.linalg.svd(a)[1], np.linalg.qr(a)[1], np.linalg.pinv(a)", a=a, exact=False, rtol=1e-4, derivatives=False)
+
+
+def test_numbers_of_extreme_size() -> None:
+    for scale in (1e-200, 1e200):
+        check("np.linalg.svd(a)[1], np.linalg.qr(a)[1]", a=A * scale, exact=False, rtol=1e-10, derivatives=False)
+
+
+def test_what_is_not_a_number_is_said_not_to_converge() -> None:
+    for name, message in (("svd", "SVD did not converge"), ("eigvalsh", "Eigenvalues did not converge")):
+        with pytest.raises(np.linalg.LinAlgError, match=message):
+            adc.jit_grad(lambda a, f=getattr(np.linalg, name): f(a))(np.full((2, 2), np.nan))
+
+
 def test_vectors_of_equal_eigenvalues_have_no_derivative_and_values_have() -> None:
     def f(a):
         w, v = np.linalg.eigh(a)

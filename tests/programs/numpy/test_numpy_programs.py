@@ -12,16 +12,7 @@ from tests.programs.numpy.programs import PROGRAMS
 FILES = (complex_numbers, data, dense, learning, physics, stencils)
 
 
-_NOT_YET = """
-angles_between contrastive_loss k_means many_small_solves perturbed_orbit polynomial_surface
-principal_components ray_sphere
-"""
-NOT_YET = frozenset(_NOT_YET.split())
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.xfail) if n in NOT_YET else n for n in sorted(PROGRAMS)]
-)
+@pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_program(name: str) -> None:
     p = PROGRAMS[name]
     arguments = p.inputs(np.random.default_rng(0), p.small)
