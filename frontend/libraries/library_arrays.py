@@ -128,7 +128,7 @@ def _array(name: str, copies: bool) -> Rule:
         _in_c_order(name, given["order"])
         assert value is not None
         wished = static_of(wish, "copy")
-        made = _as_array(frame, name, value, dtype, copies if wished is None else bool(wished))
+        made = _as_array(frame, name, value, dtype, wished if isinstance(wished, bool) else copies)
         missing = (static_of(least, "ndmin") or 0) - made.rank
         return views.with_new_axes(made, [True] * missing + [False] * made.rank) if missing > 0 else made
 

@@ -21,10 +21,9 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import INT64, LOOPS, Form, Forms, Symbol, never_zero
 from adc.passes.analysis.conditions import MEANING, comparisons
 from adc.passes.analysis.effects import Summaries
-from adc.passes.analysis.kinds import adds_ones
 from adc.passes.analysis.questions import Questions
+from adc.passes.analysis.spans import Span, through_reshape, through_subview
 
-Span = tuple[Form, Form]  # least and greatest subscript
 MAX_PAIRS = 4000
 
 
@@ -213,46 +212,12 @@ class Analysis:
                 permutation = op.attrs["permutation"]
                 spans = [spans[permutation.index(d)] for d in range(len(permutation))]
             elif op.opdef is ops.reshape:
-                spans = self._through_reshape(op, spans)
+                spans = through_reshape(op, spans)
             elif op.opdef is ops.reinterpret_cast:
                 spans = None
             else:
-                spans = self._through_subview(op, spans)
+                spans = through_subview(self.forms, op, spans)
         return memref, None if spans is None else tuple(spans)
-
-    @staticmethod
-    def _through_reshape(op: Op, spans: list[Span]) -> list[Span] | None:
-        if not adds_ones(op):
-            return None
-        inner = iter(spans)
-        outer: list[Span] = []
-        for m, n in op.attrs["groups"]:
-            taken = [next(inner) for _ in range(n)]
-            outer += taken if m and n else [(Form.ZERO, Form.ZERO)] * m
-        return outer
-
-    def _through_subview(self, op: Op, spans: list[Span]) -> list[Span] | None:
-        rank = (len(op.operands) - 1) // 3
-        offsets, steps = op.operands[1 : 1 + rank], op.operands[1 + 2 * rank :]
-        outer: list[Span] = []
-        inner = iter(spans)
-        for d in range(rank):
-            offset = self.forms.of(offsets[d])
-            if d in op.attrs["dropped"]:
-                outer.append((offset, offset))
-                continue
-            low, high = next(inner)
-            step = self.forms.of(steps[d])
-            first, last = offset + low * step, offset + high * step
-            if low is high:
-                outer.append((first, first))
-            elif self.forms.interval(step)[0] >= 0:
-                outer.append((first, last))
-            elif self.forms.interval(step)[1] <= 0:
-                outer.append((last, first))
-            else:
-                return None
-        return outer
 
     # Dependences ------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,8 @@ from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.nesting import enclosing
 from adc.passes.analysis.affine import LOOPS, Form
-from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, Span, distinct
+from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct
+from adc.passes.analysis.spans import Span
 
 _KEEP_FROM_VECTORS = frozenset({ops.call, ops.while_, ops.if_})
 
