@@ -83,6 +83,8 @@ FUNCTIONS = {
     "cmath.": "use two floats, the real and the imaginary part",
     "numpy.random.": _RANDOM,
     "numpy.fft.": "call it outside the compiled function: it is linear, so its transpose is a transform again",
+    "numpy.linalg.eig": "of a symmetric matrix use np.linalg.eigh(a)",
+    "numpy.linalg.eigvals": "of a symmetric matrix use np.linalg.eigvalsh(a)",
     "numpy.linalg.": _LINALG,
     "numpy.roots": "find the root by Newton's method in a loop: x -= np.polyval(p, x) / np.polyval(dp, x)",
     "numpy.vectorize": "call the function in a loop over the elements",
