@@ -89,6 +89,17 @@ def test_readme_plate() -> None:
         np.testing.assert_allclose(back(1.0)[0], u0_bar)
 
 
+def test_readme_numpy() -> None:
+    found = re.search(r"<!-- example: numpy -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)
+    assert found is not None
+    with loaded(found.group(1)) as names:
+        f, X, y = names["evidence"], names["X"], names["y"]
+        h = 1e-6
+        by_length = (f(X, y, 0.3 + h, 0.1) - f(X, y, 0.3 - h, 0.1)) / (2 * h)
+        by_noise = (f(X, y, 0.3, 0.1 + h) - f(X, y, 0.3, 0.1 - h)) / (2 * h)
+        assert (names["by_length"], names["by_noise"]) == pytest.approx((by_length, by_noise), rel=1e-6)
+
+
 def test_library_list(pytestconfig: pytest.Config) -> None:
     """docs/language.md names every library function that is supported, but NumPy's, and no other."""
     groups: dict[str, list[str]] = {}
