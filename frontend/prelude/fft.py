@@ -95,8 +95,7 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     return np.moveaxis(_transform(whole, count, 0, norm, True).real.copy(), 0, k)
 
 
-def _along(a: Any, s: Any, axes: Any, norm: Any, inverse: Any) -> Any:
-    x = np.asarray(a)
+def _axes_and_lengths(x: Any, s: Any, axes: Any) -> Any:
     if axes is not None:
         listed = constant(axes)
     else:
@@ -104,6 +103,12 @@ def _along(a: Any, s: Any, axes: Any, norm: Any, inverse: Any) -> Any:
     lengths = (None,) * len(listed) if s is None else s
     if len(lengths) != len(listed):
         raise ValueError("Shape and axes have different lengths.")
+    return listed, lengths
+
+
+def _along(a: Any, s: Any, axes: Any, norm: Any, inverse: Any) -> Any:
+    x = np.asarray(a)
+    listed, lengths = _axes_and_lengths(x, s, axes)
     for axis, n in zip(listed[::-1], lengths[::-1]):
         x = _transform(x, n, axis, norm, inverse)
     return x
@@ -131,6 +136,55 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     _only(out)
     return _along(a, s, axes, norm, True)
+
+
+@stands_for("numpy.fft.rfftn")
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    listed, lengths = _axes_and_lengths(np.asarray(a), s, axes)
+    x = np.fft.rfft(a, lengths[-1], listed[-1], norm)
+    for axis, n in zip(listed[-2::-1], lengths[-2::-1]):
+        x = _transform(x, n, axis, norm, False)
+    return x
+
+
+@stands_for("numpy.fft.rfft2")
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return np.fft.rfftn(a, s, axes, norm)
+
+
+@stands_for("numpy.fft.irfftn")
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    x = np.asarray(a)
+    listed, lengths = _axes_and_lengths(x, s, axes)
+    for axis, n in zip(listed[:-1], lengths[:-1]):
+        x = _transform(x, n, axis, norm, True)
+    return np.fft.irfft(x, lengths[-1], listed[-1], norm)
+
+
+@stands_for("numpy.fft.irfft2")
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return np.fft.irfftn(a, s, axes, norm)
+
+
+def _other_way(norm: Any) -> Any:
+    kind = constant(norm)
+    return "forward" if kind in (None, "backward") else "backward" if kind == "forward" else kind
+
+
+@stands_for("numpy.fft.hfft")
+def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return np.fft.irfft(np.conj(a), n, axis, _other_way(norm))
+
+
+@stands_for("numpy.fft.ihfft")
+def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    _only(out)
+    return np.conj(np.fft.rfft(a, n, axis, _other_way(norm)))
 
 
 @stands_for("numpy.fft.fftfreq")

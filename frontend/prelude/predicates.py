@@ -27,3 +27,8 @@ def isscalar(element: Any) -> Any:
 @stands_for("numpy.iterable")
 def iterable(y: Any) -> Any:
     return isinstance(y, tuple) or np.ndim(y) > 0
+
+
+@stands_for("numpy.astype")
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
+    return x.astype(dtype, copy=copy)

@@ -141,3 +141,8 @@ def _power(x: Any, count: Any) -> Any:
     if n % 2 == 0:
         return _power(x @ x, n // 2)
     return x @ _power(x @ x, n // 2)
+
+
+@stands_for("numpy.linalg.diagonal")
+def diagonal(x: Any, /, *, offset: Any = 0) -> Any:
+    return np.diagonal(x, offset, -2, -1)

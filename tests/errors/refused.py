@@ -232,10 +232,6 @@ def eigenvalues(a):
     return np.linalg.eig(a)  # error: unknown-function | np.linalg.eig(a)
 
 
-def fourier(u):
-    return np.fft.fft(u)  # error: unknown-function | np.fft.fft(u)
-
-
 def roots(u):
     return np.roots(u)[0]  # error: unknown-function | np.roots(u)
 

@@ -28,4 +28,4 @@ def test_page_is_what_the_compiler_knows(pytestconfig: pytest.Config) -> None:
 
 def test_most_of_numpy_is_there() -> None:
     here, there = table().count()
-    assert here >= 0.94 * there
+    assert here >= 0.95 * there

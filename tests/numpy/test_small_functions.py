@@ -37,3 +37,18 @@ def test_bits() -> None:
 def test_positions_and_axes() -> None:
     check("np.mask_indices(3, np.triu, 1)", a=A)
     check("np.apply_over_axes(np.sum, a, (0, 2))", a=np.arange(24.0).reshape(2, 3, 4))
+
+
+def test_functions_that_are_others() -> None:
+    a = np.random.default_rng(0).random((4, 6))
+    check("np.linalg.diagonal(a, offset=1)", a=a)
+    check("np.astype(k, np.float64), np.astype(a, np.float32)", a=a, k=K, derivatives=False)
+
+
+def test_transforms_of_real_arrays_along_several_axes() -> None:
+    a = np.random.default_rng(0).random((4, 6))
+    check("b = np.fft.rfft2(a)\nreturn b.real, b.imag", a=a, exact=False)
+    check("np.fft.irfft2(np.fft.rfft2(a, norm='ortho'))", a=a, exact=False)
+    check("np.abs(np.fft.rfftn(a, axes=(0,)))", a=a, exact=False)
+    check("np.fft.irfftn(a + 0j, s=(3, 5))", a=a, exact=False)
+    check("np.fft.hfft(a + 1j * a, 7), np.fft.ihfft(a, norm='forward').imag", a=a[0], exact=False)
