@@ -29,18 +29,7 @@ from adc.frontend.data.described import Maybe, describe, widen, without_dims
 from adc.frontend.data.dims import as_before
 from adc.frontend.data.growing import is_growing
 from adc.frontend.data.joining import Narrowing, differ_in_weakness, hinted, narrow
-from adc.frontend.data.merge import (
-    Clash,
-    array_count,
-    arrays,
-    coerce,
-    flatten,
-    is_narrow,
-    join,
-    rebuild,
-    types,
-    unset,
-)
+from adc.frontend.data.merge import Clash, array_count, arrays, coerce, flatten, is_narrow, join, rebuild, types, unset
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Unbound

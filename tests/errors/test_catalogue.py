@@ -79,7 +79,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(name: str, source: str, **replaced: Any) -> dict[str, Any]:
     Path(name).write_text(source)
-    linecache.clearcache()
+    linecache.cache.pop(name, None)
     space = {"math": __import__("math"), "np": np, "adc": adc, "jit_grad": jit_grad, "prange": prange, "__name__": name}
     space |= replaced
     exec(compile(source, name, "exec"), space)

@@ -86,10 +86,6 @@ def product(x):
     return x @ x
 
 
-def sine(x):
-    return np.sin(x)
-
-
 def dot(x):
     return np.dot(x, x)
 
@@ -106,7 +102,7 @@ def two_subscripts(x):
     return x[0, 1]
 
 
-MEANT = [times, plus, negative, compared, product, sine, dot, shape, method, two_subscripts]
+MEANT = [times, plus, negative, compared, product, dot, shape, method, two_subscripts]
 
 
 @pytest.mark.parametrize("fn", MEANT, ids=lambda f: f.__name__)
