@@ -58,6 +58,7 @@ CONTEXT_NEXT_RUN = 1488  # ptr: the next of the runs that go on, and where the p
 CONTEXT_RUN = 1504  # i64: the number of the run; then, of either sweep: loop, steps done, steps in all
 CONTEXT_OFFSET = 1560  # i64: of what is run of the steps of a loop, where it is in the whole
 CONTEXT_TOTAL = 1568  # i64: how many steps the whole has
+MANY_BLOCKS = 256  # of which a context keeps only those that the last run used
 CONTEXT_LIMIT = 1600  # i64: how many bytes the arena is to hold; 0: as many as it needs
 
 FUNCTIONS = (
@@ -136,19 +137,31 @@ sweep:
   %head = getelementptr %adc.context, ptr %ctx, i32 0, i32 11
   br label %loop
 loop:
-  %link = phi ptr [ %head, %sweep ], [ %next.p, %mark ]
+  %link = phi ptr [ %head, %sweep ], [ %next.p, %next ]
+  %count = phi i64 [ 0, %sweep ], [ %count1, %next ]
   %block = load ptr, ptr %link
   %end = icmp eq ptr %block, null
-  br i1 %end, label %list, label %mark
-mark:
+  br i1 %end, label %list, label %look
+look:
   %next.p = getelementptr %adc.block, ptr %block, i32 0, i32 2
   %state.p = getelementptr %adc.block, ptr %block, i32 0, i32 6
+  %state = load i32, ptr %state.p
+  %used = icmp ne i32 %state, 0
+  br i1 %used, label %mark, label %next
+mark:
   store i32 0, ptr %state.p
   %last.p = getelementptr %adc.block, ptr %block, i32 0, i32 7
   store i64 %epoch, ptr %last.p
+  br label %next
+next:
+  %count1 = add i64 %count, 1
   br label %loop
 list:
-  call void @adc_rt_trim(ptr %ctx, i64 4611686018427387904)
+  ; What this run has not used is given up where there is so much that going through it takes long: it was another
+  ; program's, and every run that comes after it would do so.
+  %many = icmp ugt i64 %count, MANY_BLOCKS
+  %age = select i1 %many, i64 1, i64 4611686018427387904
+  call void @adc_rt_trim(ptr %ctx, i64 %age)
   br label %done
 done:
   ret void
@@ -346,6 +359,6 @@ def support_ir(linkage: Linkage, *, linux: bool = True) -> str:
     asked for and which number asks the system for its processors (macOS otherwise).
     """
     text = arena_ir(linux=linux) + workspace_ir() + files_ir(linux=linux) + _TEXT + stack_ir(linux=linux)
-    text = text.replace("CONTEXT_BYTES", str(CONTEXT_BYTES))
+    text = text.replace("CONTEXT_BYTES", str(CONTEXT_BYTES)).replace("MANY_BLOCKS", str(MANY_BLOCKS))
     text = text.replace("LINKAGE ", "internal " if linkage == "internal" else "")
     return text.replace("PROCESSORS_ONLINE", "84" if linux else "58")

@@ -188,6 +188,20 @@ def test_large_blocks_out_of_use_go_back_to_the_system(context: int) -> None:
     assert held < 59 * 60 // 2 << 20
 
 
+def test_many_blocks_of_a_run_are_not_every_later_run_s(context: int) -> None:
+    """Resetting goes through all blocks: those that a run has not used are given up if there are many."""
+    for _ in range(3):
+        for _ in range(5000):
+            alloc(context, 200)
+        reset(context)
+        I64.from_address(context + 32).value += 1  # a call later
+        assert word(context, support.CONTEXT_HELD_BYTES) >= 5000 * 200  # a run like it finds them again
+    alloc(context, 100)
+    reset(context)
+    assert word(context, support.CONTEXT_HELD_BYTES) <= 4096
+    assert word(context, support.CONTEXT_LIVE) == 0
+
+
 def test_only_the_first_error_is_kept(context: int) -> None:
     raise_(context, 3, 4, -5)
     raise_(context, 6, 7, 8)
