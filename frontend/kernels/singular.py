@@ -202,9 +202,9 @@ def _pseudo_inverse_reverse(a: Any, cut: Any) -> Any:
 
     def pullback(g: Any) -> Any:
         t = g[0].T
-        left = t @ p @ p.T
-        right = p.T @ p @ t
-        return left - a @ (p @ left) + right - (right @ p) @ a - p.T @ g[0] @ p.T, None
+        left = t @ (p @ p.T)  # nothing has as many columns as the matrix has rows
+        right = p.T @ (p @ t)
+        return left - a @ (p @ left) + right - right @ (p @ a) - p.T @ (g[0] @ p.T), None
 
     return (p, failed), pullback
 
@@ -215,4 +215,4 @@ def _pseudo_inverse_forward(tangents: Any, a: Any, cut: Any) -> Any:
     t = tangents[0].T
     left = p @ p.T @ t
     right = t @ p.T @ p
-    return (p, failed), (left - (left @ a) @ p + right - p @ (a @ right) - p @ tangents[0] @ p, None)
+    return (p, failed), (left - (left @ a) @ p + right - (p @ a) @ right - p @ tangents[0] @ p, None)
