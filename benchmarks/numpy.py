@@ -121,7 +121,7 @@ def _in_jax(scalar: Callable[..., Any], p: Program, given: tuple[Any, ...]) -> d
         if isinstance(v, types.FunctionType) and v.__module__ == p.function.__module__:
             space[n] = types.FunctionType(v.__code__, space, v.__name__, v.__defaults__)
     mine = types.FunctionType(p.function.__code__, space)
-    called = types.FunctionType(scalar.__code__, {**scalar.__globals__, "np": jnp, "f": mine})
+    called = types.FunctionType(scalar.__code__, {**scalar.__globals__, "np": jnp, "g": mine})
     static = tuple(k for k, v in enumerate(given) if isinstance(v, int))
     f = jax.jit(jax.value_and_grad(called, argnums=p.by), static_argnums=static)
     np.testing.assert_allclose(f(*_copies(given))[0], scalar(*_copies(given)), rtol=1e-6)

@@ -168,9 +168,7 @@ def call_plain(
         raise _not_supported(callee.value)
     make = Callee.of_library if prelude.is_helper(function) else Callee.of
     target = make(function, current_loc())
-    defaults = {name: _default_of(target, frame, name) for name in target.defaults}
-    bound = bind(frame, _node(target.source), target.source.name, args, kwargs, defaults)
-    return call_function(frame, target, bound)
+    return _call_bound(frame, target, target.source.name, args, kwargs, call_function)
 
 
 def _of_items(function: Any, args: Sequence[AbstractValue]) -> types.FunctionType | None:
@@ -192,11 +190,22 @@ def _call_program(
 ) -> AbstractValue:
     """Call what stands for a library's function."""
     target = Callee.of_library(program, current_loc())
-    defaults = {name: _default_of(target, frame, name) for name in target.defaults}
     given = [sequences.as_tuples(sequences.snapshot(frame, a)) for a in args]
     named = {name: sequences.as_tuples(sequences.snapshot(frame, a)) for name, a in kwargs.items()}
-    bound = bind(frame, _node(target.source), full_name(function), given, named, defaults)
-    return call_function(frame, target, bound)
+    return _call_bound(frame, target, full_name(function), given, named, call_function)
+
+
+def _call_bound(
+    frame: Frame,
+    target: Callee,
+    shown: str,
+    args: Sequence[AbstractValue],
+    kwargs: Mapping[str, AbstractValue],
+    call_function: CallFunction,
+) -> AbstractValue:
+    """Bind the arguments, and call. ``shown`` is what messages call the function."""
+    defaults = {name: _default_of(target, frame, name) for name in target.defaults}
+    return call_function(frame, target, bind(frame, _node(target.source), shown, args, kwargs, defaults))
 
 
 def _call_library(
@@ -328,9 +337,7 @@ def _call_closure(
     defaults |= c.keyword_defaults
     code = c.code
     target = Callee((code.node, code.cell_ids), c.source, code.module_globals, code.cells, defaults, {SELF: c})
-    thunks = {name: _default_of(target, frame, name) for name in defaults}
-    bound = bind(frame, _node(c.source), c.source.name, args, kwargs, thunks)
-    return call_function(frame, target, bound)
+    return _call_bound(frame, target, c.source.name, args, kwargs, call_function)
 
 
 def _not_supported(obj: Any) -> Exception:

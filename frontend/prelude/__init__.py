@@ -59,7 +59,7 @@ def stand_in(obj: Any) -> FunctionType | None:
     """What is traced in place of a library's function; None if there is none."""
     _load()
     try:
-        return _by_object(frozenset(m for m in map(_module, _BY_NAME) if m in sys.modules)).get(obj)
+        return _by_object(_modules().intersection(sys.modules)).get(obj)
     except TypeError:  # not hashable
         return None
 
@@ -77,6 +77,12 @@ def _load() -> None:
 
 
 @functools.cache
+def _modules() -> frozenset[str]:
+    """The modules that there are stand-ins for."""
+    return frozenset(map(_module, _BY_NAME))
+
+
+@functools.cache
 def _by_object(modules: frozenset[str]) -> dict[Any, FunctionType]:
     """By the functions themselves, of the modules that the program has imported."""
     found: dict[Any, FunctionType] = {}
@@ -91,7 +97,6 @@ def _by_object(modules: frozenset[str]) -> dict[Any, FunctionType]:
     return found
 
 
-@functools.cache
 def _module(name: str) -> str:
     """SciPy's modules are imported one by one, NumPy's all at once."""
     return ".".join(name.split(".")[: 2 if name.startswith("scipy.") else 1])

@@ -18,14 +18,14 @@ from adc.passes.base import Pipeline
 from adc.passes.differentiation.forward import jvp
 from adc.passes.differentiation.held import may_have_tangent
 from adc.passes.differentiation.shadows import zeroed
-from adc.passes.differentiation.take_gradients import take_gradients
+from adc.passes.differentiation.take_gradients import gradients_of, take_gradients
 
 WRT = "adc.wrt"  # see adc.frontend.functions.derivatives
 
 
 def takes_derivatives(module: Module) -> bool:
     """Whether a program asks for derivatives of its functions itself."""
-    return any(DERIVATIVE in f.attrs or any(op.opdef is ops.gradient for op in f.walk()) for f in module.funcs.values())
+    return any(DERIVATIVE in func.attrs for func in module.funcs.values()) or bool(gradients_of(module))
 
 
 def define_derivatives(module: Module, entry: str, before: Pipeline = ()) -> None:

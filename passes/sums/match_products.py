@@ -232,7 +232,7 @@ def _is_apart(products: _Products, alias: Aliasing) -> bool:
     targets = list(dict.fromkeys(s.target.memref for s in products.sums))
     read = {s.memref for one in products.sums for s in (one.left, one.right)}
     others = [(t, u) for k, t in enumerate(targets) for u in (*read, *targets[:k])]
-    return not any(alias.may_overlap(t, u) or not alias.roots(t).isdisjoint(alias.roots(u)) for t, u in others)
+    return all(alias.roots(t).isdisjoint(alias.roots(u)) for t, u in others)
 
 
 def _is_private(target: _Place, nest: Op) -> bool:

@@ -8,8 +8,6 @@ against forward mode and against differences of plain Python along a random dire
 from __future__ import annotations
 
 import itertools
-import linecache
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,23 +15,9 @@ import numpy as np
 import pytest
 
 import adc
+from tests.numpy.functions import function_of as function_of
 
-_numbers = itertools.count()
 STEP = 1e-6
-
-
-def function_of(body: str, *names: str, head: str = "") -> Callable[..., Any]:
-    """A Python function with the parameters ``names``; an expression alone is returned. ``head`` stands before it."""
-    if "return" not in body and "\n" not in body.strip():
-        body = f"return {body.strip()}"
-    lines = textwrap.indent(textwrap.dedent(body).strip("\n"), "    ")
-    text = f"import numpy as np\nimport adc\n{textwrap.dedent(head)}\n\ndef f({', '.join(names)}):\n{lines}\n"
-    name = f"<numpy program {next(_numbers)}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    space: dict[str, Any] = {"__name__": "program"}
-    exec(compile(text, name, "exec"), space)
-    function: Callable[..., Any] = space["f"]
-    return function
 
 
 def check(
@@ -84,9 +68,6 @@ def check_function(
     if derivatives and by and any(_is_float(r) for r in flat(expected)):
         _check_derivatives(plain, arguments, by, expected, differences)
     return compiled
-
-
-check_program = check
 
 
 def flat(value: Any) -> list[Any]:

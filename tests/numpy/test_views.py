@@ -10,7 +10,7 @@ import pytest
 
 import adc
 from adc.errors import CompileError
-from tests.numpy.checking import check, check_program, function_of
+from tests.numpy.checking import check, function_of
 
 A = np.arange(16.0).reshape(4, 4) + 0.5
 X = np.linspace(1.0, 2.0, 16)
@@ -48,7 +48,7 @@ X = np.linspace(1.0, 2.0, 16)
     ],
 )
 def test_views_are_windows_and_copies_are_not(body: str) -> None:
-    check_program(body, A=A)
+    check(body, A=A)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 4])
@@ -56,17 +56,17 @@ def test_views_are_windows_and_copies_are_not(body: str) -> None:
 def test_whether_it_is_a_view_may_depend_on_extents(rows: int, k: int) -> None:
     a = A[:rows].copy()
     body = "B = A[:, k:].reshape(-1)\nB[1:] *= 3.0\nreturn A * A, B * B"
-    check_program(body, A=a, k=k)
-    check_program("B = A.T.reshape(-1)\nB[1:] *= 3.0\nreturn A * A, B * B", A=a)
+    check(body, A=a, k=k)
+    check("B = A.T.reshape(-1)\nB[1:] *= 3.0\nreturn A * A, B * B", A=a)
     made = "C = np.zeros((n, 4))\nC[:] = A\nB = C.T.reshape(-1)\nB[1:] *= 3.0\nreturn C * C, B * B"
-    check_program(made, A=a, n=rows)
+    check(made, A=a, n=rows)
 
 
 def test_three_dimensions_of_extents_known_at_run_time() -> None:
     for shape in [(1, 3, 2), (3, 1, 2), (3, 2, 1), (2, 2, 2), (1, 1, 3), (2, 0, 2)]:
         a = np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
         body = "C = np.zeros((l, m, n))\nC[:] = a\nB = C.transpose(1, 0, 2).reshape(-1)\nB[:] *= 3.0\nreturn C * C"
-        check_program(body, a=a, l=shape[0], m=shape[1], n=shape[2])
+        check(body, a=a, l=shape[0], m=shape[1], n=shape[2])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_axes_are_moved(body: str) -> None:
 def test_arguments_with_any_strides() -> None:
     big = np.arange(64.0).reshape(8, 8) + 1
     for a in (big[::2, ::2], big[:4, :4].T, big[::-2, :4]):
-        check_program("B = a[:, None].reshape(2, -1, 1, a.shape[1])\nB[1] *= a[0, 0]\nreturn a * a, B", a=a)
+        check("B = a[:, None].reshape(2, -1, 1, a.shape[1])\nB[1] *= a[0, 0]\nreturn a * a, B", a=a)
         check("a.copy().reshape(-1)", a=a)
         with pytest.raises(CompileError, match=r"x\.copy\(\)\.reshape"):
             check("a.reshape(-1)", a=a)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tests.numpy.functions import function_of
 
 PROGRAMS: dict[str, Program] = {}
 
@@ -53,10 +54,6 @@ def objective(p: Program, result: Any) -> Callable[..., Any]:
     floats = [k for k, r in enumerate(results) if np.asarray(r).dtype.kind == "f"]
     terms = " + ".join(f"np.sum(r{k} * r{k})" if np.ndim(results[k]) else f"r{k} * r{k}" for k in floats)
     left = ", ".join(f"r{k}" for k in range(len(results)))
-    text = f"def scalar({names}):\n    {left} = f({names})\n    return {terms}\n"
-    place = f"<objective of {p.name}>"
-    linecache.cache[place] = len(text), None, text.splitlines(keepends=True), place
-    space: dict[str, Any] = {"np": np, "f": p.function}
-    exec(compile(text, place, "exec"), space)
-    made: Callable[..., Any] = space["scalar"]
+    made = function_of(f"{left} = g({names})\nreturn {terms}", *names.split(", "))
+    made.__globals__["g"] = p.function
     return made
