@@ -301,8 +301,12 @@ class Aliasing:
 
         ``contents``, likewise, of each memref of memrefs: all that can be reached through it. ``apart``: pairs of
         results that do not overlap, their roots notwithstanding.
+
+        That is said of a record that the function is given. One that it makes or loads itself is there since the code
+        that unpacks it was inlined; what it holds may have other names here, which the numbers do not know.
         """
         leader: dict[int, Value] = {}
+        inlined = op.operands[0].op is not None
 
         def named(numbers: Sequence[int], result: Value) -> Roots:
             return NONE.union(
@@ -314,12 +318,25 @@ class Aliasing:
         given = op.attrs.get("roots") or ((-1,),) * len(op.results)
         for result, numbers in zip(op.results, given, strict=True):
             self._add(result, named(numbers, result))
+            if inlined and isinstance(result.type, MemRefType):
+                self._add(result, self._recorded(op, result.type))
         for result, numbers in zip(op.results, op.attrs.get("contents") or ((),) * len(op.results), strict=True):
             if numbers:
-                inside = named(numbers, result)
+                inside = named(numbers, result) | (self._recorded(op, result.type) if inlined else NONE)
                 for root in inside | self._roots[result]:
                     self._declared.add(root)
                     self._hold_in(root, inside)
+
+    def _recorded(self, unpack: Op, t: Type) -> Roots:
+        """What a record that was not an argument may hold: memory that this function packs, or that calls and other
+        records gave it; that of arguments is told by their numbers."""
+        packed = {root for op in self.carriers if op.opdef is ops.pack for v in op.operands for root in self._within(v)}
+        known = {root for roots in self._roots.values() for root in roots}
+        others = {root for root in known if root.op is not None and root.op is not unpack}
+        return frozenset(r for r in others if _kind(r.type) == _kind(t) and (_is_foreign(r) or r in packed))
+
+    def _within(self, value: Value) -> set[Value]:
+        return self.reach(value) if isinstance(value.type, MemRefType) else set()
 
     def _resolve(self, memref: Value) -> Value:
         """Strip views, and loop arguments that never change."""

@@ -302,3 +302,41 @@ def test_the_same_bits_on_any_number_of_threads() -> None:
     for _ in range(3):
         assert np.array_equal(adc.vmap(wave)(x[:, 0]), adc.vmap(wave)(x[:, 0].copy()))
     assert "for k: threads" in str(one.report())
+
+
+def times(x: Any, y: Any) -> Any:
+    return x * y
+
+
+def wrapped(x: Any, y: Any) -> Any:
+    return times(x, y)
+
+
+def over_rows(x: Any, y: Any) -> Any:
+    """The same in a loop: the callee's result, and what is accumulated into it, are its caller's too."""
+    total = 0.0
+    for row in range(len(x)):
+        total += np.sum(wrapped(x[row], y) * wrapped(y, x[row]))
+    return total
+
+
+def mapped_rows(x: Any, y: Any) -> Any:
+    return np.sum(adc.vmap(wrapped, in_axes=(0, None))(x, y) ** 2)
+
+
+@pytest.mark.parametrize("fn", [over_rows, mapped_rows])
+def test_a_gradient_in_compiled_code_of_calls_of_calls(fn: Any) -> None:
+    """What a call leaves in its record is memory that it returned as well, when both are inlined."""
+    gradient = adc.grad(fn, argnums=(0, 1))
+
+    @adc.jit_grad
+    def inside(x: Any, y: Any) -> Any:
+        return gradient(x, y)
+
+    x, y = np.array([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]), np.array([2.0, -3.0, 0.25])
+    for found in (gradient(x, y), inside(x, y)):
+        assert np.allclose(found[0], 2 * x * y**2, rtol=1e-14)
+        assert np.allclose(found[1], (2 * x**2 * y).sum(axis=0), rtol=1e-14)
+    _, back = inside.pullback(x, y)
+    v, w = np.ones_like(x), np.array([1.0, 2.0, 3.0])
+    assert np.allclose(back((v, w))[0], 2 * v * y**2 + 4 * x * y * w, rtol=1e-14)
