@@ -22,10 +22,21 @@ from tests.fuzz.check import loaded
 
 assert adc.vmap in LIBRARY  # as soon as it is used
 ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+JOURNEY = ROOT / "docs" / "journey.md"
 LANGUAGE = ROOT / "docs" / "language.md"
 DIFFERENTIATION = ROOT / "docs" / "differentiation.md"
 STENCILS = ROOT / "docs" / "stencils.md"
+
+
+def shown_function(page: Path, name: str) -> Any:
+    """The first function of a page, from a file of its name."""
+    found = re.search(r"```python\n.*?(@jit_grad.*?)(\n\n|```)", page.read_text(), re.DOTALL)
+    assert found is not None
+    source, file = found.group(1), f"{name}.py"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"jit_grad": jit_grad, "prange": prange}
+    exec(compile(source, file, "exec"), names)
+    return names[name]
 
 
 def fill(path: Path, mark: str, block: str, update: bool) -> None:
@@ -40,64 +51,15 @@ def fill(path: Path, mark: str, block: str, update: bool) -> None:
         assert found.group(0) == wanted, f"{path.name}: run pytest {__file__} --update-golden"
 
 
-@jit_grad(argnums=(0, 1))
-def logistic(x, r, n):
-    for _ in range(n):
-        x = r * x * (1.0 - x)
-    return x
-
-
-def test_readme_example(pytestconfig: pytest.Config) -> None:
-    text = README.read_text()
-    block = re.search(r"```python\n(from adc.*?)```", text, re.DOTALL)
-    assert block is not None
-    assert len([line for line in block.group(1).splitlines() if line.strip()]) <= 12
-    assert "def logistic(x, r, n):\n    for _ in range(n):\n        x = r * x * (1.0 - x)\n    return x" in text
-    value = logistic(0.2, 3.1, 10)
-    assert value == pytest.approx(logistic.__wrapped__(0.2, 3.1, 10), rel=1e-12)
-    shown = re.findall(r"(0\.\d+)\.\.\.", block.group(1))
-    printed_values = [f"{v:.15f}" for v in (value, *logistic.grad(0.2, 3.1, 10))]
-    assert [v.startswith(s) for v, s in zip(printed_values, shown, strict=True)] == [True] * 3
+def test_journey(pytestconfig: pytest.Config) -> None:
+    """The stages of the page about one small function."""
+    logistic = shown_function(JOURNEY, "logistic")
     update = bool(pytestconfig.getoption("--update-golden"))
-    for stage in ("simplified", "adjoint"):
+    for stage in ("traced", "simplified", "plan", "adjoint"):
         printed = logistic.dump_ir(stage, "f64, f64, i64").rstrip()
-        fill(README, f"ir: {stage}", f"```mlir\n{printed}\n```\n", update)
+        fill(JOURNEY, f"ir: {stage}", f"```{'text' if stage == 'plan' else 'mlir'}\n{printed}\n```\n", update)
     printed = logistic.dump_ir("tangent", "f64, f64, i64").rstrip()
     fill(DIFFERENTIATION, "ir: tangent", f"```mlir\n{printed}\n```\n", update)
-
-
-def test_readme_plate() -> None:
-    decorator = "@jit_grad(argnums=(0, 1))\n"
-    found = re.search(re.escape(decorator) + r"(def misfit.*?)\nvalue, ", README.read_text(), re.DOTALL)
-    assert found is not None
-    with loaded("import numpy as np\n" + found.group(1).replace("def misfit", "def main")) as names:
-        f = names["main"]
-        rng = np.random.default_rng(0)
-        u0, data = rng.random((6, 7)), rng.random((6, 7))
-        misfit = jit_grad(argnums=(0, 1))(f)
-        value, (u0_bar, r_bar) = misfit.value_and_grad(u0, 0.2, data, 5)
-        assert value == pytest.approx(f(u0, 0.2, data, 5))
-        h = 1e-6
-        assert r_bar == pytest.approx((f(u0, 0.2 + h, data, 5) - f(u0, 0.2 - h, data, 5)) / (2 * h), rel=1e-6)
-        tangents = (None, 1.0, None, None)
-        assert misfit.jvp((u0, 0.2, data, 5), tangents)[1] == pytest.approx(r_bar)
-        v = rng.random((6, 7))
-        by_u0 = [misfit.grad(u0 + e * v, 0.2, data, 5)[0] for e in (h, -h)]
-        along = adc.hvp(misfit, (u0, 0.2, data, 5), (v, None, None, None))
-        np.testing.assert_allclose(along, (by_u0[0] - by_u0[1]) / (2 * h), atol=1e-7)
-        y, back = misfit.pullback(u0, 0.2, data, 5)
-        np.testing.assert_allclose(back(1.0)[0], u0_bar)
-
-
-def test_readme_numpy() -> None:
-    found = re.search(r"<!-- example: numpy -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)
-    assert found is not None
-    with loaded(found.group(1)) as names:
-        f, X, y = names["evidence"], names["X"], names["y"]
-        h = 1e-6
-        by_length = (f(X, y, 0.3 + h, 0.1) - f(X, y, 0.3 - h, 0.1)) / (2 * h)
-        by_noise = (f(X, y, 0.3, 0.1 + h) - f(X, y, 0.3, 0.1 - h)) / (2 * h)
-        assert (names["by_length"], names["by_noise"]) == pytest.approx((by_length, by_noise), rel=1e-6)
 
 
 def test_library_list(pytestconfig: pytest.Config) -> None:
@@ -175,13 +137,7 @@ def test_the_side_that_where_does_not_choose_contributes_nothing() -> None:
 @pytest.fixture(scope="module")
 def bending() -> Any:
     """The function of the page about stencils."""
-    found = re.search(r"```python\n(@jit_grad.*?)```", STENCILS.read_text(), re.DOTALL)
-    assert found is not None
-    source, name = found.group(1), "bending.py"
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-    names: dict[str, Any] = {"jit_grad": jit_grad, "prange": prange}
-    exec(compile(source, name, "exec"), names)
-    return names["bending"]
+    return shown_function(STENCILS, "bending")
 
 
 def test_stencil_page(bending: Any, pytestconfig: pytest.Config) -> None:
