@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ELSEWHERE = {"errors.md"}  # run by tests/errors/test_catalogue.py
 LANGUAGES = {"python", "c", "cpp", "fortran", "julia", "matlab", "sh", "text", "mlir", "toml", "cmake", "meson"}
-FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^( *)```(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^\1```$", re.MULTILINE | re.DOTALL)
 SETUP = re.compile(r"^<!-- setup\n(.*?)^-->$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- ([\w -]+?)(?:: (.*?))? -->")
 NAMED = re.compile(r"^(?:#|//|/\*|!) ?([\w.-]+\.\w+)(?: \*/)?\n")
@@ -69,7 +69,7 @@ def blocks(page: Path) -> list[Block]:
             if mark is None:
                 break
             marks[mark[1]] = mark[2] or ""
-        indent = len(match["indent"])
+        indent = len(match[1])
         lines = [line[indent:] for line in match["text"].splitlines(keepends=True)]
         lines = [line or "\n" for line in lines]
         found.append(Block(match["language"], "".join(lines), text.count("\n", 0, match.start("text")) + 1, marks))
