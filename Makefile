@@ -6,6 +6,7 @@
 # make stencils   500 random stencil programs, each on 1, 2, 3, 4 and 8 threads
 # make fuzz   20,000 random programs on long arrays and 20,000 of all kinds of statements
 # make bench   the benchmark suite, beside its peers
+# make docs   the site, in docs/_build/html; warnings are errors
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 FUZZ_PROGRAMS ?= 20000
 FUZZ_FIRST ?= 0
 
-.PHONY: test test-all wheel lint types unit demo fuzz stencils valgrind bench bench-more clean
+.PHONY: test test-all wheel lint types unit demo fuzz stencils valgrind bench bench-more docs clean
 
 test: wheel lint types unit
 
@@ -39,6 +40,10 @@ $(VENV)/examples: $(VENV)/base
 
 $(VENV)/bench: $(VENV)/base
 	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e ".[bench,test]"
+	touch $@
+
+$(VENV)/docs: $(VENV)/base
+	$(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e ".[docs,examples]"
 	touch $@
 
 # The wheel is built and installed into an environment of its own, and used from outside the root, where the
@@ -77,10 +82,14 @@ valgrind: $(VENV)/test
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks.suite --scaling
 
+docs: $(VENV)/docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 # What the suite does not ask: machine code, calls, bounds checks, maps, the time to compile and to the first gradient.
 bench-more: $(VENV)/bench
 	for name in stencil heat bounds overflow call_overhead pullback vmap hvp compile_time first_gradient latency; do \
 	  echo "== $$name"; $(BIN)/python -m benchmarks.$$name || exit 1; done
 
 clean:
-	rm -rf $(VENV) $(VENV)-wheel build dist demo-output bench-output .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-wheel build dist demo-output bench-output docs/_build docs/auto_gallery .pytest_cache .mypy_cache .ruff_cache

@@ -18,7 +18,6 @@ from adc.dump import STAGES
 from adc.externs import External
 from adc.frontend.libraries import library_scipy
 from adc.frontend.libraries.table import LIBRARY
-from tests.fuzz.check import loaded
 
 assert adc.vmap in LIBRARY  # as soon as it is used
 ROOT = Path(__file__).resolve().parent.parent

@@ -40,7 +40,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ELSEWHERE = {"errors.md"}  # run by tests/errors/test_catalogue.py
-LANGUAGES = {"python", "c", "cpp", "fortran", "julia", "matlab", "sh", "text", "mlir", "toml", "cmake", "meson"}
+LANGUAGES = {*"python c cpp fortran julia matlab sh text mlir {eval-rst} {toctree} {include}".split()}
 FENCE = re.compile(r"^( *)```(?P<language>[\w{}-]*)[^\n]*\n(?P<text>.*?)^\1```$", re.MULTILINE | re.DOTALL)
 SETUP = re.compile(r"^<!-- setup\n(.*?)^-->$", re.MULTILINE | re.DOTALL)
 MARK = re.compile(r"<!-- ([\w -]+?)(?:: (.*?))? -->")

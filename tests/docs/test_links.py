@@ -10,6 +10,7 @@ import pytest
 from tests.docs.blocks import FENCE, PAGES, ROOT
 
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CODE_OF_CONDUCT.md", ROOT / "CHANGELOG.md"]
+OF_THE_SITE = {"README.md", "index.md", "contributing.md", "changes.md"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
@@ -40,4 +41,12 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_page_is_linked() -> None:
     linked = {(page.parent / link.partition("#")[0]).resolve() for page in TEXTS for link in links(page)}
-    assert [page.name for page in PAGES if page.resolve() not in linked and page.name != "README.md"] == []
+    assert [page.name for page in PAGES if page.resolve() not in linked and page.name not in OF_THE_SITE] == []
+
+
+def test_every_page_is_in_the_site() -> None:
+    index = (ROOT / "docs" / "index.md").read_text()
+    trees = re.findall(r"^```\{toctree\}\n(.*?)^```$", index, re.MULTILINE | re.DOTALL)
+    listed = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
+    pages = {page.stem for page in PAGES if page.name not in ("README.md", "index.md")}
+    assert {*listed} - {"auto_gallery/index"} == pages and len(listed) == len(set(listed))
