@@ -22,16 +22,14 @@ PAGE = Path(__file__).with_name("numpy.md")
 # What has no meaning for arrays of numbers inside compiled code, by reason.
 WITHOUT_MEANING = {
     "files and buffers": """load loadtxt save savetxt savez savez_compressed fromfile fromregex genfromtxt fromstring
-        frombuffer from_dlpack memmap fromiter""",
+        frombuffer from_dlpack memmap""",
     "texts": """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific
         typename mintypecode set_printoptions get_printoptions printoptions""",
     "dates": "busday_count busday_offset is_busday busdaycalendar datetime_as_string datetime_data isnat",
     "state of NumPy": """geterr seterr geterrcall seterrcall setbufsize getbufsize errstate get_include show_config
         show_runtime info test""",
     "objects and iterators": """frompyfunc nditer nested_iters asmatrix bmat matrix recarray record poly1d broadcast
-        flatiter asarray_chkfinite require einsum_path may_share_memory shares_memory isfortran asfortranarray
-        ndenumerate
-        ndindex""",
+        flatiter asarray_chkfinite require einsum_path may_share_memory shares_memory isfortran asfortranarray""",
     "classes of dtypes": """generic number integer signedinteger unsignedinteger inexact floating complexfloating
         flexible character void object_ str_ bytes_ datetime64 timedelta64 longdouble clongdouble float128 complex256
         ufunc dtype""",
@@ -47,7 +45,7 @@ _WHOLE = """
     logical_and logical_not logical_or logical_xor mask_indices nanargmax nanargmin ndim nonzero not_equal
     packbits promote_types ravel_multi_index result_type right_shift searchsorted shape signbit size
     tril_indices tril_indices_from triu_indices triu_indices_from unpackbits unravel_index matrix_rank fftfreq
-    rfftfreq
+    rfftfreq ndindex
 """
 WHOLE = frozenset(_WHOLE.split())
 
@@ -70,7 +68,7 @@ def resolved(full: str) -> Any:
 
 
 def is_there(obj: Any) -> bool:
-    return is_library(obj) or prelude.stand_in(obj) is not None
+    return obj is np.vectorize or is_library(obj) or prelude.stand_in(obj) is not None
 
 
 def missing_parameters(obj: Any) -> str:

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from adc.frontend.control import iteration
 from adc.frontend.data import cells, growing, heap, indexing, options, records, sequences
 from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Lazy, Ref
+from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Lazy, Ref, Stream
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.access import evaluate_owner, items_of, with_items
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
@@ -19,8 +21,10 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import arrays, places, slices, subscripts
+from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.unsupported import refuse_expression
-from adc.ir import kinds
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
 from adc.ir.builder import current_loc
 
 
@@ -34,7 +38,12 @@ def assign(frame: Frame, statement: ast.Assign) -> None:
     if statement in frame.in_place:
         _combine(frame, statement)
         return
-    value = evaluate_kept(frame, statement.value)
+    if len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Tuple | ast.List):
+        value = evaluate(frame, statement.value)
+        with frame.at(statement.value):
+            value = value if isinstance(value, Stream) else arrays.settled(frame, value)
+    else:
+        value = evaluate_kept(frame, statement.value)
     for target in statement.targets:
         bind(frame, target, value)
 
@@ -89,7 +98,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
     known = sequences.known_items(frame, value)
     starred = [k for k, part in enumerate(target.elts) if isinstance(part, ast.Starred)]
     if starred and known is None:
-        raise refuse_expression(frame.loc(target.elts[starred[0]]), target.elts[starred[0]])
+        return _unpack_starred(frame, target, starred[0], value)
     if known is not None:
         if len(starred) == 1 and len(known) >= wanted - 1:
             first, last = starred[0], len(known) - (wanted - starred[0] - 1)
@@ -106,7 +115,25 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
     if growing.grows(frame, value):
         assert isinstance(value, Ref)
         return growing.unpack(heap.contents(frame, value), wanted)
+    if isinstance(value, Stream) and (found := iteration.unpacked(frame, value, wanted)) is not None:
+        return found
     raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)}", kind=kinds.NOT_ITERABLE)
+
+
+def _unpack_starred(
+    frame: Frame, target: ast.Tuple | ast.List, star: int, value: AbstractValue
+) -> Sequence[AbstractValue]:
+    """``first, *rest, last = value`` of a run-time number of items."""
+    found = iteration.sequence(frame, value)
+    if not isinstance(found, iteration.Indexed):
+        raise refuse_expression(frame.loc(target.elts[star]), target.elts[star])
+    length, behind = dim_value(found.length), len(target.elts) - star - 1
+    fits = ops.cmpi(length, const_index(star + behind), predicate="sge")
+    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {star + behind} variables or more", length)
+    first = [found.item(const_index(k)) for k in range(star)]
+    rest = sequences.new_list(frame, [])
+    growing.extend(frame, rest, length - (star + behind), iteration.unchanging(frame, lambda k: found.item(k + star)))
+    return [*first, rest, *(found.item(length - (behind - k)) for k in range(behind))]
 
 
 def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:

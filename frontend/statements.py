@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,13 +20,14 @@ from adc.frontend.control.parallel_loops import for_prange, runs_in_order
 from adc.frontend.data import cells, sequences
 from adc.frontend.data.heap import Unroll
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Range
+from adc.frontend.data.values import AbstractValue, Range, Static, Stream
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
 from adc.frontend.functions.closures import make_closure
-from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.names import attribute_of
+from adc.frontend.syntax.liveness import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern
 from adc.frontend.syntax.walrus import assigns
 from adc.frontend.unsupported import refuse_expression, refuse_statement
@@ -49,6 +52,13 @@ def _execute_one(frame: Frame, statement: ast.stmt) -> None:
 
 def _for(frame: Frame, statement: ast.For) -> None:
     value = evaluate(frame, statement.iter)
+    if isinstance(value, Stream) and value.ahead:
+        raise refuse(
+            frame.loc(statement.iter),
+            "filter() in a for statement is not supported: it would look at all items ahead of the loop",
+            "write the condition into the loop: for x in v: if keep(x): ...",
+            kind=kinds.NOT_ITERABLE,
+        )
     body = partial(loop_body, frame, statement, _execute_one)
     if isinstance(value, Range) and value.parallel and runs_in_order(frame, statement):
         _for_range(frame, statement, replace(value, parallel=False), body)
@@ -172,6 +182,27 @@ def _global(frame: Frame, statement: ast.Global) -> None:
             )
 
 
+def _import(frame: Frame, statement: ast.Import | ast.ImportFrom) -> None:
+    """An import inside a function: modules are what they are when the function is compiled."""
+    package = statement.module if isinstance(statement, ast.ImportFrom) else None
+    if isinstance(statement, ast.ImportFrom) and (statement.level or not package or statement.names[0].name == "*"):
+        help = "import at the top of the module, or by the full name of the module"
+        message = "this import is not supported in a function"
+        raise refuse(frame.loc(statement), message, help, kind=kinds.UNSUPPORTED_STATEMENT)
+    for alias in statement.names:
+        full = package or alias.name
+        try:
+            found: Any = importlib.import_module(full)
+        except ImportError as error:
+            message = f"{type(error).__name__}: {error}"
+            raise refuse(frame.loc(statement), message, kind=kinds.INVALID_VALUE) from None
+        if package is not None:
+            value = attribute_of(frame, found, alias.name)
+        else:
+            value = Static(found if alias.asname else sys.modules[full.split(".")[0]])
+        bind(frame, ast.copy_location(ast.Name(imported_as(alias), ast.Store()), statement), value)
+
+
 _RULES: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.Assign: assign,
     ast.AnnAssign: annotated,
@@ -185,4 +216,6 @@ _RULES: dict[type[ast.stmt], Callable[[Frame, Any], None]] = {
     ast.Raise: raise_,
     ast.Assert: assert_,
     ast.FunctionDef: _function,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
 }

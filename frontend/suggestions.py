@@ -47,8 +47,6 @@ FUNCTIONS = {
     "super": "call the function of the base class by its name",
     "iter": "use a for loop",
     "next": "use a for loop",
-    "map": "use a for loop",
-    "filter": "use a for loop with an if",
     "complex": "use two floats, the real and the imaginary part",
     "slice": "write the slice in the brackets: x[start:stop:step]",
     "list": "use a tuple, or an array made with np.zeros",
@@ -56,8 +54,6 @@ FUNCTIONS = {
     "set": "use a tuple",
     "frozenset": "use a tuple",
     "bytes": _TEXT,
-    "_functools.reduce": _LOOP,
-    "functools.reduce": _LOOP,
     "itertools.": "write the loops that it stands for",
     "random.": _RANDOM,
     "secrets.": _RANDOM,
@@ -87,7 +83,6 @@ FUNCTIONS = {
     "numpy.linalg.eigvals": "of a symmetric matrix use np.linalg.eigvalsh(a)",
     "numpy.linalg.": _LINALG,
     "numpy.roots": "find the root by Newton's method in a loop: x -= np.polyval(p, x) / np.polyval(dp, x)",
-    "numpy.vectorize": "call the function in a loop over the elements",
     "numpy.errstate": "leave it out: floats follow IEEE and give no warnings",
     "numpy.seterr": "leave it out: floats follow IEEE and give no warnings",
     "numpy.float16": "use np.float32",
@@ -116,8 +111,6 @@ ARRAY_ATTRIBUTES = {
     "conj": "leave it out: arrays are real",
     "conjugate": "leave it out: arrays are real",
     "H": "use T: arrays are real",
-    "tolist": "loop over the elements",
-    "flat": "loop over the elements with nested loops",
     "strides": "how an array lies in memory cannot be asked",
     "flags": "how an array lies in memory cannot be asked",
     "data": "how an array lies in memory cannot be asked",
@@ -154,6 +147,7 @@ OPTIONS = {
 }
 # The full names of all functions that have a rule, which the table of the library fills in.
 SUPPORTED: set[str] = set()
+_IN_C = {"_operator": "operator", "_functools": "functools"}
 _MODULE_OF = {"np": "numpy", "plt": "matplotlib.pyplot", "sp": "scipy", "pd": "pandas"}
 
 
@@ -232,6 +226,7 @@ def full_name(obj: Any) -> str:
     module = getattr(obj, "__module__", None)
     if module is None and type(obj).__name__ == "ufunc":
         module = "numpy" if name in vars(sys.modules["numpy"]) else "scipy.special"
+    module = _IN_C.get(str(module), module)
     return f"{module}.{name}" if module and module != "builtins" else name
 
 

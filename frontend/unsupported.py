@@ -28,8 +28,6 @@ _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFunctionDef: ("async functions are not supported", "compile the numerical part as a plain function"),
     ast.ClassDef: ("classes cannot be defined here", "define the class at module level"),
     ast.Delete: ("del is not supported", "leave it out: memory is freed by itself"),
-    ast.Import: ("imports are not supported here", "import at the top of the module"),
-    ast.ImportFrom: ("imports are not supported here", "import at the top of the module"),
 }
 
 

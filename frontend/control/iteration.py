@@ -7,8 +7,10 @@ where a new kind of container comes in.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from adc.frontend.control.loops import counted
 from adc.frontend.data import growing, heap, sequences
@@ -29,8 +31,8 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import subscripts
-from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar
+from adc.frontend.numeric import arrays, subscripts
+from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar, trap_unless
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.numeric.scalars import binary
 from adc.ir import kinds, ops
@@ -175,6 +177,86 @@ def need(frame: Frame, v: AbstractValue, name: str) -> Items:
     return found
 
 
+def unravelled(k: Value, dims: Sequence[Dim]) -> list[Value]:
+    """The subscripts of element ``k`` of an array, counted by rows."""
+    found: list[Value] = []
+    for d in reversed(dims[1:]):
+        found.insert(0, ops.remsi(k, dim_value(d)))
+        k = ops.divsi(k, dim_value(d))
+    return [k, *found][: len(dims)]
+
+
+def count_of(dims: Sequence[Dim]) -> Dim:
+    """How many elements there are."""
+    sizes = [static_dim(d) for d in dims]
+    known_ = [size for size in sizes if size is not None]
+    return math.prod(known_) if len(known_) == len(sizes) else reduce(ops.muli, map(dim_value, dims))
+
+
+def flat(frame: Frame, x: Array | Lazy) -> Stream:
+    """``x.flat``, to be gone through."""
+    a = x if isinstance(x, Array) else materialise(frame, x)
+
+    def item(k: Value) -> AbstractValue:
+        return load_scalar(a.memref, unravelled(k, a.dims), a.dtype)
+
+    return Stream("flat", Indexed(count_of(a.dims), item))
+
+
+def counts(v: AbstractValue) -> bool:
+    """Whether a stream has as many items as the run says."""
+    return isinstance(v, Stream) and isinstance(v.items, Indexed | Known) and not _is_known(v.items)
+
+
+def _is_known(items: Items) -> bool:
+    return not items.limits if isinstance(items, Known) else items.known is not None
+
+
+def _ahead(values: Sequence[AbstractValue]) -> bool:
+    return any(isinstance(v, Stream) and v.ahead for v in values)
+
+
+def mapped(frame: Frame, function: AbstractValue, values: Sequence[AbstractValue]) -> Stream:
+    """``map(function, *values)``: the function is called for an item when that is asked for."""
+    rows = zipped(frame, values).items
+
+    def call(row: AbstractValue) -> AbstractValue:
+        assert isinstance(row, Tuple)
+        return arrays.settled(frame, frame.tracer.call(frame, function, row.items, {}))
+
+    def unrolled(of: Known) -> Known:
+        return Known(of.count, lambda k: call(of.item(k)), of.limits)
+
+    if isinstance(rows, Known):
+        return Stream("map", unrolled(rows), _ahead(values))
+    known_ = unrolled(rows.known) if rows.known else None
+    return Stream("map", Indexed(rows.length, lambda k: call(rows.item(k)), known_), _ahead(values))
+
+
+def unchanging(frame: Frame, item: Callable[[Value], AbstractValue]) -> Callable[[Value], AbstractValue]:
+    """``item``, which must leave all variables and objects as they are, for a loop that hands on none."""
+
+    def checked(k: Value) -> AbstractValue:
+        before = dict(frame.env)
+        found = item(k)
+        if any(frame.env.get(name) is not value for name, value in before.items()):
+            message = "what is called for the items changes a variable, a list or another object"
+            raise refuse(current_loc(), message, "write a for statement", kind=kinds.UNSUPPORTED_CALL)
+        return found
+
+    return checked
+
+
+def unpacked(frame: Frame, v: Stream, wanted: int) -> list[AbstractValue] | None:
+    """``a, b, c = stream``; None where the number of items is known, or depends on more than a length."""
+    items = v.items
+    if not isinstance(items, Indexed) or items.known is not None:
+        return None
+    fits = ops.cmpi(dim_value(items.length), const_index(wanted), predicate="eq")
+    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {wanted} variables", dim_value(items.length))
+    return [items.item(const_index(k)) for k in range(wanted)]
+
+
 def enumerated(frame: Frame, v: AbstractValue, start: AbstractValue) -> Stream:
     """``enumerate(v, start)``."""
     if not is_numeric(start) or kind(as_scalar(start).dtype) == 2:
@@ -186,20 +268,21 @@ def enumerated(frame: Frame, v: AbstractValue, start: AbstractValue) -> Stream:
         return Known(of.count, lambda k: Tuple((binary("+", start, Static(k)), of.item(k))), of.limits)
 
     if isinstance(items, Known):
-        return Stream("enumerate", unrolled(items))
+        return Stream("enumerate", unrolled(items), _ahead([v]))
     first = convert(as_scalar(start), i64)
 
     def item(k: Value) -> AbstractValue:
         return Tuple((Scalar(first + k, i64), items.item(k)))
 
-    return Stream("enumerate", Indexed(items.length, item, unrolled(items.known) if items.known else None))
+    found = Indexed(items.length, item, unrolled(items.known) if items.known else None)
+    return Stream("enumerate", found, _ahead([v]))
 
 
 def zipped(frame: Frame, values: Sequence[AbstractValue]) -> Stream:
     """``zip(*values)``: as long as the shortest."""
     parts = [need(frame, v, "zip") for v in values]
     if all(isinstance(p, Indexed) for p in parts) and parts:
-        return Stream("zip", _zip_indexed([p for p in parts if isinstance(p, Indexed)]))
+        return Stream("zip", _zip_indexed([p for p in parts if isinstance(p, Indexed)]), _ahead(values))
     count = min([_count(p) for p in parts if isinstance(p, Known) or static_dim(p.length) is not None], default=0)
     limits: list[Value] = []
     makers: list[Callable[[int], AbstractValue]] = []
@@ -211,7 +294,8 @@ def zipped(frame: Frame, values: Sequence[AbstractValue]) -> Stream:
         else:
             limits += p.limits
             makers.append(p.item)
-    return Stream("zip", Known(count, lambda k: Tuple(tuple(make(k) for make in makers)), tuple(limits)))
+    found = Known(count, lambda k: Tuple(tuple(make(k) for make in makers)), tuple(limits))
+    return Stream("zip", found, _ahead(values))
 
 
 def _count(p: Items) -> int:

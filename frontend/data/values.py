@@ -227,10 +227,14 @@ class Method(AbstractValue):
 
 @dataclass(frozen=True, eq=False)
 class Stream(AbstractValue):
-    """What ``enumerate``, ``zip`` or ``reversed`` gives: ``items`` as in ``control.iteration``, gone through once."""
+    """What ``enumerate``, ``zip`` or ``reversed`` gives: ``items`` as in ``control.iteration``, gone through once.
+
+    ``ahead``: the items were found before they are asked for, so nothing may happen between one and the next.
+    """
 
     name: str
     items: Any
+    ahead: bool = False
 
 
 @dataclass(frozen=True, eq=False)

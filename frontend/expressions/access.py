@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adc.frontend.data import indexing, options, records
 from adc.frontend.data.compounds import OneOf
-from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Static, Tuple, is_array
+from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Static, Stream, Tuple, is_array
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
@@ -18,7 +18,12 @@ from adc.frontend.numeric import arrays, gathers, places, slices
 def attribute_reference(frame: Frame, node: ast.Attribute) -> AbstractValue:
     """``a.name``."""
     owner = evaluate_owner(frame, node.value)
-    return options.split(frame, owner, lambda one: arrays.settled(frame, attribute(frame, one, node.attr)))
+
+    def of(one: AbstractValue) -> AbstractValue:
+        found = attribute(frame, one, node.attr)
+        return found if isinstance(found, Stream) else arrays.settled(frame, found)
+
+    return options.split(frame, owner, of)
 
 
 def evaluate_owner(frame: Frame, node: ast.expr) -> AbstractValue:

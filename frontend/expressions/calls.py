@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 
+import numpy as np
+
+from adc.frontend.control.iteration import counts
 from adc.frontend.data import growing, options, sequences
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
@@ -24,7 +28,11 @@ def _of_comprehension(
     frame: Frame, callee: Static, node: ast.Call, first: ast.ListComp | ast.GeneratorExp
 ) -> AbstractValue | None:
     """The call of a function that takes a comprehension over a run-time number of items; None if it does not."""
-    if not is_library(callee.value):
+    if isinstance(first, ast.ListComp):
+        joined = comprehensions.joined_of(frame, callee.value, first)
+        if joined is not first and len(node.args) == 1 and not node.keywords:
+            return sequences.snapshot(frame, comprehensions.list_of(frame, joined))
+    if not is_library(callee.value) and not comprehensions.takes_array(callee.value):
         return None
     if combined.reduces(callee.value) and len(node.args) <= 1 + (callee.value is sum) and not node.keywords:
         start = evaluate_kept(frame, node.args[1]) if len(node.args) > 1 else None
@@ -37,10 +45,15 @@ def _of_comprehension(
     return frame.tracer.call(frame, callee, [array, *rest], kwargs)
 
 
+def _as_loop(frame: Frame, v: AbstractValue) -> bool:
+    """Whether going through the items is a loop of the run, so that ``sum`` and its kin are one."""
+    return growing.grows(frame, v) or counts(v)
+
+
 def _makes_list(callee: AbstractValue) -> bool:
     """Whether a function takes any number of items into a list."""
     if isinstance(callee, Static):
-        return callee.value is list
+        return any(callee.value is f for f in (list, sorted, min, max, functools.reduce, np.fromiter))
     return isinstance(callee, Method) and sequences.is_list(callee.owner) and callee.name == "extend"
 
 
@@ -89,7 +102,7 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
                 raise refuse(frame.loc(keyword), f"the call has {what}", kind=kinds.WRONG_CALL)
             kwargs[name] = value
     if not several:
-        if isinstance(callee, Static) and args and not kwargs and growing.grows(frame, args[0]):
+        if isinstance(callee, Static) and args and not kwargs and _as_loop(frame, args[0]):
             found = combined.reduced_list(frame, callee.value, node, args)
             if found is not None:
                 return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from adc.frontend.data import equality, heap, options, records
+from adc.frontend.data import equality, growing, heap, options, records
 from adc.frontend.data.callables import Bound
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_array, is_numeric
@@ -12,7 +12,8 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import as_condition, conjunction
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import arrays, bits, scalars
+from adc.frontend.numeric import arrays, bits, operands, scalars
+from adc.frontend.prelude import python_functions
 from adc.frontend.syntax.liveness import assigned_in
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -71,6 +72,8 @@ def _compared(frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractV
     symbol = _COMPARE.get(type(op))
     if symbol is None:
         return _membership(frame, op, left, right, node)
+    if records.operate(frame, symbol, left, right) is None:
+        left, right = operands.beside_array(frame, left, right)
     if not (is_numeric(left) or is_array(left)) or not (is_numeric(right) or is_array(right)):
         return _compare_static(frame, symbol, left, right, node)
     return arrays.operate(frame, symbol, left, right)
@@ -153,7 +156,10 @@ def _membership(
     frame: Frame, op: ast.cmpop, left: AbstractValue, right: AbstractValue, node: ast.expr
 ) -> AbstractValue:
     own = records.method(frame, right, "__contains__")
-    if own is not None:
+    if is_array(right):
+        program = frame.tracer.call(frame, Static(python_functions.contains), [right, left], {})
+        known = as_condition(frame, program)
+    elif own is not None:
         known = as_condition(frame, frame.tracer.call(frame, own, [left], {}))
     else:
         with frame.at(node):
@@ -164,6 +170,9 @@ def _membership(
 
 
 def _contained(frame: Frame, left: AbstractValue, right: AbstractValue, node: ast.expr) -> bool | Value:
+    numbers = growing.as_array(heap.contents(frame, right)) if growing.grows(frame, right) else None  # type: ignore[arg-type]
+    if numbers is not None and is_numeric(left):
+        return as_condition(frame, frame.tracer.call(frame, Static(python_functions.contains), [numbers, left], {}))
     found = equality.contains(frame, right, left)
     if found is not None:
         return scalars.truth(found)

@@ -8,7 +8,7 @@ that a function of NumPy is given becomes an array. The variables of a comprehen
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -17,12 +17,12 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.control.branches import branch, trace
-from adc.frontend.control.iteration import Indexed, Items, sequence
+from adc.frontend.control.iteration import Indexed, Items, sequence, unpacked
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data import growing, heap, sequences
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import widen
-from adc.frontend.data.dims import dim_value
+from adc.frontend.data.dims import dim_value, equal_dims, same_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -30,6 +30,7 @@ from adc.frontend.data.values import (
     Compound,
     Ref,
     Static,
+    Stream,
     Tuple,
     is_numeric,
 )
@@ -37,17 +38,22 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
-from adc.frontend.numeric import places
-from adc.frontend.numeric.convert import as_number, store_scalar
+from adc.frontend.numeric import arrays, places, subscripts
+from adc.frontend.numeric.convert import as_number, store_scalar, trap_unless
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.syntax.liveness import assigned_in
-from adc.ir import kinds
+from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.core import Value
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.DictComp
 Nodes = (ast.ListComp, ast.GeneratorExp)
-_ARRAYS = frozenset({np.array, np.asarray, np.sum, np.min, np.max, np.prod, np.mean, np.dot})
+_ARRAYS = frozenset(
+    {np.array, np.asarray, np.sum, np.min, np.max, np.prod, np.mean, np.dot, np.median, np.std, np.var, np.argmin}
+    | {np.argmax, np.stack, np.vstack, np.column_stack, np.cumsum}
+)
+_ONE_BEHIND_THE_OTHER = frozenset({np.concatenate, np.hstack})
+_JOINED = frozenset({np.vstack, np.column_stack})  # which other shapes than those of rows may have lengths of their own
 
 
 @dataclass(eq=False)
@@ -188,6 +194,8 @@ def bind_target(frame: Frame, target: ast.expr, value: AbstractValue) -> None:
     items = sequences.known_items(frame, value)
     if items is None and isinstance(value, Array):
         items = places.unpack(frame, value, len(parts))
+    if items is None and isinstance(value, Stream):
+        items = unpacked(frame, value, len(parts))
     if items is None or len(items) != len(parts):
         raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)} here", kind=kinds.WRONG_UNPACKING)
     for part, item in zip(parts, items, strict=True):
@@ -247,16 +255,29 @@ def dict_of(frame: Frame, node: ast.DictComp) -> AbstractValue:
     return sequences.new_dict(frame, found)
 
 
+def takes_array(callee: Any) -> bool:
+    """Whether a function of NumPy's takes the array of a list's items in the place of the list."""
+    return isinstance(callee, Hashable) and callee in _ARRAYS
+
+
 def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
-    """The array that NumPy makes of a list of a run-time number of numbers; None if ``node`` is no such list."""
-    if callee not in _ARRAYS or len(node.generators) != 1 or node.generators[0].ifs:
+    """The array that NumPy makes of a list of a run-time number of items; None if ``node`` is no such list."""
+    if not takes_array(callee) or len(node.generators) != 1 or node.generators[0].ifs:
         return None
     walk = Walk(frame, node, lambda: None, frozenset())
     with _own_scope(frame, node):
         items = walk.items(0)
         if not isinstance(items, Indexed) or items.all() is not None:
             return None
-        dtype = _element_type(frame, walk, items)
+        sample = _sample(frame, walk, items)
+        if isinstance(sample, Array):
+            if callee not in _JOINED or sample.rank == 1:
+                return _rows(frame, walk, items)
+            return None
+        if callee in _JOINED:
+            return None
+        spec = widen(abstract.Static(sample.value)) if isinstance(sample, Static) else None
+        dtype = spec.type if isinstance(spec, abstract.Scalar) else as_number(sample).dtype
         result = allocate(frame, [items.length], dtype)
         counter: list[Value] = []
 
@@ -267,24 +288,77 @@ def array_of(frame: Frame, callee: Any, node: ast.ListComp) -> Array | None:
     return result
 
 
-def _element_type(frame: Frame, walk: Walk, items: Indexed) -> Any:
-    """The type of the items, found by tracing one and forgetting it."""
+def joined_of(frame: Frame, callee: Any, node: ast.ListComp) -> ast.ListComp:
+    """The list of all elements of the arrays that ``node`` is a list of, which are put one behind the other."""
+    if not isinstance(callee, Hashable) or callee not in _ONE_BEHIND_THE_OTHER or len(node.generators) != 1:
+        return node
+    walk = Walk(frame, node, lambda: None, frozenset())
+    with _own_scope(frame, node):
+        items = walk.items(0)
+        if not isinstance(items, Indexed) or items.all() is not None:
+            return node
+        sample = _sample(frame, walk, items)
+    if not isinstance(sample, Array) or sample.rank != 1:
+        return node
+    item = ast.comprehension(ast.Name("<item>", ast.Store()), node.elt, [], 0)
+    made = ast.ListComp(ast.Name("<item>", ast.Load()), [*node.generators, item])
+    for part in (made, made.elt, item.target):
+        ast.copy_location(part, node)
+    return made
+
+
+def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
+    """The array of items that are arrays, or lists and tuples of numbers: the first says what shape they have."""
+    node = walk.node
+    assert isinstance(node, ast.ListComp)
+
+    def row() -> Array:
+        value = evaluate_kept(frame, node.elt)
+        with frame.at(node.elt):
+            found = frame.tracer.call(frame, Static(np.asarray), [value], {})
+        assert isinstance(found, Array)
+        return found
+
+    some = ops.cmpi(dim_value(items.length), const_index(0), predicate="sgt")
+    trap_unless(some, "ValueError", "an array of rows needs one of them at least")
+    bind_target(frame, node.generators[0].target, items.item(const_index(0)))
+    first = row()
+    result = allocate(frame, [items.length, *first.dims], first.dtype)
+    arrays.store(frame, subscripts.row(result, const_index(0)), first)
+    counter: list[Value] = []
+
+    def store() -> None:
+        found = row()
+        for a, b in zip(found.dims, first.dims, strict=True):
+            if not same_dim(a, b):
+                trap_unless(equal_dims(a, b), "ValueError", "the requested array has an inhomogeneous shape")
+        arrays.store(frame, subscripts.row(result, ops.addi(counter[0], const_index(1))), found)
+
+    left = Indexed(ops.subi(dim_value(items.length), const_index(1)), lambda k: items.item(ops.addi(k, const_index(1))))
+    walk.loop(0, left, store, counter)
+    return result
+
+
+def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue:
+    """An item, traced and forgotten: a number, or the array of what it holds."""
     node = walk.node
     assert isinstance(node, ast.ListComp)
 
     def one() -> AbstractValue:
         bind_target(frame, node.generators[0].target, items.item(const_index(0)))
-        return evaluate_kept(frame, node.elt)
+        value = evaluate_kept(frame, node.elt)
+        if isinstance(value, Tuple) or sequences.is_list(value):
+            return frame.tracer.call(frame, Static(np.array), [value], {})
+        return value
 
     traced = trace(frame, one)
     discard(traced.block)
     value = traced.result
-    if value is None or not is_numeric(value) or traced.mutates:
+    if value is None or not (is_numeric(value) or isinstance(value, Array)) or traced.mutates:
         shown = describe_type(value) if value is not None else "nothing"
         raise refuse(
             frame.loc(node.elt),
-            f"a list of a run-time number of items holds numbers, not {shown}",
+            f"a list of a run-time number of items holds numbers or arrays, not {shown}",
             kind=kinds.WRONG_TYPE,
         )
-    spec = widen(abstract.Static(value.value)) if isinstance(value, Static) else None
-    return spec.type if isinstance(spec, abstract.Scalar) else as_number(value).dtype
+    return value

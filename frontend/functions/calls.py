@@ -23,7 +23,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import decorators, derivatives, mapped, rematerialised
+from adc.frontend.functions import decorators, derivatives, mapped, rematerialised, vectorised
 from adc.frontend.functions.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.functions.closures import SELF, capture
 from adc.frontend.functions.signature import bind
@@ -82,9 +82,14 @@ def call_value(
         return call_value(frame, decorators.taken_apart(frame, callee.value), args, kwargs, call_function)
     if isinstance(callee, Static) and callee.value is rematerialised.CALL:
         return call_value(frame, mapped.apart(args[0]), args[1:], kwargs, rematerialised.calling(call_function))
+    over = vectorised.taken_apart(frame, callee)
+    if over is not None:
+        return call_value(frame, over, args, kwargs, call_function)
     decorated = decorators.call(frame, callee, args, kwargs)
     if decorated is not None:
         return decorated
+    if isinstance(callee, Static) and callee.value is np.vectorize:
+        return vectorised.made(frame, [sequences.snapshot(frame, a) for a in args], _snapshots(frame, kwargs))
     own = records.method(frame, callee, "__call__")
     if own is not None:
         return call_value(frame, own, args, kwargs, call_function)
@@ -136,7 +141,7 @@ def call_plain(
     if is_library(callee.value):
         if callee.value not in BY_IDENTITY:  # the others only look at what lists hold
             args = [sequences.snapshot(frame, a) for a in args]
-            kwargs = {name: sequences.snapshot(frame, a) for name, a in kwargs.items()}
+            kwargs = _snapshots(frame, kwargs)
         return _call_library(frame, callee.value, args, kwargs)
     if isinstance(callee.value, records.GeneratedInit):
         return making.generated(frame, callee.value.cls, args, kwargs)
@@ -169,6 +174,10 @@ def call_plain(
     make = Callee.of_library if prelude.is_helper(function) else Callee.of
     target = make(function, current_loc())
     return _call_bound(frame, target, target.source.name, args, kwargs, call_function)
+
+
+def _snapshots(frame: Frame, kwargs: Mapping[str, AbstractValue]) -> dict[str, AbstractValue]:
+    return {name: sequences.snapshot(frame, a) for name, a in kwargs.items()}
 
 
 def _of_items(function: Any, args: Sequence[AbstractValue]) -> types.FunctionType | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.control.iteration import flat
 from adc.frontend.data import making, records
 from adc.frontend.data.callables import Bound, bound
 from adc.frontend.data.dims import Dim, dim_value, static_dim
@@ -14,9 +15,9 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.container_methods import method_of, names_of
 from adc.frontend.libraries.library_shapes import turned
-from adc.frontend.libraries.methods import METHODS, PARTS
+from adc.frontend.libraries.methods import METHODS, OF_NUMBERS, PARTS
 from adc.frontend.names import attribute_of
-from adc.frontend.numeric import scalars, subscripts
+from adc.frontend.numeric import subscripts
 from adc.frontend.numeric.convert import as_number
 from adc.frontend.prelude import stand_in
 from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute
@@ -56,7 +57,7 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
         if not owner.weak and name in _OF_NUMBERS:
             known = getattr(abstract.numpy_dtype(owner.dtype).type(0), name)
             return Tuple(()) if name == "shape" else Static(known)
-        if not owner.weak and name in ("astype", "item"):
+        if not owner.weak and (name in ("astype", "item") or name in OF_NUMBERS):
             return Method(owner, name)
         if name in PARTS:
             return PARTS[name](frame, owner)
@@ -97,14 +98,12 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
         return size((scalar_bytes(owner.dtype), *owner.dims))
     if name == "dtype":
         return Static(abstract.numpy_dtype(owner.dtype))
-    if name == "itemsize":
-        return Static(abstract.numpy_dtype(owner.dtype).itemsize)
-    if name == "nbytes":
-        return scalars.binary("*", size(owner.dims), Static(abstract.numpy_dtype(owner.dtype).itemsize))
     if name == "T":
         return subscripts.transpose(owner, tuple(reversed(range(owner.rank))))
     if name == "mT":
         return turned(owner)
+    if name == "flat":
+        return flat(frame, owner)
     if name in ("real", "imag"):
         return PARTS[name](frame, owner)
     if name in METHODS:

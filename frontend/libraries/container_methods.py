@@ -57,7 +57,7 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
         return
     found = iteration.sequence(frame, more) if items is None else None
     if isinstance(found, iteration.Indexed):
-        growing.extend(frame, owner, dim_value(found.length), found.item)
+        growing.extend(frame, owner, dim_value(found.length), iteration.unchanging(frame, found.item))
         return
     if items is None:
         raise refuse(current_loc(), f"a list cannot be extended by {describe_type(more)} here", kind=kinds.NOT_ITERABLE)
@@ -97,6 +97,14 @@ def _clear(frame: Frame, owner: Ref) -> AbstractValue:
 def _reverse(frame: Frame, owner: Ref) -> AbstractValue:
     _refuse_growing(frame, owner, "reverse", "go through it with reversed(), or copy it with [::-1]")
     heap.assign(frame, owner, _held(frame, owner)[::-1])
+    return NONE
+
+
+def _sort(frame: Frame, owner: Ref, *, key: AbstractValue = NONE, reverse: AbstractValue = NONE) -> AbstractValue:
+    options = {n: v for n, v in (("key", key), ("reverse", reverse)) if v is not NONE}
+    ordered = frame.tracer.call(frame, Static(sorted), [owner], options)
+    assert isinstance(ordered, Ref)
+    growing.assign(frame, owner, heap.contents(frame, ordered))
     return NONE
 
 
@@ -141,6 +149,7 @@ _LIST: dict[str, Callable[..., AbstractValue]] = {
     "insert": _insert,
     "clear": _clear,
     "reverse": _reverse,
+    "sort": _sort,
     "copy": _copy,
     "index": _find,
     "count": _count,
@@ -181,7 +190,15 @@ def pairs(frame: Frame, v: AbstractValue) -> dict[object, AbstractValue]:
     if isinstance(v, Ref) and v.kind == "dict":
         return sequences.dict_items(frame, v)
     found: dict[object, AbstractValue] = {}
-    for pair in sequences.known_items(frame, v) or ():
+    items = sequences.known_items(frame, v)
+    if items is None:
+        raise refuse(
+            current_loc(),
+            f"a dict cannot be made of {describe_type(v)}: its keys must be known when the function is compiled",
+            "write the keys out: {'a': x[0], 'b': x[1]}",
+            kind=kinds.NOT_CONSTANT,
+        )
+    for pair in items:
         two = sequences.known_items(frame, pair)
         if two is None or len(two) != 2:
             raise refuse(
@@ -264,7 +281,7 @@ def names_of(owner: AbstractValue) -> list[str]:
 def call_container_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> AbstractValue:
     """Call a bound method of a list, dict or tuple."""
     rule = _table(method.owner)[method.name]
-    if method.name not in ("_replace", "update"):
+    if method.name not in ("_replace", "update", "sort"):
         no_keywords(method.name, kwargs)
     try:
         inspect.signature(rule).bind(frame, method.owner, *args, **kwargs)

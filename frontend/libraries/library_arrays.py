@@ -8,9 +8,21 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.control.loops import counted, make_range
+from adc.frontend.data import growing, heap
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_array, is_complex, is_numeric
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Lazy,
+    Ref,
+    Scalar,
+    Static,
+    Tuple,
+    is_array,
+    is_complex,
+    is_numeric,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
@@ -151,6 +163,12 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
         return copy(frame, astype(value, wanted))
     if isinstance(value, Tuple):
         return array_of(frame, value, dtype)
+    if growing.grows(frame, value):  # of tuples of numbers
+        assert isinstance(value, Ref)
+        rows = frame.tracer.call(
+            frame, Static(np.stack), [Tuple(tuple(growing.windows(heap.contents(frame, value))))], {"axis": Static(1)}
+        )
+        return _as_array(frame, name, rows, dtype, False)
     if is_numeric(value):
         number = nests.constant_array(value)
         return copy(frame, astype(number, dtype_argument(dtype, number.dtype)))

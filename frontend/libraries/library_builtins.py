@@ -13,10 +13,7 @@ from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
 from adc.frontend.control.loops import make_range
 from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.callables import Closure
-from adc.frontend.data.described import describe
 from adc.frontend.data.dims import Dim, dim_value
-from adc.frontend.data.joining import narrow_values
-from adc.frontend.data.merge import Clash, coerce, join
 from adc.frontend.data.texts import shown
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -104,50 +101,6 @@ def _stopped(x: AbstractValue) -> Number:
         return x.of(map(_stopped, x.items))  # type: ignore[return-value]
     s = as_scalar(x)
     return Scalar(ops.stop_gradient(s.value), s.dtype, s.weak) if s.dtype.is_float else s
-
-
-def _extremum(name: str, symbol: str) -> Rule:
-    """min and max of numbers, in Python's order of comparison: a NaN among them wins or loses by its place."""
-
-    def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
-        no_keywords(name, kwargs)
-        items = list(args)
-        if len(items) == 1:
-            if is_array(items[0]):
-                raise refuse(
-                    current_loc(), f"{name}() of an array is not supported", f"use np.{name}(x)", kind=kinds.WRONG_TYPE
-                )
-            if not isinstance(items[0], Tuple):
-                raise refuse(
-                    current_loc(),
-                    f"{name}() takes numbers or a tuple, not {describe_type(items[0])}",
-                    kind=kinds.WRONG_TYPE,
-                )
-            items = list(items[0].items)
-        if not items:
-            raise refuse(current_loc(), f"{name}() of nothing", kind=kinds.INVALID_VALUE)
-        need_numbers(name, items, f"use np.{name}imum on arrays")
-        best = items[0]
-        for item in items[1:]:
-            best = _choose(frame, scalars.binary(symbol, item, best), item, best)
-        return best
-
-    return rule
-
-
-def _choose(frame: Frame, condition: AbstractValue, a: AbstractValue, b: AbstractValue) -> AbstractValue:
-    known = scalars.truth(condition)
-    if isinstance(known, bool):
-        return a if known else b
-    try:
-        spec = join(describe(a), describe(b))
-    except Clash as clash:
-        narrow_values(frame, a, b)
-        message = f"{describe_type(a)} and {describe_type(b)} cannot be chosen between: {clash}"
-        raise refuse(current_loc(), message, "convert one of the two", kind=kinds.WRONG_TYPE) from None
-    x, y = coerce(as_scalar(a), spec), coerce(as_scalar(b), spec)
-    assert isinstance(x, Scalar) and isinstance(y, Scalar)
-    return Scalar(ops.select(known, x.value, y.value), x.dtype, x.weak)
 
 
 def _round(frame: Frame, x: AbstractValue, digits: AbstractValue | None = None) -> AbstractValue:
@@ -370,8 +323,6 @@ def _tuple(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
 
 TABLE: dict[Any, Rule] = {
     abs: positional("abs", 1, _abs),
-    min: _extremum("min", "<"),
-    max: _extremum("max", ">"),
     round: positional("round", range(1, 3), _round),
     int: cast_rule("int", i64, True, int),
     float: cast_rule("float", f64, True, float),

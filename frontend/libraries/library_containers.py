@@ -11,7 +11,20 @@ from adc.frontend.control import iteration
 from adc.frontend.data import growing, heap, making, records, sequences
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Lazy, Method, Ref, Scalar, Static, Tuple
+from adc.frontend.data.values import (
+    NONE,
+    AbstractValue,
+    Array,
+    Compound,
+    Lazy,
+    Method,
+    Range,
+    Ref,
+    Scalar,
+    Static,
+    Stream,
+    Tuple,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
@@ -42,6 +55,11 @@ def _list(frame: Frame, x: AbstractValue | None = None) -> AbstractValue:
     if x is not None:
         extend(frame, made, x)
     return made
+
+
+def stored(frame: Frame, x: AbstractValue) -> AbstractValue:
+    """What can be gone through, as a value that can be passed on."""
+    return _list(frame, x) if isinstance(x, Stream | Range) else arrays.settled(frame, x)
 
 
 def _dict(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:

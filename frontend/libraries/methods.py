@@ -146,8 +146,14 @@ METHODS: dict[str, Callable[..., AbstractValue]] = {
 }
 
 
+# What NumPy's numbers have of them, which are arrays of rank zero in this.
+OF_NUMBERS = frozenset({"round", "clip", "sum", "prod", "mean", "min", "max", "any", "all", "std", "var"})
+
+
 def call_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> AbstractValue:
     """Call a bound method of an array, or of a container."""
     if not isinstance(method.owner, Array | Lazy | Scalar | Complex):
         return call_container_method(frame, method, args, kwargs)
+    if isinstance(method.owner, Scalar | Complex) and method.name in OF_NUMBERS:
+        return _as_function(getattr(np, method.name))(frame, method.owner, args, kwargs)
     return METHODS[method.name](frame, method.owner, args, kwargs)

@@ -12,6 +12,7 @@ from adc.frontend.libraries import (
     library_dtypes,
     library_grids,
     library_indexing,
+    library_iterators,
     library_math,
     library_numpy,
     library_prelude,
@@ -43,12 +44,14 @@ LIBRARY: dict[Any, Rule] = {
     **scans.TABLE,
     **library_containers.TABLE,
     **library_indexing.TABLE,
+    **library_iterators.TABLE,
     **library_prelude.TABLE,
     print: printing.print_,
 }
 
 
-BY_IDENTITY = library_containers.BY_IDENTITY | {print}  # those that take objects themselves, not only what they hold
+# Those that take objects themselves, not only what they hold.
+BY_IDENTITY = library_containers.BY_IDENTITY | library_iterators.BY_IDENTITY | {print}
 SUPPORTED.update(map(full_name, LIBRARY))
 subscripts.SUBSCRIPTED.update(library_grids.SUBSCRIPTED)
 

@@ -40,7 +40,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.matmul import matmul
-from adc.frontend.numeric import nests, scalars, selections, snapshots
+from adc.frontend.numeric import nests, operands, scalars, selections, snapshots
 from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, trap_unless, undefined
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.ir import kinds, ops
@@ -59,6 +59,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     own = records.operate(frame, symbol, a, b)
     if own is not None:
         return own
+    a, b = operands.beside_array(frame, a, b)
     if symbol == "@":
         return matmul(frame, a, b)
     if is_array(a) or is_array(b):

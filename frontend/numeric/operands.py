@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from adc.frontend.data import sequences
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Scalar
+from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import convert, promote
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -28,3 +32,16 @@ def meet(x: Scalar, y: Scalar, at_least: Type = i1) -> tuple[Value, Value, Type,
     if dtype == i1 and (weak or at_least != i1):
         dtype = i64 if weak else i8
     return convert(x, dtype), convert(y, dtype), dtype, weak
+
+
+def beside_array(frame: Frame, a: AbstractValue, b: AbstractValue) -> tuple[AbstractValue, AbstractValue]:
+    """The operands of an operator: beside an array, lists and tuples are the arrays of what they hold."""
+    if is_array(a) == is_array(b):
+        return a, b
+
+    def as_array(v: AbstractValue) -> AbstractValue:
+        if not sequences.is_list(v) and not (isinstance(v, Tuple) and v.form.kind in ("tuple", "namedtuple", "list")):
+            return v
+        return frame.tracer.call(frame, Static(np.asarray), [v], {})
+
+    return as_array(a), as_array(b)

@@ -10,7 +10,19 @@ from adc.frontend import looks
 from adc.frontend.data import growing, heap, indexing, records
 from adc.frontend.data.dims import Dim, dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Ref, Static, Tuple, is_array, is_numeric
+from adc.frontend.data.values import (
+    AbstractValue,
+    Array,
+    Lazy,
+    Number,
+    Read,
+    Ref,
+    Static,
+    Stream,
+    Tuple,
+    is_array,
+    is_numeric,
+)
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import external, needed_int
@@ -46,7 +58,12 @@ def read(frame: Frame, owner: AbstractValue, items: list[Item]) -> AbstractValue
         return _read_static(frame, owner.value, items[0].value.value, items[0].loc)
     if isinstance(owner, Static) and isinstance(owner.value, str | tuple) and (part := known_slice(items)) is not None:
         return Static(owner.value[part])
-    raise refuse(current_loc(), f"{describe_type(owner)} cannot be subscripted", kind=kinds.NOT_SUBSCRIPTABLE)
+    message = f"{describe_type(owner)} cannot be subscripted"
+    if isinstance(owner, Stream):
+        message += " here"
+        help = "use x.ravel()[k]" if owner.name == "flat" else f"make a list of it first: list({owner.name}(...))[k]"
+        raise refuse(current_loc(), message, help, kind=kinds.NOT_SUBSCRIPTABLE)
+    raise refuse(current_loc(), message, kind=kinds.NOT_SUBSCRIPTABLE)
 
 
 _IMMUTABLE = (str, bytes, tuple, range, type)  # whose items never change

@@ -113,6 +113,8 @@ def dstack(tup: Any) -> Any:
 
 @stands_for("numpy.column_stack")
 def column_stack(tup: Any) -> Any:
+    if isinstance(tup, np.ndarray) and tup.ndim == 2:
+        return tup.T.copy()
     return concatenate(tuple(_column(np.atleast_1d(a)) for a in tup), axis=1)
 
 

@@ -8,29 +8,60 @@ import numpy as np
 
 from adc.frontend.prelude import constant, stands_for, unsupported
 
+_NOTHING = object()
+
 
 @stands_for("builtins.max")
-def greatest(a: Any) -> Any:
-    _need_vector(a, "max")
-    if len(a) == 0:
+def greatest(a: Any, *, key: Any = None, default: Any = _NOTHING) -> Any:
+    items = _items(a, "max", key)
+    if default is not _NOTHING and len(items) == 0:
+        return default
+    if len(items) == 0:
         raise ValueError("max() iterable argument is empty")
-    best = a[0]
-    for i in range(1, len(a)):
-        if a[i] > best:
-            best = a[i]
-    return best
+    ranks = _ranks(items, key)
+    best, at = ranks[0], 0
+    for i in range(1, len(items)):
+        if ranks[i] > best:
+            best, at = ranks[i], i
+    return items[at]
 
 
 @stands_for("builtins.min")
-def least(a: Any) -> Any:
-    _need_vector(a, "min")
-    if len(a) == 0:
+def least(a: Any, *, key: Any = None, default: Any = _NOTHING) -> Any:
+    items = _items(a, "min", key)
+    if default is not _NOTHING and len(items) == 0:
+        return default
+    if len(items) == 0:
         raise ValueError("min() iterable argument is empty")
-    best = a[0]
-    for i in range(1, len(a)):
-        if a[i] < best:
-            best = a[i]
-    return best
+    ranks = _ranks(items, key)
+    best, at = ranks[0], 0
+    for i in range(1, len(items)):
+        if ranks[i] < best:
+            best, at = ranks[i], i
+    return items[at]
+
+
+def _items(a: Any, name: Any, key: Any) -> Any:
+    """What can be subscripted."""
+    if isinstance(a, np.ndarray):
+        if key is None:
+            _need_vector(a, name)
+        return a
+    return list(a)
+
+
+def _ranks(items: Any, key: Any) -> Any:
+    """By what items are compared: numbers."""
+    if key is None:
+        return items
+    return [key(x) for x in items]
+
+
+def kept(keep: Any, a: Any) -> Any:
+    """What ``filter`` keeps."""
+    if keep is None:
+        return [x for x in a if x]
+    return [x for x in a if keep(x)]
 
 
 @stands_for("builtins.any")
@@ -43,6 +74,11 @@ def any_of(a: Any) -> Any:
 def all_of(a: Any) -> Any:
     _need_vector(a, "all")
     return bool(np.all(a))
+
+
+def contains(a: Any, x: Any) -> Any:
+    """``x in a``."""
+    return bool(np.any(a == x))
 
 
 def _need_vector(a: Any, name: Any) -> None:
@@ -58,17 +94,64 @@ def sum_of_rows(a: Any, start: Any = 0) -> Any:
     return total
 
 
-@stands_for("builtins.sorted")
 def sorted_list(a: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
-    if not isinstance(a, np.ndarray):
-        unsupported("sorted() takes an array here", "make an array of the numbers, and sort that: np.sort(np.array(x))")
-    if key is not None:
-        unsupported("sorted() with a key is not supported", "subscript with np.argsort of the keys")
-    _need_vector(a, "sort")
-    if np.any(a != a):
+    items = _items(a, "sort", key)
+    ranks = np.array(_ranks(items, key))
+    if ranks.ndim != 1:
+        unsupported("sorted() compares numbers here", "let the key be one number, or use np.lexsort")
+    if np.any(ranks != ranks):
         raise ValueError("sorted() of what is not a number has no order")
-    items = np.sort(a)
-    found = []
-    for i in range(len(items)):
-        found.append(items[len(items) - 1 - i] if constant(reverse) else items[i])
+    n = len(ranks)
+    order = np.argsort(ranks[::-1] if constant(reverse) else ranks, kind="stable")
+    return [items[n - 1 - order[n - 1 - i] if constant(reverse) else order[i]] for i in range(n)]
+
+
+def reduced(function: Any, a: Any, initial: Any = _NOTHING, /) -> Any:
+    if initial is _NOTHING:
+        if len(a) == 0:
+            raise TypeError("reduce() of empty iterable with no initial value")
+        total = a[0]
+        for i in range(1, len(a)):
+            total = function(total, a[i])
+        return total
+    total = initial
+    for x in a:
+        total = function(total, x)
+    return total
+
+
+def from_items(iter: Any, dtype: Any, count: Any = -1) -> Any:
+    found = np.array(list(iter), dtype)
+    if count != -1:
+        if len(found) < count:
+            raise ValueError("iterator too short")
+        return found[:count].copy()
     return found
+
+
+def vectorised(function: Any, types: Any, *args: Any) -> Any:
+    """What ``np.vectorize(function)`` makes of the arguments."""
+    operands = np.broadcast_arrays(*[np.atleast_1d(a) for a in args])
+    shape = np.broadcast_shapes(*[np.shape(a) for a in args])
+    n = operands[0].size
+    if types is None and n == 0:
+        raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+    items = [x.ravel() for x in operands]
+    found = np.array([function(*[x[i].item() for x in items]) for i in range(n)])
+    if found.ndim != 1:
+        unsupported("np.vectorize() of a function of several results is not supported", "vectorise one for each result")
+    if types is not None:
+        found = found.astype(types)
+    return found.reshape(shape)
+
+
+@stands_for("numpy.ndarray.tolist")
+def as_list(a: Any) -> Any:
+    if a.ndim == 0:
+        return a.item()
+    if a.ndim != 1:
+        unsupported(
+            "tolist() of an array of more than one dimension is not supported",
+            "leave it out: an array is subscripted and gone through as a list of lists is",
+        )
+    return [x.item() for x in a]

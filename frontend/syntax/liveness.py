@@ -114,6 +114,8 @@ def free_names(function: Function) -> Names:
     for node in _own_nodes(body):
         if isinstance(node, ast.Name):
             (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
+        elif isinstance(node, ast.alias):
+            stores.add(imported_as(node))
         elif isinstance(node, ast.FunctionDef):
             stores.add(node.name)
             loads |= free_names(node)
@@ -219,7 +221,22 @@ def assigned_in(nodes: Sequence[ast.AST]) -> Names:
 
 
 def _stores(nodes: Iterable[ast.AST]) -> Names:
-    return frozenset(n.id for n in _own_nodes(list(nodes)) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    found = set()
+    for n in _own_nodes(list(nodes)):
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
+            found.add(n.id)
+        elif isinstance(n, ast.alias):
+            found.add(imported_as(n))
+    return frozenset(found)
+
+
+def imported_as(alias: ast.alias) -> str:
+    """The variable that an import assigns."""
+    return alias.asname or alias.name.split(".")[0]
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _surely_named(node: ast.AST) -> Names:
@@ -297,7 +314,7 @@ class _Analysis:
             targets = _stores([s.target])
             inner = self.block(s.body)
             self.result.body_assigns[s] = inner.assigns
-            body = Effect(sets=targets, assigns=targets).then(inner)
+            body = Effect(reads=self._read_later(s.iter)).then(Effect(sets=targets, assigns=targets)).then(inner)
             return self._loop(s, self._expressions([s.iter]), body)
         if isinstance(s, ast.While):
             body = self._expressions([s.test]).then(self.block(s.body))
@@ -332,6 +349,11 @@ class _Analysis:
         # Where the value of := stands first of all, its name is not read before.
         first = frozenset().union(*(_named_first(n) for n in nodes)) if len(nodes) == 1 else EMPTY
         return Effect(self._loads(nodes) - first, (stores - named) | sure, stores)
+
+    def _read_later(self, source: ast.expr) -> Names:
+        """Variables that functions in what a loop goes through read, which ``map`` calls in each iteration."""
+        functions = [n for n in _own_nodes([source]) if isinstance(n, ast.Lambda) or self._named.get(_name(n))]
+        return self._loads(functions)
 
     def _loads(self, nodes: Iterable[ast.AST]) -> Names:
         """Variables read, those that called functions capture included."""

@@ -4,10 +4,11 @@ Parameters tell the argument types by their names: x y z float, n m int, u v vec
 t a tuple of two floats.
 """
 
-# ruff: noqa: E501, E702, W191, F821, F841, F401, PERF, TRY, UP, FURB, PLW
+# ruff: noqa: E501, E702, TID252, W191, F821, F841, F401, PERF, TRY, UP, FURB, PLW
 # fmt: off
 
 import functools
+import itertools
 import math
 import random
 from dataclasses import dataclass
@@ -59,14 +60,13 @@ def deleting(x):
     return x
 
 
-def importing(x):
-    import os  # error: unsupported-statement | import os
+def importing_what_is_not_there(x):
+    import no_such_module  # error: invalid-value | import no_such_module
     return x
 
 
-def importing_from(x):
-    if x > 0:
-        from math import sin  # error: unsupported-statement | from math import sin
+def importing_a_neighbour(x):
+    from . import math  # error: unsupported-statement | from . import math
     return x
 
 
@@ -245,7 +245,38 @@ def reduced(u):
 
 
 def vectorised(u):
-    return np.vectorize(math.sin)(u)  # error: unknown-function | np.vectorize(math.sin)
+    return np.vectorize(math.sin, excluded=[0])(u)  # error: unsupported-option | np.vectorize(math.sin, excluded=[0])
+
+
+def filtered(u):
+    for x in filter(lambda x: x > 0, u):  # error: not-iterable | filter(lambda x: x > 0, u)
+        u[0] = x
+    return u
+
+
+def nested_list(u):
+    return u[None].tolist()[0]  # error: unsupported-option | u[None].tolist()
+
+
+def flat_subscript(u):
+    return u.flat[0]  # error: not-subscriptable | u.flat[0]
+
+
+def keys_of_the_run(u):
+    return dict(zip("ab", u))  # error: not-constant | dict(zip("ab", u))
+
+
+def effects_for_items(u):
+    found = []
+    return list(map(lambda x: found.append(x), u))  # error: unsupported-call | list(map(lambda x: found.append(x), u))
+
+
+def triples(u):
+    return sum(a * b * c for a, b, c in itertools.combinations(u, 3))  # error: not-constant | itertools.combinations(u, 3)
+
+
+def several_results(u):
+    return np.vectorize(lambda x: (x, x))(u)  # error: unsupported-option | np.vectorize(lambda x: (x, x))(u)
 
 
 def gradient_inside(x):

@@ -4,7 +4,7 @@ Parameters tell the argument types by their names: x y z float, n m k int, f32 f
 i32 a vector of int32, flag a bool, t a tuple of two floats.
 """
 
-# ruff: noqa: F821, F841, F401, PLE0704, PERF
+# ruff: noqa: F821, F841, PLE0704, PERF
 
 import math
 
@@ -341,10 +341,6 @@ def global_statement(x):
 def inner_class(x):
     class A:  # error: classes cannot be defined here
         pass
-
-
-def importing(x):
-    import os  # error: imports are not supported here | import os
 
 
 def deleting(x):

@@ -1,0 +1,261 @@
+"""Functions of Python's and NumPy's that give items, or order them, of whatever can be gone through."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.control import iteration
+from adc.frontend.control.iteration import Indexed, Known, count_of, unravelled
+from adc.frontend.data import sequences
+from adc.frontend.data.described import describe
+from adc.frontend.data.dims import Dim, dim_value, static_dim
+from adc.frontend.data.joining import narrow_values
+from adc.frontend.data.merge import Clash, coerce, join
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Range, Scalar, Static, Stream, Tuple, is_array
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.libraries.creation import need_array, shape_argument
+from adc.frontend.libraries.library_containers import _list, stored
+from adc.frontend.numeric import arrays, scalars, subscripts
+from adc.frontend.numeric.convert import as_scalar, load_scalar
+from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, static_of, take
+from adc.frontend.numeric.slices import Item
+from adc.frontend.prelude import python_functions
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index
+from adc.ir.builder import current_loc
+from adc.ir.core import Value
+from adc.ir.types import i64
+
+
+def _map(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    no_keywords("map", kwargs)
+    if len(args) < 2:
+        raise refuse(current_loc(), "map() takes a function and what to call it for", kind=kinds.WRONG_CALL)
+    return iteration.mapped(frame, args[0], args[1:])
+
+
+def _filter(frame: Frame, keep: AbstractValue, x: AbstractValue) -> AbstractValue:
+    kept = frame.tracer.call(frame, Static(python_functions.kept), [keep, stored(frame, x)], {})
+    found = iteration.sequence(frame, kept)
+    return Stream("filter", found, ahead=True)
+
+
+def by_program(program: Callable[..., Any]) -> Rule:
+    """A function of what can be gone through, as a program of the prelude."""
+
+    def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        return frame.tracer.call(frame, Static(program), [stored(frame, a) for a in args], kwargs)
+
+    return rule
+
+
+def _extremum(name: str, symbol: str) -> Rule:
+    """min and max of numbers, in Python's order of comparison: a NaN among them wins or loses by its place."""
+
+    program = {"min": python_functions.least, "max": python_functions.greatest}[name]
+
+    def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        if kwargs or (len(args) == 1 and isinstance(args[0], Range)):
+            found = args[0] if len(args) == 1 else Tuple(tuple(args))
+            return frame.tracer.call(frame, Static(program), [stored(frame, found)], kwargs)
+        items = [sequences.snapshot(frame, a) for a in args]
+        if len(items) == 1:
+            if is_array(items[0]):
+                raise refuse(
+                    current_loc(), f"{name}() of an array is not supported", f"use np.{name}(x)", kind=kinds.WRONG_TYPE
+                )
+            if not isinstance(items[0], Tuple):
+                raise refuse(
+                    current_loc(),
+                    f"{name}() takes numbers or a tuple, not {describe_type(items[0])}",
+                    kind=kinds.WRONG_TYPE,
+                )
+            items = list(items[0].items)
+        if not items:
+            raise refuse(current_loc(), f"{name}() of nothing", kind=kinds.INVALID_VALUE)
+        need_numbers(name, items, f"use np.{name}imum on arrays")
+        best = items[0]
+        for item in items[1:]:
+            best = _choose(frame, scalars.binary(symbol, item, best), item, best)
+        return best
+
+    return rule
+
+
+def _choose(frame: Frame, condition: AbstractValue, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+    known = scalars.truth(condition)
+    if isinstance(known, bool):
+        return a if known else b
+    try:
+        spec = join(describe(a), describe(b))
+    except Clash as clash:
+        narrow_values(frame, a, b)
+        message = f"{describe_type(a)} and {describe_type(b)} cannot be chosen between: {clash}"
+        raise refuse(current_loc(), message, "convert one of the two", kind=kinds.WRONG_TYPE) from None
+    x, y = coerce(as_scalar(a), spec), coerce(as_scalar(b), spec)
+    assert isinstance(x, Scalar) and isinstance(y, Scalar)
+    return Scalar(ops.select(known, x.value, y.value), x.dtype, x.weak)
+
+
+# Subscripts -----------------------------------------------------------------------------------------------------------
+
+
+def _ndindex(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    no_keywords("np.ndindex", kwargs)
+    dims = shape_argument(args[0] if len(args) == 1 else Tuple(tuple(args)))
+
+    def item(k: Value) -> AbstractValue:
+        return Tuple(tuple(Scalar(i, i64) for i in unravelled(k, dims)))
+
+    return Stream("np.ndindex", Indexed(count_of(dims), item))
+
+
+def _ndenumerate(frame: Frame, x: AbstractValue) -> AbstractValue:
+    a = arrays.settled(frame, need_array("np.ndenumerate", x))
+    assert isinstance(a, Array)
+
+    def item(k: Value) -> AbstractValue:
+        places = unravelled(k, a.dims)
+        return Tuple((Tuple(tuple(Scalar(i, i64) for i in places)), load_scalar(a.memref, places, a.dtype)))
+
+    return Stream("np.ndenumerate", Indexed(count_of(a.dims), item))
+
+
+def _unstack(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    if len(args) > 1:
+        raise refuse(current_loc(), "np.unstack() takes the axis by its name", "write axis=1", kind=kinds.WRONG_CALL)
+    given = dict(kwargs)
+    axis = given.pop("axis", Static(0))
+    x, *_ = take("np.unstack", ("x",), args, given)
+    a = arrays.settled(frame, need_array("np.unstack", x))
+    if not isinstance(a, Array) or not a.rank:
+        raise refuse(current_loc(), "np.unstack() takes an array of one dimension at least", kind=kinds.WRONG_TYPE)
+    moved = frame.tracer.call(frame, Static(np.moveaxis), [a, axis, Static(0)], {})
+    assert isinstance(moved, Array)
+    count = static_dim(moved.dims[0])
+    if count is not None:
+        return Tuple(tuple(iteration.element(moved, const_index(k)) for k in range(count)))
+    return Stream("np.unstack", Indexed(moved.dims[0], lambda k: iteration.element(moved, k)))
+
+
+# Combinations ---------------------------------------------------------------------------------------------------------
+
+
+def _product(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+    given = dict(kwargs)
+    times = static_of(given.pop("repeat", Static(1)), "'repeat'")
+    no_keywords("itertools.product", given)
+    parts = [_part(frame, "itertools.product", a) for a in args] * times
+    known = [p.all() for p in parts]
+    if all(items is not None for items in known):
+        rows = list(itertools.product(*(items for items in known if items is not None)))
+        return Stream("itertools.product", iteration.known([Tuple(row) for row in rows]))
+    dims = [_length(p) for p in parts]
+
+    def item(k: Value) -> AbstractValue:
+        return Tuple(tuple(_at(p, i) for p, i in zip(parts, unravelled(k, dims), strict=True)))
+
+    return Stream("itertools.product", Indexed(count_of(dims), item))
+
+
+def _part(frame: Frame, name: str, v: AbstractValue) -> Indexed | Known:
+    if isinstance(v, Stream):
+        v = _list(frame, v)
+    return iteration.need(frame, v, name)
+
+
+def _length(p: Indexed | Known) -> Dim:
+    return p.length if isinstance(p, Indexed) else p.count
+
+
+def _at(p: Indexed | Known, k: Value) -> AbstractValue:
+    if isinstance(p, Indexed):
+        return p.item(k)
+    raise refuse(
+        current_loc(),
+        "itertools of items that are known, beside others whose number depends on the run, is not supported",
+        "write nested for statements",
+        kind=kinds.NOT_ITERABLE,
+    )
+
+
+def _combinations(name: str, offset: int, function: Any) -> Rule:
+    def rule(frame: Frame, x: AbstractValue, r: AbstractValue) -> AbstractValue:
+        part, size = _part(frame, name, x), static_of(r, "how many are taken together")
+        known = part.all()
+        if known is not None:
+            return Stream(name, iteration.known([Tuple(row) for row in function(known, size)]))
+        if size != 2 or offset is None or isinstance(part, Known):
+            message = f"{name}() of a number of items that depends on the run takes two of them together"
+            raise refuse(current_loc(), message, "write nested for statements", kind=kinds.NOT_CONSTANT)
+        n = Scalar(dim_value(part.length), i64)
+        places = frame.tracer.call(frame, Static(np.triu_indices), [n, Static(offset)], {})
+        assert isinstance(places, Tuple)
+        first, second = (arrays.settled(frame, a) for a in places.items)
+        assert isinstance(first, Array) and isinstance(second, Array)
+
+        def item(k: Value) -> AbstractValue:
+            i, j = (subscripts.read(frame, a, [Item(current_loc(), Scalar(k, i64))]) for a in (first, second))
+            assert isinstance(i, Scalar) and isinstance(j, Scalar)
+            return Tuple((part.item(i.value), part.item(j.value)))
+
+        return Stream(name, Indexed(first.dims[0], item))
+
+    return positional(name, 2, rule)
+
+
+def _pairwise(frame: Frame, x: AbstractValue) -> AbstractValue:
+    part = _part(frame, "itertools.pairwise", x)
+    known = part.all()
+    if known is not None:
+        return Stream("itertools.pairwise", iteration.known([Tuple(two) for two in itertools.pairwise(known)]))
+    if isinstance(part, Known):
+        raise refuse(current_loc(), f"itertools.pairwise() of {describe_type(x)}", kind=kinds.NOT_ITERABLE)
+    count = ops.maxsi(dim_value(part.length) - 1, const_index(0))
+    return Stream("itertools.pairwise", Indexed(count, lambda k: Tuple((part.item(k), part.item(k + 1)))))
+
+
+_OPERATORS = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>",
+}  # fmt: skip
+
+
+def _operator(name: str, symbol: str) -> Rule:
+    def rule(frame: Frame, a: AbstractValue, b: AbstractValue) -> AbstractValue:
+        return arrays.operate(frame, symbol, a, b)
+
+    return positional(f"operator.{name}", 2, rule)
+
+
+TABLE: dict[Any, Rule] = {
+    min: _extremum("min", "<"),
+    max: _extremum("max", ">"),
+    map: _map,
+    filter: positional("filter", 2, _filter),
+    builtins.sorted: by_program(python_functions.sorted_list),
+    functools.reduce: by_program(python_functions.reduced),
+    np.fromiter: by_program(python_functions.from_items),
+    operator.neg: positional("operator.neg", 1, lambda frame, x: arrays.operate_unary(frame, "-", x)),
+    **{getattr(operator, name): _operator(name, symbol) for name, symbol in _OPERATORS.items()},
+    np.ndindex: _ndindex,
+    np.ndenumerate: positional("np.ndenumerate", 1, _ndenumerate),
+    itertools.product: _product,
+    itertools.combinations: _combinations("itertools.combinations", 1, itertools.combinations),
+    itertools.combinations_with_replacement: _combinations(
+        "itertools.combinations_with_replacement", 0, itertools.combinations_with_replacement
+    ),
+    itertools.pairwise: positional("itertools.pairwise", 1, _pairwise),
+}
+BY_IDENTITY = frozenset(TABLE)
+if hasattr(np, "unstack"):
+    TABLE[np.unstack] = _unstack
