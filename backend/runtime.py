@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import support, support_products, target
+from adc.backend import support, support_products, support_sorts, target
 from adc.backend.calls import (
     array_memory,
     callable_slots,
@@ -57,6 +57,9 @@ EXPORTS = (
     "adc_capsule_destroy",
     "adc_rt_capsule",
 )
+SEPARATE = support_sorts.NAMES
+"""What is exported, too, but compiled by itself when the first program needs it."""
+
 _HANDLER_NAME = b"mem_handler"  # what NumPy asks for
 _building = forks.Lock()
 
@@ -108,6 +111,19 @@ def _load() -> dict[str, int]:
     return addresses
 
 
+@functools.cache
+def _sort(name: str) -> int:
+    """The address of a function that sorts."""
+    text = f'target triple = "{target.host().triple}"\n{support_sorts.sorts_ir(target.host(), [name])}'
+    code = optimize_or_find(text, target.host(), level=1).object_code
+    builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process().export_symbol(name)
+    jit = llvm.create_lljit_compiler(target.host().machine(level=0))
+    library = builder.link(jit, name)
+    for kept in (jit, library):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    return int(library[name])
+
+
 def _after_fork(addresses: dict[str, int]) -> None:
     """In a forked child: the thread that forked is the main thread, and there are no others."""
     ctypes.c_int32.from_address(addresses["adc_forked"]).value += 1  # other threads' locks are free, too
@@ -143,7 +159,7 @@ def address(name: str) -> int:
     if name in numpy_abi.DECLARATIONS or name in numpy_abi.OBJECTS or name == "PyArray_Type":
         return numpy_abi.address(name)
     with _building:
-        return _load()[name]
+        return _sort(name) if name in SEPARATE else _load()[name]
 
 
 def symbols(names: Iterable[str]) -> dict[str, int]:

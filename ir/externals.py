@@ -15,6 +15,12 @@ from adc.ir.types import Type
 
 Partial = Callable[..., Value]
 
+RUNTIME = "run-time support"
+"""The library of functions of the run-time support, which are linked to what calls them; nobody gives it otherwise."""
+
+SPARE = 16
+"""Elements that scratch of functions that sort has beyond those of what is sorted."""
+
 
 @dataclass(frozen=True)
 class Provided:

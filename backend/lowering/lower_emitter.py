@@ -15,6 +15,7 @@ from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
 from adc.ir import ops
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
+from adc.ir.externals import RUNTIME
 from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, Type
 
@@ -112,7 +113,9 @@ class ModuleEmitter:
         return name
 
     def external(self, op: Op, result: str, parameters: str) -> str:
-        """The name of a C function of the user's, declared."""
+        """The name of a C function of the user's, or of the run-time support, declared."""
+        if op.attrs["library"] == RUNTIME:
+            return self.declare(op.attrs["symbol"], f"declare {result}@{op.attrs['symbol']}{parameters} nounwind")
         name = self.linking.name_of(op)
         attributes = self.attributes("nounwind" if op.opdef is ops.foreign else "nounwind willreturn memory(none)")
         self.externals.setdefault(name, f"declare {result}@{name}{parameters} {attributes}")

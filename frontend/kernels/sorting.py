@@ -1,9 +1,4 @@
-"""Orders of vectors, by partitions without branches; what is not a number is last.
-
-Reference: Hoare, Quicksort (1962), with the swap of each element that Lomuto's form allows: an element goes to the
-end of those below the pivot whether it belongs there or not, and the end moves on if it does. Pivots are medians of
-three from places that no input can foresee.
-"""
+"""Orders of vectors. What is equal stays in order; what is not a number is last."""
 
 from __future__ import annotations
 
@@ -12,9 +7,19 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.ir.externals import SPARE
 
-SHORT = 24  # so many elements are sorted by insertion
-MOST = 64  # ranges that wait: the larger half does, so no more than the logarithm of the length
+
+def key_dtype(x: Any, bits: Any) -> Any:
+    """The dtype of at least so many bits that an array's elements are in the same order as."""
+
+
+def sort_keys(keys: Any, scratch: Any) -> None:
+    """Sort a vector of 32 or 64 bits in place. A function of the run-time support."""
+
+
+def order_keys(keys: Any, places: Any, scratch: Any, scratch_of_places: Any) -> None:
+    """The same of one of 64 bits, with the places where the elements were."""
 
 
 def in_order(x: Any) -> Any:
@@ -60,116 +65,26 @@ def put_back(g: Any, order: Any) -> Any:
 
 
 def _sorted(x: Any) -> Any:
-    w = x.copy()
-    _sort(w, numbers_first(w))
-    return w
+    w = x.astype(key_dtype(x, 32))
+    sort_keys(w, np.empty(len(w) + SPARE, w.dtype))
+    return w.astype(x.dtype, copy=False)
 
 
-def numbers_first(w: Any) -> Any:
-    """Move what is not a number to the end; how many are."""
-    n = 0
-    for k in range(len(w)):
-        v = w[k]
-        w[k] = w[n]
-        w[n] = v
-        n += int(v == v)
-    return n
-
-
-def _split(w: Any, low: Any, high: Any, seed: Any) -> Any:
-    """Arrange a range around a pivot. The end of what is below it, or equal to it if nothing is below; and whether
-    that is so."""
-    a = w[low + seed % (high - low)]
-    b = w[(low + high) // 2]
-    c = w[low + seed // 7 % (high - low)]
-    pivot = max(min(a, b), min(max(a, b), c))
-    i = low
-    for k in range(low, high):
-        v = w[k]
-        w[k] = w[i]
-        w[i] = v
-        i += int(v < pivot)
-    least = i == low
-    if least:
-        for k in range(low, high):
-            v = w[k]
-            w[k] = w[i]
-            w[i] = v
-            i += int(v <= pivot)
-    return i, least
-
-
-def _insert(w: Any, low: Any, high: Any) -> None:
-    """Sort a short range."""
-    for i in range(low + 1, high):
-        v = w[i]
-        j = i - 1
-        while j >= low and v < w[j]:
-            w[j + 1] = w[j]
-            j -= 1
-        w[j + 1] = v
-
-
-def _sort(w: Any, n: Any) -> None:
-    """Sort the first ``n``, which are numbers."""
-    starts = np.zeros(MOST, np.int64)
-    ends = np.zeros(MOST, np.int64)
-    depth = 0
-    low = 0
-    high = n
-    seed = 1
-    more = True
-    while more:
-        if high - low > SHORT:
-            seed = seed * 16807 % 2147483647
-            middle, least = _split(w, low, high, seed)
-            if least:
-                low = middle
-            elif middle - low > high - middle:
-                starts[depth] = low
-                ends[depth] = middle
-                depth += 1
-                low = middle
-            else:
-                starts[depth] = middle
-                ends[depth] = high
-                depth += 1
-                high = middle
-        else:
-            _insert(w, low, high)
-            more = depth > 0
-            if more:
-                depth -= 1
-                low = starts[depth]
-                high = ends[depth]
+def order_of(x: Any) -> Any:
+    """The subscripts that sort a vector. What is equal stays in order."""
+    w = x.astype(key_dtype(x, 64))
+    places = np.empty(len(w), np.int64)
+    order_keys(w, places, np.empty(len(w) + SPARE, w.dtype), np.empty(len(w) + SPARE, np.int64))
+    return places
 
 
 def places_of_rank(x: Any, k: Any) -> Any:
     """Where the elements are that are at ``k`` and behind it, the last at most, among the numbers in order."""
-    w = x.copy()
-    n = numbers_first(w)
-    low = 0
-    high = n
-    seed = 1
-    searching = True
-    while searching and high - low > SHORT:
-        seed = seed * 16807 % 2147483647
-        middle, least = _split(w, low, high, seed)
-        if k >= middle:
-            low = middle
-        elif least:
-            searching = False  # all of these are equal
-        else:
-            high = middle
-    if searching:
-        _insert(w, low, high)
-    here = w[k]
-    behind = here
-    if k + 1 < n:
-        behind = w[k + 1]
-        for i in range(k + 2, n):
-            behind = min(behind, w[i])
-    return _first(x, here), _first(x, behind)
+    n = 0
+    for i in range(len(x)):
+        n += int(x[i] == x[i])
+    w = _sorted(x)
+    return _first(x, w[k]), _first(x, w[min(k + 1, n - 1)])
 
 
 def _first(x: Any, value: Any) -> Any:
@@ -177,102 +92,6 @@ def _first(x: Any, value: Any) -> Any:
     for i in range(len(x)):
         place = min(place, i if x[i] == value else len(x))
     return place
-
-
-def order_of(x: Any) -> Any:
-    """The subscripts that sort a vector. What is equal stays in order: where values are equal places are compared."""
-    total = len(x)
-    w = x.copy()
-    at = np.arange(total)
-    n = 0
-    for k in range(total):  # what is no number moves up, and stays in order
-        if w[k] == w[k]:
-            n += 1
-    place = 0
-    last = n
-    for k in range(total):
-        v = x[k]
-        if v == v:
-            w[place] = v
-            at[place] = k
-            place += 1
-        else:
-            at[last] = k
-            last += 1
-    starts = np.zeros(MOST, np.int64)
-    ends = np.zeros(MOST, np.int64)
-    depth = 0
-    low = 0
-    high = n
-    seed = 1
-    more = True
-    while more:
-        if high - low > SHORT:
-            seed = seed * 16807 % 2147483647
-            middle = _split_pairs(w, at, low, high, seed)
-            if middle - low > high - middle:
-                starts[depth] = low
-                ends[depth] = middle
-                depth += 1
-                low = middle
-            else:
-                starts[depth] = middle
-                ends[depth] = high
-                depth += 1
-                high = middle
-        else:
-            _insert_pairs(w, at, low, high)
-            more = depth > 0
-            if more:
-                depth -= 1
-                low = starts[depth]
-                high = ends[depth]
-    return at
-
-
-def _split_pairs(w: Any, at: Any, low: Any, high: Any, seed: Any) -> Any:
-    """As ``_split``, of pairs that differ. The pivot is not the least of three, so that there are some below it."""
-    p = low + seed % (high - low)
-    q = (low + high) // 2
-    r = low + seed // 7 % (high - low)
-    a, b, c = w[p], w[q], w[r]
-    ab = (a < b) | ((a == b) & (at[p] < at[q]))
-    bc = (b < c) | ((b == c) & (at[q] < at[r]))
-    ac = (a < c) | ((a == c) & (at[p] < at[r]))
-    middle = q if ab == bc else (r if ab == ac else p)
-    pivot = w[middle]
-    own = at[middle]
-    i = low
-    for k in range(low, high):
-        v = w[k]
-        place = at[k]
-        w[k] = w[i]
-        at[k] = at[i]
-        w[i] = v
-        at[i] = place
-        i += int((v < pivot) | ((v == pivot) & (place < own)))
-    if i == low:  # the pivot is the least: the range begins with it
-        for k in range(low, high):
-            if at[k] == own:
-                at[k] = at[low]
-                at[low] = own
-                w[k] = w[low]
-                w[low] = pivot
-        i += 1
-    return i
-
-
-def _insert_pairs(w: Any, at: Any, low: Any, high: Any) -> None:
-    for i in range(low + 1, high):
-        v = w[i]
-        place = at[i]
-        j = i - 1
-        while j >= low and (v < w[j] or (v == w[j] and place < at[j])):
-            w[j + 1] = w[j]
-            at[j + 1] = at[j]
-            j -= 1
-        w[j + 1] = v
-        at[j + 1] = place
 
 
 def place_in(a: Any, x: Any, right: Any) -> Any:

@@ -20,6 +20,7 @@ from adc.frontend.libraries import (
     library_reductions,
     library_scipy,
     library_shapes,
+    library_sorting,
     library_turns,
     library_windows,
     printing,
@@ -46,6 +47,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_indexing.TABLE,
     **library_iterators.TABLE,
     **library_prelude.TABLE,
+    **library_sorting.TABLE,
     print: printing.print_,
 }
 

@@ -19,18 +19,23 @@ def _order_lane(lane: Any, out: Any) -> None:
     out[...] = order_of(lane)
 
 
-def _along(function: Any, a: Any, axis: Any, dtype: Any) -> Any:
+def _ordered(a: Any, axis: Any) -> Any:
     if axis is None:
-        x = flat(a)
-        return lanes(function, x, 0, len(x), dtype)
+        return in_order(flat(a))
     k = axis_of(a, axis)
-    return lanes(function, a, k, a.shape[k], dtype)
+    return in_order(a) if a.ndim == 1 else lanes(_sort_lane, a, k, a.shape[k], a.dtype)
+
+
+def _order(a: Any, axis: Any) -> Any:
+    if axis is None:
+        return order_of(flat(a))
+    k = axis_of(a, axis)
+    return order_of(a) if a.ndim == 1 else lanes(_order_lane, a, k, a.shape[k], np.int64)
 
 
 @stands_for("numpy.sort")
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    x = np.asarray(a)
-    return _along(_sort_lane, x, axis, x.dtype)
+    return _ordered(np.asarray(a), axis)
 
 
 @stands_for("numpy.ndarray.sort")
@@ -40,13 +45,12 @@ def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *
 
 @stands_for("numpy.argsort")
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    return _along(_order_lane, np.asarray(a), axis, np.int64)
+    return _order(np.asarray(a), axis)
 
 
 @stands_for("numpy.partition")
 def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
-    x = np.asarray(a)
-    return _along(_sort_lane, x, axis, x.dtype)
+    return _ordered(np.asarray(a), axis)
 
 
 @stands_for("numpy.ndarray.partition")
@@ -56,7 +60,7 @@ def partition_in_place(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselec
 
 @stands_for("numpy.argpartition")
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
-    return _along(_order_lane, np.asarray(a), axis, np.int64)
+    return _order(np.asarray(a), axis)
 
 
 @stands_for("numpy.lexsort")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import adc
 from tests.numpy.checking import check
 
 RNG = np.random.default_rng(5)
@@ -22,6 +23,22 @@ def test_sorting_vectors() -> None:
     )
     check("np.sort(n), np.argsort(n, kind='stable'), np.sort(e), np.argsort(e)", n=N, e=np.zeros(0), derivatives=False)
     check("np.sort(s), np.argsort(-s)", s=V.astype(np.float32), derivatives=False)
+
+
+def test_sorting_of_integers() -> None:
+    """Of each size, signed and not: beside their least and greatest."""
+    for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"):
+        limits = np.iinfo(kind)
+        k = np.concatenate([K.astype(kind), np.array([limits.max, limits.min, limits.max], kind)])
+        check("np.sort(k), np.argsort(k, kind='stable')", k=k)
+
+
+def test_values_of_gradients_have_the_same_bits() -> None:
+    """Those of zeros and NaN that a gradient computes go through the permutation."""
+    v = np.array([0.0, -0.0, 1.0, np.nan, -np.nan, -0.0, 0.0, -1.0] * 9)
+    sort = adc.jit_grad(lambda v: np.sort(v))
+    value, _ = adc.pullback(sort, v)
+    assert sort(v).tobytes() == value.tobytes() == v[np.argsort(v, stable=True)].tobytes()
 
 
 def test_sorting_along_axes() -> None:
