@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -53,7 +53,8 @@ def compile_ahead(
     has one.
     """
     done = Output()
-    staged = Staged(subject, tuple(abstracts))
+    portable = replace(subject.options, lapack=False)  # what it calls has no address in other processes
+    staged = Staged(Subject(subject.fn, portable, owner=subject.owner), tuple(abstracts))
     name = identifier(subject.name)
     parts = [_primal(staged, name)]
     for make in (_gradient, _tangent, _pullback):

@@ -135,7 +135,9 @@ class Staged:
         positional, keywords = self.subject.parameters.split(self.abstracts)
         with self.measure("trace"):
             try:
-                traced = trace(self.subject.fn, positional, keywords, pins=True)
+                traced = trace(
+                    self.subject.fn, positional, keywords, pins=True, lapack=self.subject.options.lapack
+                )
             except NeedsConstant as need:
                 name, *positions = constant_path(need)
                 path = (self.subject.parameters.names.index(str(name)), *map(int, positions))

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from adc.frontend.kernels.lapack import is_installed
 from adc.ir import kinds
 from adc.ir.schedules import Schedule
 from adc.passes.cache.block_time import AUTO, MOST, TimeBlock
@@ -52,6 +53,8 @@ class Options:
     ``tile``: whether nests of loops that read neighbours run in blocks that stay in cache; or the lengths of blocks.
     ``checkpoint``: how gradients run the steps of sequential loops again, or None. ``time_block``: how many steps of
     time loops of stencils are run in one sweep over memory, where that is right, ``"auto"``, or None.
+    ``lapack``: whether decompositions of matrices are LAPACK's, which is called by the addresses that SciPy has of it:
+    by default where SciPy is installed, unless ``ADC_LAPACK`` is 0. Object files do without.
     """
 
     threads: int | None = None
@@ -65,6 +68,7 @@ class Options:
     tile: Tiles = True
     checkpoint: Schedule | None = None
     time_block: TimeBlock = None
+    lapack: bool = field(default_factory=is_installed)
 
     def __post_init__(self) -> None:
         if self.threads is not None and self.threads < 1:

@@ -34,13 +34,14 @@ def trace(
     *,
     capture_aliases: Mapping[str, int] = {},
     pins: bool = False,
+    lapack: bool = False,
 ) -> Traced:
     """Trace ``fn`` for arguments of the given types.
 
     ``capture_aliases`` gives captured arrays, by the name in their leaf's path, the alias group of arguments that they
     may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
     fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
-    ``constant_path``.
+    ``constant_path``. ``lapack``: whether the code may call LAPACK, where it is, by its addresses in this process.
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
@@ -48,10 +49,10 @@ def trace(
     callee = Callee.of(function, UNKNOWN)
     try:
         entry = None if RULES.has(function) else function
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, entry=entry), pins)
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, lapack, entry=entry), pins)
     except RecursiveEntry:
         # The entrance calls the function that calls itself.
-        return _traced(callee, args, kwargs, Tracer(capture_aliases), pins)
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, lapack), pins)
 
 
 def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:

@@ -67,6 +67,7 @@ class Tracer(Protocol):
     module: Module
     looks: Looks  # what compiled code depends on that is outside
     called: tuple[Op, Roots] | None  # the last call of a function, and what of the caller's it writes to
+    lapack: bool  # whether code may call LAPACK in this process
 
     def call(
         self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]

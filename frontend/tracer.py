@@ -69,6 +69,7 @@ class Tracer:
     """Traces one module."""
 
     aliases: Mapping[str, int]
+    lapack: bool = False  # whether code may call LAPACK in this process
     module: Module = field(default_factory=Module)
     looks: Looks = field(default_factory=Looks)
     outer: dict[tuple[Any, ...], tuple[str, Callable[[], Any]]] = field(default_factory=dict)

@@ -53,7 +53,10 @@ class Named:
         return Named(op.attrs["library"], op.attrs["symbol"], types, op.results[0].type if op.results else None)
 
 
+Provider = Callable[[Named], Provided | None]
+
 _PROVIDED: dict[Named, Provided] = {}
+_PROVIDERS: dict[str, Provider] = {}
 
 
 def provide(name: Named, function: Provided) -> None:
@@ -61,6 +64,14 @@ def provide(name: Named, function: Provided) -> None:
     _PROVIDED[name] = function
 
 
+def provide_all(library: str, provider: Provider) -> None:
+    """Let programs in this process call what ``provider`` finds of a library: it is asked when there is need of it."""
+    _PROVIDERS[library] = provider
+
+
 def provided(name: Named) -> Provided | None:
-    """None if nobody has provided it."""
-    return _PROVIDED.get(name)
+    """None if nobody provides it."""
+    known = _PROVIDED.get(name)
+    if known is None and name.library in _PROVIDERS and (known := _PROVIDERS[name.library](name)) is not None:
+        _PROVIDED[name] = known
+    return known

@@ -224,8 +224,10 @@ external = op("adc.external", t.external, PURE, attrs=EXTERNAL, cost=CALL, singu
 # A C function that takes arrays, or that has effects of its own. It may read all arrays, and write to those at the
 # positions ``written``. If ``ordered`` it is called as often as the program says, and in its order. It is all that the
 # function does which calls it, and is not inlined: so what holds of calls holds of it; see
-# ``adc.passes.analysis.effects``.
-FOREIGN: dict[str, Any] = {"library": ..., "symbol": ..., "types": ..., "written": (), "ordered": False}
+# ``adc.passes.analysis.effects``. ``by_address``: numbers are passed by their addresses, and arrays as pointers alone,
+# as Fortran's subroutines take them.
+FOREIGN: dict[str, Any] = {"library": ..., "symbol": ..., "types": ..., "written": ()}
+FOREIGN |= {"ordered": False, "by_address": False}
 foreign = op("adc.foreign", t.foreign, READS | WRITES | {Trait.TRAPS}, attrs=FOREIGN, cost=CALL)
 
 # memref ---------------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from adc.persistent.fingerprints import INSIDE, PLAIN, UnknownThing, file_of_cel
 
 Reference = tuple[Any, ...]
 _BY_VALUE = frozenset({tuple, list, dict, set, frozenset, *PLAIN})
-_BY_NAME = (types.BuiltinFunctionType, np.ufunc, np.dtype, np.generic)
+_BY_NAME = (types.BuiltinFunctionType, type(np.sum), np.ufunc, np.dtype, np.generic)
 _NEVER = (core.Op, core.Value, core.Block, core.Func, types.CodeType, types.CellType, types.MethodType)
 
 

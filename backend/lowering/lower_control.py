@@ -9,9 +9,9 @@ from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
 from adc.backend.lowering.lower_work import strip_of
 from adc.backend.sites import Site
-from adc.ir.core import Op
+from adc.ir.core import Op, Value
 from adc.ir.steps import GROUPED
-from adc.ir.types import Type, index, scalar_bytes
+from adc.ir.types import MemRefType, Type, index, scalar_bytes
 
 
 def for_(e: FunctionEmitter, op: Op) -> None:
@@ -146,16 +146,29 @@ def call(e: FunctionEmitter, op: Op) -> None:
 
 
 def foreign(e: FunctionEmitter, op: Op) -> None:
-    """Call a C function. An array goes as a pointer, all extents, and, unless it is C-contiguous, all strides."""
+    """Call a C function. An array goes as a pointer, all extents, and, unless it is C-contiguous, all strides; or, by
+    address, as a pointer alone, as numbers do."""
     kind = register_type(op.results[0].type) if op.results else "void"
-    types = [t for v in op.operands for t in abi_types(v.type)]
-    values = [x for v in op.operands for x in abi_values(e[v], v.type)]
+    if op.attrs["by_address"]:
+        types, values = ["ptr"] * len(op.operands), [_address(e, v) for v in op.operands]
+    else:
+        types = [t for v in op.operands for t in abi_types(v.type)]
+        values = [x for v in op.operands for x in abi_values(e[v], v.type)]
     name = e.module.external(op, f"{kind} ", f"({', '.join(types)})")
     call = f"call {kind} @{name}({', '.join(map(' '.join, zip(types, values, strict=True)))}) nobuiltin"
     if op.results:
         e.env[op.results[0]] = e.let(call)
     else:
         e.do(call)
+
+
+def _address(e: FunctionEmitter, v: Value) -> str:
+    """Of the first element of an array, or of a number in this function's frame."""
+    if isinstance(v.type, MemRefType):
+        return e.memref(v).ptr
+    place, kind = e.stack(f"[{scalar_bytes(v.type)} x i8]"), register_type(v.type)
+    e.do(f"store {kind} {e[v]}, ptr {place}")
+    return place
 
 
 def return_values(e: FunctionEmitter, op: Op) -> None:

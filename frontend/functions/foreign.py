@@ -13,10 +13,18 @@ from adc.ir.types import MemRefType
 
 
 def call_foreign(
-    frame: Frame, named: Named, given: Sequence[Value], *, hint: str, written: Collection[int], ordered: bool
+    frame: Frame,
+    named: Named,
+    given: Sequence[Value],
+    *,
+    hint: str,
+    written: Collection[int],
+    ordered: bool = False,
+    by_address: bool = False,
 ) -> Value | None:
     """A function of the IR that does nothing else, and its call: so it has the effects of a call. ``written``: the
-    positions of the arrays that it may write to; ``ordered``: it is called as often as the program says, in order."""
+    positions of the arrays that it may write to; ``ordered``: it is called as often as the program says, in order;
+    ``by_address``: as Fortran's subroutines are called."""
     module = frame.tracer.module
     results = () if named.result is None else (named.result,)
     hints = [f"x{k}" for k in range(len(given))]
@@ -27,7 +35,8 @@ def call_foreign(
             func.arg_attrs[k]["adc.readonly"] = True
     attrs = {"library": named.library, "symbol": named.symbol, "types": results}
     with insert_at(func.body):
-        done = build(ops.foreign, func.args, {**attrs, "written": tuple(written), "ordered": ordered})
+        how = {"written": tuple(written), "ordered": ordered, "by_address": by_address}
+        done = build(ops.foreign, func.args, {**attrs, **how})
         build(ops.return_, done.results)
     call = build(ops.call, given, {"callee": func.name, "types": results})
     return call.results[0] if results else None

@@ -10,43 +10,57 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 
 
 def factored(a: Any) -> Any:
-    """``a`` in factors, one over the other without the ones on the diagonal; the rows that changed places, their
-    parity, and whether a pivot is zero.
+    """``a`` in factors, one over the other without the ones on the diagonal, column by column; the rows that changed
+    places, counted from one, as LAPACK has both; the parity of that, and whether a pivot is zero.
 
     Counts as a constant: what is computed of it has its derivative by ``a`` itself.
     """
-    lu = a.copy()
-    n = lu.shape[0]
-    pivots = np.zeros(n, np.int64)
+    columns = a.T.copy()
+    n = columns.shape[0]
+    pivots = np.zeros(n, np.int32)
+    if lapack.at_hand() and n >= lapack.LEAST:
+        info = np.zeros(1, np.int32)
+        lapack.getrf(n, n, columns, n, pivots, info)
+    else:
+        eliminate(columns, pivots)
     parity = a.dtype.type(1.0)
     singular = False
     for k in range(n):
-        p = k
-        best = abs(lu[k, k])
-        for i in range(k + 1, n):
-            if abs(lu[i, k]) > best:
-                best = abs(lu[i, k])
-                p = i
-        pivots[k] = p
-        if p != k:
+        if pivots[k] != k + 1:
             parity = -parity
-            for j in range(n):
-                held = lu[k, j]
-                lu[k, j] = lu[p, j]
-                lu[p, j] = held
-        if lu[k, k] == 0.0:
+        if columns[k, k] == 0.0:
             singular = True
-        else:
+    return columns, pivots, parity, singular
+
+
+def eliminate(columns: Any, pivots: Any) -> None:
+    """As ``getrf``."""
+    n = columns.shape[0]
+    for k in range(n):
+        p = k
+        best = abs(columns[k, k])
+        for i in range(k + 1, n):
+            if abs(columns[k, i]) > best:
+                best = abs(columns[k, i])
+                p = i
+        pivots[k] = p + 1
+        if p != k:
+            for j in range(n):
+                held = columns[j, k]
+                columns[j, k] = columns[j, p]
+                columns[j, p] = held
+        pivot = columns[k, k]
+        if pivot != 0.0:
             for i in range(k + 1, n):
-                lu[i, k] = lu[i, k] / lu[k, k]
-                factor = lu[i, k]
-                for j in range(k + 1, n):
-                    lu[i, j] -= factor * lu[k, j]
-    return lu, pivots, parity, singular
+                columns[k, i] = columns[k, i] / pivot
+            for j in range(k + 1, n):
+                factor = columns[j, k]
+                for i in range(k + 1, n):
+                    columns[j, i] -= factor * columns[k, i]
 
 
 @reverse_rule(factored)
@@ -56,33 +70,48 @@ def _factored_reverse(a: Any) -> Any:
 
 @forward_rule(factored)
 def _factored_forward(tangents: Any, a: Any) -> Any:
-    lu, pivots, parity, singular = factored(a)
-    return (lu, pivots, parity, singular), (np.zeros(lu.shape, lu.dtype), None, 0.0, None)
+    columns, pivots, parity, singular = factored(a)
+    return (columns, pivots, parity, singular), (np.zeros(columns.shape, columns.dtype), None, 0.0, None)
 
 
 def solved(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, by the factors of ``a``."""
+    n, count = b.shape
+    if lapack.at_hand() and n >= lapack.LEAST:
+        return by_columns(lu, pivots, b, "N")
     x = b.copy()
-    n, count = x.shape
     for k in range(n):
-        p = pivots[k]
-        if p != k:
-            for j in range(count):
-                held = x[k, j]
-                x[k, j] = x[p, j]
-                x[p, j] = held
+        exchange(x, k, pivots[k] - 1)
     for i in range(n):
         for k in range(i):
             for j in range(count):
-                x[i, j] -= lu[i, k] * x[k, j]
+                x[i, j] -= lu[k, i] * x[k, j]
     for m in range(n):
         i = n - 1 - m
         for k in range(i + 1, n):
             for j in range(count):
-                x[i, j] -= lu[i, k] * x[k, j]
+                x[i, j] -= lu[k, i] * x[k, j]
         for j in range(count):
             x[i, j] = x[i, j] / lu[i, i]
     return x
+
+
+def by_columns(lu: Any, pivots: Any, b: Any, turned: Any) -> Any:
+    """As ``solved`` (``N``) or ``solved_transposed`` (``T``)."""
+    n, count = b.shape
+    x = b.T.copy()
+    info = np.zeros(1, np.int32)
+    lapack.getrs(turned, n, count, lu, n, pivots, x, n, info)
+    return x.T.copy()
+
+
+def exchange(x: Any, k: Any, p: Any) -> None:
+    """Let two rows change places."""
+    if p != k:
+        for j in range(x.shape[1]):
+            held = x[k, j]
+            x[k, j] = x[p, j]
+            x[p, j] = held
 
 
 @reverse_rule(solved)
@@ -104,27 +133,24 @@ def _solved_forward(tangents: Any, a: Any, lu: Any, pivots: Any, b: Any) -> Any:
 
 def solved_transposed(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     """The ``x`` with ``a.T @ x = b``, by the factors of ``a``."""
+    n, count = b.shape
+    if lapack.at_hand() and n >= lapack.LEAST:
+        return by_columns(lu, pivots, b, "T")
     x = b.copy()
-    n, count = x.shape
     for i in range(n):
         for j in range(count):
             x[i, j] = x[i, j] / lu[i, i]
         for k in range(i + 1, n):
             for j in range(count):
-                x[k, j] -= lu[i, k] * x[i, j]
+                x[k, j] -= lu[k, i] * x[i, j]
     for m in range(n):
         i = n - 1 - m
         for k in range(i):
             for j in range(count):
-                x[k, j] -= lu[i, k] * x[i, j]
+                x[k, j] -= lu[k, i] * x[i, j]
     for m in range(n):
         k = n - 1 - m
-        p = pivots[k]
-        if p != k:
-            for j in range(count):
-                held = x[k, j]
-                x[k, j] = x[p, j]
-                x[p, j] = held
+        exchange(x, k, pivots[k] - 1)
     return x
 
 

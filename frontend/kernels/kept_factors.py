@@ -15,8 +15,8 @@ from adc.frontend.kernels.triangles import lower, lower_solved, upper_solved
 
 def eliminated(a: Any) -> Any:
     """The factors of ``a``, one over the other without the ones on the diagonal, and the rows that changed places."""
-    lu, pivots, _parity, _singular = factored(a)
-    return lu, pivots
+    columns, pivots, _parity, _singular = factored(a)
+    return columns.T.copy(), pivots - 1
 
 
 def with_ones(lu: Any) -> Any:

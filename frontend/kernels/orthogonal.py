@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 from adc.frontend.kernels.triangles import lower, lower_solved, mirrored, upper_solved
 
 
@@ -78,8 +78,34 @@ def upper_rows(f: Any, count: Any) -> Any:
 
 def orthogonalised(a: Any) -> Any:
     """``q`` and ``r`` of a matrix with no more columns than rows."""
-    f, factors = reflected(a)
-    return of_reflections(f, factors, a.shape[1]), upper_rows(f, a.shape[1])
+    n = a.shape[1]
+    q = np.zeros(a.shape, a.dtype)
+    r = np.zeros((n, n), a.dtype)
+    if lapack.at_hand() and n >= lapack.LEAST:
+        columns = a.T.copy()
+        r[:, :] = by_columns(columns)
+        q[:, :] = columns.T
+    else:
+        f, factors = reflected(a)
+        q[:, :] = of_reflections(f, factors, n)
+        r[:, :] = upper_rows(f, n)
+    return q, r
+
+
+def by_columns(columns: Any) -> Any:
+    """``r`` of a matrix column by column, which becomes ``q``."""
+    n, m = columns.shape
+    factors = np.zeros(n, columns.dtype)
+    info = np.zeros(1, np.int32)
+    size = np.zeros(1, columns.dtype)
+    lapack.geqrf(m, n, columns, m, factors, size, -1, info)
+    work = np.zeros(int(size[0]), columns.dtype)
+    lapack.geqrf(m, n, columns, m, factors, work, len(work), info)
+    r = upper_rows(columns.T, n)
+    lapack.orgqr(m, n, n, columns, m, factors, size, -1, info)
+    more = np.zeros(int(size[0]), columns.dtype)
+    lapack.orgqr(m, n, n, columns, m, factors, more, len(more), info)
+    return r
 
 
 @reverse_rule(orthogonalised)

@@ -12,16 +12,37 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 from adc.frontend.kernels.orthogonal import of_reflections, reflected, upper_rows
 from adc.frontend.kernels.spectra import quotients
 
 SWEEPS = 40
 
 
-def singular(a: Any) -> Any:
+def singular(a: Any, wide: Any) -> Any:
     """``u``, the singular values in falling order, and ``vt``, of a matrix with no more columns than rows; and whether
-    that failed."""
+    that failed. Vectors have signs that are LAPACK's where it is at hand, for any size: those of the transpose where
+    ``wide`` says that this is what the program has."""
+    m, n = a.shape
+    u = np.zeros((m, n), a.dtype)
+    s = np.zeros(n, a.dtype)
+    vt = np.zeros((n, n), a.dtype)
+    # The transpose of a matrix row by row is a matrix column by column, and so are its factors.
+    if not lapack.at_hand():
+        failed = by_turns(a, u, s, vt)
+    elif wide:
+        failed = driven("S", n, m, a.copy(), s, vt, u)
+    else:
+        left = np.zeros((n, m), a.dtype)
+        right = np.zeros((n, n), a.dtype)
+        failed = driven("S", m, n, a.T.copy(), s, left, right)
+        u[:, :] = left.T
+        vt[:, :] = right.T
+    return u, s, vt, failed
+
+
+def by_turns(a: Any, left: Any, s: Any, v: Any) -> Any:
+    """Jacobi's method; whether that failed."""
     n = a.shape[1]
     largest = a.dtype.type(0.0)
     for i in range(a.shape[0]):
@@ -31,11 +52,9 @@ def singular(a: Any) -> Any:
         largest = a.dtype.type(1.0)
     f, factors = reflected(a / largest)
     w = upper_rows(f, n).T.copy()
-    v = np.zeros((n, n), a.dtype)
     for i in range(n):
         v[i, i] = 1.0
     failed = turned(w, v)
-    s = np.zeros(n, a.dtype)
     for i in range(n):
         s[i] = np.sqrt(w[i] @ w[i])
         failed = failed or s[i] != s[i]
@@ -46,7 +65,50 @@ def singular(a: Any) -> Any:
             for j in range(n):
                 u[j, i] = w[i, j] / s[i]
     completed(u, s)
-    return of_reflections(f, factors, n) @ u, s * largest, v, failed
+    left[:, :] = of_reflections(f, factors, n) @ u
+    for i in range(n):
+        s[i] = s[i] * largest
+    return failed
+
+
+def driven(job: Any, m: Any, n: Any, columns: Any, s: Any, u: Any, vt: Any) -> Any:
+    """``gesdd`` of a matrix column by column, which is destroyed; ``u`` and ``vt`` are so, too. Whether it failed."""
+    rank = min(m, n)
+    if rank == 0:
+        return False
+    info = np.zeros(1, np.int32)
+    size = np.zeros(1, columns.dtype)
+    integers = np.zeros(8 * rank, np.int32)
+    lapack.gesdd(job, m, n, columns, m, s, u, m, vt, rank, size, -1, integers, info)
+    work = np.zeros(int(size[0]), columns.dtype)
+    lapack.gesdd(job, m, n, columns, m, s, u, m, vt, rank, work, len(work), integers, info)
+    return info[0] != 0
+
+
+def singular_values(a: Any, wide: Any) -> Any:
+    """As ``singular``, without the vectors."""
+    m, n = a.shape
+    s = np.zeros(n, a.dtype)
+    none = np.zeros((1, 1), a.dtype)
+    if not lapack.at_hand():
+        failed = by_turns(a, np.zeros((m, n), a.dtype), s, np.zeros((n, n), a.dtype))
+    elif wide:
+        failed = driven("N", n, m, a.copy(), s, none, none.copy())
+    else:
+        failed = driven("N", m, n, a.T.copy(), s, none, none.copy())
+    return s, failed
+
+
+@reverse_rule(singular_values)
+def _singular_values_reverse(a: Any, wide: Any) -> Any:
+    u, s, vt, failed = singular(a, wide)
+    return (s, failed), lambda g: ((u * g[0]) @ vt, None)
+
+
+@forward_rule(singular_values)
+def _singular_values_forward(tangents: Any, a: Any, wide: Any) -> Any:
+    u, s, vt, failed = singular(a, wide)
+    return (s, failed), (np.sum(u * (tangents[0] @ vt.T), axis=0), None)
 
 
 def turned(w: Any, v: Any) -> Any:
@@ -139,8 +201,8 @@ def divided(m: Any, s: Any) -> Any:
 
 
 @reverse_rule(singular)
-def _singular_reverse(a: Any) -> Any:
-    u, s, vt, failed = singular(a)
+def _singular_reverse(a: Any, wide: Any) -> Any:
+    u, s, vt, failed = singular(a, wide)
 
     def pullback(g: Any) -> Any:
         n = len(s)
@@ -154,14 +216,14 @@ def _singular_reverse(a: Any) -> Any:
             inner[i, i] += g[1][i]
         beside = divided(g[0] - u @ of_u, s)
         across = divided(g[2].T - vt.T @ of_v, s)
-        return (u @ inner @ vt + beside @ vt + u @ across.T,)
+        return u @ inner @ vt + beside @ vt + u @ across.T, None
 
     return (u, s, vt, failed), pullback
 
 
 @forward_rule(singular)
-def _singular_forward(tangents: Any, a: Any) -> Any:
-    u, s, vt, failed = singular(a)
+def _singular_forward(tangents: Any, a: Any, wide: Any) -> Any:
+    u, s, vt, failed = singular(a, wide)
     n = len(s)
     change = tangents[0] @ vt.T
     inner = u.T @ change
@@ -188,7 +250,7 @@ def _singular_forward(tangents: Any, a: Any) -> Any:
 def pseudo_inverse(a: Any, cut: Any) -> Any:
     """Of a matrix with no more columns than rows: with singular values below ``cut`` times the greatest as zeros; and
     whether that failed."""
-    u, s, vt, failed = singular(a)
+    u, s, vt, failed = singular(a, False)
     x = np.zeros(len(s), s.dtype)
     for i in range(len(s)):
         if s[i] > cut * s[0]:

@@ -11,18 +11,32 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 from adc.frontend.kernels.triangles import gathered, mirrored
 
 STEPS = 60  # for one eigenvalue
 
 
 def spectrum(a: Any) -> Any:
-    """Eigenvalues in rising order, and vectors in columns, of the lower triangle of ``a``; and whether that failed."""
-    v = mirrored(a)
+    """Eigenvalues in rising order, and vectors in columns, of the lower triangle of ``a``; and whether that failed.
+    Vectors have signs that are LAPACK's where it is at hand, for any size."""
+    n = a.shape[0]
+    w = np.zeros(n, a.dtype)
+    v = np.zeros((n, n), a.dtype)
+    if lapack.at_hand():
+        columns = a.T.copy()
+        failed = by_columns(columns, w, "V")
+        v[:, :] = columns.T
+    else:
+        v[:, :] = mirrored(a)
+        failed = by_steps(v, w)
+    return w, v, failed
+
+
+def by_steps(v: Any, d: Any) -> Any:
+    """The eigenvalues ``d`` in rising order of the symmetric ``v``, which becomes the vectors; whether that failed."""
     n = v.shape[0]
-    d = np.zeros(n, a.dtype)
-    e = np.zeros(n, a.dtype)
+    e = np.zeros(n, v.dtype)
     tridiagonal(v, d, e)
     failed = diagonalised(v, d, e)
     for i in range(n):
@@ -38,7 +52,47 @@ def spectrum(a: Any) -> Any:
                 other = v[j, i]
                 v[j, i] = v[j, k]
                 v[j, k] = other
-    return d, v, failed
+    return failed
+
+
+def by_columns(columns: Any, w: Any, job: Any) -> Any:
+    """The eigenvalues ``w`` of the lower triangle of a matrix column by column, which becomes the vectors; for the job
+    ``N`` it is only destroyed. Whether that failed."""
+    n = columns.shape[0]
+    if n == 0:
+        return False
+    info = np.zeros(1, np.int32)
+    size = np.zeros(1, columns.dtype)
+    count = np.zeros(1, np.int32)
+    lapack.syevd(job, "L", n, columns, n, w, size, -1, count, -1, info)
+    work = np.zeros(int(size[0]), columns.dtype)
+    integers = np.zeros(count[0], np.int32)
+    lapack.syevd(job, "L", n, columns, n, w, work, len(work), integers, len(integers), info)
+    return info[0] != 0
+
+
+def eigenvalues(a: Any) -> Any:
+    """As ``spectrum``, without the vectors."""
+    n = a.shape[0]
+    w = np.zeros(n, a.dtype)
+    if lapack.at_hand():
+        failed = by_columns(a.T.copy(), w, "N")
+    else:
+        failed = by_steps(mirrored(a), w)
+    return w, failed
+
+
+@reverse_rule(eigenvalues)
+def _eigenvalues_reverse(a: Any) -> Any:
+    w, v, failed = spectrum(a)
+    return (w, failed), lambda g: (gathered((v * g[0]) @ v.T),)
+
+
+@forward_rule(eigenvalues)
+def _eigenvalues_forward(tangents: Any, a: Any) -> Any:
+    w, v, failed = spectrum(a)
+    change = mirrored(tangents[0]) @ v
+    return (w, failed), (np.sum(v * change, axis=0), None)
 
 
 def tridiagonal(v: Any, d: Any, e: Any) -> None:

@@ -10,13 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 
 
 def lower_solved(a: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, of the lower triangle of ``a``."""
     x = b.copy()
     n, count = x.shape
+    if lapack.at_hand() and n >= lapack.LEAST and count > 0:
+        lapack.trsm("R", "U", "N", "N", count, n, 1.0, a.copy(), n, x, count)  # x.T @ a.T == b.T, column by column
+        return x
     for i in range(n):
         for k in range(i):
             for j in range(count):
@@ -30,6 +33,9 @@ def upper_solved(a: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, of the upper triangle of ``a``."""
     x = b.copy()
     n, count = x.shape
+    if lapack.at_hand() and n >= lapack.LEAST and count > 0:
+        lapack.trsm("R", "L", "N", "N", count, n, 1.0, a.copy(), n, x, count)
+        return x
     for m in range(n):
         i = n - 1 - m
         for k in range(i + 1, n):
@@ -111,6 +117,11 @@ def gathered(a: Any) -> Any:
 def cholesky_factor(a: Any) -> Any:
     """The lower triangle ``l`` with ``l @ l.T == a``, of the lower triangle of ``a``; and whether there is none."""
     n = a.shape[0]
+    if lapack.at_hand() and n >= lapack.LEAST:
+        rows = lower(a, 1.0)  # column by column, this is the upper triangle
+        info = np.zeros(1, np.int32)
+        lapack.potrf("U", n, rows, n, info)
+        return rows, info[0] != 0
     x = np.zeros((n, n), a.dtype)
     failed = False
     for i in range(n):

@@ -13,6 +13,7 @@ from adc.frontend.libraries import (
     library_grids,
     library_indexing,
     library_iterators,
+    library_lapack,
     library_math,
     library_numpy,
     library_prelude,
@@ -48,6 +49,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_iterators.TABLE,
     **library_prelude.TABLE,
     **library_sorting.TABLE,
+    **library_lapack.TABLE,
     print: printing.print_,
 }
 

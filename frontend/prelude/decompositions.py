@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.kernels.least_squares import least_squares, upright
 from adc.frontend.kernels.orthogonal import of_reflections, orthogonalised, reflected, upper_rows
-from adc.frontend.kernels.singular import pseudo_inverse, singular
-from adc.frontend.kernels.spectra import spectrum
+from adc.frontend.kernels.singular import pseudo_inverse, singular, singular_values
+from adc.frontend.kernels.spectra import eigenvalues, spectrum
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.matrices import both_floats, matrices, squares
 
@@ -63,14 +64,31 @@ def eigh(a: Any, UPLO: Any = "L") -> Any:
 
 @stands_for("numpy.linalg.eigvalsh")
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
-    return eigh_of(squares(a), constant(UPLO))[0]
+    return eigvalsh_of(squares(a), constant(UPLO))
+
+
+def eigvalsh_of(x: Any, part: Any) -> Any:
+    if x.ndim == 2:
+        w, failed = eigenvalues(_of_part(x, part))
+        if failed:
+            raise np.linalg.LinAlgError("Eigenvalues did not converge")
+        return w
+    ws = np.zeros(x.shape[:-1], x.dtype)
+    for k in range(x.shape[0]):
+        ws[k] = eigvalsh_of(x[k], part)
+    return ws
+
+
+def _of_part(x: Any, part: Any) -> Any:
+    """A matrix with the triangle below that is to be read."""
+    if part not in ("L", "U", "l", "u"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return x.T if part in ("U", "u") else x
 
 
 def eigh_of(x: Any, part: Any) -> Any:
-    if part not in ("L", "U", "l", "u"):
-        raise ValueError("UPLO argument must be 'L' or 'U'")
     if x.ndim == 2:
-        w, v, failed = spectrum(x.T if part in ("U", "u") else x)
+        w, v, failed = spectrum(_of_part(x, part))
         if failed:
             raise np.linalg.LinAlgError("Eigenvalues did not converge")
         return w, v
@@ -85,15 +103,28 @@ def eigh_of(x: Any, part: Any) -> Any:
 def svd(a: Any, full_matrices: Any = True, compute_uv: Any = True, hermitian: Any = False) -> Any:
     if constant(hermitian):
         unsupported("np.linalg.svd() of hermitian=True is not supported", "use np.linalg.eigh()")
-    u, s, vt = _svd(matrices(a), constant(full_matrices))
     if not constant(compute_uv):
-        return s
+        return _values(matrices(a))
+    u, s, vt = _svd(matrices(a), constant(full_matrices))
     return _SVD(u, s, vt)
 
 
 @stands_for("numpy.linalg.svdvals")
 def svdvals(x: Any, /) -> Any:
-    return _svd(matrices(x), False)[1]
+    return _values(matrices(x))
+
+
+def _values(x: Any) -> Any:
+    """Singular values."""
+    if x.ndim == 2:
+        s, failed = singular_values(upright(x), x.shape[0] < x.shape[1])
+        if failed:
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return s
+    ss = np.zeros((*x.shape[:-2], min(x.shape[-2], x.shape[-1])), x.dtype)
+    for k in range(x.shape[0]):
+        ss[k] = _values(x[k])
+    return ss
 
 
 def _svd(x: Any, full: Any) -> Any:
@@ -110,18 +141,14 @@ def _svd(x: Any, full: Any) -> Any:
 
 
 def _svd_of_one(x: Any, full: Any) -> Any:
-    m, n = x.shape
-    if m >= n:
-        u, s, vt = _svd_of_tall(x)
-        return (_completed(u) if full else u), s, vt
-    v, s, ut = _svd_of_tall(x.T)
-    return ut.T.copy(), s, (_completed(v).T.copy() if full else v.T.copy())
-
-
-def _svd_of_tall(x: Any) -> Any:
-    u, s, vt, failed = singular(x)
+    wide = x.shape[0] < x.shape[1]
+    u, s, vt, failed = singular(upright(x), wide)
     if failed:
         raise np.linalg.LinAlgError("SVD did not converge")
+    if full:
+        u = _completed(u)
+    if wide:
+        return vt.T.copy(), s, u.T.copy()
     return u, s, vt
 
 
@@ -169,7 +196,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: Any = False, *, rtol: Any = 
         unsupported("np.linalg.matrix_rank() of hermitian=True is not supported", "leave it out")
     x = matrices(A)
     relative = max(x.shape[-2], x.shape[-1]) * np.finfo(x.dtype).eps if rtol is None else rtol
-    return _rank(_svd(x, False)[1], tol, relative)
+    return _rank(_values(x), tol, relative)
 
 
 def _rank(s: Any, tol: Any, relative: Any) -> Any:
@@ -194,16 +221,26 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
         raise np.linalg.LinAlgError("Incompatible dimensions")
     eps = np.finfo(x.dtype).eps
     cut = max(x.shape[0], x.shape[1]) * eps if rcond is None else eps if rcond == -1 else rcond
-    s = _svd(x, False)[1]
+    if y.ndim == 1:
+        column = np.zeros((y.shape[0], 1), y.dtype)
+        column[:, 0] = y
+        solution, s, rank = _least_squares(x, column, cut)
+        return solution[:, 0], _residuals(x, solution, column, rank), rank, s
+    solution, s, rank = _least_squares(x, y, cut)
+    return solution, _residuals(x, solution, y, rank), rank, s
+
+
+def _least_squares(x: Any, y: Any, cut: Any) -> Any:
+    solution, s, failed = least_squares(x, y, cut)
+    if failed:
+        raise np.linalg.LinAlgError("SVD did not converge in Linear Least Squares")
     rank = 0
     for k in range(len(s)):
         if s[k] > cut * s[0]:
             rank += 1
-    solution = _pinv(x, cut) @ y
+    return solution, s, rank
+
+
+def _residuals(x: Any, solution: Any, y: Any, rank: Any) -> Any:
     rest = x @ solution - y
-    squares_of_rest = np.sum(rest * rest, axis=0)
-    count = 1 if y.ndim == 1 else y.shape[1]
-    residuals = np.zeros(count if rank == x.shape[1] and x.shape[0] > x.shape[1] else 0, x.dtype)
-    for k in range(len(residuals)):
-        residuals[k] = squares_of_rest if y.ndim == 1 else squares_of_rest[k]
-    return solution, residuals, rank, s
+    return np.sum(rest * rest, axis=0)[: y.shape[1] if rank == x.shape[1] and x.shape[0] > x.shape[1] else 0]

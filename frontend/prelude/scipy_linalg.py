@@ -10,7 +10,7 @@ from adc.frontend.kernels.exponential import exponential
 from adc.frontend.kernels.kept_factors import eliminated, solved_by_factors
 from adc.frontend.kernels.triangles import lower_solved, upper_solved
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.decompositions import eigh_of, pinv, qr, svd, svdvals
+from adc.frontend.prelude.decompositions import eigh_of, eigvalsh_of, pinv, qr, svd, svdvals
 from adc.frontend.prelude.linalg import cholesky, det, inv, solve
 from adc.frontend.prelude.matrices import both_floats, squares
 
@@ -97,15 +97,15 @@ def cho_solve(c_and_lower: Any, b: Any, overwrite_b: Any = False, check_finite: 
 def scipy_eigvalsh(a: Any, b: Any = None, *, lower: Any = True) -> Any:
     if b is not None:
         unsupported("generalised eigenvalue problems are not supported", "reduce them by a Cholesky factor of b")
-    return eigh_of(squares(a), "L" if constant(lower) else "U")[0]
+    return eigvalsh_of(squares(a), "L" if constant(lower) else "U")
 
 
 @stands_for("scipy.linalg.eigh")
 def scipy_eigh(a: Any, b: Any = None, *, lower: Any = True, eigvals_only: Any = False) -> Any:
     if b is not None:
         unsupported("generalised eigenvalue problems are not supported", "reduce them by a Cholesky factor of b")
-    w, v = eigh_of(squares(a), "L" if constant(lower) else "U")
-    return w if constant(eigvals_only) else (w, v)
+    part = "L" if constant(lower) else "U"
+    return eigvalsh_of(squares(a), part) if constant(eigvals_only) else eigh_of(squares(a), part)
 
 
 @stands_for("scipy.linalg.qr")
@@ -187,7 +187,7 @@ def scipy_pinv(
 @stands_for("scipy.linalg.lu_factor")
 def lu_factor(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
     lu, pivots = eliminated(squares(a))
-    return lu, pivots.astype(np.int32)
+    return lu, pivots
 
 
 @stands_for("scipy.linalg.lu_solve")

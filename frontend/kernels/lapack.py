@@ -1,0 +1,153 @@
+"""LAPACK's subroutines, by the pointers to them that SciPy exports for Cython, for traced code and for plain Python.
+
+Matrices are Fortran's: column by column, so that the transpose of an array is what a subroutine is given. Where SciPy
+is not there, or where code is to run without it, ``at_hand()`` is false, and nothing else may be called.
+
+Reference: Anderson et al., LAPACK Users' Guide, 3rd ed. (1999).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adc.ir import externals
+from adc.ir.externals import Named, Provided
+
+LEAST = 40  # rows of a system that is given to LAPACK: smaller ones are solved sooner than it begins
+
+
+@dataclass(frozen=True)
+class Routine:
+    """A subroutine. ``parameters`` has a letter for each of its own: ``c`` for a character, ``i`` for an integer,
+    ``f`` for a float; for an array of floats ``a``, or ``A`` if it is written to, of integers ``p`` or ``P``.
+    ``library`` is the module of SciPy's that exports it.
+    """
+
+    name: str
+    parameters: str
+    library: str = "scipy.linalg.cython_lapack"
+
+    def __call__(self, *args: Any) -> None:
+        precision = next(a.dtype for a in args if isinstance(a, np.ndarray) and a.dtype.kind == "f")
+        passed = [_plain(a, letter, precision) for a, letter in zip(args, self.parameters, strict=True)]
+        _call(_address(self, self.symbol(precision == np.float64)), passed)
+
+    def symbol(self, double: bool) -> str:
+        """Its name for single or double precision."""
+        return ("d" if double else "s") + self.name
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The positions of what it writes to."""
+        return tuple(k for k, letter in enumerate(self.parameters) if letter.isupper())
+
+
+getrf = Routine("getrf", "iiAiPP")  # m n a lda pivots info
+getrs = Routine("getrs", "ciiaipAiP")  # trans n count a lda pivots b ldb info
+potrf = Routine("potrf", "ciAiP")  # uplo n a lda info
+geqrf = Routine("geqrf", "iiAiAAiP")  # m n a lda factors work lwork info
+orgqr = Routine("orgqr", "iiiAiaAiP")  # m n count a lda factors work lwork info
+syevd = Routine("syevd", "cciAiAAiPiP")  # job uplo n a lda w work lwork iwork liwork info
+gesdd = Routine("gesdd", "ciiAiAAiAiAiPP")  # job m n a lda s u ldu vt ldvt work lwork iwork info
+gelsd = Routine("gelsd", "iiiAiAiAfPAiPP")  # m n count a lda b ldb s cut rank work lwork iwork info
+trsm = Routine("trsm", "cccciifaiAi", "scipy.linalg.cython_blas")  # side uplo trans unit m n alpha a lda b ldb
+
+ROUTINES = {r.name: r for r in list(globals().values()) if isinstance(r, Routine)}
+
+
+def at_hand() -> bool:
+    """Whether the subroutines can be called in this process. A constant in traced code."""
+    return all(_address(r, r.symbol(double)) for r in ROUTINES.values() for double in (False, True))
+
+
+def is_installed() -> bool:
+    """Whether SciPy is there, and ``ADC_LAPACK`` does not say that it is not to be used for this."""
+    return os.environ.get("ADC_LAPACK", "1") not in ("", "0") and _where() is not None
+
+
+@functools.cache
+def _where() -> list[str] | None:
+    """The folders of ``scipy.linalg``; SciPy is not imported."""
+    spec = importlib.util.find_spec("scipy")
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    return [os.path.join(folder, "linalg") for folder in spec.submodule_search_locations]
+
+
+@functools.cache
+def _exported(library: str) -> dict[str, Any]:
+    """What SciPy exports. Its module is loaded without the rest of ``scipy.linalg``, which takes 50 times as long."""
+    try:
+        if "scipy.linalg" in sys.modules:
+            module = importlib.import_module(library)
+        else:
+            spec = importlib.machinery.PathFinder.find_spec(library, _where())
+            if spec is None or spec.loader is None:
+                return {}
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            sys.modules.pop(library, None)  # so that an import finds it as a part of scipy.linalg
+    except ImportError:
+        return {}
+    return getattr(module, "__pyx_capi__", {})
+
+
+_TYPES = {"c": "char", "i": "int", "p": "int", "a": r"\w*_[sd]|float|double", "f": r"\w*_[sd]|float|double"}
+
+
+@functools.cache
+def _address(routine: Routine, symbol: str) -> int:
+    """Of a subroutine that takes what is expected; else zero."""
+    capsule = _exported(routine.library).get(symbol)
+    if capsule is None:
+        return 0
+    signature = _name(capsule)
+    wanted = ", ".join(rf"(?:{_TYPES[p.lower()]}) \*" for p in routine.parameters)
+    if re.fullmatch(rf"void \({wanted}\)", signature.decode()) is None:
+        return 0
+    return int(_pointer(capsule, signature))
+
+
+def _plain(value: Any, letter: str, precision: Any) -> Any:
+    """What is passed for it: an address."""
+    if isinstance(value, np.ndarray):
+        return ctypes.c_void_p(value.__array_interface__["data"][0])
+    if letter == "c":
+        return ctypes.byref(ctypes.c_char(value.encode() if isinstance(value, str) else value))
+    if letter == "f":
+        return ctypes.byref(ctypes.c_double(value) if precision == np.float64 else ctypes.c_float(value))
+    return ctypes.byref(ctypes.c_int32(value))
+
+
+def _call(address: int, given: Sequence[Any]) -> None:
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(given))(address)(*given)
+
+
+def _provided(named: Named) -> Provided | None:
+    routine = ROUTINES.get(named.symbol[1:])
+    address = _address(routine, named.symbol) if routine is not None else 0
+    if routine is None or not address:
+        return None
+    return Provided(address, routine, linked=False, shown=f"LAPACK's {named.symbol}")
+
+
+for _library in {r.library for r in ROUTINES.values()}:
+    externals.provide_all(_library, _provided)
+
+
+_name = ctypes.pythonapi.PyCapsule_GetName
+_name.restype, _name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
