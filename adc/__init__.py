@@ -19,7 +19,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from adc import errors
+    from adc import errors, interop
     from adc.checkpoints import checkpoint, every, revolve, steps
     from adc.checks.checking import check_grads, test_rule
     from adc.decorator import JitFunction, find_culprit, grad, jit_grad, pullback, value_and_grad, vjp
@@ -49,6 +49,7 @@ __all__ = [
     "grad",
     "hessian",
     "hvp",
+    "interop",
     "jacobian",
     "jit_grad",
     "jvp",
@@ -116,8 +117,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return importlib.import_module("adc.errors")
+    if name in ("errors", "interop"):
+        return importlib.import_module(f"adc.{name}")
     if name == "__version__":
         return _version()
     if name not in _HOMES:

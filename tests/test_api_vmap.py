@@ -340,3 +340,17 @@ def test_a_gradient_in_compiled_code_of_calls_of_calls(fn: Any) -> None:
     _, back = inside.pullback(x, y)
     v, w = np.ones_like(x), np.array([1.0, 2.0, 3.0])
     assert np.allclose(back((v, w))[0], 2 * v * y**2 + 4 * x * y * w, rtol=1e-14)
+
+
+def test_a_gradient_of_a_function_that_returns_its_argument() -> None:
+    def both(a: Any, b: Any) -> Any:
+        return a**3 * np.cos(b), b
+
+    def weighted(a: Any, b: Any, v: Any, w: Any) -> Any:
+        first, second = both(a, b)
+        return np.sum(v * first) + np.sum(w * second)
+
+    gradient = adc.grad(weighted, argnums=(0, 1))
+    a, b, ones = np.array([1.0, 2.0]), np.array([0.5, 1.0, 2.0]), np.ones((2, 3))
+    by_a, by_b = adc.vmap(lambda a, b, v, w: gradient(a, b, v, w), in_axes=(0, None, 0, 0))(a, b, ones, ones)
+    assert np.allclose(by_a, 3 * a**2 * np.cos(b).sum()) and np.allclose(by_b, -np.outer(a**3, np.sin(b)) + 1)

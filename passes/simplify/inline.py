@@ -21,6 +21,7 @@ from adc.ir.nesting import enclosing
 from adc.ir.rewrite import inline_block
 from adc.ir.schedules import REMATERIALISED
 from adc.passes.analysis.kinds import LOOPS
+from adc.passes.analysis.records import names_arguments
 from adc.passes.rewrite import put_instead, replace_op
 
 _STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED})
@@ -50,7 +51,7 @@ class Inline:
                 callee = module.funcs.get(call.attrs["callee"])
                 if callee is None or callee.name in circular or not _STAYS.isdisjoint(callee.attrs):
                     continue
-                if _names_arguments(callee):
+                if names_arguments(callee):
                     continue
                 if attached(callee) is not None:  # its rule is wanted where the call is differentiated
                     continue
@@ -62,12 +63,6 @@ class Inline:
         for name in gone - reachable(module, module.funcs.keys() - gone):
             del module.funcs[name]
         return module
-
-
-def _names_arguments(func: Func) -> bool:
-    """Whether it says of what a record holds that it may be of an argument, by the position of that."""
-    unpacked = (op for op in func.walk() if op.opdef is ops.unpack)
-    return any(n >= 0 for op in unpacked for name in ("roots", "contents") for ns in op.attrs.get(name, ()) for n in ns)
 
 
 def _is_call(op: Op) -> bool:

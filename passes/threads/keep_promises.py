@@ -26,6 +26,7 @@ from adc.passes.analysis.dependence import Access, Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.integers import Integers
 from adc.passes.analysis.ranges import TRUE, Ranges
+from adc.passes.analysis.records import names_arguments
 from adc.passes.analysis.running import running
 from adc.passes.threads.array_sums import Update, accumulate, meets_everywhere, updated
 
@@ -106,7 +107,7 @@ def _inline_calls(block: Block, module: Module) -> None:
     new = block.in_place_of()
     for op in block.ops:
         callee = module.funcs.get(op.attrs["callee"]) if op.opdef is ops.call else None
-        if callee is not None and sum(1 for _ in callee.walk()) <= INLINE_OPS:
+        if callee is not None and sum(1 for _ in callee.walk()) <= INLINE_OPS and not names_arguments(callee):
             with insert_at(new, op.loc):
                 results = inline_block(callee.body, op.operands)
             for old, value in zip(op.results, results, strict=True):
