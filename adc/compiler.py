@@ -133,10 +133,16 @@ class Staged:
 
     def _trace(self) -> Traced:
         positional, keywords = self.subject.parameters.split(self.abstracts)
+        options = self.subject.options
         with self.measure("trace"):
             try:
                 traced = trace(
-                    self.subject.fn, positional, keywords, pins=True, lapack=self.subject.options.lapack
+                    self.subject.fn,
+                    positional,
+                    keywords,
+                    pins=True,
+                    lapack=options.lapack,
+                    deterministic=options.deterministic,
                 )
             except NeedsConstant as need:
                 name, *positions = constant_path(need)

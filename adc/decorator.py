@@ -235,7 +235,7 @@ def jit_grad(
     ``"rows"``, ``"blocks"``, ``"colours"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is right, and
     ``"auto"`` elsewhere, which weighs them; the report tells. With ``deterministic=False`` the order of such sums,
     and so their last bits, may depend on threads, and terms that else would be added one after the other are added
-    atomically.
+    atomically; LAPACK uses threads of its own.
 
     ``tile`` is whether nests of loops that read neighbours run in blocks of their inner loops, so that what is read
     again is still in cache: True where arrays are large, False nowhere, or the lengths of blocks, of the second loop

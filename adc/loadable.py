@@ -48,6 +48,8 @@ class Loadable:
             if (known := provided(function)) is None:
                 raise LookupError(symbol)
             imports[symbol] = known.address
+            if known.threads is not None:
+                runtime.keep_to_one_thread(*known.threads)
         library = _engine().load(code, self.defined, imports)
         if self.loops:
             running.register(library.address(running.NAMES), self.loops)

@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import support, support_products, support_sorts, target
+from adc.backend import support, support_libraries, support_products, support_sorts, target
 from adc.backend.calls import (
     array_memory,
     callable_slots,
@@ -54,6 +54,8 @@ EXPORTS = (
     *contents.EXPORTS,
     *(f"adc_callable_{slot}" for slot in callable_slots.SLOTS),
     *support_products.DECLARATIONS,
+    *support_libraries.DECLARATIONS,
+    *support_libraries.GLOBALS,
     "adc_capsule_destroy",
     "adc_rt_capsule",
 )
@@ -79,6 +81,7 @@ def _load() -> dict[str, int]:
         contents.contents_ir(),
         _CAPSULE_IR,
         callable_slots.TEXT,
+        support_libraries.LIBRARIES_IR,
         support_products.products_ir(target.host()),
     )
     text = "\n".join((own, signals, *parts))
@@ -131,6 +134,7 @@ def _after_fork(addresses: dict[str, int]) -> None:
     ctypes.c_void_p.from_address(addresses["adc_runs"]).value = None
     ctypes.c_int32.from_address(addresses["adc_runs_watched"]).value = 0
     ctypes.c_int32.from_address(addresses["adc_attention"]).value = 0
+    ctypes.c_int32.from_address(addresses["adc_library_calls"]).value = 0
     ctypes.c_uint64.from_address(addresses["adc_main_thread"]).value = threading.get_ident()
 
 
@@ -183,6 +187,13 @@ def set_threads(count: int) -> None:
     if not 1 <= count <= 1024:
         raise ValueError(f"the number of threads must be from 1 to 1024, not {count}")
     ctypes.c_int32.from_address(address("adc_default_threads")).value = count
+
+
+def keep_to_one_thread(get: int, set: int) -> None:
+    """Let a library have one thread in calls that are to be alone; the addresses are of its functions that say how many
+    it has, and that take how many it is to have."""
+    ctypes.c_void_p.from_address(address("adc_library_set")).value = set
+    ctypes.c_void_p.from_address(address("adc_library_get")).value = get
 
 
 @contextmanager

@@ -35,13 +35,15 @@ def trace(
     capture_aliases: Mapping[str, int] = {},
     pins: bool = False,
     lapack: bool = False,
+    deterministic: bool = True,
 ) -> Traced:
     """Trace ``fn`` for arguments of the given types.
 
     ``capture_aliases`` gives captured arrays, by the name in their leaf's path, the alias group of arguments that they
     may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
     fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
-    ``constant_path``. ``lapack``: whether the code may call LAPACK, where it is, by its addresses in this process.
+    ``constant_path``. ``lapack``: whether the code may call LAPACK, where it is, by its addresses in this process;
+    ``deterministic``: with one thread.
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
@@ -49,10 +51,10 @@ def trace(
     callee = Callee.of(function, UNKNOWN)
     try:
         entry = None if RULES.has(function) else function
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, lapack, entry=entry), pins)
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, lapack, deterministic, entry=entry), pins)
     except RecursiveEntry:
         # The entrance calls the function that calls itself.
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, lapack), pins)
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, lapack, deterministic), pins)
 
 
 def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:

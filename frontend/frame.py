@@ -68,6 +68,7 @@ class Tracer(Protocol):
     looks: Looks  # what compiled code depends on that is outside
     called: tuple[Op, Roots] | None  # the last call of a function, and what of the caller's it writes to
     lapack: bool  # whether code may call LAPACK in this process
+    deterministic: bool  # whether libraries are to have one thread
 
     def call(
         self, frame: Frame, callee: AbstractValue, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]

@@ -70,6 +70,7 @@ class Tracer:
 
     aliases: Mapping[str, int]
     lapack: bool = False  # whether code may call LAPACK in this process
+    deterministic: bool = True  # whether libraries are to have one thread
     module: Module = field(default_factory=Module)
     looks: Looks = field(default_factory=Looks)
     outer: dict[tuple[Any, ...], tuple[str, Callable[[], Any]]] = field(default_factory=dict)

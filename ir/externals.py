@@ -28,7 +28,8 @@ class Provided:
 
     ``partials`` append the derivative by each operand, given the result and the operands; None where there is none.
     ``linked`` functions are found by linkers, too; the others have no name outside this process. ``shown`` is how
-    messages call it, if not by library and symbol.
+    messages call it, if not by library and symbol. ``threads``: where the library has functions that tell and set how
+    many threads it uses.
     """
 
     address: int
@@ -36,6 +37,7 @@ class Provided:
     partials: tuple[Partial | None, ...] | None = None
     linked: bool = True
     shown: str = ""
+    threads: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

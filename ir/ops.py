@@ -225,9 +225,9 @@ external = op("adc.external", t.external, PURE, attrs=EXTERNAL, cost=CALL, singu
 # positions ``written``. If ``ordered`` it is called as often as the program says, and in its order. It is all that the
 # function does which calls it, and is not inlined: so what holds of calls holds of it; see
 # ``adc.passes.analysis.effects``. ``by_address``: numbers are passed by their addresses, and arrays as pointers alone,
-# as Fortran's subroutines take them.
+# as Fortran's subroutines take them. ``alone``: the library has one thread meanwhile.
 FOREIGN: dict[str, Any] = {"library": ..., "symbol": ..., "types": ..., "written": ()}
-FOREIGN |= {"ordered": False, "by_address": False}
+FOREIGN |= {"ordered": False, "by_address": False, "alone": False}
 foreign = op("adc.foreign", t.foreign, READS | WRITES | {Trait.TRAPS}, attrs=FOREIGN, cost=CALL)
 
 # memref ---------------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from adc.backend.lowering.lower_memory import read, write
 from adc.backend.lowering.lower_types import abi_types, abi_values, carried_types, carried_values, quoted, register_type
 from adc.backend.lowering.lower_work import strip_of
 from adc.backend.sites import Site
+from adc.backend.support_libraries import DECLARATIONS
 from adc.ir.core import Op, Value
 from adc.ir.steps import GROUPED
 from adc.ir.types import MemRefType, Type, index, scalar_bytes
@@ -156,10 +157,14 @@ def foreign(e: FunctionEmitter, op: Op) -> None:
         values = [x for v in op.operands for x in abi_values(e[v], v.type)]
     name = e.module.external(op, f"{kind} ", f"({', '.join(types)})")
     call = f"call {kind} @{name}({', '.join(map(' '.join, zip(types, values, strict=True)))}) nobuiltin"
+    if op.attrs["alone"]:
+        e.do(f"call void @{e.module.declare('adc_library_begin', DECLARATIONS['adc_library_begin'])}()")
     if op.results:
         e.env[op.results[0]] = e.let(call)
     else:
         e.do(call)
+    if op.attrs["alone"]:
+        e.do(f"call void @{e.module.declare('adc_library_end', DECLARATIONS['adc_library_end'])}()")
 
 
 def _address(e: FunctionEmitter, v: Value) -> str:

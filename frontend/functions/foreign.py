@@ -21,10 +21,11 @@ def call_foreign(
     written: Collection[int],
     ordered: bool = False,
     by_address: bool = False,
+    alone: bool = False,
 ) -> Value | None:
     """A function of the IR that does nothing else, and its call: so it has the effects of a call. ``written``: the
     positions of the arrays that it may write to; ``ordered``: it is called as often as the program says, in order;
-    ``by_address``: as Fortran's subroutines are called."""
+    ``by_address``: as Fortran's subroutines are called; ``alone``: with one thread of its library's."""
     module = frame.tracer.module
     results = () if named.result is None else (named.result,)
     hints = [f"x{k}" for k in range(len(given))]
@@ -35,7 +36,7 @@ def call_foreign(
             func.arg_attrs[k]["adc.readonly"] = True
     attrs = {"library": named.library, "symbol": named.symbol, "types": results}
     with insert_at(func.body):
-        how = {"written": tuple(written), "ordered": ordered, "by_address": by_address}
+        how = {"written": tuple(written), "ordered": ordered, "by_address": by_address, "alone": alone}
         done = build(ops.foreign, func.args, {**attrs, **how})
         build(ops.return_, done.results)
     call = build(ops.call, given, {"callee": func.name, "types": results})

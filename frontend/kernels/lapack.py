@@ -8,6 +8,7 @@ Reference: Anderson et al., LAPACK Users' Guide, 3rd ed. (1999).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import importlib
@@ -87,6 +88,22 @@ def _where() -> list[str] | None:
 
 
 @functools.cache
+def _threads(library: str) -> tuple[int, int] | None:
+    """Addresses of the functions that tell and set how many threads the library behind has, if it is OpenBLAS."""
+    spec = importlib.machinery.PathFinder.find_spec(library, _where())
+    if spec is None or spec.origin is None:
+        return None
+    with contextlib.suppress(OSError):
+        loaded = ctypes.CDLL(spec.origin)  # what it depends on is looked through, too
+        for prefix in ("scipy_openblas_", "openblas_"):
+            with contextlib.suppress(AttributeError):
+                found = [getattr(loaded, f"{prefix}{verb}_num_threads") for verb in ("get", "set")]
+                get, set = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in found)
+                return get, set
+    return None
+
+
+@functools.cache
 def _exported(library: str) -> dict[str, Any]:
     """What SciPy exports. Its module is loaded without the rest of ``scipy.linalg``, which takes 50 times as long."""
     try:
@@ -140,7 +157,8 @@ def _provided(named: Named) -> Provided | None:
     address = _address(routine, named.symbol) if routine is not None else 0
     if routine is None or not address:
         return None
-    return Provided(address, routine, linked=False, shown=f"LAPACK's {named.symbol}")
+    shown = f"LAPACK's {named.symbol}"
+    return Provided(address, routine, linked=False, shown=shown, threads=_threads(routine.library))
 
 
 for _library in {r.library for r in ROUTINES.values()}:

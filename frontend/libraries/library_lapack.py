@@ -34,7 +34,8 @@ def _rule(routine: Routine) -> Rule:
             target = args[k]
             assert isinstance(target, Array)
             check_writable(frame, target)
-        call_foreign(frame, named, given, hint=symbol, written=routine.written, by_address=True)
+        alone = frame.tracer.deterministic
+        call_foreign(frame, named, given, hint=symbol, written=routine.written, by_address=True, alone=alone)
         return NONE
 
     return positional(routine.name, len(routine.parameters), call)

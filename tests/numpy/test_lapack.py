@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -146,3 +148,37 @@ def test_scipy_is_as_ever_afterwards() -> None:
         "assert scipy.linalg.cython_lapack.__pyx_capi__ and scipy.linalg.solve([[2.0]], [1.0]) == [0.5]\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_lapack_has_one_thread_and_its_own_number_afterwards() -> None:
+    """What it returns has the bits that one thread gives, whatever number it has."""
+    lapack.at_hand()
+    get, set = (
+        ctypes.CFUNCTYPE(*types)(address)
+        for types, address in zip(
+            ((ctypes.c_int,), (None, ctypes.c_int)), provided(Named(lapack.potrf.library, "dpotrf", (), None)).threads
+        )
+    )
+    a = RNG.normal(size=(300, 300))
+    a = a @ a.T + np.eye(300)
+    before, f = get(), adc.jit_grad(np_cholesky)
+    try:
+        set(1)
+        one = f(a)
+        set(2)
+        assert np.array_equal(f(a), one) and get() == 2
+        assert f(a[:50, :50]).shape == (50, 50)
+    finally:
+        set(before)
+
+
+def np_cholesky(a):
+    return np.linalg.cholesky(a)
+
+
+def test_calls_of_several_threads_at_once() -> None:
+    f = adc.jit_grad(np_cholesky)
+    expected = f(S)
+    with ThreadPoolExecutor(4) as pool:
+        for got in pool.map(lambda _: f(S), range(40)):
+            assert np.array_equal(got, expected)
