@@ -141,9 +141,10 @@ def shallow_water(h, u, v, steps):
 @program(lambda r, n: (np.sin(np.linspace(0, 6.3, n)) + 0.1 * r.random(n), 0.05, 20), 12, 5000, by=(0, 1))
 def burgers(u, nu, steps):
     dx = 2 * np.pi / u.size
+    dt = 0.05 * dx
     for _ in range(steps):
         flux = 0.5 * u**2
-        u = u - 0.01 * (np.roll(flux, -1) - np.roll(flux, 1)) / (2 * dx) + 0.01 * nu * np.gradient(np.gradient(u))
+        u = u - dt * (np.roll(flux, -1) - np.roll(flux, 1)) / (2 * dx) + dt * nu * np.gradient(np.gradient(u))
     return u
 
 
