@@ -8,7 +8,7 @@ from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
 from adc.backend.lowering.lower import lower_module
-from adc.backend.optimize import Optimized, optimize, optimize_or_find
+from adc.backend.optimize import Optimized, optimize, optimize_or_find, vectorises
 from adc.ir.core import Module
 from adc.loadable import Loadable, stubs
 from adc.passes.checkpointing.count_steps import CountSteps
@@ -20,7 +20,8 @@ def native(
     """Compile ``module``, of the Python function ``name``, with a stub for each of ``signatures``. ``level`` is LLVM's
     optimisation level."""
     exports = list(dict.fromkeys(s.function for s in signatures))
-    lowered = lower_module(CountSteps(exports).run(module), exports=exports, threads=parallel, polls=True)
+    counted = CountSteps(exports).run(module)
+    lowered = lower_module(counted, exports=exports, threads=parallel, polls=True, vectors=vectorises(level))
     symbols = stubs(signatures)
     fragments = [stub.stub_ir(s, symbol) for s, symbol in zip(signatures, symbols, strict=True)]
     text = llvm_text.merge(lowered.text(), fragments)
@@ -43,5 +44,5 @@ def native(
 def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool, level: int) -> Optimized:
     """The optimised LLVM module of ``module`` alone, to be shown."""
     counted = CountSteps(exports).run(module)
-    lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True)
+    lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, vectors=vectorises(level))
     return optimize(lowered.text(), lowered.target, level)

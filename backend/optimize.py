@@ -20,6 +20,11 @@ from adc.ir import forks
 _PIPELINES = 0, 1, 2, 2
 
 
+def vectorises(level: int) -> bool:
+    """Whether loops may become SIMD."""
+    return level >= 2
+
+
 class Optimized:
     """A module after LLVM's pipeline for a level (0 to 3).
 
@@ -98,7 +103,7 @@ def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
 def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The optimised module, as the code generator is to get it."""
     module = _without_wrong_simd(text, target, level)
-    if level < 2 or not has_chains(text):
+    if not vectorises(level) or not has_chains(text):
         return module
     kept = keep_chains(str(module))
     module.close()
@@ -128,11 +133,11 @@ def _pass_over(text: str, target: Target, level: int) -> llvm.ModuleRef:
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)
     options = llvm.create_pipeline_tuning_options(_PIPELINES[level])
-    options.loop_vectorization = options.slp_vectorization = level >= 2
-    options.loop_interleaving = options.loop_unrolling = level >= 2
+    options.loop_vectorization = options.slp_vectorization = vectorises(level)
+    options.loop_interleaving = options.loop_unrolling = vectorises(level)
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
-    if level >= 2 and "vector-function-abi-variant\"=\"_ZGV_LLVM" in text:
+    if vectorises(level) and "vector-function-abi-variant\"=\"_ZGV_LLVM" in text:
         # Calls of vector functions that have a body here were made just now.
         late = llvm.create_new_module_pass_manager()
         late.add_always_inliner_pass()

@@ -10,7 +10,12 @@ from adc.ir.core import Func, Module
 
 def callees(func: Func) -> list[str]:
     """The functions that ``func`` calls, each once, in order."""
-    return list(dict.fromkeys(op.attrs["callee"] for op in func.walk() if op.opdef is ops.call))
+    state = func.version, func.moves
+    found = func.known.get(callees)
+    if found is None or found[0] != state:
+        called = dict.fromkeys(op.attrs["callee"] for op in func.walk() if op.opdef is ops.call)
+        found = func.known[callees] = state, list(called)
+    return list(found[1])
 
 
 def components(module: Module) -> list[list[str]]:

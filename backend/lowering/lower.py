@@ -75,6 +75,7 @@ def lower_module(
     threads: bool = True,
     debug: bool = False,
     polls: bool = False,
+    vectors: bool = True,
     linking: Linking | None = None,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
@@ -82,7 +83,8 @@ def lower_module(
     ``exports`` names the functions that can be called from outside (default: those with the attribute ``adc.entry``, or
     all if there are none). Without ``threads`` parallel loops run on the calling thread. ``debug`` maps machine code to
     Python lines. With ``polls`` loops end when the handler of a signal raised an exception, and
-    those that are marked count their steps. ``linking`` says how C functions are called: by default by addresses that
+    those that are marked count their steps. ``vectors``: loops may become SIMD, so that functions of mathematics have
+    variants for vectors. ``linking`` says how C functions are called: by default by addresses that
     this process knows.
     """
     target = target or host()
@@ -93,6 +95,7 @@ def lower_module(
     limited = depth.circular.difference(exports)
     emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, limited)
     emitter.linking = linking or Linking()
+    emitter.vectors = vectors
     for func in module.funcs.values():
         _lower_function(emitter, func, func.name in exports, depth)
     emitter.linking.check_others(emitter.declarations)

@@ -63,6 +63,7 @@ class ModuleEmitter:
     places: dict[tuple[str, int], int] = field(default_factory=dict)  # file and line of loops, numbered
     helpers: dict[object, str] = field(default_factory=dict)
     linking: Linking = field(default_factory=Linking)
+    vectors: bool = True  # functions have variants for the vectors that loops may become
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)

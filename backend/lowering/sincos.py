@@ -63,9 +63,10 @@ def _define(module: ModuleEmitter) -> None:
     for function in ("sin", "cos"):
         module.declare(function, f"declare double @{function}(double) {_PURE}")
     target = module.target
-    names = {lanes: f"{SYMBOL}.{lanes}" for lanes in (*target.double_lanes, target.twofold_lanes)}
+    widths = (*target.double_lanes, target.twofold_lanes) if module.vectors else ()
+    names = {lanes: f"{SYMBOL}.{lanes}" for lanes in widths}
     listed = ",".join(f"_ZGV_LLVM_N{lanes}v_{SYMBOL}({name})" for lanes, name in names.items())
-    variants = f' "vector-function-abi-variant"="{listed}"'
+    variants = f' "vector-function-abi-variant"="{listed}"' if names else ""
     # Not inlined before loops are made SIMD: a loop with a call is, one with what it does is not.
     module.bodies.append(_function(module, SYMBOL, 1, f"{_PURE} noinline{variants}"))
     for lanes, name in names.items():

@@ -40,7 +40,7 @@ def declare(module: ModuleEmitter, symbol: str, t: FloatType, arity: int) -> Non
     if symbol in module.declarations:
         return
     kind = register_type(t)
-    found = variants(module.target, symbol, t.width, arity)
+    found = variants(module.target, symbol, t.width, arity) if module.vectors else []
     attributes = _PURE
     if found:
         listed = ",".join(f"{variant}({variant})" for variant, _ in found)

@@ -13,7 +13,7 @@ import numpy as np
 from adc.backend import runtime, support
 from adc.backend.jit import Engine, Library
 from adc.backend.lowering import lower
-from adc.backend.optimize import Optimized, optimize
+from adc.backend.optimize import Optimized, optimize, vectorises
 from adc.ir.core import Func, Module
 from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, scalar_bytes
 
@@ -49,7 +49,7 @@ class Native:
         symbols: Mapping[str, int] | None = None,
     ) -> None:
         self.module = module
-        self.lowered = lower.lower_module(module, threads=threads, debug=debug)
+        self.lowered = lower.lower_module(module, threads=threads, debug=debug, vectors=vectorises(level))
         llvm.parse_assembly(str(self.lowered), llvm.create_context()).verify()
         self.optimized: Optimized = optimize(str(self.lowered), self.lowered.target, level)
         self.library: Library = engine().load(self.optimized.object_code, self.lowered.exports, symbols)

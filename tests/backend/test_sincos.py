@@ -131,6 +131,17 @@ def test_without_fused_multiply_adds_they_are_apart() -> None:
     assert "sin" in optimize(text, old).assembly()
 
 
+@fused
+def test_where_nothing_becomes_simd_there_is_one_for_numbers_alone(both: Native) -> None:
+    module, variants = parse_module(_PARALLEL), "vector-function-abi-variant"
+    assert variants in str(lower.lower_module(module))
+    plain = Native(module, level=0)
+    assert "adc$sincos.library" in str(plain.lowered) and variants not in str(plain.lowered)
+    x = sample(np.random.default_rng(5), 50)
+    for found, expected in zip(computed(plain, x), computed(both, x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.usefixtures("optimised")
 def test_gradients_share_them() -> None:
     def f(x):  # type: ignore[no-untyped-def]

@@ -12,6 +12,7 @@ import pytest
 from adc import compiler, jit_grad
 from adc.ir import ops
 from adc.ir.alias import Aliasing
+from adc.ir.callgraph import callees
 from adc.ir.core import Func, Module, Op
 from adc.ir.known import forget
 from adc.ir.parser import parse_module
@@ -72,6 +73,22 @@ def test_what_calls_a_function_that_changed_is_looked_at_anew(kind: str, changed
     _add(module.funcs[changed])
     assert {name for name, known in found.items() if ASK[kind](module, name) is not known} == other
     assert Summaries.asked(module) is not summaries
+
+
+def test_callees_are_those_of_now() -> None:
+    module = parse_module(TEXT)
+    func = module.funcs["f"]
+    assert callees(func) == callees(func) == ["g"]
+    callees(func).append("what is done to the list is nobody else's business")
+    func.body.ops[0].set_attr("callee", "h")
+    assert callees(func) == ["h"]
+    (call, *rest) = func.body.ops
+    new = func.body.in_place_of()
+    for op in rest:
+        new.append(op)
+    assert callees(func) == ["h"]
+    func.body.set_ops(new.ops)
+    assert callees(func) == [] and call.parent is not func.body
 
 
 CHANGES: dict[str, Callable[[Module], object]] = {
