@@ -38,9 +38,9 @@ class Derivatives:
         """The type of what is carried beside a value of a type."""
         return t
 
-    def serialise(self, func: Func) -> None:
+    def serialise(self, module: Module, func: Func, interface: Interface) -> None:
         """Make sequential the parallel loops that cannot carry this."""
-        serialise_reductions(func)
+        serialise_reductions(module, func, interface)
 
     def combined(
         self, op: Op, active: Callable[[Value], bool], carried: Callable[[Value], Value], strong: StrongTangents
@@ -103,7 +103,7 @@ class Dependences(Derivatives):
             return MemRefType(t.shape, self.of(t.element), t.strides)
         return i64 if t.is_float else t
 
-    def serialise(self, func: Func) -> None:
+    def serialise(self, module: Module, func: Func, interface: Interface) -> None:
         """All of them: unions are made by loading and storing."""
         serialise(func, lambda loop: True)
 

@@ -14,6 +14,7 @@ from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.choices import link_choices
 from adc.passes.differentiation.demand import Augmented, CallPlan
+from adc.passes.differentiation.extremes import locate_extremes
 from adc.passes.differentiation.flow import foreign_outputs
 from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.legality import Legality
@@ -24,12 +25,17 @@ from adc.passes.differentiation.storage import Recipes
 Split = Callable[[str, Interface, frozenset[int]], CallPlan]
 
 
-def serialise_reductions(func: Func) -> None:
-    """Turn parallel loops that reduce floats by product, minimum or maximum into sequential ones.
+def serialise_reductions(module: Module, func: Func, interface: Interface) -> None:
+    """Turn parallel loops that reduce floats by product, minimum or maximum into sequential ones, where that has a
+    derivative that matters and extremes are not had otherwise.
 
     The reversal of a sum needs nothing of the order in which it was made; that of the others does.
     """
-    serialise(func, _ordered)
+    found = [r for op in func.walk() if op.opdef is ops.parallel for r in _in_order(op)]
+    if found:
+        ordered = set(filter(analyse(module, func, interface).active, found))
+        locate_extremes(func, ordered)
+        serialise(func, lambda loop: not ordered.isdisjoint(loop.results))
 
 
 def keep_memory(func: Func) -> None:
@@ -66,9 +72,10 @@ def serialise(func: Func, chosen: Callable[[Op], bool]) -> None:
     visit(func.body)
 
 
-def _ordered(op: Op) -> bool:
-    kinds = op.regions[0].terminator.attrs["kinds"]
-    return any(r.type.is_float and kind != "add" for kind, r in zip(kinds, op.results, strict=True))
+def _in_order(loop: Op) -> list[Value]:
+    """The results that are other reductions of floats than sums."""
+    kinds = loop.regions[0].terminator.attrs["kinds"]
+    return [r for kind, r in zip(kinds, loop.results, strict=True) if r.type.is_float and kind != "add"]
 
 
 def _sequential(op: Op) -> Op:
@@ -112,7 +119,7 @@ def augment(
     """
     user_rules.expand(module, func)
     keep_memory(func)
-    serialise_reductions(func)
+    serialise_reductions(module, func, interface)
     link_choices(func)
     rotate_while_loops(func)
     activity = analyse(module, func, interface)

@@ -105,7 +105,7 @@ class _Differentiator:
         func = clone_func(self.module.funcs[name], name)
         func.attrs.pop("adc.entry", None)
         self.algebra.expand(self.module, func)
-        self.algebra.serialise(func)
+        self.algebra.serialise(self.module, func, interface)
         tangible = Tangible(analyse(self.module, func, interface))
         tangible.activity.include_held()
         tangible.activity.include_containers()

@@ -1,122 +1,112 @@
-"""Subscripts that are loaded: checked once before the loop, by the extremes of their array."""
+"""Gradients through least and greatest elements go to where the first of them is, and keep nothing of the loop."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
+import adc
 from adc import jit_grad
-from adc.ir import interpreter, ops
-from adc.ir.parser import parse_module
-from adc.passes.analysis.extremes import AT_LEAST
+
+RNG = np.random.default_rng(8)
+A = RNG.normal(size=(5, 7))
 
 
-def gather(x, idx, n):
+@jit_grad
+def of_all(a: Any, low: float) -> float:
+    return np.max(a, initial=low) * 2.0 + np.min(a * a)
+
+
+@jit_grad
+def of_rows(a: Any) -> float:
+    return np.sum(np.max(a, axis=1) * np.min(np.sin(a), axis=1)) + np.sum(np.max(np.abs(a), axis=0) ** 2)
+
+
+@jit_grad
+def of_products(a: Any, b: Any) -> float:
+    return np.max(a @ b) - np.min(np.sum(a, axis=1))
+
+
+@jit_grad
+def shifted(a: Any) -> Any:
+    e = np.exp(a - np.max(a, axis=1, keepdims=True))
+    return np.sum(np.log(np.sum(e, axis=1)) * np.arange(a.shape[0]))
+
+
+@jit_grad
+def overwritten(a: Any) -> float:
+    """The elements are no longer there when the gradient is taken."""
+    x = a * 1.0
     total = 0.0
-    for i in range(n):
-        total += x[idx[i]] * x[idx[i]]
+    for _ in range(4):
+        m = np.max(x)
+        x[:] = np.sin(x * 3.0) * m
+        total += m * m
     return total
 
 
-def pairs(x, links, n):
-    """Two columns with different ranges."""
-    out = np.zeros(len(links))
-    for i in range(len(links)):
-        out[i] = x[links[i, 0]] * x[links[i, 1] - 3]
-    return np.sum(out)
+def checked(function: Any, *args: Any) -> None:
+    """The gradient is what differences and forward mode give."""
+    compiled = adc.grad(function)(*args)
+    direction = RNG.normal(size=args[0].shape)
+    zeros = [None if not isinstance(x, np.ndarray) else np.zeros_like(x) for x in args[1:]]
+    tangents = (direction, *(0.0 if z is None else z for z in zeros))
+    _, along = adc.jvp(function, args, tangents)
+    h = 1e-6
+    ahead, behind = (function(args[0] + s * h * direction, *args[1:]) for s in (1, -1))
+    assert along == pytest.approx(np.sum(compiled * direction), rel=1e-10)
+    assert along == pytest.approx((ahead - behind) / (2 * h), rel=1e-6)
 
 
-def rows(x, first, n):
-    """Limits of loops are loaded."""
-    out = np.zeros(n)
-    for i in range(n):
-        s = 0.0
-        for e in range(first[i], first[i + 1]):
-            s += x[e] * 2.0
-        out[i] = s
-    return np.sum(out * out)
+def test_derivatives() -> None:
+    for low in (-9.0, 9.0):
+        checked(of_all, A, low)
+    checked(of_rows, A)
+    checked(of_products, A, RNG.normal(size=(7, 3)))
+    checked(shifted, A)
+    checked(overwritten, A)
+    checked(overwritten, A[0])
 
 
-def changed(x, idx, n):
-    """The indices change in the loop."""
-    total = 0.0
-    for i in range(n - 1):
-        total += x[idx[i]]
-        idx[i + 1] = idx[i] // 2
-    return total
+def test_the_first_of_equal_ones_counts() -> None:
+    v = np.array([1.0, 3.0, 3.0, 2.0, 3.0])
+    greatest, least = jit_grad(lambda v: np.max(v)), jit_grad(lambda v: np.min(-v))
+    np.testing.assert_array_equal(greatest.grad(v), [0, 1, 0, 0, 0])
+    np.testing.assert_array_equal(least.grad(v), [0, -1, 0, 0, 0])
+    np.testing.assert_array_equal(greatest.grad(np.array([-np.inf, -np.inf])), [1, 0])
+    zeros = np.array([-1.0, -0.0, 0.0, -0.0])
+    assert greatest.grad(zeros).sum() == 1.0 and greatest.grad(zeros)[0] == 0.0
+    np.testing.assert_array_equal(greatest.grad(np.array([1.0, np.nan, 5.0, np.nan])), [0, 1, 0, 0])
 
 
-def outcome(function, args):
-    args = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
-    try:
-        return float(function(*args)), args
-    except IndexError:
-        return "IndexError", args
+def test_values_are_those_of_a_plain_call() -> None:
+    for v in (A[0], np.array([0.0, -0.0, -1.0]), np.array([-0.0, 0.0]), np.array([np.nan, 1.0])):
+        greatest = jit_grad(lambda v: np.max(v))
+        value, _ = greatest.value_and_grad(v)
+        assert np.float64(value).tobytes() == np.float64(greatest(v)).tobytes() or np.isnan(value)
 
 
-@pytest.mark.parametrize("function", [gather, pairs, rows, changed], ids=lambda f: f.__name__)
-@given(data=st.data())
-@settings(max_examples=25, deadline=None)
-def test_as_python_does_whatever_the_indices_are(function, data):
-    """Negative ones, ones that are too large, in the part that is not used too."""
-    n = 2 * data.draw(st.integers(0, 5))
-    low = data.draw(st.sampled_from([0, 0, -6, -9]))
-    high = data.draw(st.sampled_from([5, 6]))
-    idx = np.array(data.draw(st.lists(st.integers(low, high), min_size=n, max_size=n + 4)))
-    idx = idx[: len(idx) // 2 * 2].astype(np.int64)
-    x = np.random.default_rng(0).standard_normal(6)
-    used = max(0, min(n, len(idx)) - 1) if function is rows else min(n, len(idx))
-    args = [x, idx.reshape(-1, 2) if function is pairs else idx, used]
-    expected, found = outcome(function, args), outcome(jit_grad(function), args)
-    if expected[0] == "IndexError":
-        assert found[0] == "IndexError"
-    else:
-        assert found[0] == pytest.approx(expected[0], rel=1e-12, abs=1e-12)
-    for mine, theirs in zip(found[1], expected[1], strict=True):
-        assert np.array_equal(mine, theirs)
+def test_of_nothing_what_is_given_counts() -> None:
+    initial = jit_grad(lambda v, x: np.max(v, initial=x) * 3.0, argnums=(0, 1))
+    g, at = initial.grad(np.zeros(0), 4.0)
+    assert g.shape == (0,) and at == 3.0
+    g, at = initial.grad(np.array([1.0, 7.0]), 4.0)
+    np.testing.assert_array_equal(g, [0, 3])
+    assert at == 0.0
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.int32])
-def test_the_loop_is_parallel(dtype):
-    def product(x, idx, out):
-        for i in range(len(out)):
-            out[i] = x[idx[i]] * 2.0
-        return out[0]
-
-    x, idx = np.arange(5.0), np.array([4, 0, 2, 2], dtype)
-    compiled = jit_grad(product)
-    out = np.empty(4)
-    compiled(x, idx, out)
-    assert np.array_equal(out, 2.0 * x[idx])
-    assert "for i: threads" in str(compiled.report())
+def test_second_derivatives() -> None:
+    curved = jit_grad(lambda v: np.max(v * v * v))
+    v = np.array([1.0, 4.0, 3.0])
+    np.testing.assert_allclose(adc.hessian(curved)(v), np.diag([0.0, 24.0, 0.0]))
 
 
-def test_long_arrays_of_which_little_is_used():
-    """They are not gone through; checks are made one by one."""
-    x, idx = np.ones(10), np.full(10_000_000, 3)
-    compiled = jit_grad(gather)
-    compiled(x, idx, 5)
-    idx[7] = 99  # never reached
-    assert compiled(x, idx, 5) == 5.0
-    with pytest.raises(IndexError):
-        compiled(x, idx, 8)
-
-
-def test_few_steps_over_a_long_array():
-    """It counts how often the inner loop runs: nothing is checked in it."""
-
-    def summed(x, idx, steps):
-        total = 0.0
-        for _ in range(steps):
-            for i in range(len(idx)):
-                total += x[idx[i]]
-        return total
-
-    compiled = jit_grad(summed)
-    args = np.ones(10), np.full(AT_LEAST + 1, 3), 3
-    compiled(*args)
-    statistics = interpreter.Statistics()
-    interpreter.run(parse_module(compiled.dump_ir("lowered")), "summed", args, statistics=statistics)
-    assert statistics.executed[ops.bound] == 0
+def test_nothing_is_kept_of_the_loop() -> None:
+    for function in (of_rows, shifted):
+        function.grad(A)
+        ir = function.dump_ir("adjoint")
+        assert "scf.for" not in ir
+    of_all.grad(A, 1.0)
+    assert "adc.tape" not in of_all.dump_ir("adjoint")

@@ -1,0 +1,98 @@
+"""Least and greatest elements, prepared for differentiation: where the loop finds them, then what is there.
+
+A loop that reduces floats by minimum or maximum has the derivative of one of its terms. Its result is compared with
+each term again, in a parallel loop that finds the first iteration with just that result; what the loop does there is
+done once more, and stands for the result. So nothing of the loop itself is differentiated or kept, in any mode. Of
+several equal terms the first one counts; of terms that are not a number, the first of those.
+"""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.arith import const
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Op, Value
+from adc.ir.rewrite import Mapping, inline_block
+from adc.ir.types import FloatType, IntType, index
+from adc.passes.analysis.kinds import PURE, READS, TERMINATORS, VIEWS, WRITES
+
+_NOWHERE = 2**63 - 1
+_REGIONS = frozenset({ops.parallel, ops.for_, ops.if_, ops.while_})
+_REPEATED = (PURE | READS | VIEWS | TERMINATORS | _REGIONS | {ops.bound}) - WRITES
+
+
+def locate_extremes(func: Func, active: set[Value]) -> None:
+    """Let what is found at the place of an extreme stand for it, wherever a loop does nothing but to reduce.
+
+    ``active`` are the results of loops that have derivatives which matter; afterwards those that still have.
+    """
+    _visit(func.body, active)
+
+
+def _visit(block: Block, active: set[Value]) -> None:
+    made = block.in_place_of()
+    for op in block.ops:
+        made.append(op)
+        if op.opdef is ops.parallel:
+            extremes = [k for k in _extremes(op) if op.results[k] in active]
+            if extremes and _may_be_repeated(op.regions[0]):
+                with insert_at(made, op.loc):
+                    for k in extremes:
+                        _locate(op, k, active)
+    block.set_ops(made.ops)
+    for op in block.ops:
+        for region in op.regions:
+            _visit(region, active)
+
+
+def _extremes(loop: Op) -> list[int]:
+    """Which results are extremes of floats."""
+    kinds = loop.regions[0].terminator.attrs["kinds"]
+    return [k for k, r in enumerate(loop.results) if r.type.is_float and kinds[k] in ("min", "max")]
+
+
+def _may_be_repeated(body: Block) -> bool:
+    """Whether a body has no effects but to end the run, as it did before."""
+    return all(op.opdef in _REPEATED and all(map(_may_be_repeated, op.regions)) for op in body.ops)
+
+
+def _locate(loop: Op, k: int, active: set[Value]) -> None:
+    """Append, behind a loop, what stands for an extreme."""
+    found, (body,) = loop.results[k], loop.regions
+    users = list(found.uses)
+    place = _place(loop, k)
+    there, otherwise = Block(), Block()
+    with insert_at(there):
+        copies: Mapping = {}
+        build(ops.yield_, [inline_block(body, [place], copies)[k]])
+    with insert_at(otherwise):
+        build(ops.yield_, [loop.operands[3 + k]])
+    exists = ops.cmpi(place, const(_NOWHERE, index), predicate="ne")
+    value = build(ops.if_, [exists], {}, [found.type], [there, otherwise]).result
+    value.hint = found.hint
+    for user, position in users:
+        user.set_operand(position, value)
+    inner = {r for op in body.walk() for r in op.results if r in active}
+    active |= {copies[r] for r in inner}
+    active.discard(found)
+    kinds = body.terminator.attrs["kinds"]
+    if not any(r in active or (r.type.is_float and kinds[j] == "add") for j, r in enumerate(loop.results)):
+        active -= inner  # nothing else of the loop has a derivative
+
+
+def _place(loop: Op, k: int) -> Value:
+    """Append the first counter for which the term is the result, to the bit, or is not a number."""
+    found = loop.results[k]
+    assert isinstance(found.type, FloatType)
+    bits = IntType(found.type.width)
+    block = Block([index], [loop.regions[0].args[0].hint])
+    (counter,) = block.args
+    wanted = ops.bitcast(found, type=bits)
+    with insert_at(block):
+        term = inline_block(loop.regions[0], [counter])[k]
+        same = ops.cmpi(ops.bitcast(term, type=bits), wanted, predicate="eq")
+        hit = ops.ori(same, ops.cmpf(term, term, predicate="uno"))
+        place = ops.select(hit, counter, const(_NOWHERE, index))
+        build(ops.reduce, [place], {"kinds": ("min",)})
+    start = const(_NOWHERE, index)
+    return build(ops.parallel, [*loop.operands[:3], start], dict(loop.attrs), [index], [block]).result
