@@ -9,6 +9,8 @@ from typing import Literal
 
 from adc.backend.ahead import aot, cabi
 from adc.backend.ahead.c_names import identifier
+from adc.backend.ahead.cpp_header import cpp_header
+from adc.backend.ahead.fortran_module import fortran_module
 from adc.backend.ahead.header import header
 from adc.backend.target import for_cpu
 from adc.compiler import Staged, Subject, part_of
@@ -35,6 +37,20 @@ class Output:
     remarks: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Unit:
+    """A function for one signature. ``name``: what its functions in C are called after; the function if it is empty."""
+
+    subject: Subject
+    abstracts: tuple[Abstract, ...]
+    chosen: Selection
+    name: str = ""
+
+    @property
+    def c_name(self) -> str:
+        return identifier(self.name or self.subject.name)
+
+
 def compile_ahead(
     subject: Subject,
     abstracts: Sequence[Abstract],
@@ -52,17 +68,26 @@ def compile_ahead(
     ``f_jvp`` with tangents of what ``chosen`` selects, and the pullback ``f_aug``, ``f_rev``, ``f_free`` if anything
     has one.
     """
+    return compile_units([Unit(subject, tuple(abstracts), chosen)], output, emit=emit, cpu=cpu, source=source)
+
+
+def compile_units(
+    units: Sequence[Unit],
+    output: Path,
+    *,
+    emit: Emit = "obj",
+    cpu: str = "native",
+    source: str = "",
+    cpp: bool = False,
+    fortran: bool = False,
+) -> Output:
+    """The same of several functions and signatures, in one file. ``cpp`` and ``fortran`` ask for a header of C++ and a
+    module of Fortran too. What all functions share is named after the only one, or after the file."""
     done = Output()
-    portable = replace(subject.options, lapack=False)  # what it calls has no address in other processes
-    staged = Staged(Subject(subject.fn, portable, owner=subject.owner), tuple(abstracts))
-    name = identifier(subject.name)
-    parts = [_primal(staged, name)]
-    for make in (_gradient, _tangent, _pullback):
-        try:
-            parts.append(make(staged, name, chosen))
-        except DifferentiationError as error:
-            done.remarks.append(error.message)
-    built = aot.build(parts, name, for_cpu(cpu), threads=subject.options.parallel)
+    parts = [part for unit in units for part in _parts(unit, done)]
+    _check_names([f.name for part in parts for f in part.functions])
+    prefix = units[0].c_name if len(units) == 1 else identifier(output.stem)
+    built = aot.build(parts, prefix, for_cpu(cpu), threads=units[0].subject.options.parallel)
     if emit == "obj":
         output.write_bytes(built.object_code)
     elif emit == "shared":
@@ -70,13 +95,49 @@ def compile_ahead(
     else:
         output.write_text(built.assembly() if emit == "asm" else built.llvm_ir())
     done.files.append(output)
+    source = source or units[0].subject.name
     if emit in ("obj", "shared"):
-        described = output.with_suffix(".h")
-        described.write_text(header(built, source or subject.name, output.name))
-        done.files.append(described)
+        _write(done, output.with_suffix(".h"), header(built, source, output.name))
+    if cpp:
+        _write(done, output.with_suffix(".hpp"), cpp_header(built, source, output.with_suffix(".h").name))
+    if fortran:
+        _write(done, output.with_suffix(".f90"), fortran_module(built, source, f"{prefix}_module"))
     done.functions = [f.name for f in built.functions]
     done.libraries = built.libraries
     return done
+
+
+def _write(done: Output, path: Path, text: str) -> None:
+    path.write_text(text)
+    done.files.append(path)
+
+
+def _parts(unit: Unit, done: Output) -> list[aot.Part]:
+    staged = Staged(unit.subject, unit.abstracts)
+    name = unit.c_name
+    parts = [_primal(staged, name)]
+    for make in (_gradient, _tangent, _pullback):
+        try:
+            parts.append(make(staged, name, unit.chosen))
+        except DifferentiationError as error:
+            done.remarks.append(error.message)
+    own = identifier(unit.subject.name)
+    return [
+        replace(
+            part,
+            functions=tuple(replace(f, overload=own + f.name.removeprefix(name)) for f in part.functions),
+        )
+        for part in parts
+    ]
+
+
+def _check_names(names: Sequence[str]) -> None:
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise kinds.INVALID_OPTION(
+                f"two functions would be called {name} in C",
+                help="give one another name: --signature 'FUNC(TYPES) as NAME'",
+            )
 
 
 def _no_captures(subject: Subject, traced: Traced) -> None:

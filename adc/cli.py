@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
+from adc import compile_command
 from adc.boundary import full_traceback, internal
 from adc.errors import AdcError
 from adc.ir import kinds
@@ -41,47 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="adc", description="A differentiation compiler for Python.")
     parser.add_argument("--version", action="version", version=f"adc {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    compile_ = commands.add_parser(
-        "compile",
-        help="compile a function, its gradient and its pullback to an object file with a C header",
-        description="Compile a Python function, its gradient and its pullback ahead of time. The object file needs "
-        "neither Python nor NumPy; the header beside it says what each function takes and how to link.",
-    )
-    compile_.add_argument("target", metavar="FILE[:FUNC]", help="a Python file, and the function if it has several")
-    compile_.add_argument("-o", "--output", type=Path, help="default: the function's name with .o, .so, .s or .ll")
-    compile_.add_argument(
-        "--signature",
-        help='argument types, e.g. "f64[:, ::1], f64, i64" (f32 f64 i32 i64 bool); default: the annotations',
-    )
-    compile_.add_argument("--emit", choices=("obj", "shared", "asm", "llvm"), default="obj", help="default: obj")
-    compile_.add_argument(
-        "--dump-ir",
-        nargs="?",
-        const="all",
-        metavar="STAGES",
-        help="print stages: traced, simplified, plan, adjoint, lowered, llvm, asm (comma-separated; default all)",
-    )
-    compile_.add_argument("--argnums", help="positions of the parameters to differentiate by: 0 or 0,1 (default 0)")
-    compile_.add_argument("--argnames", help="names of the parameters to differentiate by")
-    compile_.add_argument("--cpu", default="native", help="the CPU to compile for, by LLVM's name (default: this one)")
-    compile_.add_argument(
-        "--checkpoint", metavar="SPEC", help="revolve:N, every:K, sqrt, recompute-all: how gradients repeat time steps"
-    )
-    compile_.add_argument(
-        "--memory", metavar="BYTES", help="how much gradients may allocate, for instance 2GB: they repeat steps to fit"
-    )
-    compile_.add_argument(
-        "--tile", metavar="SIZES", help="lengths of blocks that stay in cache, as 16 or 16,4096; or off (default: auto)"
-    )
-    compile_.add_argument(
-        "--time-block", metavar="STEPS", help="auto, or a number: steps of a stencil in one sweep over memory"
-    )
-    compile_.add_argument(
-        "--contract", action="store_true", help="let products be fused with sums, as C compilers do (default: not)"
-    )
-    compile_.add_argument("--no-parallel", action="store_true", help="no loop runs on threads; needs no OpenMP")
-    _print_changed(compile_)
-    compile_.set_defaults(run=_compile)
+    compile_command.add(commands)
     check = commands.add_parser(
         "check",
         help="check a function's values and derivatives with arguments drawn at random",
@@ -112,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     opt.add_argument("--list-passes", action="store_true", help="what there is, with options, in a line each")
     opt.add_argument("-o", "--output", type=Path, help="where the result goes (default: it is printed)")
-    _print_changed(opt)
+    compile_command.print_changed(opt)
     opt.set_defaults(run=_opt)
     rules = commands.add_parser(
         "rules",
@@ -135,15 +95,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _print_changed(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--print-changed", action="store_const", const="diff", help="after each pass: how functions differ, on stderr"
-    )
-    command.add_argument(
-        "--whole", dest="print_changed", action="store_const", const="whole", help="the same, with functions in full"
-    )
-
-
 def _opt(options: argparse.Namespace) -> int:
     from adc.opt import list_passes, optimise
 
@@ -158,64 +109,6 @@ def _opt(options: argparse.Namespace) -> int:
         if full_traceback():
             raise
         raise internal(error, options.file) from error
-    return 0
-
-
-def _compile(options: argparse.Namespace) -> int:
-    from adc.ahead import SUFFIXES, compile_ahead
-    from adc.dump import dump, language_of, resolve, stages_of, write_stage
-    from adc.loading import load
-    from adc.options import Derivative, selection
-
-    if options.print_changed is not None:
-        os.environ["ADC_PRINT_CHANGED"] = options.print_changed
-    function = load(options.target)
-    subject = function._subject
-    if options.no_parallel:
-        subject.options = replace(subject.options, parallel=False)
-    if options.contract:
-        subject.options = replace(subject.options, contract=True)
-    if options.tile not in (None, "auto"):
-        subject.options = replace(subject.options, tile=options.tile != "off" and _lengths(options.tile))
-    if options.time_block is not None:
-        steps = options.time_block
-        subject.options = replace(subject.options, time_block=int(steps) if steps.isdecimal() else steps)
-    if options.checkpoint is not None or options.memory is not None:
-        from adc.checkpoints import combined
-
-        if options.checkpoint == "auto":
-            raise kinds.INVALID_OPTION(
-                "--checkpoint auto is for the machine that compiles, and an object file may run on another one",
-                help="say --memory, for instance --memory 2GB",
-            )
-        subject.options = replace(subject.options, checkpoint=combined(options.checkpoint, options.memory))
-    chosen = function._chosen
-    if options.argnums is not None or options.argnames is not None:
-        chosen = selection(_numbers(options.argnums), _names(options.argnames))
-    abstracts = resolve(subject, options.signature)
-    requested = options.dump_ir if options.dump_ir is not None else os.environ.get("ADC_DUMP_IR")
-    if requested is not None:
-        for stage in stages_of(requested):
-            text = dump(subject, abstracts, stage, Derivative((chosen,)))
-            write_stage(sys.stdout, f"{subject.name}: {stage}", text, language_of(stage))
-        if options.output is None:
-            return 0
-    output = options.output or Path(subject.name + SUFFIXES[options.emit])
-    try:
-        done = compile_ahead(
-            subject, abstracts, chosen, output, emit=options.emit, cpu=options.cpu, source=options.target
-        )
-    except (AdcError, OSError):
-        raise
-    except Exception as error:
-        if full_traceback():
-            raise
-        raise internal(error, subject.name) from error
-    for remark in done.remarks:
-        sys.stderr.write(f"note: {remark}; left out\n")
-    print(f"wrote {' and '.join(map(str, done.files))}: {', '.join(done.functions)}")
-    if options.emit == "obj":
-        print(f"link with: cc main.c {output} {' '.join(done.libraries)}")
     return 0
 
 
@@ -272,28 +165,6 @@ def _cache(options: argparse.Namespace) -> int:
         count, size = object_cache.usage()
         print(f"{folder}: {count} files, {size / 1e6:.1f} of at most {object_cache.limit() / 1e6:.0f} MB")
     return 0
-
-
-def _numbers(text: str | None) -> int | tuple[int, ...] | None:
-    if text is None:
-        return None
-
-    try:
-        numbers = tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise kinds.WRONG_ARGNUMS(f"--argnums takes positions such as 0 or 0,1, not {text!r}") from None
-    return numbers[0] if len(numbers) == 1 and "," not in text else numbers
-
-
-def _lengths(text: str) -> tuple[int, ...]:
-    try:
-        return tuple(int(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise kinds.INVALID_OPTION(f"--tile takes lengths such as 16 or 16,4096, or off, not {text!r}") from None
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in (text or "").split(",") if part.strip())
 
 
 def _show(error: AdcError) -> None:

@@ -20,22 +20,34 @@ def load(target: str) -> JitFunction[..., Any]:
     Without a name the file must have one decorated function, or one function at all. The file is run, as an import
     would run it; what it raises is reported with its line.
     """
-    path, _, name = target.rpartition(":") if ":" in target else (target, "", "")
+    found = load_all(target)
+    if len(found) != 1:
+        raise kinds.NO_SUCH_FUNCTION(f"{target} names {len(found)} functions", help="name one: FILE.py:FUNCTION")
+    return found[0]
+
+
+def load_all(target: str) -> list[JitFunction[..., Any]]:
+    """The functions that ``FILE:FUNC,FUNC`` names, or the only one of ``FILE``."""
+    path, _, names = target.rpartition(":") if ":" in target else (target, "", "")
     file = Path(path)
     if not file.is_file():
         raise kinds.NO_SUCH_FUNCTION(f"no such file: {path}", help="the form is FILE.py or FILE.py:FUNCTION")
     module = run_file(file)
-    if name:
-        found = getattr(module, name, None)
-        if not isinstance(found, JitFunction | types.FunctionType):
-            raise kinds.NO_SUCH_FUNCTION(f"{path} has no function {name!r}", help=_listing(module))
-        return _decorated(found)
+    if names:
+        return [_named(module, path, name.strip()) for name in names.split(",")]
     own = _functions(module)
     decorated = {n: f for n, f in own.items() if isinstance(f, JitFunction)}
     candidates = decorated or own
     if len(candidates) != 1:
         raise kinds.NO_SUCH_FUNCTION(f"which function of {path} is meant?", help=_listing(module))
-    return _decorated(next(iter(candidates.values())))
+    return [_decorated(next(iter(candidates.values())))]
+
+
+def _named(module: types.ModuleType, path: str, name: str) -> JitFunction[..., Any]:
+    found = getattr(module, name, None)
+    if not isinstance(found, JitFunction | types.FunctionType):
+        raise kinds.NO_SUCH_FUNCTION(f"{path} has no function {name!r}", help=_listing(module))
+    return _decorated(found)
 
 
 def _decorated(function: Any) -> JitFunction[..., Any]:

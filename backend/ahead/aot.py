@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -107,12 +107,20 @@ def build(
     context = llvm.create_context()
     linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)
     for text in texts[1:]:
-        linked.link_in(llvm.parse_assembly(text, context))
+        linked.link_in(_only_public(llvm.parse_assembly(text, context), public))
     for item in (*linked.functions, *linked.global_variables):
         if not item.is_declaration and item.name not in public and not item.name.startswith("llvm."):
             item.linkage = llvm.Linkage.internal
     optimized = optimize(str(linked), target, level)
     return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), linking))
+
+
+def _only_public(module: llvm.ModuleRef, public: Collection[str]) -> llvm.ModuleRef:
+    """A part whose compiled functions no other part sees: several may have some of one name."""
+    for function in module.functions:
+        if not function.is_declaration and function.name.startswith("adc.") and function.name not in public:
+            function.linkage = llvm.Linkage.internal
+    return module
 
 
 def _part_text(part: Part, target: Target, threads: bool, debug: bool, linking: Linking) -> str:

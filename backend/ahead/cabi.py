@@ -47,7 +47,8 @@ class CResult:
 @dataclass(frozen=True)
 class CFunction:
     """One function of the interface. ``function`` names it in the IR; ``kind`` says what becomes of its context, and
-    ``inside`` that this is in memory that the caller gives, with the first two arguments."""
+    ``inside`` that this is in memory that the caller gives, with the first two arguments. ``overload`` is its name in
+    C++, where functions that differ by what they take may have one name."""
 
     name: str
     function: str
@@ -56,6 +57,7 @@ class CFunction:
     params: tuple[CParam, ...]
     results: tuple[CResult, ...]
     inside: bool = False
+    overload: str = ""
 
     @property
     def workspace(self) -> tuple[str, str]:
