@@ -48,7 +48,7 @@ def residuals(p):
 # There are 40 residuals and 6 unknowns, so forward mode takes 6 runs. ``least_squares``
 # needs nothing but the two functions.
 
-start = np.array([0.4, 0.02, 0.7, 0.02, 25.0, 5.0])
+start = np.array([0.5, 0.025, 0.8, 0.025, 27.0, 5.0])
 jacobian = adc.jacobian(residuals)
 found = least_squares(adc.jit_grad(residuals), start, jac=jacobian, x_scale=start)
 sigma = np.sqrt(np.diag(np.linalg.inv(found.jac.T @ found.jac))) * 0.05
