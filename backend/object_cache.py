@@ -6,9 +6,10 @@ another text, and what nobody asks for any more goes when there is no room.
 
 ``ADC_CACHE_DIR`` says where files are, ``ADC_CACHE_BYTES`` how much they may take (a number; default 1e9, for a while
 about a quarter more), ``ADC_CACHE=0`` that there are none. Where files cannot be written or read, code is made again,
-and nothing is said. Nor is code used that somebody else may have put there, as it would run with all that this user may do:
-files and directories must be this user's own and writable by nobody else, which is said once where they are not, and
-what is not a regular file is not opened for long. A file is bound to its name: another one's code is not taken for it.
+and nothing is said. Nor is code used that somebody else may have put there, as it would run with all that this user
+may do: files and directories must be this user's own and writable by nobody else, which is said once where they are
+not, and what is not a regular file is not opened for long. A file is bound to its name: another one's code is not taken
+for it.
 """
 
 from __future__ import annotations
