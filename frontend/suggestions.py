@@ -18,6 +18,8 @@ _STATIC = "write out what it stands for: code that is made at run time cannot be
 _INPUT = "read outside the compiled function, and pass the values in"
 _BITS = "take the number apart outside the compiled function, or with np.floor(np.log2(np.abs(x)))"
 
+_RULE = "sum f at the points of a rule: np.sum(w * f(x)) with x, w = np.polynomial.legendre.leggauss(n)"
+
 # By module and name: what does the same. A name that ends with a dot stands for all of a module.
 FUNCTIONS = {
     "input": _INPUT,
@@ -90,8 +92,11 @@ FUNCTIONS = {
     "numpy.complex64": "use two floats, the real and the imaginary part",
     "scipy.linalg.": _LINALG,
     "scipy.optimize.": "call it outside, and give it adc's gradient",
-    "scipy.integrate.": "write the time steps as a loop, which is compiled and differentiated",
-    "scipy.interpolate.": "interpolate outside, or in a loop",
+    "scipy.integrate.": "write the steps as a loop, which is compiled and differentiated",
+    "scipy.integrate._quadpack_py.quad": _RULE,
+    "scipy.interpolate.": "use np.interp, or CubicSpline of vectors, or a loop",
+    "scipy.signal.": _LOOP,
+    "scipy.ndimage.": _LOOP,
     "scipy.sparse.": "pass the arrays data, indices and indptr, and loop over the rows",
     "torch.": "pass NumPy arrays, and use NumPy's functions",
     "jax.": "use NumPy's functions: adc compiles NumPy",

@@ -1,7 +1,8 @@
-"""``np.vectorize``: a function of numbers, called for the elements of arrays."""
+"""Objects of libraries that are called: what ``np.vectorize`` makes of a function, a spline of SciPy's."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.names import attribute_of
 from adc.frontend.numeric.rules import static_of
-from adc.frontend.prelude import python_functions
+from adc.frontend.prelude import python_functions, scipy_interpolate
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
@@ -21,8 +22,15 @@ _PROGRAM = Static(python_functions.vectorised)
 
 
 def taken_apart(frame: Frame, callee: AbstractValue) -> AbstractValue | None:
-    """What an object that ``np.vectorize`` made outside calls; None of anything else."""
+    """What one of these from outside calls; None of anything else."""
     made = callee.value if isinstance(callee, Static) else None
+    interpolate: Any = sys.modules.get("scipy.interpolate")
+    if interpolate is not None and isinstance(made, interpolate.PPoly):
+        if made.extrapolate is not True and made.extrapolate is not np.True_:
+            message = "a spline that does not extrapolate is not supported"
+            raise refuse(current_loc(), message, "choose with np.where", kind=kinds.UNSUPPORTED_OPTION)
+        parts = [attribute_of(frame, made, name) for name in ("c", "x")]
+        return partial([Static(scipy_interpolate.piecewise_polynomial), *parts], {})
     if not isinstance(made, np.vectorize):
         return None
     if made.excluded or made.signature is not None:

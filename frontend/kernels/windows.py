@@ -52,3 +52,26 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, place: Any) ->
         if found != found and fp[j] == fp[j + 1]:
             found = fp[j]
     return found
+
+
+def correlated(a: Any, w: Any, kind: Any) -> Any:
+    """Sums of products in a window of a matrix, wherever it is inside."""
+    n, m = a.shape[0] - w.shape[0] + 1, a.shape[1] - w.shape[1] + 1
+    out = np.zeros((n, m), kind)
+    for p in range(w.shape[0]):
+        for q in range(w.shape[1]):
+            out += w[p, q] * a[p : p + n, q : q + m]
+    return out
+
+
+def filtered(b: Any, a: Any, x: Any, state: Any, out: Any) -> None:
+    """A rational transfer function, applied to a signal: the transposed direct form. ``state`` is what it remembers."""
+    order = len(state)
+    for k in range(len(x)):
+        y = b[0] * x[k]
+        if order > 0:
+            y += state[0]
+            for j in range(order - 1):
+                state[j] = state[j + 1] + b[j + 1] * x[k] - a[j + 1] * y
+            state[order - 1] = b[order] * x[k] - a[order] * y
+        out[k] = y

@@ -63,6 +63,9 @@ def det(a: Any) -> Any:
     return out
 
 
+_SLOGDET: Any = type(np.linalg.slogdet(np.eye(1)))
+
+
 @stands_for("numpy.linalg.slogdet")
 def slogdet(a: Any) -> Any:
     x = squares(a)
@@ -71,12 +74,12 @@ def slogdet(a: Any) -> Any:
         sign = parity
         for i in range(len(lu)):
             sign *= np.sign(lu[i, i])
-        return sign, log_determinant(x, lu, pivots)
+        return _SLOGDET(sign, log_determinant(x, lu, pivots))
     signs = np.zeros(x.shape[:-2], x.dtype)
     logarithms = np.zeros(x.shape[:-2], x.dtype)
     for k in range(x.shape[0]):
         signs[k], logarithms[k] = slogdet(x[k])
-    return signs, logarithms
+    return _SLOGDET(signs, logarithms)
 
 
 @stands_for("numpy.linalg.cholesky")

@@ -245,16 +245,22 @@ def _kept(x: Any, mask: Any, kind: Any) -> Any:
     return out
 
 
+_NEW = hasattr(np, "unique_all")
+_COUNTS: Any = type(np.unique_counts([0])) if _NEW else tuple
+_INVERSE: Any = type(np.unique_inverse([0])) if _NEW else tuple
+_ALL: Any = type(np.unique_all([0])) if _NEW else tuple
+
+
 @stands_for("numpy.unique_counts")
 def unique_counts(x: Any) -> Any:
-    return np.unique(x, return_counts=True, equal_nan=False)
+    return _COUNTS(*np.unique(x, return_counts=True, equal_nan=False))
 
 
 @stands_for("numpy.unique_inverse")
 def unique_inverse(x: Any) -> Any:
-    return np.unique(x, return_inverse=True, equal_nan=False)
+    return _INVERSE(*np.unique(x, return_inverse=True, equal_nan=False))
 
 
 @stands_for("numpy.unique_all")
 def unique_all(x: Any) -> Any:
-    return np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    return _ALL(*np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=False))

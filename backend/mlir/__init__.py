@@ -1,1 +1,0 @@
-"""The IR as MLIR of the standard dialects."""
