@@ -14,6 +14,9 @@ BIN := $(VENV)/bin
 FUZZ_PROGRAMS ?= 20000
 FUZZ_FIRST ?= 0
 
+# Bytecode is kept, whatever the environment says: tests start dozens of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: test test-all wheel lint types unit demo fuzz stencils valgrind bench bench-more docs clean
 
 test: wheel lint types unit

@@ -12,6 +12,7 @@ from adc.backend.ahead.c_names import identifier
 from adc.backend.ahead.cpp_header import cpp_header
 from adc.backend.ahead.fortran_module import fortran_module
 from adc.backend.ahead.header import header
+from adc.backend.mlir.functions import module_text
 from adc.backend.target import for_cpu
 from adc.compiler import Staged, Subject, part_of
 from adc.errors import DifferentiationError
@@ -23,8 +24,8 @@ from adc.passes.checkpointing.budget import allocates
 from adc.seeding import both_halves, seeded
 from adc.selecting import everything, select
 
-Emit = Literal["obj", "shared", "asm", "llvm"]
-SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "asm": ".s", "llvm": ".ll"}
+Emit = Literal["obj", "shared", "asm", "llvm", "mlir"]
+SUFFIXES: dict[str, str] = {"obj": ".o", "shared": ".so", "asm": ".s", "llvm": ".ll", "mlir": ".mlir"}
 
 
 @dataclass
@@ -84,6 +85,8 @@ def compile_units(
     """The same of several functions and signatures, in one file. ``cpp`` and ``fortran`` ask for a header of C++ and a
     module of Fortran too. What all functions share is named after the only one, or after the file."""
     done = Output()
+    if emit == "mlir":
+        return _mlir(units, output, done)
     parts = [part for unit in units for part in _parts(unit, done)]
     _check_names([f.name for part in parts for f in part.functions])
     prefix = units[0].c_name if len(units) == 1 else identifier(output.stem)
@@ -104,6 +107,25 @@ def compile_units(
         _write(done, output.with_suffix(".f90"), fortran_module(built, source, f"{prefix}_module"))
     done.functions = [f.name for f in built.functions]
     done.libraries = built.libraries
+    return done
+
+
+def _mlir(units: Sequence[Unit], output: Path, done: Output) -> Output:
+    """The functions, their gradients and forward mode, in MLIR's standard dialects."""
+    parts: list[aot.Part] = []
+    for unit in units:
+        options = replace(unit.subject.options, parallel=False, tile=False)
+        staged = Staged(replace(unit.subject, options=options), unit.abstracts)
+        parts.append(_primal(staged, unit.c_name))
+        for make in (_gradient, _tangent):
+            try:
+                parts.append(make(staged, unit.c_name, unit.chosen))
+            except DifferentiationError as error:
+                done.remarks.append(error.message)
+    done.functions = [part.functions[0].name for part in parts]
+    _check_names(done.functions)
+    entries = [(part.module, part.functions[0].function, part.functions[0].name) for part in parts]
+    _write(done, output, module_text([(part_of(module, [entry]), entry, name) for module, entry, name in entries]))
     return done
 
 

@@ -47,7 +47,7 @@ def add(commands: Any) -> None:
         help='argument types, e.g. "f64[:, ::1], f64, i64" (f32 f64 i32 i64 bool); default: the annotations. With '
         'several functions "FUNC(TYPES)"; for several signatures of one "FUNC(TYPES) as NAME". May be repeated',
     )
-    parser.add_argument("--emit", choices=("obj", "shared", "asm", "llvm"), default="obj", help="default: obj")
+    parser.add_argument("--emit", choices=("obj", "shared", "asm", "llvm", "mlir"), default="obj", help="default: obj")
     parser.add_argument("--cpp", action="store_true", help="also write a C++20 header, with std::span and overloads")
     parser.add_argument("--fortran", action="store_true", help="also write a Fortran module, with iso_c_binding")
     parser.add_argument(

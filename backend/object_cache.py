@@ -4,11 +4,12 @@ A file is found by all that decides what is in it: the text of the LLVM IR, the 
 the modules of adc that run LLVM. So no file is ever out of date. A function, a rule or a constant that changes makes
 another text, and what nobody asks for any more goes when there is no room.
 
-``ADC_CACHE_DIR`` says where files are, ``ADC_CACHE_BYTES`` how much they may take (a number; default 1e9, for a while a
-quarter more), ``ADC_CACHE=0`` that there are none. Where files cannot be written or read, code is made again, and
-nothing is said. Nor is code used that somebody else may have put there, as it would run with all that this user may do:
-files and directories must be this user's own and writable by nobody else, which is said once where they are not, and
-what is not a regular file is not opened for long. A file is bound to its name: another one's code is not taken for it.
+``ADC_CACHE_DIR`` says where files are, ``ADC_CACHE_BYTES`` how much they may take (a number; default 1e9, for a while
+about a quarter more), ``ADC_CACHE=0`` that there are none. Where files cannot be written or read, code is made again,
+and nothing is said. Nor is code used that somebody else may have put there, as it would run with all that this user
+may do: files and directories must be this user's own and writable by nobody else, which is said once where they are
+not, and what is not a regular file is not opened for long. A file is bound to its name: another one's code is not taken
+for it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ SUFFIX = ".adc-object"
 _LIMIT = 1_000_000_000
 _DIGEST = 32
 _MAKERS = "optimize.py", "loop_nodes.py", "moved_loads.py", "partial_sums.py", "target.py"
-_written: float = math.inf  # bytes since all files were looked at, which takes time
+_written: float = math.inf  # bytes since it was looked how much there is
+_FOLDERS = 256  # by the first two digits of the name
 
 
 def directory() -> Path | None:
@@ -110,7 +112,8 @@ def keep(name: str, code: bytes) -> None:
         _written += len(code)
         if _written > limit() / 4:
             _written = 0
-            make_room(folder)
+            if _estimate(folder, name) > 0.9 * limit():
+                make_room(folder)
 
 
 class _Unsafe(OSError):
@@ -175,6 +178,12 @@ def make_room(folder: Path) -> None:
             total -= file.size
 
 
+def _estimate(folder: Path, name: str) -> int:
+    """About how many bytes there are. The digits of names are as good as random, so one folder stands for all: each
+    process looks before it writes, and to look at tens of thousands of files takes a second."""
+    return _FOLDERS * sum(file.size for file in _files(folder, name[:2]))
+
+
 def usage() -> tuple[int, int]:
     """How many files there are, and their bytes."""
     folder = directory()
@@ -198,9 +207,9 @@ class _File:
     used: float
 
 
-def _files(folder: Path) -> Iterator[_File]:
+def _files(folder: Path, inner: str = "??") -> Iterator[_File]:
     """What is there, and nothing else that lies in the directory."""
-    for path in folder.glob(f"??/*{SUFFIX}"):
+    for path in folder.glob(f"{inner}/*{SUFFIX}"):
         with contextlib.suppress(OSError):  # deleted by another process
             found = path.lstat()
             if stat.S_ISREG(found.st_mode):

@@ -7,7 +7,8 @@ The blocking is Goto's (Goto and van de Geijn, "Anatomy of high-performance matr
 with A as it lies. A block of B, DEPTH rows of at most WIDE columns, is packed into panels as wide as a tile, which stay
 in the second cache. Tiles of C are summed in registers over the depth of the block, then added to C. So each element of
 C is summed in an order that depends on k alone, whatever part of C is computed: on any number of threads it has the
-same bits. Where A has so few rows that packing would not pay, panels of B that are contiguous are read where they are.
+same bits. Where A has so few rows that packing would not pay, panels of B that are contiguous are read where they are;
+one row has code of its own (``support_row_products``).
 
 ``adc_product_strong_f64`` does the same, but that zeros of A are nothing at all: what they are multiplied by adds
 nothing, even if it is infinite. That makes a difference only where B is not finite, which is looked at first.
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adc.backend.support_row_products import row_ir
 from adc.backend.support_strong_products import STRONG
 from adc.backend.target import Target
 
@@ -69,7 +71,7 @@ def products_ir(target: Target) -> str:
 
 
 def _one(t: Tile, fused: bool) -> str:
-    text = _kernel(t, fused) + _PACK + _ADD + _PRODUCT + STRONG
+    text = _kernel(t, fused) + row_ir(t.lanes, fused) + _PACK + _ADD + _PRODUCT + STRONG
     numbers = {
         "KIND": t.kind,
         "SCALAR": t.scalar,
@@ -95,6 +97,7 @@ def _kernel(t: Tile, fused: bool) -> str:
     places = [(r, v) for r in rows for v in vectors]
     lines = [
         f"declare {t.vector} @llvm.fma.v{t.lanes}{t.kind}({', '.join([t.vector] * 3)})",
+        f"declare {t.scalar} @llvm.fma.{t.kind}({', '.join([t.scalar] * 3)})",
         "define internal void @adc_product_tile_KIND(i64 %depth, ptr noalias %a, i64 %a.row, i64 %a.column,",
         "    ptr noalias %b, i64 %b.row, ptr noalias %tile, i64 %last) nounwind noinline {",
         "entry:",
@@ -253,6 +256,16 @@ entry:
 out:
   ret void
 look:
+  %single = icmp eq i64 %m, 1
+  %b.contiguous = icmp eq i64 %b.column, 1
+  %c.contiguous = icmp eq i64 %c.column, 1
+  %both.contiguous = and i1 %b.contiguous, %c.contiguous
+  %is.row = and i1 %single, %both.contiguous
+  br i1 %is.row, label %row, label %matrix
+row:
+  call void @adc_product_row_KIND(i64 %k, i64 %n, ptr %a, i64 %a.column, ptr %b, i64 %b.row, ptr %c, i1 false)
+  ret void
+matrix:
   ; Rows of C are contiguous, or else columns may be: then C' = B' A'.
   %unit = icmp eq i64 %c.column, 1
   %other = icmp eq i64 %c.row, 1

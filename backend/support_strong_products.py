@@ -69,6 +69,16 @@ entry:
 out:
   ret void
 look:
+  %single = icmp eq i64 %m, 1
+  %b.contiguous = icmp eq i64 %b.column, 1
+  %c.contiguous = icmp eq i64 %c.column, 1
+  %both.contiguous = and i1 %b.contiguous, %c.contiguous
+  %is.row = and i1 %single, %both.contiguous
+  br i1 %is.row, label %one.row, label %matrix
+one.row:
+  call void @adc_product_row_KIND(i64 %k, i64 %n, ptr %a, i64 %a.column, ptr %b, i64 %b.row, ptr %c, i1 true)
+  ret void
+matrix:
   %upright = icmp ne i64 %b.row, 1
   %rows = select i1 %upright, i64 %k, i64 %n
   %columns = select i1 %upright, i64 %n, i64 %k
@@ -81,7 +91,7 @@ plain:
     i64 %b.column, ptr %c, i64 %c.row, i64 %c.column)
   ret void
 outer:
-  %i = phi i64 [ 0, %look ], [ %i1, %outer.next ]
+  %i = phi i64 [ 0, %matrix ], [ %i1, %outer.next ]
   br label %middle
 middle:
   %p = phi i64 [ 0, %outer ], [ %p1, %middle.next ]

@@ -45,12 +45,14 @@ def _kind(name: str, error: type[d.AdcError], meaning: str) -> Kind:
 # Syntax ---------------------------------------------------------------------------------------------------------------
 
 UNSUPPORTED_STATEMENT = _kind(
-    "unsupported-statement", d.CompileSyntaxError, "a statement that the language has not got"
+    "unsupported-statement", d.CompileSyntaxError, "a statement that adc does not support"
 )
 UNSUPPORTED_EXPRESSION = _kind(
-    "unsupported-expression", d.CompileSyntaxError, "an expression that the language has not got"
+    "unsupported-expression", d.CompileSyntaxError, "an expression that adc does not support"
 )
-UNSUPPORTED_TARGET = _kind("unsupported-target", d.CompileSyntaxError, "an assignment to what cannot be assigned")
+UNSUPPORTED_TARGET = _kind(
+    "unsupported-target", d.CompileSyntaxError, "an assignment to something that cannot be assigned"
+)
 UNSUPPORTED_FUNCTION = _kind(
     "unsupported-function", d.CompileSyntaxError, "a function of a sort that cannot be compiled"
 )
@@ -58,7 +60,7 @@ ENDLESS_RECURSION = _kind(
     "endless-recursion", d.CompileSyntaxError, "a function that calls itself in every case, or with ever new types"
 )
 UNSUPPORTED_CALL = _kind("unsupported-call", d.CompileSyntaxError, "a call whose arguments cannot be told apart")
-CANNOT_RETURN = _kind("cannot-return", d.CompileTypeError, "a result that cannot be handed to Python")
+CANNOT_RETURN = _kind("cannot-return", d.CompileTypeError, "a result that cannot be returned to Python")
 INVALID_SOURCE = _kind(
     "invalid-source", d.CompileSyntaxError, "a file that Python itself cannot run, or text that is no IR"
 )
@@ -73,7 +75,7 @@ UNKNOWN_ATTRIBUTE = _kind(
     "unknown-attribute", d.CompileAttributeError, "an attribute that is not there, or not supported"
 )
 UNKNOWN_FUNCTION = _kind("unknown-function", d.CompileTypeError, "a library function that is not supported")
-NO_SOURCE = _kind("no-source", d.CompileTypeError, "a Python function whose source cannot be had")
+NO_SOURCE = _kind("no-source", d.CompileTypeError, "a Python function whose source is not available")
 OUTSIDE_ONLY = _kind("outside-only", d.CompileTypeError, "a function of adc that works outside compiled code only")
 CAPTURED_WRITE = _kind(
     "captured-write", d.CompileValueError, "a write to an array that comes from outside the function"
@@ -84,38 +86,46 @@ CAPTURED_WRITE = _kind(
 UNSUPPORTED_OPERAND = _kind(
     "unsupported-operand", d.CompileTypeError, "an operator between types it is not defined for"
 )
-WRONG_TYPE = _kind("wrong-type", d.CompileTypeError, "a function or operation given a value of a type it does not take")
+WRONG_TYPE = _kind(
+    "wrong-type", d.CompileTypeError, "a function or operation with a value of a type that it does not accept"
+)
 WRONG_CALL = _kind(
     "wrong-call", d.CompileTypeError, "a call inside compiled code whose arguments do not fit the function"
 )
 UNSUPPORTED_OPTION = _kind(
     "unsupported-option", d.CompileTypeError, "a library function used in a way that is not supported"
 )
-UNSUPPORTED_DTYPE = _kind("unsupported-dtype", d.CompileTypeError, "an array or number of a dtype that adc has not")
+UNSUPPORTED_DTYPE = _kind(
+    "unsupported-dtype", d.CompileTypeError, "an array or number of a dtype that adc does not support"
+)
 UNSUPPORTED_VALUE = _kind("unsupported-value", d.CompileTypeError, "a value from outside that compiled code cannot use")
-NOT_CALLABLE = _kind("not-callable", d.CompileTypeError, "a call of what is no function")
-NOT_ITERABLE = _kind("not-iterable", d.CompileTypeError, "a loop over, or an unpacking of, what has no items")
+NOT_CALLABLE = _kind("not-callable", d.CompileTypeError, "a call of something that is not a function")
+NOT_ITERABLE = _kind("not-iterable", d.CompileTypeError, "a loop over, or an unpacking of, something without items")
 NOT_CONSTANT = _kind("not-constant", d.CompileTypeError, "a value that must be known when the function is compiled")
 TYPE_CHANGE_IN_LOOP = _kind(
     "type-change-in-loop", d.CompileTypeError, "a variable that has another type after each pass"
 )
 TYPE_DIFFERS = _kind("type-differs", d.CompileTypeError, "a value that has different types on two paths")
 AMBIGUOUS_TRUTH = _kind("ambiguous-truth", d.CompileValueError, "the truth value of an array")
-CAST_NOT_SAFE = _kind("cast-not-safe", d.CompileTypeError, "a result that does not go into the array it is stored to")
+CAST_NOT_SAFE = _kind(
+    "cast-not-safe", d.CompileTypeError, "a result whose dtype does not fit the array that it is stored to"
+)
 
 # Values, shapes and subscripts ----------------------------------------------------------------------------------------
 
 INVALID_VALUE = _kind("invalid-value", d.CompileValueError, "a constant that makes no sense there")
-INVALID_AXIS = _kind("invalid-axis", d.CompileValueError, "an axis that the array has not")
+INVALID_AXIS = _kind("invalid-axis", d.CompileValueError, "an axis that the array does not have")
 RANK_MISMATCH = _kind("rank-mismatch", d.CompileValueError, "arrays whose numbers of dimensions do not fit")
 WRONG_UNPACKING = _kind("wrong-unpacking", d.CompileValueError, "more or fewer variables than values")
-INVALID_SUBSCRIPT = _kind("invalid-subscript", d.CompileIndexError, "a subscript that is no integer, or one too many")
+INVALID_SUBSCRIPT = _kind(
+    "invalid-subscript", d.CompileIndexError, "a subscript that is not an integer, or one too many"
+)
 UNSUPPORTED_INDEXING = _kind(
     "unsupported-indexing", d.CompileIndexError, "indexing that works in NumPy but is not supported"
 )
-NOT_SUBSCRIPTABLE = _kind("not-subscriptable", d.CompileTypeError, "a subscript of what has no items")
+NOT_SUBSCRIPTABLE = _kind("not-subscriptable", d.CompileTypeError, "a subscript of something without items")
 CONSTANT_OUT_OF_RANGE = _kind("constant-out-of-range", d.CompileIndexError, "a constant subscript outside its tuple")
-MISSING_KEY = _kind("missing-key", d.CompileKeyError, "a key that the dict has not")
+MISSING_KEY = _kind("missing-key", d.CompileKeyError, "a key that the dict does not have")
 
 # Parallel loops -------------------------------------------------------------------------------------------------------
 
@@ -130,13 +140,17 @@ RACE = _kind("race", d.CompileSyntaxError, "iterations of a parallel loop that t
 # Calls from Python ----------------------------------------------------------------------------------------------------
 
 WRONG_ARGUMENTS = _kind("wrong-arguments", d.ArgumentError, "a call that does not fit the parameters of the function")
-UNSUPPORTED_ARGUMENT = _kind("unsupported-argument", d.ArgumentError, "an argument of a type that adc does not take")
-UNSUPPORTED_ARRAY = _kind("unsupported-array", d.ArgumentError, "an array laid out in a way that adc does not take")
-OVERLAPPING_ARGUMENTS = _kind("overlapping-arguments", d.ArgumentError, "arrays that share memory where that cannot be")
+UNSUPPORTED_ARGUMENT = _kind("unsupported-argument", d.ArgumentError, "an argument of a type that adc does not support")
+UNSUPPORTED_ARRAY = _kind(
+    "unsupported-array", d.ArgumentError, "an array with a memory layout that adc does not support"
+)
+OVERLAPPING_ARGUMENTS = _kind(
+    "overlapping-arguments", d.ArgumentError, "arrays that share memory where that is not possible"
+)
 NUMBER_TOO_LARGE = _kind("number-too-large", d.RangeError, "a number that does not fit into 64 bits, or into an int32")
-NOT_A_FUNCTION = _kind("not-a-function", d.ArgumentError, "something to compile that is no Python function")
+NOT_A_FUNCTION = _kind("not-a-function", d.ArgumentError, "something to compile that is not a Python function")
 INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with a value that is not possible")
-UNKNOWN_SIZE = _kind("unknown-size", d.ArgumentError, "memory= for a gradient whose need of memory is not known before")
+UNKNOWN_SIZE = _kind("unknown-size", d.ArgumentError, "memory= for a gradient whose memory cannot be predicted")
 MISSING_PACKAGE = _kind("missing-package", d.ArgumentError, "something that needs a package which is not installed")
 NOT_SENDABLE = _kind("not-sendable", d.ArgumentError, "something to pickle that cannot be sent to another process")
 UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are not known, or not spelled right")
@@ -150,17 +164,19 @@ NOT_CHECKPOINTED = _kind(
 NO_GRADIENT = _kind("no-gradient", d.DifferentiationError, "the gradient of an argument that is not made of floats")
 NOT_SCALAR = _kind("not-scalar", d.DifferentiationError, "the gradient of a function that does not return one float")
 NO_DERIVATIVE = _kind("no-derivative", d.DifferentiationError, "a derivative that adc cannot form")
-WRONG_COTANGENT = _kind("wrong-cotangent", d.ArgumentError, "a cotangent that is not made as the result is")
+WRONG_COTANGENT = _kind("wrong-cotangent", d.ArgumentError, "a cotangent that does not have the form of the result")
 COTANGENT_SHAPE = _kind("cotangent-shape", d.ShapeError, "a cotangent whose shape is not that of the result")
-WRONG_TANGENT = _kind("wrong-tangent", d.ArgumentError, "a tangent that is not made as its argument is")
+WRONG_TANGENT = _kind("wrong-tangent", d.ArgumentError, "a tangent that does not have the form of its argument")
 TANGENT_SHAPE = _kind("tangent-shape", d.ShapeError, "a tangent whose shape is not that of its argument")
-WRONG_PATTERN = _kind("wrong-pattern", d.ArgumentError, "a sparsity pattern that is none, or names what is not there")
+WRONG_PATTERN = _kind(
+    "wrong-pattern", d.ArgumentError, "a sparsity pattern that is invalid, or has entries outside the matrix"
+)
 PATTERN_SHAPE = _kind("pattern-shape", d.ShapeError, "a sparsity pattern whose shape is not that of the matrix")
 PATTERN_TOO_SMALL = _kind(
     "pattern-too-small", d.DifferentiationError, "a sparsity pattern that leaves out what is not zero"
 )
 WRONG_DERIVATIVE = _kind("wrong-derivative", d.DifferentiationError, "a derivative that a check finds to be wrong")
-INVALID_RULE = _kind("invalid-rule", d.ArgumentError, "a derivative rule that is declared in a way that cannot be")
+INVALID_RULE = _kind("invalid-rule", d.ArgumentError, "a derivative rule that is declared wrongly")
 WRONG_RULE = _kind("wrong-rule", d.CompileTypeError, "a derivative rule that does not fit its function, or a call")
 CHANGED_ARRAY = _kind("changed-array", d.DifferentiationError, "an array changed between the two sweeps of a pullback")
 
@@ -172,13 +188,13 @@ COMPUTED_VALUE = _kind(
     "computed-value", d.ComputedValueError, "a value that turned out to be impossible where it is used"
 )
 UNSET_VARIABLE = _kind("unset-variable", d.UnsetError, "a variable that is read on a path that has not set it")
-OUT_OF_MEMORY = _kind("out-of-memory", d.OutOfMemoryError, "memory that cannot be had")
-NO_FILE = _kind("no-file", d.FileError, "a file for snapshots that cannot be had")
+OUT_OF_MEMORY = _kind("out-of-memory", d.OutOfMemoryError, "not enough memory")
+NO_FILE = _kind("no-file", d.FileError, "a file for snapshots that cannot be opened or written")
 SHAPE_MISMATCH = _kind("shape-mismatch", d.ShapeError, "arrays whose extents do not fit")
 
 # The command line -----------------------------------------------------------------------------------------------------
 
-NO_SUCH_FUNCTION = _kind("no-such-function", d.ArgumentError, "a file or a function that is not there")
+NO_SUCH_FUNCTION = _kind("no-such-function", d.ArgumentError, "a file or a function that does not exist")
 TOOL_FAILED = _kind("tool-failed", d.ToolError, "a program that adc runs, such as the linker, failed")
 
 # Defects --------------------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ _TEXTS = {
     Status.INDEX_ERROR: "an index is out of range",
     Status.VALUE_ERROR: "a value is not allowed",
     Status.ZERO_DIVISION: "division by zero",
-    Status.NO_MEMORY: "memory cannot be had",
+    Status.NO_MEMORY: "not enough memory",
     Status.BAD_ARGUMENT: "an array has a negative extent, or elements but no address",
     Status.OVERLAP: "arrays overlap that must not",
     Status.ERROR: "another error; the message says which",
@@ -156,7 +156,7 @@ def failure_ir(sites: Sequence[Site]) -> Fragment:
         kinds = patterns.setdefault(tuple(map(_kind, site.operand_types)), len(patterns))
         status = _status(site.error).value
         rows.append(f"{{ i32, i32, ptr }} {{ i32 {status}, i32 {kinds}, ptr @adc_aot_site{number} }}")
-    texts.append(c_string("@adc_aot_no_memory", "memory for temporaries cannot be had"))
+    texts.append(c_string("@adc_aot_no_memory", "not enough memory for temporaries"))
     rows = rows or ["{ i32, i32, ptr } zeroinitializer"]
     table = f"@adc_aot_sites = private unnamed_addr constant [{len(rows)} x {{ i32, i32, ptr }}] [{', '.join(rows)}]"
     cases, blocks = [], []

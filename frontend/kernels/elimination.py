@@ -22,45 +22,48 @@ def factored(a: Any) -> Any:
     columns = a.T.copy()
     n = columns.shape[0]
     pivots = np.zeros(n, np.int32)
-    if lapack.at_hand() and n >= lapack.LEAST:
-        info = np.zeros(1, np.int32)
-        lapack.getrf(n, n, columns, n, pivots, info)
-    else:
-        eliminate(columns, pivots)
     parity = a.dtype.type(1.0)
     singular = False
-    for k in range(n):
-        if pivots[k] != k + 1:
-            parity = -parity
-        if columns[k, k] == 0.0:
-            singular = True
+    if lapack.at_hand() and n >= lapack.LEAST:
+        parity, singular = by_blocks(columns, pivots)
+    else:
+        for k in range(n):
+            p = k
+            best = abs(columns[k, k])
+            for i in range(k + 1, n):
+                if abs(columns[k, i]) > best:
+                    best = abs(columns[k, i])
+                    p = i
+            pivots[k] = p + 1
+            if p != k:
+                parity = -parity
+                for j in range(n):
+                    held = columns[j, k]
+                    columns[j, k] = columns[j, p]
+                    columns[j, p] = held
+            pivot = columns[k, k]
+            if pivot == 0.0:
+                singular = True
+            else:
+                for i in range(k + 1, n):
+                    columns[k, i] = columns[k, i] / pivot
+                for j in range(k + 1, n):
+                    factor = columns[j, k]
+                    for i in range(k + 1, n):
+                        columns[j, i] -= factor * columns[k, i]
     return columns, pivots, parity, singular
 
 
-def eliminate(columns: Any, pivots: Any) -> None:
-    """As ``getrf``."""
+def by_blocks(columns: Any, pivots: Any) -> Any:
+    """As ``factored``: the parity, and whether a pivot is zero."""
     n = columns.shape[0]
+    info = np.zeros(1, np.int32)
+    lapack.getrf(n, n, columns, n, pivots, info)
+    parity = columns.dtype.type(1.0)
     for k in range(n):
-        p = k
-        best = abs(columns[k, k])
-        for i in range(k + 1, n):
-            if abs(columns[k, i]) > best:
-                best = abs(columns[k, i])
-                p = i
-        pivots[k] = p + 1
-        if p != k:
-            for j in range(n):
-                held = columns[j, k]
-                columns[j, k] = columns[j, p]
-                columns[j, p] = held
-        pivot = columns[k, k]
-        if pivot != 0.0:
-            for i in range(k + 1, n):
-                columns[k, i] = columns[k, i] / pivot
-            for j in range(k + 1, n):
-                factor = columns[j, k]
-                for i in range(k + 1, n):
-                    columns[j, i] -= factor * columns[k, i]
+        if pivots[k] != k + 1:
+            parity = -parity
+    return parity, info[0] > 0
 
 
 @reverse_rule(factored)

@@ -3,8 +3,11 @@
 A nest of three parallel loops with counters p, q and r, in which each term is a product of two floats whose order of
 summation is the library's, one at ``[p, r]`` and one at ``[r, q]``, and goes to an element at ``[p, q]``, in any order
 of the subscripts and among subscripts that the nest does not change: the terms of one target are a product of matrices.
-What is stored is a sum (as ``@`` is written) or is accumulated (as its adjoint is, twice in one nest). The loops are
-parallel, so what is read is not written in them, but for the targets, which have to be apart from all that is read.
+
+A nest of two loops, with a vector on the left, is a product of one row, if rows of the matrix on the right are
+contiguous; otherwise each sum goes along a row, which loops do well. What is stored is a sum (as ``@`` is written) or
+is accumulated (as its adjoint is, twice in one nest). The loops are parallel, so what is read is not written in them,
+but for the targets, which have to be apart from all that is read.
 
 The kernel (``adc.backend.support_products``) reads its operands once for many sums; loops take ten times as long for
 matrices of 100 x 100, seventy times for 512 x 512, and are more code. Nests of few, known extents stay loops.
@@ -54,7 +57,7 @@ class _Place:
 
     memref: Value
     subscripts: tuple[Value, ...]
-    rows: Value
+    rows: Value | None  # None: a vector, as a matrix of one row
     columns: Value
 
 
@@ -80,7 +83,10 @@ class _Products:
 def _replace_all(func: Func, module: Module, found: Sequence[_Products]) -> None:
     alias = Aliasing.asked(func, module)
     legal = [p for p in found if _is_apart(p, alias) and all(_is_private(s.target, p.nest) for s in p.sums)]
+    nests = {p.nest for p in legal}
     for products in legal:
+        if not nests.isdisjoint(enclosing(products.nest.parent)):
+            continue  # the whole of it is one
         made = Block()
         with insert_at(made, products.nest.loc):
             for one in products.sums:
@@ -92,7 +98,7 @@ def _replace_all(func: Func, module: Module, found: Sequence[_Products]) -> None
 def _match(nest: Op) -> _Products | None:
     """What the nest around three counters computes, if it is sums of products only."""
     loops = _perfect(nest)
-    if len(loops) != 3:
+    if len(loops) not in (2, 3):
         return None
     extents = {}
     for loop in loops:
@@ -101,10 +107,10 @@ def _match(nest: Op) -> _Products | None:
             return None
         extents[loop.regions[0].args[0]] = upper
     sizes = [size for size in map(constant_of, extents.values()) if size is not None]
-    if len(sizes) == 3 and math.prod(sizes) <= FEW:
+    if len(sizes) == len(loops) and math.prod(sizes) <= FEW:
         return None
     reader = _Reader(nest, extents)
-    sums = reader.accumulated(loops[2]) if not loops[2].results else reader.stored(loops[2])
+    sums = reader.accumulated(loops[-1]) if not loops[-1].results else reader.stored(loops[-1])
     return _Products(nest, extents, sums) if sums else None
 
 
@@ -168,10 +174,18 @@ class _Reader:
         factors = (self._loaded(x_alone), y_alone is not y), (self._loaded(y_alone), x_alone is not x)
         if target is None:
             return None
-        (inner,) = set(self.extents) - {target.rows, target.columns}
+        summed = set(self.extents) - {target.rows, target.columns}
+        if len(summed) != 1 or (target.rows is None and not _is_contiguous(target)):
+            return None
+        (inner,) = summed
         for (left, left_strong), (right, right_strong) in (factors, factors[::-1]):
             if left is None or right is None or (left_strong and right_strong):
                 return None
+            if target.rows is None:
+                is_row = left.rows is None and left.columns is inner and not right_strong
+                if is_row and (right.rows, right.columns) == (inner, target.columns) and _is_contiguous(right):
+                    return _Sum(left, right, target, fresh, "left" if left_strong else "")
+                continue
             moved = {left.rows, left.columns}, {right.rows, right.columns}
             if moved == ({target.rows, inner}, {inner, target.columns}):
                 strong = "left" if left_strong else "right" if right_strong else ""
@@ -187,9 +201,11 @@ class _Reader:
     def _place(self, memref: Value, subscripts: Sequence[Value]) -> _Place | None:
         moved = [v for v in subscripts if v in self.extents]
         rest = [v for v in (memref, *subscripts) if v not in self.extents]
-        if len(moved) != 2 or moved[0] is moved[1] or any(inside(v, self.nest) for v in rest):
+        if any(inside(v, self.nest) for v in rest) or len(set(moved)) != len(moved):
             return None
-        return _Place(memref, tuple(subscripts), moved[0], moved[1])
+        if len(moved) == 1 and len(self.extents) == 2:
+            return _Place(memref, tuple(subscripts), None, moved[0])
+        return _Place(memref, tuple(subscripts), moved[0], moved[1]) if len(moved) == 2 else None
 
 
 def _without_choice(value: Value, partner: Value) -> Value:
@@ -220,9 +236,16 @@ def _terms(value: Value) -> Iterator[Value]:
         yield value
 
 
-def _turned(place: _Place, rows: Value) -> _Place:
+def _is_contiguous(place: _Place) -> bool:
+    """Whether neighbouring columns are neighbours in memory."""
+    t = place.memref.type
+    assert isinstance(t, MemRefType)
+    return place.subscripts[-1] is place.columns and (t.strides is None or t.strides[-1] == 1)
+
+
+def _turned(place: _Place, rows: Value | None) -> _Place:
     """The matrix or its transpose: that which ``rows`` counts the rows of."""
-    if place.rows is rows:
+    if place.rows is rows or place.rows is None:
         return place
     return _Place(place.memref, place.subscripts, place.columns, place.rows)
 
@@ -244,7 +267,8 @@ def _is_private(target: _Place, nest: Op) -> bool:
 
 
 def _build(one: _Sum, products: _Products) -> None:
-    """Append the operation, on threads where nothing else around it is: each computes some of the rows."""
+    """Append the operation, on threads where nothing else around it is: each computes some of the rows, or some of the
+    columns of a single row."""
     left, right, target = (_view(place, products.extents) for place in (one.left, one.right, one.target))
     if one.fresh:
         assert isinstance(target.type, MemRefType)
@@ -253,14 +277,17 @@ def _build(one: _Sum, products: _Products) -> None:
     if any(op.opdef is ops.parallel for op in enclosing(products.nest.parent)):
         build(ops.matmul, [left, right, target], attrs)
         return
-    rows = products.extents[one.target.rows]
+    shared = products.extents[one.target.columns if one.target.rows is None else one.target.rows]
     threads = ops.threads()
-    size = ops.ceildivsi(rows, threads)
+    size = ops.ceildivsi(shared, threads)
 
     def part(number: Value) -> None:
-        start, count = strip(number, size, rows)
-        height = ops.maxsi(count, const_index(0))
-        build(ops.matmul, [_rows(left, start, height), right, _rows(target, start, height)], attrs)
+        start, count = strip(number, size, shared)
+        here = start, ops.maxsi(count, const_index(0))
+        if one.target.rows is None:
+            build(ops.matmul, [left, _columns(right, *here), _columns(target, *here)], attrs)
+        else:
+            build(ops.matmul, [_rows(left, *here), right, _rows(target, *here)], attrs)
 
     parallel_loop(const_index(0), threads, part, threads=True)
 
@@ -273,6 +300,8 @@ def _view(place: _Place, extents: dict[Value, Value]) -> Value:
     dropped = tuple(k for k, v in enumerate(place.subscripts) if v not in extents)
     whole = all(_is_extent(size, place.memref, k) for k, size in enumerate(sizes))
     view = place.memref if whole else _window(place.memref, offsets, sizes, dropped)
+    if place.rows is None:
+        return build(ops.reshape, [view, one, extents[place.columns]], {"groups": ((0, 1), (1, 1))}).result
     first = next(v for v in place.subscripts if v in extents)
     return view if first is place.rows else ops.transpose(view, permutation=(1, 0))
 
@@ -288,6 +317,10 @@ def _is_extent(size: Value, memref: Value, dim: int) -> bool:
 
 def _rows(matrix: Value, start: Value, count: Value) -> Value:
     return _window(matrix, [start, const_index(0)], [count, ops.dim(matrix, dim=1)], ())
+
+
+def _columns(matrix: Value, start: Value, count: Value) -> Value:
+    return _window(matrix, [const_index(0), start], [ops.dim(matrix, dim=0), count], ())
 
 
 def _window(memref: Value, offsets: Sequence[Value], sizes: Sequence[Value], dropped: tuple[int, ...]) -> Value:

@@ -290,6 +290,25 @@ def test_what_was_not_used_for_longest_goes_first(folder: Path, monkeypatch: pyt
     assert object_cache.usage()[0] == 6
 
 
+@pytest.mark.parametrize(("allowed", "looks"), [("1e9", False), ("2e5", True)])
+def test_not_all_files_are_looked_at_where_there_is_room(
+    allowed: str, looks: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that keeps its first file does not know how many others there are."""
+    monkeypatch.setenv("ADC_CACHE_BYTES", "1e9")
+    name = object_cache.key("first", host(), 3)
+    object_cache.keep(name, bytes(968))
+    for k in range(60):
+        folder.joinpath(f"{k:02x}").mkdir(exist_ok=True, mode=0o700)
+        folder.joinpath(f"{k:02x}", f"{k}{object_cache.SUFFIX}").write_bytes(bytes(1000))
+    monkeypatch.setenv("ADC_CACHE_BYTES", allowed)
+    monkeypatch.setattr(object_cache, "_written", math.inf)
+    looked: list[Path] = []
+    monkeypatch.setattr(object_cache, "make_room", looked.append)
+    object_cache.keep(name, bytes(968))
+    assert looked == [folder] * looks
+
+
 @pytest.mark.parametrize("text", ["inf", "nan", "much", "-1"])
 def test_limits_that_make_no_sense(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADC_CACHE_BYTES", text)

@@ -6,7 +6,6 @@ import ast
 import builtins
 import functools
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,10 +32,22 @@ NAMES = {
 }
 
 
-def nodes() -> Iterator[tuple[str, ast.AST]]:
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text())):
-            yield f"{path}:{getattr(node, 'lineno', 0)}", node
+@functools.cache
+def nodes() -> list[tuple[str, ast.Call | ast.Raise | ast.Attribute]]:
+    """Refusals, what is raised, and what is taken from ``kinds``: the sources are read once for all tests."""
+    return [
+        (f"{path}:{node.lineno}", node)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Call) and (_name(node.func) == "refuse" or _refuses(node)))
+        or isinstance(node, ast.Raise)
+        or (isinstance(node, ast.Attribute) and _name(node.value) == "kinds")
+    ]
+
+
+def _name(node: ast.expr) -> str:
+    """The last part of a dotted name."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def test_the_table_is_read() -> None:
@@ -47,10 +58,7 @@ def test_the_table_is_read() -> None:
 def test_every_refusal_says_its_kind() -> None:
     found = 0
     for where, node in nodes():
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name | ast.Attribute):
-            continue
-        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
-        if name == "refuse":
+        if isinstance(node, ast.Call) and _name(node.func) == "refuse":
             (kind,) = [k.value for k in node.keywords if k.arg == "kind"]
             if isinstance(kind, ast.Attribute):
                 assert kind.attr == "kind" or kind.attr in NAMES, where
@@ -70,8 +78,7 @@ def test_errors_are_made_by_their_kind() -> None:
 @functools.cache
 def used() -> set[str]:
     """The kinds that the sources name."""
-    found = [node for _, node in nodes() if isinstance(node, ast.Attribute)]
-    return {node.attr for node in found if ast.unparse(node.value) == "kinds"}
+    return {node.attr for _, node in nodes() if isinstance(node, ast.Attribute)}
 
 
 @pytest.mark.parametrize("name", sorted(NAMES))

@@ -151,7 +151,8 @@ def _check_derivatives(
     def moved(steps: dict[int, Any]) -> tuple[Any, ...]:
         return _copies([v + steps[k] if k in steps else v for k, v in enumerate(given)])
 
-    value, gradients = adc.value_and_grad(scalar, argnums=by)(*moved({}))
+    compiled = adc.jit_grad(scalar)
+    value, gradients = adc.value_and_grad(compiled, argnums=by)(*moved({}))
     with np.errstate(all="ignore"):
         assert value == pytest.approx(scalar(*moved({})), rel=1e-5, abs=1e-9, nan_ok=True)
     along = {k: _random(rng, -1, 1, given[k]).astype(np.asarray(given[k]).dtype) for k in by}
@@ -159,7 +160,7 @@ def _check_derivatives(
     single = any(np.asarray(given[k]).dtype in (np.float32, np.complex64) for k in by)
     reverse = sum(float(np.sum(np.asarray(g) * along[k]).real) for g, k in zip(gradients, by, strict=True))
     tangents = tuple(along.get(k) for k in range(len(given)))
-    forward = adc.jit_grad(scalar).jvp(moved({}), tangents)[1]
+    forward = compiled.jvp(moved({}), tangents)[1]
     assert reverse == pytest.approx(forward, rel=1e-4 if single else 1e-9, abs=1e-5 if single else 1e-9)
     if single or not differences:
         return

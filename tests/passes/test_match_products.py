@@ -63,7 +63,7 @@ def test_any_order_of_subscripts(left: str, right: str) -> None:
         {"flags": ""},  # the user's order of summation
         {"left": "%a[%i, %j]"},  # not the counters of a product
         {"left": "%a[%l, %l]"},
-        {"left": "%a[%m, %l]"},  # a vector
+        {"left": "%a[%m, %l]", "right": "%b[%j, %l]"},  # a vector, and rows of a matrix
         {"left": "%c[%i, %l]"},  # reads what it writes
         {"value": "%x"},
     ],
