@@ -135,7 +135,7 @@ def _write(done: Output, path: Path, text: str) -> None:
 
 
 def _parts(unit: Unit, done: Output) -> list[aot.Part]:
-    staged = Staged(unit.subject, unit.abstracts)
+    staged = Staged(unit.subject, unit.abstracts, whole=True)
     name = unit.c_name
     parts = [_primal(staged, name)]
     for make in (_gradient, _tangent, _pullback):

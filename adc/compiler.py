@@ -14,7 +14,7 @@ from adc.backend.calls.abi import Signature
 from adc.complexes import conjugate_gradients
 from adc.derived import gradients_returned
 from adc.float_results import with_aux, with_float_result
-from adc.frontend.abstract import Abstract, Array, Scalar
+from adc.frontend.abstract import Abstract, Scalar
 from adc.frontend.entrance import constant_path, trace
 from adc.frontend.frame import NeedsConstant
 from adc.frontend.traced import ResultTuple, Traced
@@ -28,6 +28,7 @@ from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
 from adc.ir.types import MemRefType
+from adc.kernels import library_for
 from adc.options import Derivative, Options, Selection
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, asked_verification, run_pipeline
@@ -110,6 +111,7 @@ class Staged:
     loaded: list[tuple[Loadable, Builtin, list[Builtin]]] = field(default_factory=list)
     record: str | None = None  # what the record for other processes is called; None if there is none
     recorded: int = 0  # how many of ``loaded`` are in it
+    whole: bool = False  # with the code of kernels: for object files, and to look at it
     slot: int | None = None  # which of the records of that name it is
 
     @contextmanager
@@ -125,7 +127,7 @@ class Staged:
     def traced(self, *, reverse: bool = False) -> Traced:
         """The function in IR as it was written. ``reverse``: it will be differentiated in reverse mode, for which the
         gradients that it takes itself keep their tapes."""
-        traced = self.subject.remembered.traced(self.abstracts, self._trace)
+        traced = self.subject.remembered.traced((self.abstracts, self.whole), self._trace)
         if reverse:
             expand_calls(traced.module, gradients_of(traced.module))
         define_derivatives(traced.module, traced.entry, pipelines.SIMPLIFY)
@@ -143,13 +145,14 @@ class Staged:
                     pins=True,
                     lapack=options.lapack,
                     deterministic=options.deterministic,
+                    library=None if self.whole else library_for(options),
                 )
             except NeedsConstant as need:
                 name, *positions = constant_path(need)
                 path = (self.subject.parameters.names.index(str(name)), *map(int, positions))
                 shown = containers.label(self.abstracts, self.subject.parameters.names, path)
                 raise UnknownConstant(shown, path) from None
-        if self.subject.options.contract:
+        if options.contract:
             contract(traced.module)
         return traced
 
@@ -201,7 +204,7 @@ class Staged:
     def _as_function(self, traced: Traced, wanted: Wanted, *, with_value: bool, steps: bool = True) -> Traced:
         """The gradient as a function that returns what Python gets from it, and changes none of its arguments."""
         module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps)
-        if alias_groups(traced):
+        if traced.alias_groups:
             raise kinds.NO_DERIVATIVE(
                 f"second derivatives of {self.subject.name} with overlapping arguments, of which it writes to one",
                 help="pass a copy of one of them",
@@ -240,7 +243,7 @@ class Staged:
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
         func = module.funcs[adjoint.name]
-        shared = bool(alias_groups(traced))
+        shared = bool(traced.alias_groups)
         conjugate_gradients(func, traced.leaves, wanted, arrays=not (clears and shared))
         if clears and not shared:
             clear_shadows(func, [k for k, attrs in enumerate(func.arg_attrs) if "adc.shadow" in attrs])
@@ -378,15 +381,6 @@ def compile_functions(
         functions = made.load(code, miss=miss, name=staged.subject.name, doc=staged.subject.fn.__doc__)
     staged.loaded.append((made, miss, functions))
     return functions
-
-
-def alias_groups(traced: Traced) -> dict[int, list[int]]:
-    """The IR arguments of each alias group: those that may share memory in the calls that this is compiled for."""
-    found: dict[int, list[int]] = {}
-    for k, leaf in enumerate(traced.leaves):
-        if isinstance(leaf.abstract, Array) and leaf.abstract.alias is not None:
-            found.setdefault(leaf.abstract.alias, []).append(k)
-    return found
 
 
 def clear_shadows(func: Func, positions: Sequence[int]) -> None:

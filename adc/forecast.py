@@ -9,7 +9,7 @@ from typing import Any
 
 from adc import numbers
 from adc.budgeted import too_little
-from adc.compiler import Staged, Subject, alias_groups
+from adc.compiler import Staged, Subject
 from adc.errors import OutOfMemoryError
 from adc.frontend.abstract import Abstract
 from adc.ir.schedules import Schedule
@@ -132,7 +132,7 @@ class _Final:
         self, subject: Subject, abstracts: tuple[Abstract, ...], derivative: Derivative, schedule: Schedule | None
     ) -> None:
         options = replace(subject.options, checkpoint=schedule)
-        self.staged = Staged(replace(subject, options=options), abstracts)
+        self.staged = Staged(replace(subject, options=options), abstracts, whole=True)
         self.traced, wanted = self.staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
         module, adjoint = self.staged.gradient(self.traced, wanted, with_value=True, clears=True)
         self.module = self.staged.prepared(module, [adjoint.name])
@@ -145,7 +145,7 @@ class _Final:
 
 def _whole(final: _Final, values: tuple[Any, ...]) -> int | None:
     """What the gradient without a schedule takes."""
-    if alias_groups(final.traced) or (size := final.staged.workspace(final.module, final.func.name, None)) is None:
+    if final.traced.alias_groups or (size := final.staged.workspace(final.module, final.func.name, None)) is None:
         return None
     (measure,) = numbers.compiled(final.staged, final.module, [size.name])
     (found,) = measure(*final.sizes(values, shadows=False))

@@ -13,7 +13,8 @@ from adc.backend.calls.abi import Signature
 from adc.backend.jit import Engine
 from adc.backend.sites import Site
 from adc.boundary import leaving
-from adc.ir.externals import Named, provided
+from adc.ir.externals import Named
+from adc.kernels import linked
 
 Builtin = Callable[..., Any]
 
@@ -26,8 +27,9 @@ def _engine() -> Engine:
 @dataclass(frozen=True)
 class Loadable:
     """Object code of a module, by its name in the cache, and what makes built-in functions of it: one for each of
-    ``signatures``. ``defined`` are the symbols that are asked for, ``imports`` those of this process that it needs, and
-    ``externals`` what other libraries provide, by the names that the code gives them."""
+    ``signatures``. ``defined`` are the symbols that are asked for, ``imports`` those of this process that it needs,
+    ``externals`` what other libraries provide, by the names that the code gives them, and ``elsewhere`` the kernels
+    that it calls."""
 
     key: str
     signatures: tuple[Signature, ...]
@@ -36,6 +38,7 @@ class Loadable:
     externals: tuple[tuple[str, Named], ...]
     loops: tuple[running.Loop, ...]
     sites: tuple[Site, ...]
+    elsewhere: tuple[str, ...]
 
     def find(self) -> bytes | None:
         """The object code that an earlier process kept."""
@@ -44,12 +47,7 @@ class Loadable:
     def load(self, code: bytes, *, miss: Callable[..., Any], name: str, doc: str | None) -> list[Builtin]:
         """A built-in function for each of the signatures. Arguments that do not fit go to ``miss``."""
         imports = {symbol: runtime.address(symbol) for symbol in self.imports}
-        for symbol, function in self.externals:
-            if (known := provided(function)) is None:
-                raise LookupError(symbol)
-            imports[symbol] = known.address
-            if known.threads is not None:
-                runtime.keep_to_one_thread(*known.threads)
+        imports.update(linked(self.externals, self.elsewhere))
         library = _engine().load(code, self.defined, imports)
         if self.loops:
             running.register(library.address(running.NAMES), self.loops)

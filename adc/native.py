@@ -37,6 +37,7 @@ def native(
         tuple((symbol, function) for function, symbol in lowered.linking.names.items()),
         tuple(loops),
         tuple(lowered.sites),
+        lowered.elsewhere,
     )
     return made, optimized.object_code
 

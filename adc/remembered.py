@@ -18,7 +18,7 @@ from adc.ir.core import Module
 from adc.ir.known import forget
 from adc.ir.rewrite import clone_module
 
-Key = tuple[Abstract, ...]
+Key = tuple[tuple[Abstract, ...], bool]  # types of the arguments, and whether kernels are with it
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Remembered:
         self._last: _Known | None = None
 
     def traced(self, key: Key, trace: Callable[[], Traced]) -> Traced:
-        """A copy of what ``trace`` gives for the types ``key``."""
+        """A copy of what ``trace`` gives for ``key``."""
         last = self._last
         if last is None or last.key != key or not still_holds(last.traced):
             last = self._last = _Known(key, trace())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adc.compiler import Staged, Subject, alias_groups
+from adc.compiler import Staged, Subject
 from adc.errors import DifferentiationError
 from adc.frontend.abstract import Abstract, Array
 from adc.frontend.traced import Leaf, Traced
@@ -93,7 +93,7 @@ def _overlap(traced: Traced) -> str:
     arrays = [k for k, leaf in enumerate(traced.leaves) if isinstance(leaf.abstract, Array)]
     if len(arrays) < 2:
         return ""
-    if groups := alias_groups(traced):
+    if groups := traced.alias_groups:
         names = ["{" + ", ".join(_name(traced.leaves[k]) for k in members) + "}" for members in groups.values()]
         return f"overlap: {', '.join(names)} share memory that is written: one shadow for each of these"
     if traced.stored:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adc.compiler import alias_groups, clear_shadows
+from adc.compiler import clear_shadows
 from adc.frontend.traced import Traced
 from adc.ir import ops
 from adc.ir.arith import const_index
@@ -46,7 +46,7 @@ def clears(module: Module, traced: Traced, plan: CallPlan, reverse: str) -> froz
     as well be added in the end. Returns the arguments whose shadows these are.
     """
     called = {name for func in module.funcs.values() for name in callees(func)}
-    if alias_groups(traced) or reverse in called:
+    if traced.alias_groups or reverse in called:
         return frozenset()
     args = module.funcs[plan.augmented].args[len(traced.leaves) :]
     kept = list(plan.kept)

@@ -10,7 +10,7 @@ import numpy as np
 
 from adc import aliasing, binding, containers, numbers
 from adc.backend.calls.abi import Out, Output, Param, Signature, TupleOut
-from adc.compiler import Builtin, Staged, alias_groups, compile_functions
+from adc.compiler import Builtin, Staged, compile_functions
 from adc.complexes import as_pairs
 from adc.float_results import result_type
 from adc.frontend.abstract import Array, Scalar, with_alias
@@ -43,7 +43,7 @@ class Specialisation:
         self.abstracts = staged.abstracts
         self.traced = traced
         self._statics = binding.static_values(self.abstracts)
-        self.aliased = alias_groups(traced)
+        self.aliased = traced.alias_groups
         self._stored: frozenset[int] | None = None  # what is written through itself; known if arguments overlap
         # Whether arguments or results are other containers than tuples: then calls go through Python.
         self.wrapped = (

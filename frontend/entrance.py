@@ -14,13 +14,15 @@ from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant
 from adc.frontend.functions.callee import Callee, python_function
+from adc.frontend.functions.declared import Library
+from adc.frontend.functions.finish import finish
 from adc.frontend.functions.signature import (
     receive,
 )
 from adc.frontend.rules.layout import Layout
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Leaf, ResultTuple, Traced, gathered, result_tree
-from adc.frontend.tracer import RecursiveEntry, Tracer, finish, symbol
+from adc.frontend.tracer import RecursiveEntry, Tracer, symbol
 from adc.ir import kinds, ops
 from adc.ir.attached import drop_unmentioned
 from adc.ir.builder import build, insert_at
@@ -36,6 +38,7 @@ def trace(
     pins: bool = False,
     lapack: bool = False,
     deterministic: bool = True,
+    library: Library | None = None,
 ) -> Traced:
     """Trace ``fn`` for arguments of the given types.
 
@@ -43,18 +46,19 @@ def trace(
     may overlap. Raises ``CompileError`` for source that adc does not compile, ``TypeError`` for arguments that do not
     fit the signature. With ``pins`` it raises ``NeedsConstant`` for an integer that has to be ``Static``; see
     ``constant_path``. ``lapack``: whether the code may call LAPACK, where it is, by its addresses in this process;
-    ``deterministic``: with one thread.
+    ``deterministic``: with one thread. ``library`` has the
+    functions that are not traced with the program, but compiled by themselves.
     """
     function = python_function(fn)
     if not isinstance(function, types.FunctionType):
         raise refuse(UNKNOWN, f"{getattr(fn, '__name__', fn)} is not written in Python", kind=kinds.NO_SOURCE)
-    callee = Callee.of(function, UNKNOWN)
+    callee, how = Callee.of(function, UNKNOWN), (lapack, deterministic)
     try:
         entry = None if RULES.has(function) else function
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, lapack, deterministic, entry=entry), pins)
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, *how, entry=entry, library=library), pins)
     except RecursiveEntry:
         # The entrance calls the function that calls itself.
-        return _traced(callee, args, kwargs, Tracer(capture_aliases, lapack, deterministic), pins)
+        return _traced(callee, args, kwargs, Tracer(capture_aliases, *how, library=library), pins)
 
 
 def constant_path(need: NeedsConstant) -> tuple[str | int, ...]:

@@ -89,6 +89,15 @@ class Traced:
     version: int = 0
     stored: frozenset[int] = frozenset()
 
+    @property
+    def alias_groups(self) -> dict[int, list[int]]:
+        """The IR arguments of each alias group: those that may share memory in the calls that this is compiled for."""
+        found: dict[int, list[int]] = {}
+        for k, leaf in enumerate(self.leaves):
+            if isinstance(leaf.abstract, abstract.Array) and leaf.abstract.alias is not None:
+                found.setdefault(leaf.abstract.alias, []).append(k)
+        return found
+
 
 def gathered(a: Any, number: int) -> abstract.Abstract:
     """The type of an argument; that of ``*args`` or ``**kwargs`` from those of its items. ``number``: of the dict."""

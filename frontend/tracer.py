@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from adc.frontend import abstract
@@ -11,7 +11,7 @@ from adc.frontend.control.jumps import NEVER
 from adc.frontend.data import heap
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import describe, without_dims
-from adc.frontend.data.dims import NOT_ONE, argument_dim
+from adc.frontend.data.dims import argument_dim
 from adc.frontend.data.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
@@ -21,6 +21,8 @@ from adc.frontend.frame import Frame, NeedsConstant, discard
 from adc.frontend.functions.callee import Callee
 from adc.frontend.functions.calls import call_value
 from adc.frontend.functions.closures import bind_captured, brought_home, capture, keep_variables
+from adc.frontend.functions.declared import Library, Traced, declare, general, unprotected
+from adc.frontend.functions.finish import finish
 from adc.frontend.functions.recursion import Assumption, Specialisation, Undetermined, assumed, common
 from adc.frontend.functions.signature import (
     arrays_of,
@@ -31,6 +33,7 @@ from adc.frontend.functions.signature import (
     prepare,
     receive,
 )
+from adc.frontend.kernels import COMPILED_ONCE
 from adc.frontend.looks import Looks
 from adc.frontend.numeric import snapshots
 from adc.frontend.numeric.arrays import settled
@@ -45,7 +48,7 @@ from adc.ir.core import Func, Module, Op
 from adc.ir.diagnostics import CompileError, Note
 from adc.ir.fixpoint import Builder
 from adc.ir.schedules import REMATERIALISED
-from adc.ir.types import Type
+from adc.ir.types import MemRefType, Type
 
 Key = tuple[object, tuple[abstract.Abstract, ...]]  # a callee's identity, and the types of its arguments
 MAX_NESTED = 24  # calls of one function for different types, each in the tracing of the one before
@@ -76,6 +79,8 @@ class Tracer:
     outer: dict[tuple[Any, ...], tuple[str, Callable[[], Any]]] = field(default_factory=dict)
     consulted: dict[int, object] = field(default_factory=dict)  # functions whose rules, or lack of them, matter
     version: int = field(default_factory=lambda: RULES.version)  # of the rules
+    library: Library | None = None  # of functions that are compiled by themselves; None: they are traced here
+    root: Key | None = None  # what is traced to be compiled by itself
     entry: object = None  # identity of the callee that is the entrance
     called: tuple[Op, Roots] | None = None  # the last call of a function, and what of the caller's it writes to
     known: dict[Key, Specialisation] = field(default_factory=dict)
@@ -94,8 +99,9 @@ class Tracer:
         callee, names = self._tasks[key]
         if callee.ruled is None or callee.ruled.plain is None:
             return Assumption()
-        plain = (callee.ruled.plain.identity, key[1])
-        self._tasks[plain] = callee.ruled.plain, names
+        alone = callee.ruled.plain
+        plain = (alone.identity, tuple(map(general, key[1])) if _by_itself(alone) else key[1])
+        self._tasks[plain] = alone, names
         return self._solve(plain)
 
     def read_outer(self, key: tuple[Any, ...], name: str, fetch: Callable[[], Any]) -> None:
@@ -132,7 +138,9 @@ class Tracer:
             refs = [frame.heap.refs[key] for key in numbers]
             signature = describe_arguments(values)
             if callee.ruled is not None:
-                signature = tuple(map(_unprotected, signature))
+                signature = tuple(map(unprotected, signature))
+            if _by_itself(callee):
+                signature = tuple(map(general, signature))
             key = (callee.identity, signature)
             if callee.identity is self.entry:
                 raise RecursiveEntry
@@ -200,6 +208,9 @@ class Tracer:
         """Trace a callee for a signature, by what is assumed of it; what has come out."""
         callee, names = self._tasks[key]
         self._forget(key)
+        declared = self._declared(key)
+        if declared is not None:
+            return before.widened(declared.assumption())
         suffix = callee.ruled.suffix if callee.ruled is not None else ""
         name = self.module.unique_name(symbol(callee.source.name) + suffix)
         func = self.module.add(Func(name, [], loc=callee.source.header))
@@ -268,6 +279,31 @@ class Tracer:
         )
         return before.widened(found.assumption())
 
+    def _declared(self, key: Key) -> Specialisation | None:
+        """A function that is compiled by itself, if this is one."""
+        callee, names = self._tasks[key]
+        if self.library is None or key == self.root or not _by_itself(callee):
+            return None
+
+        def trace() -> Traced:
+            alone = Tracer({}, self.lapack, self.deterministic, library=self.library, root=key)
+            alone._tasks[key] = callee, names
+            alone._solve(key)
+            made = alone.known[key]
+            return alone.module, made.name, made.result
+
+        found = self.library.find(callee.function, key[1], trace)
+        if found is None:
+            return None
+        func = declare(self.module, symbol(callee.source.name), callee.source.header, found)
+        self._sources[func.name] = callee.source
+        roots = tuple(Root(arg.hint or "") for arg in func.args if isinstance(arg.type, MemRefType))
+        new = tuple(frozenset({Root("result")}) for t in func.result_types if isinstance(t, MemRefType))
+        types = found.argument_types, found.result_types
+        made = Specialisation(func.name, *types, found.result, (), roots, {}, new, frozenset(), False)
+        self.known[key] = made
+        return made
+
     def run(self, callee: Callee, frame: Frame) -> AbstractValue:
         with frame.in_body():
             result = callee.ruled.run(frame) if callee.ruled else execute_function(frame, callee.source.body)
@@ -314,6 +350,11 @@ class Tracer:
         return rebuild(result, iter(op.results), roots)
 
 
+def _by_itself(callee: Callee) -> bool:
+    """Whether the function is compiled once for all programs."""
+    return callee.ruled is None and callee.function in COMPILED_ONCE
+
+
 def _passed(name: str, v: AbstractValue, constants: set[str]) -> AbstractValue:
     """An argument as it is passed; those in ``constants`` the callee needs to know."""
     if name in constants:
@@ -346,46 +387,9 @@ def _conformed(operands: list[Any], types: Sequence[Type]) -> list[Any]:
     return [v if v.type == t else ops.cast(v, type=t) for v, t in zip(operands, types, strict=True)]
 
 
-def _unprotected(a: abstract.Abstract) -> abstract.Abstract:
-    """The type of an argument of a function with rules, which is refused if it writes to one."""
-    if isinstance(a, abstract.Array):
-        return replace(a, writable=True)
-    return replace(a, items=tuple(map(_unprotected, a.items))) if isinstance(a, abstract.Tuple) else a
-
-
 def _parts(v: AbstractValue) -> list[AbstractValue]:
     return [x for item in v.items for x in _parts(item)] if isinstance(v, Compound) else [v]
 
 
 def symbol(name: str) -> str:
     return "".join(c if c.isalnum() or c == "_" else "" for c in name) or "lambda"
-
-
-def finish(frame: Frame) -> set[int]:
-    """Put the prologue before the body and mark what is never stored to. The positions of mutated arguments."""
-    frame.func.body.set_ops([*frame.prologue.ops, *frame.func.body.ops])
-    for op in frame.func.walk():
-        op.drop_attr(NOT_ONE)  # extents that are equal are read alike from here on
-    if frame.abandoned:
-        _drop_abandoned(frame.func)
-    mutated: set[int] = set()
-    written = grounded(frozenset(frame.written))
-    for position, root in frame.argument_roots.items():
-        if root in written:
-            mutated.add(position)
-        else:
-            frame.func.arg_attrs[position]["adc.readonly"] = True
-    return mutated
-
-
-def _drop_abandoned(func: Func) -> None:
-    """Forget the uses of values by code that is not in the function."""
-    alive = set(func.walk())
-    values = [*func.args]
-    for op in alive:
-        values += op.results
-        for region in op.regions:
-            values += region.args
-    for value in values:
-        for use in [use for use in value.uses if use[0] not in alive]:
-            del value.uses[use]

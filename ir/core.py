@@ -316,7 +316,7 @@ class Func:
     Attributes in use: on an argument ``adc.name`` (Python's), ``adc.alias`` (an int: arguments with the same number may
     overlap, those without or with different ones never do), ``adc.shadow`` (position of the argument whose shadow this
     one is), ``adc.tangent`` (of the one whose tangent it is), ``adc.readonly`` (never stored to); on the function
-    ``adc.entry`` (callable from outside), ``adc.cold`` (rare; need not be fast), ``adc.noinline`` (stays on its own).
+    ``adc.entry`` (callable from outside), ``adc.cold`` (rare), ``adc.noinline``, ``adc.symbol`` (``adc.ir.externals``).
     """
 
     __slots__ = ("_changes", "arg_attrs", "attrs", "body", "known", "loc", "moves", "name", "result_types")

@@ -13,6 +13,9 @@ from typing import Any
 from adc.ir.core import Op, Value
 from adc.ir.types import Type
 
+SYMBOL = "adc.symbol"
+"""Of a function: what its code is called, which was compiled before. The body only says what it reads and returns."""
+
 Partial = Callable[..., Value]
 
 RUNTIME = "run-time support"

@@ -124,7 +124,7 @@ def foreign(types: Types, attrs: Attrs) -> Types:
     """Numbers and arrays of them to the attribute ``types``, at most one number."""
     elements = [t.element if isinstance(t, MemRefType) else t for t in types]
     results = attrs["types"]
-    numbers = all(t.is_float or isinstance(t, IntType) for t in (*elements, *results))
+    numbers = all(t.is_float or t.is_integer for t in (*elements, *results))
     require(numbers and len(results) <= 1, "takes numbers and arrays of them, and returns at most one number")
     arrays = all(0 <= k < len(types) and isinstance(types[k], MemRefType) for k in attrs["written"])
     require(arrays, "writes to arrays")

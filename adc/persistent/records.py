@@ -9,30 +9,23 @@ no record.
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import inspect
 import io
-import os
 import secrets
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import llvmlite
-import numpy as np
 
 from adc import changes
 from adc.backend import object_cache
-from adc.backend.target import host
 from adc.binding import static_values, table_of
+from adc.fingerprints import digest, fingerprint, of_rules
 from adc.frontend.abstract import Tuple
 from adc.frontend.looks import Look, Looks, look
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Traced
-from adc.persistent.fingerprints import digest, fingerprint, of_rules
+from adc.makers import makers
 from adc.persistent.references import Reader, Writer
 
 if TYPE_CHECKING:
@@ -55,26 +48,9 @@ def name_of(kind: tuple[Any, ...], staged: Staged) -> str | None:
         return None
     subject = staged.subject
     try:
-        return digest((kind, subject.fn, subject.options, staged.abstracts, _makers()))
+        return digest((kind, subject.fn, subject.options, staged.abstracts, makers()))
     except Exception:  # of something nothing can be said that holds in another process
         return None
-
-
-@functools.cache
-def _makers() -> str:
-    """What makes a specialisation: adc's own modules, the interpreter, NumPy, LLVM and the machine."""
-    own = hashlib.sha256()
-    folders = [str(Path(__file__).parent.parent)]
-    while folders:
-        with os.scandir(folders.pop()) as entries:
-            for entry in sorted(entries, key=lambda entry: entry.name):
-                if entry.name.endswith(".py"):
-                    found = entry.stat()
-                    own.update(f"{entry.path} {found.st_mtime_ns} {found.st_size}\n".encode())
-                elif "." not in entry.name and entry.name != "__pycache__" and entry.is_dir():
-                    folders.append(entry.path)
-    versions = sys.version, sys.implementation.cache_tag, np.__version__, llvmlite.__version__
-    return f"{own.hexdigest()} {versions} {host()}"
 
 
 # Writing --------------------------------------------------------------------------------------------------------------

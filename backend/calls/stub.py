@@ -45,6 +45,7 @@ from adc.backend.calls.stub_results import Results
 from adc.backend.calls.stub_writer import StubWriter
 from adc.backend.llvm_text import Fragment
 from adc.backend.lowering.lower_effects import Effects
+from adc.backend.sites import NO_MEMORY
 from adc.ir.core import Module
 from adc.ir.diagnostics import runtime_error
 from adc.ir.raising import exception
@@ -139,6 +140,8 @@ def errors_of(sites: Sequence[Site]) -> ErrorCallback:
     """The callback that makes the exceptions for a lowered module's error sites."""
 
     def make(site: int, a: int, b: int, more: int = 0) -> BaseException:
+        if site == NO_MEMORY:
+            return runtime_error("MemoryError", f"cannot allocate an array of {a} bytes")
         if site < 0:
             return runtime_error("MemoryError", "compiled code could not get memory")
         what = sites[site]

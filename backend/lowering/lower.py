@@ -21,13 +21,14 @@ from adc.backend.lowering.lower_effects import LOOPS, Effects, Facts
 from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter, ModuleEmitter
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
-from adc.backend.lowering.lower_types import abi_types
+from adc.backend.lowering.lower_types import abi_types, quoted
 from adc.backend.lowering.stack_depth import Depth, check
 from adc.backend.sites import Site
 from adc.backend.target import Target, host
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Func, Module
+from adc.ir.externals import SYMBOL
 from adc.ir.schedules import MEMORY
 from adc.ir.types import MemRefType
 
@@ -42,6 +43,7 @@ class Lowered:
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
     ``linking`` has the C functions of the user's that it calls. ``places``: file and line of loops, by their numbers.
+    ``elsewhere`` are the symbols of functions that are compiled by themselves.
     """
 
     target: Target
@@ -53,6 +55,7 @@ class Lowered:
     counted: tuple[Counted, ...] = ()
     linking: Linking = field(default_factory=Linking)
     places: tuple[tuple[str, int], ...] = ()
+    elsewhere: tuple[str, ...] = ()
 
     def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
         """The module as text, with further ``definitions`` that provide the symbols ``defined``.
@@ -77,6 +80,7 @@ def lower_module(
     polls: bool = False,
     vectors: bool = True,
     linking: Linking | None = None,
+    is_kernel: bool = False,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
 
@@ -85,7 +89,7 @@ def lower_module(
     Python lines. With ``polls`` loops end when the handler of a signal raised an exception, and
     those that are marked count their steps. ``vectors``: loops may become SIMD, so that functions of mathematics have
     variants for vectors. ``linking`` says how C functions are called: by default by addresses that
-    this process knows.
+    this process knows. ``is_kernel``: other modules call it, and nothing but memory can be short in it.
     """
     target = target or host()
     if exports is None:
@@ -93,21 +97,25 @@ def lower_module(
     depth = Depth(module)
     effects, info = Effects.of(module, polls=polls), DebugInfo() if debug else None
     limited = depth.circular.difference(exports)
-    emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, limited)
+    emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, is_kernel, limited)
     emitter.linking = linking or Linking()
     emitter.vectors = vectors
     for func in module.funcs.values():
-        _lower_function(emitter, func, func.name in exports, depth)
+        if SYMBOL in func.attrs:
+            _declare_function(emitter, func)
+        else:
+            _lower_function(emitter, func, func.name in exports, depth)
     emitter.linking.check_others(emitter.declarations)
     return Lowered(
         target=target,
         functions="\n".join(emitter.bodies),
-        declarations={**emitter.externals, **emitter.declarations},
+        declarations={**emitter.externals, **emitter.elsewhere, **emitter.declarations},
         trailer=emitter.trailer(),
         exports=tuple(f"adc.{name}" for name in exports),
         sites=tuple(emitter.sites),
         counted=tuple(emitter.counted),
         linking=emitter.linking,
+        elsewhere=tuple(emitter.elsewhere),
         places=tuple(emitter.places),
     )
 
@@ -189,6 +197,14 @@ def _lower_function(module: ModuleEmitter, func: Func, exported: bool, depth: De
     module.bodies.append(f"{head} {attributes}{place} {{\nentry:\n{e.text()}\n}}\n")
     if exported:
         _interface(module, func, texts)
+
+
+def _declare_function(module: ModuleEmitter, func: Func) -> None:
+    """A function whose code is elsewhere."""
+    places = ["ptr"] * len(func.result_types)
+    types = ["ptr", *(t for arg in func.args for t in abi_types(arg.type)), *places]
+    name = func.attrs[SYMBOL]
+    module.elsewhere[name] = f"declare i32 @{quoted(name)}({', '.join(types)}) nounwind"
 
 
 def _interface(module: ModuleEmitter, func: Func, texts: list[str]) -> None:

@@ -11,6 +11,7 @@ from adc.backend.lowering.lower_work import strip_of
 from adc.backend.sites import Site
 from adc.backend.support_libraries import DECLARATIONS
 from adc.ir.core import Op, Value
+from adc.ir.externals import SYMBOL
 from adc.ir.steps import GROUPED
 from adc.ir.types import MemRefType, Type, index, scalar_bytes
 
@@ -140,7 +141,9 @@ def call(e: FunctionEmitter, op: Op) -> None:
     else:
         places = [e.stack(f"[{scalar_bytes(t)} x i8]") for t in types]
         given += [f"ptr {place}" for place in places]
-        status = e.let(f"call i32 {symbol(name)}({', '.join(given)})")
+        callee = e.module.module.funcs[name]
+        target = f"@{quoted(callee.attrs[SYMBOL])}" if SYMBOL in callee.attrs else symbol(name)
+        status = e.let(f"call i32 {target}({', '.join(given)})")
         e.fail_if(e.let(f"icmp ne i32 {status}, 0"))
         results = [read(e, op, place, t, "") for place, t in zip(places, types, strict=True)]
     e.env.update(zip(op.results, results, strict=True))

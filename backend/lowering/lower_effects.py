@@ -10,6 +10,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.externals import SYMBOL
 from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, TRIPS
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType, scalar_bytes
@@ -48,8 +49,8 @@ class Effects:
         def recurs(op: Op) -> bool:
             return op.opdef is ops.call and op.attrs["callee"] in circular
 
-        fallible = _closure(module, fails)
-        looping = _closure(module, lambda op: op.opdef in LOOPS or recurs(op))
+        fallible = _closure(module, fails, elsewhere=True)
+        looping = _closure(module, lambda op: op.opdef in LOOPS or recurs(op), elsewhere=True)
         return Effects(
             fallible,
             _closure(module, _accumulates),
@@ -78,12 +79,13 @@ def _accumulates(op: Op) -> bool:
     return op.opdef is ops.accumulate and not op.attrs.get("atomic")
 
 
-def _closure(module: Module, holds: Callable[[Op], bool]) -> frozenset[str]:
-    """The functions with an operation for which ``holds``, and those that call them."""
+def _closure(module: Module, holds: Callable[[Op], bool], *, elsewhere: bool = False) -> frozenset[str]:
+    """The functions with an operation for which ``holds``, and those that call them; ``elsewhere``: so have those
+    whose code is not in the module."""
     callers: dict[str, set[str]] = {}
     work = []
     for name, func in module.funcs.items():
-        found = False
+        found = SYMBOL in func.attrs and elsewhere
         for op in func.walk():
             if op.opdef is ops.call:
                 callers.setdefault(op.attrs["callee"], set()).add(name)

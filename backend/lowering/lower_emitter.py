@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from adc.backend import support
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_types import Descriptor, carried_types, carried_values, literal, register_type
+from adc.backend.sites import NO_MEMORY
 from adc.ir import ops
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.externals import RUNTIME
@@ -54,6 +55,7 @@ class ModuleEmitter:
     lowerings: Mapping[OpDef, Callable[[FunctionEmitter, Op], None]]
     threads: bool
     debug: DebugInfo | None = None
+    is_kernel: bool = False  # called by other modules, which do not know its places
     limited: frozenset[str] = frozenset()  # functions that are given the limit of the stack
     sites: list[Site] = field(default_factory=list)
     counted: list[Counted] = field(default_factory=list)
@@ -65,6 +67,7 @@ class ModuleEmitter:
     linking: Linking = field(default_factory=Linking)
     vectors: bool = True  # functions have variants for the vectors that loops may become
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
+    elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled by themselves
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)
     _attributes: dict[str, str] = field(default_factory=dict)
@@ -123,6 +126,9 @@ class ModuleEmitter:
         return name
 
     def site(self, site: Site) -> int:
+        if self.is_kernel:
+            assert site.error == "MemoryError", site
+            return NO_MEMORY
         self.sites.append(site)
         return len(self.sites) - 1
 

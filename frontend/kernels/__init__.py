@@ -1,9 +1,12 @@
-"""Functions of arrays that library functions are made of, in Python that is traced: each is compiled once for all
+"""Functions of arrays that library functions are made of, in Python that is traced: each is there once for all
 calls, at its own lines, for it raises nothing.
 
 They may have derivatives of their own, by ``@reverse_rule(f)`` and ``@forward_rule(f)``: as ``adc.rrule`` and
 ``adc.frule``, for any arguments. Both are needed for arrays, and hold for derivatives of any order if they are made of
 such functions.
+
+Those with rules, and those marked ``@compiled_once``, are not part of the programs that use them: they are compiled by
+themselves, once for a machine, and called (``adc.kernels``).
 """
 
 from __future__ import annotations
@@ -14,12 +17,23 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+COMPILED_ONCE: set[FunctionType] = set()
 REVERSE: dict[FunctionType, FunctionType] = {}
 FORWARD: dict[FunctionType, FunctionType] = {}
 
 
+def compiled_once(function: F) -> F:
+    """Mark what has no derivatives, as its results are integers, to be compiled by itself. It writes to none of its
+    arguments, and returns numbers and new arrays; its subscripts are not checked."""
+    assert isinstance(function, FunctionType)
+    COMPILED_ONCE.add(function)
+    return function
+
+
 def reverse_rule(function: Callable[..., Any]) -> Callable[[F], F]:
     """Mark what returns the value of a kernel, and the pullback."""
+    assert isinstance(function, FunctionType)
+    COMPILED_ONCE.add(function)
     return _marked(REVERSE, function)
 
 

@@ -1,0 +1,90 @@
+"""Functions that are compiled by themselves, once for all programs: what a program knows of one that it calls.
+
+In its place the program has a function of the same types with the attribute ``adc.symbol``, which says what it is
+called where its code is. The body of that is there for those who ask what a call does: it reads the arguments, and
+returns numbers and new arrays of which nothing more is known. It is never run.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import FunctionType
+from typing import Protocol
+
+from adc.frontend import abstract
+from adc.ir import ops
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Func, Loc, Module, Value
+from adc.ir.externals import SYMBOL
+from adc.ir.types import MemRefType, Type, index
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The types of one, and ``result``: what it returns, with what is known of extents, by those of the arguments."""
+
+    symbol: str
+    argument_types: tuple[Type, ...]
+    result_types: tuple[Type, ...]
+    result: abstract.Abstract
+
+
+class Library(Protocol):
+    """Where such functions are."""
+
+    def find(
+        self, function: FunctionType, signature: tuple[abstract.Abstract, ...], trace: Callable[[], Traced]
+    ) -> Declared | None:
+        """The function for arguments of these types, compiled now if it is not there; None if it has to be traced with
+        the program. ``trace``: what gives its code."""
+
+
+Traced = tuple[Module, str, abstract.Abstract]
+"""A module, the name of a function in it, and what that returns."""
+
+
+def general(a: abstract.Abstract) -> abstract.Abstract:
+    """The type of an argument as these functions are compiled for it: they write to none, so that none overlap in a way
+    that matters, and are the same for all extents."""
+    if isinstance(a, abstract.Array):
+        return replace(a, alias=None, writable=True, ones=(), dims=())
+    return replace(a, items=tuple(map(general, a.items))) if isinstance(a, abstract.Tuple) else a
+
+
+def unprotected(a: abstract.Abstract) -> abstract.Abstract:
+    """The type of an argument of a function with rules, which is refused if it writes to one."""
+    if isinstance(a, abstract.Array):
+        return replace(a, writable=True)
+    return replace(a, items=tuple(map(unprotected, a.items))) if isinstance(a, abstract.Tuple) else a
+
+
+def declare(module: Module, name: str, loc: Loc, declared: Declared) -> Func:
+    """Put what stands for a function into a module."""
+    func = module.add(Func(module.unique_name(name), declared.argument_types, declared.result_types, loc=loc))
+    func.attrs.update({SYMBOL: declared.symbol, "adc.noinline": True})
+    for arg, attrs in zip(func.args, func.arg_attrs, strict=True):
+        if isinstance(arg.type, MemRefType):
+            attrs["adc.readonly"] = True
+
+    numbers = itertools.count()
+
+    def unknown(given: Sequence[Value], types: tuple[Type, ...]) -> tuple[Value, ...]:
+        attrs = {"library": "", "symbol": f"{declared.symbol}.{next(numbers)}", "types": types}
+        written = tuple(range(len(func.args), len(given)))
+        return build(ops.foreign, given, {**attrs, "written": written, "ordered": False}).results
+
+    def result(t: Type) -> Value:
+        if not isinstance(t, MemRefType):
+            return unknown(func.args, (t,))[0]
+        extents = [unknown(func.args, (index,))[0] for extent in t.shape if extent is None]
+        return build(ops.alloc, extents, {"type": t}).results[0]
+
+    with insert_at(func.body, loc):
+        values = [result(t) for t in declared.result_types]
+        made = [v for v in values if isinstance(v.type, MemRefType)]
+        if made:
+            unknown([*func.args, *made], ())
+        build(ops.return_, values)
+    return func

@@ -1,0 +1,180 @@
+"""Kernels are compiled by themselves, once: for other programs, derivatives, threads and processes they are there."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import compiler, kernels
+from adc.backend import object_cache, runtime
+from adc.frontend.kernels import COMPILED_ONCE
+from adc.ir.externals import SYMBOL
+from adc.persistent import records
+
+A = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.2], [0.5, 0.2, 2.0]])
+B = np.array([1.0, -2.0, 0.5])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    runtime.address("adc_default_threads")
+    monkeypatch.setenv("ADC_CACHE", "1")
+    monkeypatch.setenv("ADC_CACHE_DIR", str(tmp_path / "kept"))
+    forget(monkeypatch)
+    yield tmp_path / "kept"
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kernels that were compiled, without what tells their types."""
+    made: list[str] = []
+    original = kernels.KernelLibrary._compiled
+
+    def compile(self: kernels.KernelLibrary, symbol: str, traced: Any) -> Any:
+        made.append(symbol.rpartition(".")[0])
+        return original(self, symbol, traced)
+
+    monkeypatch.setattr(kernels.KernelLibrary, "_compiled", compile)
+    return made
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What another process does not know."""
+    for name in ("_DECLARED", "_PENDING", "_LOADED"):
+        monkeypatch.setattr(kernels, name, {})
+
+
+def test_another_program_and_a_gradient_find_it(compiled: list[str]) -> None:
+    def first(a: Any) -> Any:
+        return np.sum(np.linalg.cholesky(a))
+
+    def second(a: Any) -> Any:
+        return np.sum(np.linalg.cholesky(a.T * 2.0) ** 2)
+
+    assert adc.jit_grad(first)(A) == pytest.approx(first(A))
+    assert compiled == ["adc.kernel.cholesky_factor"]
+    assert adc.jit_grad(second)(A) == pytest.approx(second(A))
+    assert compiled == ["adc.kernel.cholesky_factor"]
+    adc.grad(second)(A)
+    assert compiled.count("adc.kernel.cholesky_factor") == 1
+
+
+def test_the_next_process_finds_it(compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def first(x: Any) -> Any:
+        return np.sum(np.fft.fft(x).real ** 2)
+
+    def second(x: Any) -> Any:
+        return np.sum(np.fft.fft(x * x).real ** 2)
+
+    adc.grad(first)(B)
+    assert len(compiled) == 1
+    forget(monkeypatch)
+    assert adc.jit_grad(second)(B) == pytest.approx(second(B))
+    adc.grad(second)(B)
+    assert len(compiled) == 1
+
+
+def test_a_record_finds_the_kernels_that_it_calls(
+    compiled: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def f(a: Any, b: Any) -> Any:
+        return np.sum(np.linalg.solve(a, b) ** 2)
+
+    monkeypatch.setattr(records, "enabled", True)
+    expected = adc.grad(adc.jit_grad(f))(A, B)
+    count = len(compiled)
+    forget(monkeypatch)
+    np.testing.assert_array_equal(adc.grad(adc.jit_grad(f))(A, B), expected)
+    assert len(compiled) == count
+    # One that is not there any more takes the record with it.
+    forget(monkeypatch)
+    described = [p for p in folder.rglob(f"*{object_cache.SUFFIX}") if b"adc.kernels" in p.read_bytes()[:400]]
+    assert described
+    for path in described:
+        path.unlink()
+    np.testing.assert_array_equal(adc.grad(adc.jit_grad(f))(A, B), expected)
+    assert len(compiled) > count
+
+
+def test_threads_compile_it_once(compiled: list[str]) -> None:
+    def made(k: int) -> Callable[[Any], Any]:
+        def f(a: Any) -> Any:
+            return np.sum(np.linalg.cholesky(a)) + k
+
+        return f
+
+    functions = [adc.jit_grad(made(k)) for k in range(4)]
+    results: list[float] = []
+    threads = [threading.Thread(target=lambda f=f: results.append(f(A))) for f in functions]  # type: ignore[misc]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    plain = float(np.sum(np.linalg.cholesky(A)))
+    assert sorted(results) == pytest.approx([plain, plain + 1, plain + 2, plain + 3])
+    assert compiled == ["adc.kernel.cholesky_factor"]
+
+
+def spectra(x: Any) -> Any:
+    """Of lengths that are one, prime, a power of two, and with a large factor."""
+    total = 0.0
+    for n in (1, 2, 7, 16, 106):
+        total += np.sum(np.fft.fft(np.resize(x, n)).imag ** 2)
+    return total
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "solve": (lambda a, b: np.sum(np.linalg.solve(a, b) ** 2) + np.linalg.slogdet(a)[1] + np.linalg.det(a), (A, B)),
+    "cholesky": (lambda a: np.sum(np.linalg.cholesky(a) ** 2), (A,)),
+    "eigh": (lambda a: np.sum(np.linalg.eigh(a)[0] ** 3), (A,)),
+    "svd": (lambda a: np.sum(np.linalg.pinv(a[:, :2])) + np.linalg.svd(a)[1][0], (A,)),
+    "qr": (lambda a: np.sum(np.linalg.qr(a[:, :2])[1] ** 3), (A,)),
+    "fft": (spectra, (B,)),
+    "in a parallel loop": (lambda a: np.sum(np.linalg.solve(np.stack([a, a * 2.0, a + 1.0]), a[0]) ** 2), (A,)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_what_it_is_as_a_part_of_the_program(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bit for bit, and with subscripts that are checked."""
+    f, given = PROGRAMS[name]
+    apart = adc.value_and_grad(f)(*given)
+    monkeypatch.setattr(compiler, "library_for", lambda options: None)
+    whole = adc.value_and_grad(adc.jit_grad(f))(*given)
+    np.testing.assert_array_equal(apart[0], whole[0])
+    np.testing.assert_array_equal(apart[1], whole[1])
+
+
+def test_a_program_has_a_declaration_of_it() -> None:
+    def f(a: Any) -> Any:
+        return np.sum(np.linalg.cholesky(a))
+
+    text = adc.jit_grad(f).dump_ir("traced", "f64[:, ::1]")
+    assert SYMBOL in text and "adc.kernel.cholesky_factor" in text
+
+
+def test_kernels_of_the_interpreter_are_a_part_of_the_program(compiled: list[str]) -> None:
+    def f(a: Any) -> Any:
+        return np.sum(np.linalg.cholesky(a))
+
+    assert adc.jit_grad(f, _engine="interpreter")(A) == pytest.approx(f(A))
+    assert not compiled
+
+
+def test_what_has_rules_is_compiled_by_itself() -> None:
+    assert {"transformed", "solved", "cholesky_factor", "spectrum"} <= {f.__name__ for f in COMPILED_ONCE}
+
+
+def test_kernels_raise_nothing() -> None:
+    for module in {inspect.getmodule(f) for f in COMPILED_ONCE}:
+        assert module is not None
+        tree = ast.parse(inspect.getsource(module))
+        assert not [node for node in ast.walk(tree) if isinstance(node, ast.Raise | ast.Assert)], module
