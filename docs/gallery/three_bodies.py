@@ -41,7 +41,7 @@ def flow(q, v, duration, steps, path):
 
 @jit_grad
 def mismatch(p, steps):
-    """How far the three are from having changed places. ``p``: period, x and velocities."""
+    """How far each of the three is from the place of the next one. ``p``: period, x and velocities."""
     x, y = p[1], p[2]
     q = np.array([[x, y], [-x, -y], [0.0, 0.0]])
     v = np.array([[p[3], p[4]], [p[3], p[4]], [-2.0 * p[3], -2.0 * p[4]]])
