@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.sorting import place_in
+from adc.frontend.kernels.sorting import places_in
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import flat, float_dtype, no_nest
 
@@ -82,6 +82,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         if len(w) != len(x):
             raise ValueError("weights should have the same shape as a.")
         found = np.zeros(count, w.dtype)
+    places: Any = None if np.ndim(split) == 0 else places_in(edges, x, True)
     for k in _range(len(x)):
         value = x[k]
         if value >= edges[0] and value <= edges[count]:
@@ -93,7 +94,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
                 elif place != count - 1 and value >= edges[place + 1]:
                     place += 1
             else:
-                place = min(place_in(edges, value, True) - 1, count - 1)
+                place = min(places[k] - 1, count - 1)
             found[place] += 1 if weights is None else w[k]
     if not constant(density):
         return found, edges
@@ -116,10 +117,11 @@ def histogram2d(
     columns = _edges(q, no_nest(split[1]), limits[1]).astype(np.float64)
     m, n = len(rows) - 1, len(columns) - 1
     found = np.zeros((m, n))
+    down, along = places_in(rows, p, True), places_in(columns, q, True)
     for k in _range(len(p)):
         if p[k] >= rows[0] and p[k] <= rows[m] and q[k] >= columns[0] and q[k] <= columns[n]:
-            i = min(place_in(rows, p[k], True) - 1, m - 1)
-            j = min(place_in(columns, q[k], True) - 1, n - 1)
+            i = min(down[k] - 1, m - 1)
+            j = min(along[k] - 1, n - 1)
             found[i, j] += 1.0 if weights is None else weights[k]
     if constant(density):
         total = np.sum(found)

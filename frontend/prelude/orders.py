@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.sorting import in_order, order_of, picked, place_in
+from adc.frontend.kernels.sorting import in_order, order_of, picked, place_in, places_in
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import axis_of, each_lane, flat, lanes, no_nest, promoted
 
@@ -85,17 +85,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     values = no_nest(v)
     if np.ndim(values) == 0:
         return np.int64(place_in(x, values, right))
-    out = np.empty(values.shape, np.int64)
-    _search(x, values, right, out)
-    return out
-
-
-def _search(a: Any, values: Any, right: Any, out: Any) -> None:
-    for k in range(len(values)):
-        if values.ndim == 1:
-            out[k] = place_in(a, values[k], right)
-        else:
-            _search(a, values[k], right, out[k])
+    return places_in(x, flat(values), right).reshape(values.shape)
 
 
 @stands_for("numpy.digitize")
@@ -187,22 +177,19 @@ def isin(
     x = no_nest(element)
     if np.ndim(x) == 0:
         return _is_there(known, x) != constant(invert)
-    out = np.empty(x.shape, np.bool_)
-    _are_there(known, x, constant(invert), out)
-    return out
+    values = flat(x)
+    out = np.empty(len(values), np.bool_)
+    places = places_in(known, values, False)
+    for k in range(len(values)):
+        place = places[k]
+        found = place < len(known) and known[min(place, len(known) - 1)] == values[k]
+        out[k] = found != constant(invert)
+    return out.reshape(x.shape)
 
 
 def _is_there(known: Any, x: Any) -> Any:
     place = place_in(known, x, False)
     return place < len(known) and known[min(place, len(known) - 1)] == x
-
-
-def _are_there(known: Any, x: Any, invert: Any, out: Any) -> None:
-    for k in range(len(x)):
-        if x.ndim == 1:
-            out[k] = _is_there(known, x[k]) != invert
-        else:
-            _are_there(known, x[k], invert, out[k])
 
 
 @stands_for("numpy.union1d")

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.kernels.sorting import order_of, picked, place_in
+from adc.frontend.kernels.sorting import order_of, picked, place_in, places_in
 from adc.frontend.kernels.windows import convolved, interpolated
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.frontend.prelude.axes import axis_of, no_nest, part, promoted
+from adc.frontend.prelude.axes import axis_of, flat, no_nest, part, promoted
 
 
 @stands_for("numpy.convolve")
@@ -92,18 +92,12 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any, right: Any) -> Any:
     if np.ndim(x) == 0:
         number = np.float64(x)
         return np.float64(interpolated(number, xp, fp, left, right, place_in(xp, number, True)))
-    out = np.empty(x.shape)
-    _interp_all(x, xp, fp, left, right, out)
-    return out
-
-
-def _interp_all(x: Any, xp: Any, fp: Any, left: Any, right: Any, out: Any) -> None:
-    for k in range(len(x)):
-        if x.ndim == 1:
-            number = np.float64(x[k])
-            out[k] = interpolated(number, xp, fp, left, right, place_in(xp, number, True))
-        else:
-            _interp_all(x[k], xp, fp, left, right, out[k])
+    values = flat(x).astype(np.float64)
+    places = places_in(xp, values, True)
+    out = np.empty(len(values))
+    for k in range(len(values)):
+        out[k] = interpolated(values[k], xp, fp, left, right, places[k])
+    return out.reshape(x.shape)
 
 
 @stands_for("numpy.unwrap")

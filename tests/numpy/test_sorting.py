@@ -51,6 +51,20 @@ def test_sorting_in_place() -> None:
     check("b = a * 1.0\nb.sort()\na.sort(axis=0)\nreturn a * b, b", a=A[0])
 
 
+def test_searching_for_many() -> None:
+    """More than a block of them, in vectors of each length."""
+    x = RNG.normal(size=1100)
+    x[::50], x[1::70] = np.nan, np.inf
+    for n in (0, 1, 2, 3, 7, 64, 100):
+        a = np.sort(np.concatenate([np.round(RNG.normal(size=n), 1), [np.nan] * (n // 10)]))
+        x[5::9] = a[0] if n else 0.0
+        check("np.searchsorted(a, x), np.searchsorted(a, x, 'right'), np.isin(x, a)", a=a, x=x, by=())
+    k = RNG.integers(-5, 5, 600)
+    check("np.searchsorted(a, k), np.searchsorted(a, k.reshape(2, -1), 'right')", a=np.arange(-3, 4), k=k)
+    e = np.linspace(-2, 2, 9)
+    check("np.digitize(x, e), np.histogram(k, bins=e), np.interp(x, e, e * e)", x=x, k=k, e=e, by=())
+
+
 def test_partitions() -> None:
     check("np.partition(v, 5)[5], np.argpartition(v, 5)[5], np.partition(v, -1)[-1]", v=V)
 
