@@ -145,7 +145,7 @@ def _svd_of_one(x: Any, full: Any) -> Any:
     u, s, vt, failed = singular(upright(x), wide)
     if failed:
         raise np.linalg.LinAlgError("SVD did not converge")
-    if full:
+    if constant(full) and u.shape[0] > u.shape[1]:
         u = _completed(u)
     if wide:
         return vt.T.copy(), s, u.T.copy()
