@@ -28,10 +28,12 @@ from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
 from adc.passes.simplify.dead_stores import DeadStores
 from adc.passes.simplify.drop_rules import DropRules
+from adc.passes.simplify.early_checks import EarlyChecks
 from adc.passes.simplify.expand_strong_products import ExpandStrongProducts
 from adc.passes.simplify.first_writes import FirstWrites
 from adc.passes.simplify.fold_views import FoldViews
 from adc.passes.simplify.forward_copies import ForwardCopies
+from adc.passes.simplify.forward_elements import ForwardElements
 from adc.passes.simplify.hoist_common import HoistCommon
 from adc.passes.simplify.if_convert import IfConvert
 from adc.passes.simplify.inline import Inline
@@ -63,6 +65,8 @@ PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     *SIMPLIFY,
     IfChanged(Inline(), SIMPLIFY),
+    IfChanged(EarlyChecks(), (CSE(),)),
+    IfChanged(ForwardElements(), SIMPLIFY),
     IfChanged(SplitIndexSets(), TIDY),
     VersionBounds(),
     *TIDY,

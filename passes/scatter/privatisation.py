@@ -122,10 +122,20 @@ def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Valu
 
 
 def _cut(trips: Value, work: Value, elements: Value) -> tuple[Value, Value]:
-    """How many chunks there are, and how many iterations they have.
+    """How many chunks there are, and how many iterations they have: one for a loop that is no longer than a block,
+    which is not weighed, for a short loop in another one takes less time than that."""
+    one, weighed = Block(), Block()
+    with insert_at(one):
+        build(ops.yield_, [const_index(1), const_index(BLOCK)])
+    with insert_at(weighed):
+        build(ops.yield_, _weighed(trips, work, elements))
+    short = ops.cmpi(trips, const_index(BLOCK), predicate="sle")
+    chunks, each = build(ops.if_, [short], None, [index, index], [one, weighed]).results
+    return chunks, each
 
-    If they are many, their number is a power of two: then they come out even on so many threads.
-    """
+
+def _weighed(trips: Value, work: Value, elements: Value) -> tuple[Value, Value]:
+    """If chunks are many, their number is a power of two: then they come out even on so many threads."""
     chunks = ops.floordivsi(work, ops.muli(elements, const_index(WORTH)))
     affordable = ops.floordivsi(const_index(MOST_ELEMENTS), elements)
     chunks = ops.minsi(ops.minsi(chunks, const_index(MOST_CHUNKS)), affordable)

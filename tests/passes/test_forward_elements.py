@@ -1,0 +1,99 @@
+"""ForwardElements: arrays whose elements are computed where they are read, and those that have to stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc.ir.parser import parse_module
+from adc.ir.printer import print_module
+from adc.passes.simplify.forward_elements import ForwardElements
+from tests.numpy.checking import check as check_program
+from tests.passes.rewriting import check, run_text
+
+FUNC = """func.func @f(%a: memref<?xf64>, %b: memref<?xf64>, %at: memref<?xindex>, %n: index, %x: f64) -> f64 {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = memref.alloc({extent}) : memref<?xf64>
+  scf.parallel (%i) = (%c0) to (%n) step (%c1) {{
+    %k = memref.load %at[%i] : memref<?xindex>
+    %v = memref.load %a[%k] : memref<?xf64>
+    {fill}
+    scf.reduce()
+  }}
+  {between}
+  {read}
+  func.return %x : f64
+}}"""
+FILL = "memref.store %v, %t[%i] : memref<?xf64>"
+READ = """scf.parallel (%j) = (%c0) to (%n) step (%c1) {
+    %w = memref.load %t[%j] : memref<?xf64>
+    memref.store %w, %b[%j] : memref<?xf64>
+    scf.reduce()
+  }"""
+
+
+def program(fill: str = FILL, between: str = "", read: str = READ, extent: str = "%n") -> str:
+    return FUNC.format(fill=fill, between=between, read=read, extent=extent)
+
+
+def test_what_is_gathered_is_gathered_where_it_is_read() -> None:
+    again = "%l = memref.load %at[%j] : memref<?xindex>\n%w = memref.load %a[%l] : memref<?xf64>"
+    check((ForwardElements(),), program(), program(read=READ.replace("%w = memref.load %t[%j] : memref<?xf64>", again)))
+
+
+OTHER = "%w2 = memref.load %t[%c0] : memref<?xf64>\nmemref.store %w2, %b[%c0] : memref<?xf64>"
+STAYS = {
+    "what it reads is written": {"between": "memref.store %x, %a[%c0] : memref<?xf64>"},
+    "where it reads is written": {"between": "memref.store %c0, %at[%c0] : memref<?xindex>"},
+    "what it reads is written in the reading loop": {"read": READ.replace("%w, %b[%j]", "%w, %a[%j]")},
+    "it is written twice": {"between": "memref.store %x, %t[%c0] : memref<?xf64>"},
+    "it is read twice": {"between": OTHER},
+    "it is longer than the loop": {"extent": "%c1"},
+    "it is filled in another order, more than once": {"fill": "memref.store %v, %t[%k] : memref<?xf64>"},
+    "it is dear": {"fill": "%y = math.exp %v : f64\nmemref.store %y, %t[%i] : memref<?xf64>"},
+    "it is read often": {
+        "read": f"scf.parallel (%m) = (%c0) to (%n) step (%c1) {{\n{READ.replace('%b[%j]', '%b[%m]')}\nscf.reduce()\n}}"
+    },
+    "it is read in a recurrence": {
+        "read": READ.replace("scf.parallel (%j) = (%c0) to (%n) step (%c1)", "scf.for %j = %c0 to %n step %c1").replace(
+            "scf.reduce()", "scf.yield"
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("why", STAYS)
+def test_an_array_stays(why: str) -> None:
+    text = program(**STAYS[why])
+    assert run_text((ForwardElements(),), text) == run_text((), print_module(parse_module(text)))
+
+
+def test_a_gather_that_is_multiplied_makes_no_array() -> None:
+    def f(x: Any, at: Any, v: Any) -> Any:
+        return v @ x[at]
+
+    compiled = adc.jit_grad(argnums=(0, 2))(f)
+    compiled.grad(np.ones(3), np.array([0, 2, 2, -1]), np.ones(4))
+    assert "memref.alloc" not in compiled.dump_ir("lowered").split("func.func")[1]
+    with pytest.raises(IndexError):
+        compiled(np.ones(3), np.array([0, 3]), np.ones(2))
+
+
+PROGRAMS = {
+    "gather": "v @ x[at]",
+    "gather, then written": "y = x[at]\nx[0] = 5.0\nreturn v @ y + x[0]",
+    "standardised": "(x - x.mean()) / x.std()",
+    "rows": "y = np.zeros(2)\nfor i in range(2):\n    y[i] = v[2 * i : 2 * i + 2] @ x[at[2 * i : 2 * i + 2]]\nreturn y",
+    "outer": "(x * 2.0)[:, None] * v",
+    "transposed": "(x[:, None] - v).T @ x",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    rng = np.random.default_rng(0)
+    check_program(PROGRAMS[name], exact=False, x=rng.random(3), at=np.array([0, 2, 2, -1]), v=rng.random(4))
