@@ -226,34 +226,37 @@ def jit_grad(
 ) -> Any:
     """Compile a Python function and its gradient: as a decorator, with or without arguments.
 
-    ``argnums`` (default 0) are the positions of the parameters to differentiate with respect to: one gradient for an
-    int, a tuple of gradients for a tuple. ``argnames`` are names of parameters or of captured variables, whose
-    gradients come in a dict; with both, ``(those of argnums, dict)``. ``threads`` is the number of threads of parallel
-    loops (default: ``ADC_NUM_THREADS``, or all cores); without ``parallel`` no loop runs on threads.
+    ``argnums`` (default 0) are the positions of the parameters to differentiate by: one gradient for an int, a tuple of
+    gradients for a tuple. ``argnames`` are names of parameters or of captured variables, whose gradients come in a
+    dict. With both, the result is ``(those of argnums, dict)``.
 
-    ``accumulate`` is how parallel loops sum what several iterations add to one element of a gradient: ``"gather"``,
-    ``"rows"``, ``"blocks"``, ``"colours"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is right, and
-    ``"auto"`` elsewhere, which weighs them; the report tells. With ``deterministic=False`` the order of such sums,
-    and so their last bits, may depend on threads, and terms that else would be added one after the other are added
-    atomically; LAPACK uses threads of its own.
+    ``threads`` is the number of threads of parallel loops (default: ``ADC_NUM_THREADS``, or all cores). With
+    ``parallel=False`` no loop runs on threads.
 
-    ``tile`` is whether nests of loops that read neighbours run in blocks of their inner loops, so that what is read
-    again is still in cache: True where arrays are large, False nowhere, or the lengths of blocks, of the second loop
-    and of the third: ``tile=16``, ``tile=(16, 4096)``. Results have the same bits.
+    ``accumulate`` says how parallel loops sum what several iterations add to one element of a gradient: ``"gather"``,
+    ``"rows"``, ``"blocks"``, ``"colours"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is possible.
+    ``"auto"``, and every other case, weighs them; the report says which was taken. With ``deterministic=False`` the
+    order of such sums, and so their last bits, may depend on threads, and terms that would be added one after the other
+    are added atomically.
 
-    ``checkpoint`` lets the gradient keep snapshots of what a time loop changes, instead of a tape of all steps, and
-    run steps again: ``adc.revolve(snapshots=N)``, ``adc.every(K)``, ``"sqrt"``, ``"recompute-all"``. It is for the
-    outermost sequential loops with loops or calls inside; the report tells. All schedules give the same bits.
-    ``memory`` (bytes, or text as ``"2GB"``) chooses the schedule when the gradient is called, or none, so that all that
-    the call allocates, the gradient included, is at most as much; it raises a MemoryError that says what would do.
-    ``checkpoint="auto"`` is a ``memory`` of half of what the machine has.
+    ``tile`` says whether nests of loops that read neighbours run in blocks of their inner loops, so that data that is
+    read again is still in cache: True for large arrays, False for none, or the lengths of blocks of the second and the
+    third loop: ``tile=16``, ``tile=(16, 4096)``. Results have the same bits.
 
-    ``time_block`` runs so many steps of time loops of stencils in one sweep over memory, where that is right (the
-    report tells), or with ``"auto"`` as many as it pays to. Nests are then not tiled. The bits are the same.
+    ``checkpoint`` makes the gradient keep snapshots of what a time loop changes, instead of a tape of all steps, and
+    run steps again: ``adc.revolve(snapshots=N)``, ``adc.every(K)``, ``"sqrt"``, ``"recompute-all"``. It applies to the
+    outermost sequential loops with loops or calls inside; the report says to which. All schedules give the same bits.
 
-    ``contract`` lets the products that you wrote be fused with sums, as C compilers do: faster where a loop computes
-    much, and with other last bits than Python's. By default each operation is rounded (or ``ADC_CONTRACT`` says, 0 or
-    1).
+    ``memory`` (bytes, or text as ``"2GB"``) limits everything that a call of the gradient allocates, the gradient
+    included. The schedule is chosen when the gradient is called. If nothing fits, it raises a MemoryError that says how
+    much would be enough. ``checkpoint="auto"`` is a ``memory`` of half of what the machine has.
+
+    ``time_block`` runs that many steps of a stencil's time loop in one sweep over memory, where possible (the report
+    says where). ``"auto"`` takes as many as pay. Such nests are not tiled. The bits are the same.
+
+    ``contract=True`` allows products that you wrote to be fused with sums, as C compilers do: faster where a loop
+    computes much, with other last bits than Python's. By default each operation is rounded (or as the environment
+    variable ``ADC_CONTRACT`` says, 0 or 1).
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)
@@ -327,10 +330,10 @@ def grad(
 ) -> GradientFunction:
     """The gradient of a function that returns one float, as a function of the same arguments; see ``jit_grad``.
 
-    ``fn`` may be such a gradient itself, if that is one float: ``grad(grad(f))``. Besides parameters, ``argnames`` may
-    name captured variables, and local variables: the derivative by what is added to each value assigned to them. With
-    ``has_aux``, ``fn`` returns a pair ``(value, aux)``: the value is differentiated, and ``aux``, made of numbers,
-    arrays and containers, is handed on: ``(gradient, aux)``.
+    ``fn`` may be a gradient itself, if that is one float: ``grad(grad(f))``. Besides parameters, ``argnames`` may name
+    captured variables, and local variables: the derivative by something that is added to each value assigned to them.
+    With ``has_aux``, ``fn`` returns a pair ``(value, aux)``. The value is differentiated, and ``aux``, made of numbers,
+    arrays and containers, is handed on: the result is ``(gradient, aux)``.
     """
     return differentiable(fn)._gradient(selection(argnums, argnames), with_value=False, has_aux=has_aux)
 
@@ -359,11 +362,12 @@ gradients.register(grad, value_and_grad)  # in compiled code
 def find_culprit(
     fn: Callable[..., Any], /, *args: Any, tolerance: float = 1e-5, _rules_only: bool = False, **kwargs: Any
 ) -> Culprit | None:
-    """What has a wrong derivative in a call of ``fn``: a rule, an operation, or a function; None if all are right.
+    """The rule, operation or function whose derivative is wrong in a call of ``fn``; None if all are right.
 
-    Each is tested alone, in both modes, with what the call passes to it, in ``fn`` and in what it calls: derivatives
-    may differ from finite differences by ``tolerance`` of the larger. For small inputs: it runs in the interpreter. The
-    result prints with the source line, that of the rule, and the calls that lead there.
+    Each is tested alone, in both modes, with what the call passes to it, in ``fn`` and in what it calls. A derivative
+    is wrong if it differs from finite differences by more than ``tolerance``, relative to the larger of the two. It
+    runs in the interpreter, so use small inputs. The result prints with the source line, that of the rule, and the
+    calls that lead there.
     """
     from adc.checks import culprit
 

@@ -94,24 +94,22 @@ def extern(
     *,
     effects: Literal["none", "ordered"] = "none",
 ) -> External:
-    """The C function ``symbol`` of a shared library, to be called in compiled code and outside.
+    """The C function ``symbol`` of a shared library, callable from compiled code and from Python.
 
-    ``library`` is the name or the path of the library, None for what this process has loaded anyway, C's own functions
-    among it. ``signature`` is as in ``"f64(f64, i32)"`` or ``"void(const f64[:, ::1], f64[:])"``: numbers and arrays
-    in, one number out, or nothing (``void``). An array is passed as a pointer, its extents, and, unless it is declared
-    C-contiguous, its strides in elements (``int64_t``); the function may write to it unless it is ``const``.
+    ``library`` is a name, a path, or None for what this process has already loaded, C's own functions included.
+    ``signature`` is written like ``"f64(f64, i32)"`` or ``"void(const f64[:, ::1], f64[:])"``: numbers and arrays in,
+    one number out, or nothing (``void``). An array is passed as a pointer, its extents, and, unless it is declared
+    C-contiguous, its strides in elements (``int64_t``). The function may write to it unless it is ``const``.
 
-    ``effects="none"``: the function has no effects but on the arrays that it may write to, and depends on its arguments
-    alone: it is called when and as often as suits the code around it, by several threads at once, or not at all.
-    ``effects="ordered"``: it is called exactly as often as plain Python would call it, in the same order, by one thread
-    at a time. The forward sweep of a derivative calls it as the function does, the reverse sweep never; loops that call
-    it run in order, and are not checkpointed.
+    ``effects="none"``: the function depends on its arguments alone, and has no effects except on the arrays that it may
+    write to. It may be called more or less often than in the program, by several threads at once, or not at all.
+    ``effects="ordered"``: it is called exactly as often as in plain Python, in the same order, by one thread at a time.
+    The forward sweep of a derivative calls it as the function does, and the reverse sweep never. Loops that call it run
+    in order and have no schedules.
 
-    It is differentiated by a rule that it is given, see ``adc.scalar_rule`` and ``adc.rrule``. Object files refer to it
-    by name.
-
-    Raises ``ArgumentError`` for a library that cannot be loaded and a symbol that it does not have,
-    ``ArgumentValueError`` for a signature that says nothing.
+    Its derivative is given by a rule: see ``adc.scalar_rule`` and ``adc.rrule``. Object files refer to it by name.
+    Raises ``ArgumentError`` if the library cannot be loaded or does not have the symbol, and ``ArgumentValueError`` for
+    an invalid signature.
     """
     result, parameters = foreign.signature_of(signature)
     if effects not in ("none", "ordered"):

@@ -21,10 +21,10 @@ from adc.rules import rrule
 def fixed_point(f: Callable[..., Any], x0: Any, *args: Any, tolerance: float = 1e-12, steps: int = 10000) -> Any:
     """The ``x`` with ``x = f(x, *args)``, by iteration from ``x0``: a float, or an array of floats.
 
-    It ends when no element changes by more than ``tolerance`` times its size, or one; raises ``ArithmeticError`` if
-    that takes more than ``steps`` steps. The derivative by ``args`` is that of the solution, whatever way led there:
-    for it ``w = g + w df/dx`` is solved by iteration too, which converges as fast. ``x0`` has none, and what ``f``
-    captures must not vary: pass it in ``args``.
+    The iteration ends when no element changes by more than ``tolerance`` times its size (or times one, if that is
+    larger). It raises ``ArithmeticError`` after ``steps`` steps. The derivative by ``args`` is that of the solution,
+    and does not depend on the iteration: ``w = g + w df/dx`` is solved by iteration too, which converges as fast.
+    ``x0`` has no derivative. What ``f`` captures must not vary; pass it in ``args``.
     """
     return _iterated(lambda x: f(x, *args), x0, tolerance, steps, "the fixed point")
 
@@ -44,12 +44,13 @@ def _fixed_point_rule(f, x0, *args, tolerance=1e-12, steps=10000):  # type: igno
 
 
 def root(f: Callable[..., Any], x0: Any, *args: Any, tolerance: float = 1e-12, steps: int = 100) -> Any:
-    """The ``x`` with ``f(x, *args) = 0``, by Newton's method from ``x0``: a float, or an array of one dimension, where
-    ``f`` returns as many values.
+    """The ``x`` with ``f(x, *args) = 0``, by Newton's method from ``x0``: a float, or an array of one dimension, for
+    which ``f`` returns as many values.
 
-    It ends when a step changes no element by more than ``tolerance`` times its size, or one; raises ``ArithmeticError``
-    if that takes more than ``steps`` steps, or if the Jacobian is singular. It takes as many gradients as there are
-    values for each step, and a dense elimination. Derivatives as those of ``fixed_point``, by one more elimination.
+    The iteration ends when a step changes no element by more than ``tolerance`` times its size (or times one, if that
+    is larger). It raises ``ArithmeticError`` after ``steps`` steps, or if the Jacobian is singular. Each step takes as
+    many gradients as there are values, and a dense elimination. Derivatives are as for ``fixed_point``, by one more
+    elimination.
     """
     return _iterated(lambda x: x - _solved(f, x, args, f(x, *args), False), x0, tolerance, steps, "the root")
 

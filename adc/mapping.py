@@ -24,25 +24,25 @@ _KNOWN = "__adc_vmaps__"  # attribute of a function: what was made of it, so tha
 
 @public
 def vmap(fn: Callable[..., Any], in_axes: int | tuple[int | None, ...] | None = 0, out_axes: int = 0) -> Any:
-    """``fn``, called for each item along an axis of its arguments, with the results stacked.
+    """Calls ``fn`` for each item along an axis of its arguments, and stacks the results.
 
-    ``in_axes`` is the axis of all arguments, or a tuple with one for each: an int (negative ones count from the end),
-    or None for an argument that is the same for all items. Of an argument in containers (tuples, lists, dicts,
-    dataclasses) each array has the axis; an item is then a new container. All mapped axes must have one length ``n``;
-    else it is a ``ShapeError``. Arguments are positional.
+    ``in_axes`` is the axis of all arguments, or a tuple with one entry per argument: an int (negative ones count from
+    the end), or None for an argument that is the same for all items. In an argument with containers (tuples, lists,
+    dicts, dataclasses) each array has the axis, and an item is a new container. All mapped axes must have the same
+    length ``n``; otherwise there is a ``ShapeError``. Arguments are positional.
 
-    A number that ``fn`` returns becomes an array of shape ``(n,)``, an array of shape ``s`` one of shape ``(n, *s)``
-    (all items must agree on ``s``), and containers of these the same containers. ``out_axes`` is 0: other values are
-    refused. Where ``n`` is 0 and ``s`` depends on more than shapes there is a ``ShapeError``.
+    A number that ``fn`` returns becomes an array of shape ``(n,)``, an array of shape ``s`` becomes one of shape ``(n,
+    *s)`` (all items must agree on ``s``), and containers of these become the same containers. ``out_axes`` is 0; other
+    values are refused. If ``n`` is 0 and ``s`` depends on more than shapes, there is a ``ShapeError``.
 
     The items are one parallel loop, as over ``prange``: on threads, with the same bits on any number of them. An array
-    that ``fn`` is given is a view, as ``x[i]`` is in NumPy: what is stored in it is stored in the caller's array. To
-    store into what is the same for all items is refused. An exception is that of one of the items for which ``fn``
-    raises.
+    is passed to ``fn`` as a view, like ``x[i]`` in NumPy: what is stored in it is stored in the caller's array. Storing
+    into what is the same for all items is refused. If ``fn`` raises for several items, the exception is that of one of
+    them.
 
-    The result is like one of ``jit_grad``, which can give it options: ``jit_grad(threads=4)(vmap(fn))``. It has
-    derivatives in all modes, and may be called in compiled code, where ``fn`` may be a lambda or a local function as
-    well. ``fn`` may itself be made by ``grad``, ``value_and_grad`` or ``vmap``.
+    The result is like a result of ``jit_grad``, which can give it options: ``jit_grad(threads=4)(vmap(fn))``. It has
+    derivatives in all modes, and may be called in compiled code, where ``fn`` may also be a lambda or a local function.
+    ``fn`` may itself be made by ``grad``, ``value_and_grad`` or ``vmap``.
     """
     axes = tuple(in_axes) if isinstance(in_axes, tuple | list) else in_axes
     for axis in axes if isinstance(axes, tuple) else (axes,):

@@ -23,11 +23,11 @@ def jvp(
 ) -> tuple[Any, ...]:
     """The value of a function and its derivative along tangents of its arguments: ``(value, tangent)``.
 
-    ``tangents`` has an entry for each of ``args``, in the shape and containers of the argument; None, for an argument
-    or a part of one, is zero, and the tangent of what is not made of floats. The tangent of the result has its shape
-    and containers. ``fn`` may be a gradient: ``jvp(grad(f), ...)`` is forward over reverse.
+    ``tangents`` has an entry for each of ``args``, with the shape and containers of the argument. None, for an argument
+    or a part of one, is zero; parts that are not floats have None. The tangent of the result has its shape and
+    containers. ``fn`` may be a gradient: ``jvp(grad(f), ...)`` is forward over reverse.
 
-    The caller's arrays stay as they were. ``final`` names parameters whose contents after the call are wanted: then the
+    The caller's arrays stay as they were. ``final`` names parameters whose contents after the call are wanted; then the
     result is ``(value, tangent, {name: (contents, their tangent)})``.
     """
     if (part := taken_apart(fn)) is not None:
@@ -67,12 +67,12 @@ def jacobian(
 ) -> JacobianFunction:
     """The Jacobian of a function, as a function of the same arguments.
 
-    For a result of shape ``s`` and an argument of shape ``t`` it is an array of shape ``(*s, *t)``; for a result with
-    containers, one such in each place. ``argnums`` and ``argnames`` choose arguments as in ``grad``, and their
-    derivatives are arranged as gradients are. ``fn`` may be a gradient.
+    For a result of shape ``s`` and an argument of shape ``t`` it is an array of shape ``(*s, *t)``. For a result with
+    containers there is one such array in each place. ``argnums`` and ``argnames`` choose arguments as in ``grad``, and
+    the Jacobians are arranged as gradients are. ``fn`` may be a gradient.
 
-    ``mode`` is ``"forward"``, one run for each number in the arguments, or ``"reverse"``, one reverse sweep for each
-    number returned; ``"auto"`` is the one of fewer, and forward mode where the function changes its arguments.
+    ``mode`` is ``"forward"``, one run per number in the arguments, or ``"reverse"``, one reverse sweep per number in
+    the result. ``"auto"`` takes the one that needs fewer, and forward mode if the function changes its arguments.
     """
     function = differentiable(fn)
     chosen = selection(argnums, argnames)
@@ -88,8 +88,8 @@ def jacobian(
 def hessian(fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = ()) -> JacobianFunction:
     """The second derivatives of a function that returns one float, as a function of the same arguments.
 
-    It is the Jacobian of the gradient: for an argument of shape ``t`` an array of shape ``(*t, *t)``; for several, each
-    by each. Computed forward over reverse, with one run for each number in the arguments.
+    It is the Jacobian of the gradient: an array of shape ``(*t, *t)`` for an argument of shape ``t``, and one for each
+    pair if there are several. It is computed forward over reverse, with one run per number in the arguments.
     """
     return jacobian(grad(fn, argnums, argnames), argnums, argnames)
 
@@ -104,18 +104,18 @@ def sparse_jacobian(
     pattern: Any = None,
     mode: Mode = "auto",
 ) -> SparseFunction:
-    """The Jacobian of a function as a SciPy CSR array, as a function of the same arguments.
+    """The Jacobian of a function as a SciPy CSR array; a function of the same arguments.
 
-    Its rows are the floats that the function returns, its columns those of the arguments that ``argnums`` and
-    ``argnames`` choose: arrays in C order, one after the other, items of containers likewise.
+    Its rows are the floats that the function returns. Its columns are those of the arguments that ``argnums`` and
+    ``argnames`` choose: arrays in C order, one after the other, and items of containers likewise.
 
     ``pattern`` says which entries may differ from zero: a SciPy sparse matrix, a boolean array, or a pair of arrays of
-    row and column numbers. None is what adc detects. Pattern and colouring are kept; ``colouring(*args)`` shows them.
-    What is given is checked along a random direction at each call: ``DifferentiationError`` if it is too small. What
-    was detected is detected again where floats decide branches, and now decide otherwise.
+    row and column numbers. By default adc detects it. Pattern and colouring are kept; ``colouring(*args)`` shows them.
+    A given pattern is checked along a random direction at each call: it is a ``DifferentiationError`` if it is too
+    small. A detected one is detected again if floats decide branches, and now decide differently.
 
-    ``mode`` is ``"forward"``, one run for each group of columns that share no row, or ``"reverse"``, one reverse sweep
-    for each group of rows that share no column; ``"auto"`` is the one of fewer.
+    ``mode`` is ``"forward"``, one run per group of columns that share no row, or ``"reverse"``, one reverse sweep per
+    group of rows that share no column. ``"auto"`` takes the one that needs fewer.
     """
     function = differentiable(fn)
     of = function._forward_of if isinstance(function, GradientFunction) else NONE
@@ -127,12 +127,12 @@ def sparse_jacobian(
 def sparse_hessian(
     fn: Callable[..., Any], argnums: ArgNums = None, argnames: ArgNames = (), *, pattern: Any = None
 ) -> SparseFunction:
-    """The second derivatives of a function that returns one float as a SciPy CSR array, as a function of the same
+    """The second derivatives of a function that returns one float, as a SciPy CSR array; a function of the same
     arguments.
 
-    Rows and columns are the floats of the arguments that ``argnums`` and ``argnames`` choose, in the order that
-    ``sparse_jacobian`` has. Computed forward over reverse, with one run for each colour of a star colouring of the
-    pattern, which is given or detected as there; what it has on one side of the diagonal it has on both.
+    Rows and columns are the floats of the arguments that ``argnums`` and ``argnames`` choose, in the order of
+    ``sparse_jacobian``. It is computed forward over reverse, with one run per colour of a star colouring of the
+    pattern, which is given or detected as in ``sparse_jacobian``. An entry on one side of the diagonal counts for both.
     """
     function = grad(fn, argnums, argnames)
     chosen = selection(argnums, argnames)

@@ -183,12 +183,12 @@ def _looked_at(op: Op, read: Callable[[str], frozenset[int]]) -> list[Value]:
 
 
 class Pullback:
-    """What maps cotangents of a call's results, and of what it left in its arguments, to cotangents of its arguments.
+    """Maps cotangents of a call's result, and of what the call left in its arguments, to cotangents of its arguments.
 
-    Call it with a cotangent shaped as the result (nothing for a result without floats); ``final`` gives cotangents of
-    arrays as the call left them, by parameter name. The answer has one cotangent per parameter, None for those that are
-    not differentiable. It may be called any number of times. Arrays that the reverse sweep reads must still hold what
-    they held when the forward sweep ended: if not, ``DifferentiationError`` says which changed.
+    Call it with a cotangent in the form of the result (with no argument if the result has no floats). ``final`` gives
+    cotangents of arrays as the call left them, by parameter name. The answer has one cotangent per parameter, and None
+    for parameters that are not differentiable. It may be called any number of times. Arrays that the reverse sweep
+    reads must not have changed since the forward sweep; otherwise ``DifferentiationError`` says which did.
     """
 
     def __init__(

@@ -23,10 +23,11 @@ def rrule(function: Callable[..., Any], /) -> Callable[[F], F]:
     """Declare a reverse rule of ``function``: a decorator for ``rule(*args, **kwargs) -> (value, pullback)``.
 
     ``pullback(cotangent)`` returns one cotangent for each positional parameter of ``function``: a float for a float, an
-    array of its shape for an array, a tuple for a tuple, the same fields for an object; None where there is none. What
-    it uses of the rule's variables is kept for the reverse sweep, or computed again. The annotations of the rule's
-    parameters say what arguments it is for (``x: float``, ``a: "f64[:, :]"``, a class; none is any); of several rules
-    the most specific one is taken. Raises ``ArgumentError`` for what is no function, or no rule of it.
+    array of the same shape for an array, a tuple for a tuple, the same fields for an object, and None where there is
+    none. Variables of the rule that it uses are stored for the reverse sweep, or recomputed. Annotations of the rule's
+    parameters say what arguments it is for (``x: float``, ``a: "f64[:, :]"``, a class; no annotation means any). Of
+    several rules the most specific one is used. Raises ``ArgumentError`` for something that is not a function, or is
+    not a rule of it.
     """
     subject = _subject(function)
 
@@ -40,10 +41,10 @@ def rrule(function: Callable[..., Any], /) -> Callable[[F], F]:
 
 @public
 def frule(function: Callable[..., Any], /) -> Callable[[F], F]:
-    """Declare a forward rule: a decorator for ``rule(tangents, *args, **kwargs) -> (value, tangent)``.
+    """Declare a forward rule of ``function``: a decorator for ``rule(tangents, *args, **kwargs) -> (value, tangent)``.
 
-    ``tangents`` is a tuple of one tangent for each positional parameter of ``function``, None where there is none.
-    For a function of floats that returns one, reverse mode follows. Otherwise as ``rrule``.
+    ``tangents`` is a tuple with one tangent for each positional parameter of ``function``, and None where there is
+    none. For a function of floats that returns one float, reverse mode follows. Everything else is as for ``rrule``.
     """
     subject = _subject(function)
 
@@ -59,10 +60,10 @@ def frule(function: Callable[..., Any], /) -> Callable[[F], F]:
 def scalar_rule(function: Callable[..., Any], /, *partials: Any) -> Any:
     """Declare the partial derivatives of a function of numbers that returns one float; both modes follow.
 
-    ``adc.scalar_rule(f, lambda x, y: y, lambda x, y: x)`` for ``f(x, y) = x * y``: one for each positional parameter, a
-    number if it is constant, None for what is no float or must not vary. A partial takes the arguments of the function,
-    and its value too if it has a parameter ``result``. Without partials it is a decorator for a function that returns
-    all of them: one, or a tuple.
+    ``adc.scalar_rule(f, lambda x, y: y, lambda x, y: x)`` for ``f(x, y) = x * y``: one for each positional parameter.
+    It is a number if it is constant, and None for a parameter that is not a float or must not vary. A partial
+    derivative takes the arguments of the function, and its value too if it has a parameter ``result``. Without partial
+    derivatives it is a decorator for a function that returns all of them: one, or a tuple.
     """
     subject = _subject(function)
     if partials:
@@ -85,9 +86,9 @@ def scalar_rule(function: Callable[..., Any], /, *partials: Any) -> Any:
 
 @public
 def no_rule(function: Callable[..., Any], /, *types: Any) -> None:
-    """Declare that calls with arguments of these types (all, without types) are differentiated without a rule.
+    """Declare that calls with arguments of these types (or all calls, without types) are differentiated without a rule.
 
-    This undoes a rule for the same types, and one for more general types where these are passed.
+    This removes a rule for the same types, and overrides one for more general types.
     """
     subject = _subject(function)
     try:
@@ -101,9 +102,10 @@ def no_rule(function: Callable[..., Any], /, *types: Any) -> None:
 
 @public
 def on_new_rule(hook: Hook, kind: str) -> None:
-    """Call ``hook(rule)`` for each rule of ``kind``, ``"frule"`` or ``"rrule"``: those that are there, then new ones.
+    """Call ``hook(rule)`` for each rule of ``kind``, ``"frule"`` or ``"rrule"``: first for existing ones, then for new
+    ones.
 
-    ``rule.function`` and ``rule.signature`` say what it is for; ``rule.frule(tangents, *args, **kwargs)`` and
+    ``rule.function`` and ``rule.signature`` say what it is for. ``rule.frule(tangents, *args, **kwargs)`` and
     ``rule.rrule(*args, **kwargs)`` run it in plain Python. A scalar rule gives both kinds.
     """
     if kind not in MODES or not callable(hook):

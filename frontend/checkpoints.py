@@ -19,11 +19,11 @@ R = TypeVar("R")
 
 
 def revolve(snapshots: int, *, disk: int = 0, directory: str | os.PathLike[str] = "") -> Schedule:
-    """At most so many snapshots of the state of a loop, where they make the repeated steps the fewest possible.
+    """At most ``snapshots`` copies of the state of a loop, placed so that as few steps as possible run again.
 
     ``disk``: so many more are in files in ``directory`` (by default that for temporary files). These are the ones that
-    are read least often. The files have no names: nothing is left of them, however the process ends. A directory that
-    cannot be written to, or a disk without room, is a ``FileError`` (an ``OSError``) when the gradient begins.
+    are read least often. The files have no names, so nothing is left however the process ends. A directory that cannot
+    be written, or a full disk, is a ``FileError`` (an ``OSError``) when the gradient begins.
 
     References: Griewank and Walther, Algorithm 799: revolve, ACM Trans. Math. Softw. 26, 2000; Stumm and Walther,
     MultiStage approaches for optimal offline checkpointing, SIAM J. Sci. Comput. 31, 2009.
@@ -33,7 +33,7 @@ def revolve(snapshots: int, *, disk: int = 0, directory: str | os.PathLike[str] 
 
 
 def every(steps: int, *, disk: bool = False, directory: str | os.PathLike[str] = "") -> Schedule:
-    """A snapshot before each ``steps`` steps, which are run again with a tape: each step is run twice.
+    """A snapshot before every ``steps`` steps, which are run again with a tape: each step runs twice.
 
     ``disk``: the snapshots are in files in ``directory``, as with ``revolve``.
     """
@@ -66,20 +66,20 @@ def read_memory(given: int | str | None) -> int | None:
 
 
 def steps(*args: int, checkpoint: Checkpoint = None) -> range:
-    """As ``range``; the gradient of a loop over it runs its steps again by a schedule of its own.
+    """Like ``range``, with a schedule of its own for the gradient of the loop.
 
-    ``checkpoint`` is what ``jit_grad`` takes; it has to be known when the function is compiled. Loops inside other
-    loops, and in functions that are called, can have one too. A loop that cannot have one is an error.
+    ``checkpoint`` is as in ``jit_grad``, and must be known when the function is compiled. Loops inside other loops, and
+    loops in called functions, can have a schedule too. For a loop that cannot have one it is an error.
     """
     read(checkpoint)
     return range(*args)
 
 
 def checkpoint(fn: Callable[P, R]) -> Callable[P, R]:
-    """``fn``, of whose calls in compiled code the gradient keeps the arguments alone, and runs them again.
+    """``fn``, except that a gradient stores only the arguments of its calls, and runs the calls again.
 
-    Of arrays that a call changes, or that are changed after it, it keeps a copy of what they held. It is also a
-    decorator, and outside of compiled code ``fn`` itself. Raises ``TypeError`` for what cannot be called.
+    Arrays that a call changes, or that change after it, are copied. It is also a decorator. Outside of compiled code it
+    is a plain call of ``fn``. Raises ``TypeError`` for something that cannot be called.
     """
     if not callable(fn):
         raise kinds.WRONG_TYPE(f"checkpoint() takes a function, not {type(fn).__name__}")

@@ -8,9 +8,10 @@ import numpy as np
 
 
 def prange(*args: int) -> range:
-    """As ``range``; in compiled code the loop's iterations run on several threads.
+    """Like ``range``; in compiled code the iterations of the loop run on several threads.
 
-    Iterations must not depend on each other, but for sums, products, minima and maxima of numbers.
+    Iterations must not depend on each other, except for sums, products, minima and maxima of numbers, and
+    sums of arrays.
     """
     return range(*args)
 

@@ -18,11 +18,12 @@ MODES = ("forward", "reverse")
 
 @public
 def test_rule(fn: Callable[..., Any], /, *args: Any, rtol: float = 1e-6, seed: int = 0) -> None:
-    """Check ``fn`` at ``args``: that compiled code gives what Python gives, arguments included; both modes against
-    differences; ``<w, J v> = <J' w, v>``; the shapes and dtypes of cotangents; that arguments stay as they were.
+    """Check the values and derivatives of ``fn`` at ``args``.
 
-    Arrays may share memory. ``rtol`` is relative to the largest derivative; ``seed`` is of the random directions.
-    Raises ``DifferentiationError`` that says what is wrong, returns None if all is right.
+    Compiled code must give what Python gives, arguments included. Both modes are compared with differences and with
+    each other (``<w, J v> = <J' w, v>``), and the shapes and dtypes of cotangents are checked. Arrays may share memory.
+    ``rtol`` is relative to the largest derivative; ``seed`` is for the random directions. Raises
+    ``DifferentiationError`` with what is wrong.
     """
     check = Check(fn, args, rtol, seed)
     with _raising():
@@ -44,10 +45,10 @@ def check_grads(
     rtol: float = 1e-6,
     seed: int = 0,
 ) -> None:
-    """Check the derivatives of ``fn`` at ``args`` against differences, up to ``order`` (1 or 2), in some ``modes``.
+    """Compare the derivatives of ``fn`` at ``args`` with differences, up to ``order`` (1 or 2), in the given ``modes``.
 
-    Second derivatives, of functions that return one float, are formed forward over reverse. A point that looks like a
-    kink is told: it raises, too, where the derivative is the middle of the slopes to both sides. See ``test_rule``.
+    Second derivatives, for functions that return one float, are formed forward over reverse. A point that looks like a
+    kink is an error too, also if the derivative is the mean of the slopes on both sides. See ``test_rule``.
     """
     chosen = (modes,) if isinstance(modes, str) else tuple(modes)
     if not chosen or not set(chosen) <= set(MODES):

@@ -31,17 +31,17 @@ _depth = 0
 
 @public
 def progress(*, console: Console | None = None) -> Progress:
-    """A context in which calls of compiled functions show how far they are: functions, gradients, pullbacks, forward
-    mode, of any thread, compiled before or not.
+    """A context in which calls of compiled functions show their progress.
 
         with adc.progress():
             misfit.grad(c, u0, steps)
 
-    For each time loop a bar of the forward and one of the reverse sweep, with steps done and in all, steps per second,
-    and the time left (seconds, minutes, hours); only where a call takes longer than a third of a second. ``console`` is
-    the ``rich.console.Console`` to write to (by default, standard error). Where that is neither a terminal nor a
-    notebook, there is a line each half minute. A context in another one, of any thread, changes nothing. Raises
-    ``AdcError`` for what is no console.
+    It works for functions, gradients, pullbacks and forward mode, in any thread, compiled before or not. Each time loop
+    has a bar for the forward and one for the reverse sweep: steps done and in total, steps per second, and the time
+    left (seconds, minutes, hours). Calls that take less than a third of a second are not shown. ``console`` is the
+    ``rich.console.Console`` to write to (by default, standard error). If that is neither a terminal nor a notebook, a
+    line is written every half minute. A context in another one, of any thread, changes nothing. Raises ``AdcError`` if
+    ``console`` is not a console.
     """
     if console is not None:
         from rich.console import Console
