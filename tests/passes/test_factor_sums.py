@@ -173,7 +173,7 @@ def without(function: Callable[..., Any]) -> Any:
     """The compiled function with a gradient in which each term is multiplied by its factors."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(factor_sums.FactorSums, "run", lambda self, module: module)
-        compiled = jit_grad(function, argnums=(0, 1, 2), parallel=False, accumulate="serial")
+        compiled = jit_grad(function, argnums=(0, 1, 2), parallel=False, accumulate="serial", _level=0)
         compiled.value_and_grad(*arguments(3, 2, 3))
         compiled.grad(*arguments(3, 2, 3))
     return compiled

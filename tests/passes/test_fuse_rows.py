@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -109,16 +111,22 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distribute_functions, "BLOCK", 4)
 
 
+@functools.cache
+def both(function) -> tuple[Any, Any]:
+    """The gradient in order, and as it is for users: for all orders, which are compiled for the same small sizes."""
+    in_order = jit_grad(function, argnums=(0, 1, 4), parallel=False, accumulate="serial", _level=0)
+    return in_order, jit_grad(function, argnums=(0, 1, 4))
+
+
 @pytest.mark.usefixtures("optimised")
 @pytest.mark.parametrize("order", ["rows", "shared", "reversed"])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 @pytest.mark.usefixtures("_small")
 def test_values_and_gradients(function, order: str) -> None:
     """With copies and, for few rows, without; the same bits on any number of threads."""
-    plain = jit_grad(function, argnums=(0, 1, 4), parallel=False, accumulate="serial")
+    plain, fast = both(function)
     before = runtime.threads()
     with threads_at_once(1):
-        fast = jit_grad(function, argnums=(0, 1, 4))
         for rows, columns, most in [(0, 3, 4), (1, 3, 4), (2, 2, 0), (5, 200, 3), (7, 3, 5), (83, 5, 9), (200, 11, 4)]:
             args = matrix(rows, columns, most, rows, order)
             expected, gradients = plain.value_and_grad(*copied(args))

@@ -68,7 +68,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("function", [weighted, both, stored, plane, cheap])
 @pytest.mark.usefixtures("_small")
 def test_values_and_gradients(function) -> None:
-    plain = jit_grad(function, argnums=(0, 1), parallel=False, accumulate="serial")
+    plain = jit_grad(function, argnums=(0, 1), parallel=False, accumulate="serial", _level=0)
     before = runtime.threads()
     with threads_at_once(2):
         fast = jit_grad(function, argnums=(0, 1))
