@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from adc.frontend.data.values import NONE, AbstractValue, Array, Static
@@ -11,12 +10,16 @@ from adc.frontend.functions.foreign import call_foreign
 from adc.frontend.kernels import lapack
 from adc.frontend.kernels.lapack import Routine
 from adc.frontend.numeric.arrays import check_writable, settled
-from adc.frontend.numeric.convert import as_scalar, convert, to_element
+from adc.frontend.numeric.convert import as_scalar, convert
 from adc.frontend.numeric.rules import Rule, positional
+from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value
 from adc.ir.externals import Named
-from adc.ir.types import Type, f64, i8, i32
+from adc.ir.types import Type, f64, i8, i32, i64, index
+
+LARGEST = 2**31 - 1
+REFUSED = -2  # in the place of what LAPACK's integers cannot be: it returns that this is no extent
 
 
 def _at_hand(frame: Frame) -> AbstractValue:
@@ -26,8 +29,7 @@ def _at_hand(frame: Frame) -> AbstractValue:
 def _rule(routine: Routine) -> Rule:
     def call(frame: Frame, *args: AbstractValue) -> AbstractValue:
         precision = next(a.type.element for a in args if isinstance(a, Array) and a.type.element.is_float)
-        types = {"i": i32, "f": precision}
-        given = [_operand(settled(frame, a), p, types) for a, p in zip(args, routine.parameters, strict=True)]
+        given = [_operand(settled(frame, a), p, precision) for a, p in zip(args, routine.parameters, strict=True)]
         symbol = routine.symbol(precision == f64)
         named = Named(routine.library, symbol, tuple(v.type for v in given), None)
         for k in routine.written:
@@ -41,12 +43,16 @@ def _rule(routine: Routine) -> Rule:
     return positional(routine.name, len(routine.parameters), call)
 
 
-def _operand(arg: AbstractValue, letter: str, types: Mapping[str, Type]) -> Value:
+def _operand(arg: AbstractValue, letter: str, precision: Type) -> Value:
     if letter == "c":
         assert isinstance(arg, Static)
         return const(ord(arg.value), i8)
-    if letter in types:
-        return to_element(convert(as_scalar(arg), types[letter]), types[letter])
+    if letter == "i":
+        number = convert(as_scalar(arg), i64)
+        fits = ops.cmpi(number, const(LARGEST, index), predicate="sle")
+        return ops.index_cast(ops.select(fits, number, const(REFUSED, index)), type=i32)
+    if letter == "f":
+        return convert(as_scalar(arg), precision)
     assert isinstance(arg, Array), letter
     return arg.memref
 

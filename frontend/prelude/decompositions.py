@@ -34,7 +34,7 @@ def qr(a: Any, mode: Any = "reduced") -> Any:
 def _qr(x: Any, mode: Any) -> Any:
     m, n = x.shape[-2:]
     if x.ndim == 2:
-        if mode == "complete":
+        if mode == "complete" and m > n:
             f, factors = reflected(x)
             return of_reflections(f, factors, m), upper_rows(f, m)
         return _qr_reduced(x)

@@ -182,3 +182,18 @@ def test_calls_of_several_threads_at_once() -> None:
     with ThreadPoolExecutor(4) as pool:
         for got in pool.map(lambda _: f(S), range(40)):
             assert np.array_equal(got, expected)
+
+
+def test_derivatives_of_larger_matrices() -> None:
+    body = "q, r = np.linalg.qr(a, 'complete')\nreturn np.linalg.solve(a, b), np.linalg.cholesky(a @ a.T), q, r"
+    check(body, a=A, b=B, exact=False, rtol=1e-9)
+
+
+def test_extents_that_are_too_large_for_it_are_refused() -> None:
+    def f(n):
+        w = np.zeros(1)
+        info = np.zeros(1, np.int32)
+        lapack.potrf("L", n, w, 1, info)
+        return info[0]
+
+    assert adc.jit_grad(f)(2**32 + 1) == -2
