@@ -61,6 +61,7 @@ wheel: $(VENV)/base
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .
+	$(BIN)/python -m pytest -q tests/docs/test_language.py
 
 types: $(VENV)/test
 	$(BIN)/mypy

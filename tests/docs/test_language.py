@@ -32,7 +32,7 @@ PHRASES = {
     r"in the place of": "instead of",
 }
 TEXTS = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "CHANGELOG.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md")),
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "gallery").iterdir()),
 ]

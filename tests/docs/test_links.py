@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import adc
 from tests.docs.blocks import FENCE, PAGES, ROOT
 
 TEXTS = [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CODE_OF_CONDUCT.md", ROOT / "CHANGELOG.md"]
@@ -50,3 +51,9 @@ def test_every_page_is_in_the_site() -> None:
     listed = [line for tree in trees for line in tree.splitlines() if line and not line.startswith(":")]
     pages = {page.stem for page in PAGES if page.name not in ("README.md", "index.md")}
     assert {*listed} - {"auto_gallery/index"} == pages and len(listed) == len(set(listed))
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    reference = (ROOT / "docs" / "api.md").read_text()
+    shown = set(re.findall(r"^\.\. auto\w+:: adc\.(\w+)", reference, re.MULTILINE))
+    assert {name for name in adc.__all__ if name != "AdcError"} <= shown
