@@ -207,10 +207,19 @@ def _width(t: Type) -> int:
     return t.width if isinstance(t, IntType) else 64
 
 
+_LEAST_INT64, _BEYOND_INT64 = "0xC3E0000000000000", "0x43E0000000000000"
+
+
 def _fptosi(e: FunctionEmitter, op: Op, x: str) -> str:
-    """Saturating: LLVM's plain conversion is undefined out of range."""
+    """Something for what is out of range, for which LLVM's plain conversion is undefined: zero, which SIMD loops can
+    choose, or the nearest integer."""
     source, target = op.operands[0].type, _kind(op)
     assert isinstance(source, FloatType)
+    if target == "i64":
+        t = register_type(source)
+        above, below = e.let(f"fcmp oge {t} {x}, {_LEAST_INT64}"), e.let(f"fcmp olt {t} {x}, {_BEYOND_INT64}")
+        fitting = e.let(f"select i1 {e.let(f'and i1 {above}, {below}')}, {t} {x}, {t} 0.0")
+        return e.let(f"fptosi {t} {fitting} to i64")
     name = f"llvm.fptosi.sat.{target}.f{source.width}"
     kind = register_type(source)
     e.module.declare(name, f"declare {target} @{name}({kind})")
