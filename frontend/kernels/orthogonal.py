@@ -1,7 +1,8 @@
 """QR decomposition by Householder's reflections, with the signs that LAPACK gives.
 
 References: Golub and Van Loan, Matrix Computations, 4th ed., 5.2; Walter and Lehmann, Algorithmic differentiation of
-linear algebra functions (2010).
+linear algebra functions (2010); Ballard, Demmel, Grigori, Jacquelin, Knight and Nguyen, Reconstructing Householder
+vectors from tall-skinny QR (2015).
 """
 
 from __future__ import annotations
@@ -74,6 +75,33 @@ def upper_rows(f: Any, count: Any) -> Any:
         for j in range(i, n):
             r[i, j] = f[i, j]
     return r
+
+
+def reflected_signs(a: Any) -> Any:
+    """The signs on the diagonal of the triangle that reflections make of orthonormal columns, of which ``a`` is the
+    square at the top: opposite to what is there, so that no reflection cancels."""
+    f = a.copy()
+    n = f.shape[0]
+    signs = np.ones(n, a.dtype)
+    for k in range(n):
+        if f[k, k] >= 0.0:
+            signs[k] = -1.0
+        for i in range(k + 1, n):
+            factor = f[i, k] / (f[k, k] - signs[k])
+            for j in range(k + 1, n):
+                f[i, j] -= factor * f[k, j]
+    return signs
+
+
+@reverse_rule(reflected_signs)
+def _signs_reverse(a: Any) -> Any:
+    return reflected_signs(a), lambda g: (None,)
+
+
+@forward_rule(reflected_signs)
+def _signs_forward(tangents: Any, a: Any) -> Any:
+    signs = reflected_signs(a)
+    return signs, np.zeros(signs.shape, signs.dtype)
 
 
 def orthogonalised(a: Any) -> Any:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.kernels.elimination import factored, solved_transposed
 from adc.frontend.kernels.least_squares import least_squares, upright
-from adc.frontend.kernels.orthogonal import of_reflections, orthogonalised, reflected, upper_rows
+from adc.frontend.kernels.orthogonal import of_reflections, orthogonalised, reflected, reflected_signs, upper_rows
 from adc.frontend.kernels.singular import pseudo_inverse, singular, singular_values
 from adc.frontend.kernels.spectra import eigenvalues, spectrum
 from adc.frontend.prelude import constant, stands_for, unsupported
@@ -153,11 +154,18 @@ def _svd_of_one(x: Any, full: Any) -> Any:
 
 
 def _completed(u: Any) -> Any:
-    """Orthonormal columns, and others beside them that make a basis."""
+    """Orthonormal columns, and others beside them that make a basis: the columns of ``1 - v @ t @ v.T``, a product of
+    reflections, by what ``u`` is of it."""
     m, n = u.shape
-    f, factors = reflected(u)
-    q = of_reflections(f, factors, m)
+    signs = reflected_signs(u[:n])
+    turned = np.eye(n, dtype=u.dtype) - u[:n] * signs
+    rest = u[n:] * signs
+    lu, pivots, _parity, _singular = factored(turned)
+    inner = solved_transposed(turned, lu, pivots, rest.T.copy())
+    q = np.zeros((m, m), u.dtype)
     q[:, :n] = u
+    q[:n, n:] = turned @ inner
+    q[n:, n:] = np.eye(m - n, dtype=u.dtype) - rest @ inner
     return q
 
 

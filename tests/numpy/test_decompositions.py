@@ -51,6 +51,18 @@ def test_svd_of_other_forms() -> None:
     check("u, s, vt = np.linalg.svd(a)\nreturn (u[:, :3] * s) @ vt, u @ u.T", a=TALL, exact=False, derivatives=False)
 
 
+def test_a_basis_from_singular_vectors_has_derivatives() -> None:
+    def f(a):
+        u, _s, _vt = np.linalg.svd(a)
+        return np.sum(weights * u)
+
+    weights, along, h = RNG.normal(size=(5, 5)), RNG.normal(size=TALL.shape), 1e-6
+    compiled = adc.jit_grad(f)
+    expected = (compiled(TALL + h * along) - compiled(TALL - h * along)) / (2 * h)
+    assert np.sum(compiled.grad(TALL) * along) == pytest.approx(expected, rel=1e-6)
+    assert compiled.jvp((TALL,), (along,))[1] == pytest.approx(expected, rel=1e-6)
+
+
 def test_pinv_and_rank() -> None:
     near("np.linalg.pinv(a)", a=TALL)
     check("np.linalg.pinv(a)", a=TALL.T, exact=False, derivatives=False)
