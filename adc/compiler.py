@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,13 +23,14 @@ from adc.ir import forks, kinds, ops
 from adc.ir.arith import const, contract
 from adc.ir.attached import drop_unmentioned, mentioned
 from adc.ir.builder import build, insert_at
-from adc.ir.callgraph import callees, closure, reachable
+from adc.ir.callgraph import reachable
 from adc.ir.core import Block, Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
 from adc.ir.types import MemRefType
 from adc.kernels import library_for
 from adc.options import Derivative, Options, Selection
+from adc.parts import part_of as part_of
 from adc.passes import pipelines
 from adc.passes.base import Pipeline, asked_verification, run_pipeline
 from adc.passes.cache.block_time import BlockTime
@@ -46,7 +47,9 @@ from adc.passes.differentiation.take_gradients import gradients_of
 from adc.passes.differentiation.tangents import Tangent
 from adc.passes.plans import ParallelPlan
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
+from adc.passes.simplify.check_finite import CheckFinite
 from adc.passes.simplify.drop_rules import DropRules, without_marks
+from adc.passes.simplify.mark_forward import MarkForward
 from adc.passes.threads.parallelise import Parallelise, parallelise
 from adc.remembered import Remembered
 from adc.selecting import Wanted, select
@@ -219,6 +222,8 @@ class Staged:
     def simplified(self, traced: Traced) -> Module:
         """The primal as it is differentiated. Changes the module of ``traced``."""
         passes = pipelines.PREPARE if self.subject.options.bounds else pipelines.UNCHECKED
+        if self.subject.options.debug:
+            passes = (*passes, MarkForward())
         return self.subject.remembered.simplified(traced.module, lambda m: self._run(m, passes, "simplify"))
 
     def primal(self, traced: Traced) -> Module:
@@ -338,7 +343,8 @@ class Staged:
         accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
         # What time blocks recognise is nests in one piece, so these are not cut into blocks themselves.
         tile = options.tile if options.time_block is None else False
-        return pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block))
+        lowered = pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block))
+        return (CheckFinite(), *lowered) if options.debug else lowered
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
         with self.measure(stage):
@@ -392,9 +398,3 @@ def clear_shadows(func: Func, positions: Sequence[int]) -> None:
             assert isinstance(t, MemRefType)
             build(ops.fill, [const(0.0, t.element), func.args[k]])
     func.body.set_ops([*start.ops, *func.body.ops])
-
-
-def part_of(module: Module, roots: Iterable[str], following: Callable[[Func], Iterable[str]] = callees) -> Module:
-    """The functions ``roots`` and all that they may call, or that ``following`` leads to from them."""
-    keep = set(closure(module, roots, following))
-    return Module({name: func for name, func in module.funcs.items() if name in keep})

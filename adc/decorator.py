@@ -7,6 +7,7 @@ import gc
 import sys
 import types
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 from adc.alignment import Borrowed
@@ -201,6 +202,7 @@ def jit_grad(
     memory: int | str | None = None,
     time_block: int | str | None = None,
     contract: bool | None = None,
+    debug: str | None = None,
 ) -> Callable[[Callable[P, R]], JitFunction[P, R]]: ...
 
 
@@ -220,6 +222,7 @@ def jit_grad(
     memory: int | str | None = None,
     time_block: int | str | None = None,
     contract: bool | None = None,
+    debug: str | None = None,
     _engine: Engine = "native",
     _level: int | None = None,
     _bounds: bool = True,
@@ -257,6 +260,9 @@ def jit_grad(
     ``contract=True`` allows products that you wrote to be fused with sums, as C compilers do: faster where a loop
     computes much, with other last bits than Python's. By default each operation is rounded (or as the environment
     variable ``ADC_CONTRACT`` says, 0 or 1).
+
+    ``debug="nan"`` (or ``ADC_DEBUG=nan``) stops at the first NaN or infinity that is made of finite numbers, in the
+    function or a derivative, and names line and variable.
     """
     chosen = selection(argnums, argnames)
     schedule = combined(checkpoint, memory)
@@ -265,6 +271,8 @@ def jit_grad(
     options = Options(
         threads, parallel, _engine, level, _bounds, fuses, accumulate, deterministic, tiles(tile), schedule, time_block
     )
+    if debug is not None:
+        options = replace(options, debug=debug)
 
     @public
     def decorate(function: Callable[..., Any]) -> Any:

@@ -36,6 +36,14 @@ def default_contract() -> bool:
     return given == "1"
 
 
+def default_debug() -> str | None:
+    """What compiled code looks for where nothing is said: ``ADC_DEBUG``, which is ``nan`` or nothing."""
+    given = os.environ.get("ADC_DEBUG", "")
+    if given not in ("", "0", "nan"):
+        raise kinds.INVALID_OPTION(f"ADC_DEBUG must be nan, not {given!r}")
+    return "nan" if given == "nan" else None
+
+
 @dataclass(frozen=True)
 class Options:
     """How compiled code runs.
@@ -55,6 +63,8 @@ class Options:
     time loops of stencils are run in one sweep over memory, where that is right, ``"auto"``, or None.
     ``lapack``: whether decompositions of matrices are LAPACK's, which is called by the addresses that SciPy has of it:
     by default where SciPy is installed, unless ``ADC_LAPACK`` is 0. Object files do without.
+    ``debug``: ``"nan"`` for code that stops where a NaN or an infinity is first made, on one thread; by default what
+    ``ADC_DEBUG`` says.
     """
 
     threads: int | None = None
@@ -69,8 +79,13 @@ class Options:
     checkpoint: Schedule | None = None
     time_block: TimeBlock = None
     lapack: bool = field(default_factory=is_installed)
+    debug: str | None = field(default_factory=default_debug)
 
     def __post_init__(self) -> None:
+        if self.debug not in (None, "nan"):
+            raise kinds.INVALID_OPTION(f"debug must be 'nan' or None, not {self.debug!r}")
+        if self.debug:  # what is first, is first in the order of the program
+            object.__setattr__(self, "parallel", False)
         if self.threads is not None and self.threads < 1:
             raise kinds.INVALID_OPTION(f"threads must be at least 1, not {self.threads}")
         if self.accumulate not in strategy_costs.KINDS:

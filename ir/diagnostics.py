@@ -279,6 +279,12 @@ class DivisionError(AdcError, ZeroDivisionError):
     default_kind = "division-by-zero"
 
 
+class NotFiniteError(AdcError, FloatingPointError):
+    """With ``debug="nan"``: a NaN or an infinity that was made of finite numbers."""
+
+    default_kind = "not-finite"
+
+
 class ComputedValueError(AdcError, ValueError):
     """A value that was computed and is not possible where it is used: a step of zero, a negative extent."""
 
@@ -314,6 +320,7 @@ class InternalError(AdcError, RuntimeError):
 _OWN: dict[str, type[AdcError]] = {
     "BoundsError": BoundsError,
     "FileError": FileError,
+    "FloatingPointError": NotFiniteError,
     "IndexError": BoundsError,
     "MemoryError": OutOfMemoryError,
     "OverflowError": RangeError,

@@ -184,6 +184,7 @@ CHANGED_ARRAY = _kind("changed-array", d.DifferentiationError, "an array changed
 
 INDEX_OUT_OF_BOUNDS = _kind("index-out-of-bounds", d.BoundsError, "a subscript outside its array")
 DIVISION_BY_ZERO = _kind("division-by-zero", d.DivisionError, "an integer division by zero")
+NOT_FINITE = _kind("not-finite", d.NotFiniteError, "with debug=\"nan\": a NaN or an infinity made of finite numbers")
 COMPUTED_VALUE = _kind(
     "computed-value", d.ComputedValueError, "a value that turned out to be impossible where it is used"
 )

@@ -19,6 +19,8 @@ from adc.passes import pipelines
 from adc.passes.base import IfChanged, OnPart, Pass, Pipeline, Repeat, Step, passes_of
 from adc.passes.checkpointing.count_steps import CountSteps
 from adc.passes.checkpointing.outline_steps import OutlineSteps
+from adc.passes.simplify.check_finite import CheckFinite
+from adc.passes.simplify.mark_forward import MarkForward
 
 PIPELINES: dict[str, Pipeline] = {
     name.lower(): value for name, value in vars(pipelines).items() if name.isupper() and isinstance(value, tuple)
@@ -26,7 +28,7 @@ PIPELINES: dict[str, Pipeline] = {
 
 
 PASSES: dict[str, type[Pass]] = {step.name: type(step) for steps in PIPELINES.values() for step in passes_of(steps)}
-PASSES |= {kind.name: kind for kind in (OutlineSteps, CountSteps)}
+PASSES |= {kind.name: kind for kind in (MarkForward, OutlineSteps, CheckFinite, CountSteps)}
 """All that pipelines run, in the order in which they do, and what is run between pipelines and last of all."""
 
 

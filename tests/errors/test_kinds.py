@@ -89,6 +89,7 @@ def test_every_kind_is_used(name: str) -> None:
 RUNNING = KINDS.keys() & {
     *("index-out-of-bounds", "division-by-zero", "computed-value", "unset-variable", "out-of-memory", "no-file"),
     "shape-mismatch",
+    "not-finite",
 }  # what goes wrong with these is a value
 
 
