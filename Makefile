@@ -6,6 +6,7 @@
 # make stencils   500 random stencil programs, each on 1, 2, 3, 4 and 8 threads
 # make fuzz   20,000 random programs on long arrays and 20,000 of all kinds of statements
 # make bench   the benchmark suite, beside its peers
+# make dist   sdist and wheel, checked by twine
 # make docs   the site, in docs/_build/html; warnings are errors
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ FUZZ_FIRST ?= 0
 # Bytecode is kept, whatever the environment says: tests start dozens of processes.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: test test-all wheel lint types unit demo fuzz stencils valgrind bench bench-more docs clean
+.PHONY: test test-all wheel lint types unit demo fuzz stencils valgrind bench bench-more dist docs clean
 
 test: wheel lint types unit
 
@@ -85,6 +86,12 @@ valgrind: $(VENV)/test
 
 bench: $(VENV)/bench
 	$(BIN)/python -m benchmarks.suite --scaling
+
+dist: $(VENV)/base
+	rm -rf dist
+	$(BIN)/python -m pip install -qq --disable-pip-version-check build twine
+	$(BIN)/python -m build -o dist . > /dev/null
+	$(BIN)/python -m twine check --strict dist/*
 
 docs: $(VENV)/docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
