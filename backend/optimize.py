@@ -10,7 +10,7 @@ from adc.backend import object_cache
 from adc.backend.loop_nodes import LoopNodes, Place, serial
 from adc.backend.moved_loads import moved_loads
 from adc.backend.partial_sums import has_chains, keep_chains
-from adc.backend.target import Target, short_code_generation
+from adc.backend.target import Target, kept_machine, short_code_generation
 from adc.ir import forks
 
 # LLVM's pipeline for each level (docs/benchmarks.md has what they cost). What O3 does beside O2, more inlining and
@@ -63,7 +63,7 @@ class Optimized:
         module = self._take()
         try:
             with short_code_generation():
-                return str(self.target.machine(self.level).emit_assembly(module))
+                return str(kept_machine(self.target, self.level).emit_assembly(module))
         finally:
             module.close()
 
@@ -79,7 +79,7 @@ class Optimized:
         module = self._take()
         try:
             with short_code_generation():
-                return bytes(self.target.machine(self.level).emit_object(module))
+                return bytes(kept_machine(self.target, self.level).emit_object(module))
         finally:
             module.close()
 

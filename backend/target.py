@@ -74,16 +74,16 @@ def initialise() -> None:
 
 @contextlib.contextmanager
 def short_code_generation() -> Iterator[None]:
-    """LLVM generates code without loop strength reduction meanwhile.
+    """LLVM generates code without loop strength reduction meanwhile, for one thread at a time.
 
     There is no other way to ask for it than an option of the process. LLVM looks at it when it begins with a module, so
     it is set for that long, and other users of llvmlite have what they expect.
     """
     initialise()
-    if llvm.llvm_version_info[0] not in _HAVE_OPTIONS:
-        yield
-        return
     with _generating:
+        if llvm.llvm_version_info[0] not in _HAVE_OPTIONS:
+            yield
+            return
         llvm.set_option("adc", f"{_SWITCH}=true")
         try:
             yield
@@ -171,6 +171,13 @@ class Target:
         return llvm.Target.from_triple(self.triple).create_target_machine(
             self.cpu, features, opt=level, reloc="pic", codemodel="default"
         )
+
+
+@functools.cache
+def kept_machine(target: Target, level: int) -> llvm.TargetMachine:
+    """The target machine that generates code, inside ``short_code_generation``. What it finds out about the processor,
+    which is the same for all modules, takes as long as the code of a small function."""
+    return target.machine(level)
 
 
 @functools.cache

@@ -17,13 +17,13 @@ import pytest
 from adc.backend.jit import engine
 from adc.backend.lowering import lower
 from adc.backend.optimize import optimize
-from adc.backend.target import host, short_code_generation
+from adc.backend.target import host, kept_machine, short_code_generation
 from adc.ir import ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Loc
 from adc.ir.parser import parse_module
 from adc.ir.types import f64
-from tests.backend import far_memory
+from tests.backend import far_memory, lowering_programs
 from tests.backend.lowering_harness import Native, module_of
 
 _SQUARE = """
@@ -110,6 +110,24 @@ def test_other_users_of_llvm_have_their_own_code_generation() -> None:
     with pytest.raises(KeyError), short_code_generation():
         raise KeyError
     assert plain() == before
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_code_does_not_depend_on_what_was_generated_before(level: int) -> None:
+    """The target machine is kept; one that is new generates the same bytes."""
+    first, *_, last = (program.text for program in lowering_programs.ALL.values())
+    texts = [*(str(lower.lower_module(parse_module(text))) for text in (_SQUARE, first, last)), _STRIDES]
+
+    def by(machine: llvm.TargetMachine, text: str) -> bytes:
+        made = optimize(text, host(), level)
+        with short_code_generation():
+            return bytes(machine.emit_object(made._take()))
+
+    new = [by(host().machine(level), text) for text in texts]
+    for k in (3, 0, 1, 1, 2, 0, 3, 2):
+        assert by(kept_machine(host(), level), texts[k]) == optimize(texts[k], host(), level).object_code == new[k]
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda k: optimize(texts[k], host(), level).object_code, [0, 1, 2, 3] * 4)) == new * 4
 
 
 def test_machine_code_is_mapped_to_lines_of_the_source() -> None:
