@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.callgraph import closure
 from adc.ir.core import Func, Module, Op, Value
+from adc.ir.externals import SYMBOL
 from adc.ir.types import MemRefType, Type
 
 DERIVATIVE = "adc.derivative"  # of a function that is declared only: the function that it is the forward mode of
@@ -61,6 +62,11 @@ def attached(func: Func) -> Attached | None:
         tuple(attrs.get("adc.tangents", ())),
         tuple(attrs.get("adc.constant", ())),
     )
+
+
+def is_constant(func: Func) -> bool:
+    """Whether a function that is compiled by itself, and so writes to nothing, returns nothing that has derivatives."""
+    return SYMBOL in func.attrs and not any(map(is_float, func.result_types))
 
 
 def mentioned(func: Func) -> list[str]:

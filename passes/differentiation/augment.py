@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adc.ir import kinds, ops
+from adc.ir.attached import is_constant
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import AdcError
@@ -215,7 +216,7 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
         augmented.calls.clear()
         for op in calls:
             interface = activity.interface_of(op)
-            if not _concerns(interface, op):
+            if not _concerns(interface, op) or is_constant(augmented.module.funcs[op.attrs["callee"]]):
                 continue
             plan = split(op.attrs["callee"], interface, stable[op])
             if not (plan.shadows or plan.cotangents_out or _makes_record(op)):

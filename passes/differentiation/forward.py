@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from adc.ir import ops
-from adc.ir.attached import attached, parts
+from adc.ir.attached import attached, is_constant, parts
 from adc.ir.builder import contractible
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
@@ -85,7 +85,7 @@ class _Differentiator:
         self.module.add(func)
         calls = {}
         for op in func.walk():
-            if op.opdef is ops.call and tangible.concerns(op) and not tangible.is_passive(op):
+            if self._has_tangents(op, tangible):
                 calls[op] = self.of(_called(op, tangible, ones))
             elif op.opdef is ops.ruled and any(map(tangible.activity.active, op.results)):
                 interface = ruled_interface(op, parts(op, self.module).arguments, tangible.activity.varied)
@@ -95,6 +95,12 @@ class _Differentiator:
         made.callees = [callee for callee in calls.values() if callee in self.made.values()]
         ForwardSweep(self.module, func, tangible, calls, self.algebra).function(given, results, ones)
         return made
+
+    def _has_tangents(self, op: Op, tangible: Tangible) -> bool:
+        """Whether it is a call of what takes or makes tangents."""
+        if op.opdef is not ops.call or not tangible.concerns(op) or tangible.is_passive(op):
+            return False
+        return not is_constant(self.module.funcs[op.attrs["callee"]])
 
     def _analyse(self, key: Key) -> Places:
         """Which arguments and results of a function have tangents, by what is known of those that it calls."""
@@ -117,7 +123,7 @@ class _Differentiator:
         while not settled:
             settled = True
             for op in func.walk():
-                if op.opdef is not ops.call or not tangible.concerns(op) or tangible.is_passive(op):
+                if not self._has_tangents(op, tangible):
                     continue
                 arguments, made = self.places(_called(op, tangible, ones))
                 for v in (*(op.operands[k] for k in arguments), *(op.results[k] for k in made)):
