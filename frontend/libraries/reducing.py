@@ -25,6 +25,7 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries import reductions
 from adc.frontend.libraries.contractions import squared
 from adc.frontend.libraries.creation import array_of, astype, dtype_argument
+from adc.frontend.libraries.extreme_places import first_extreme
 from adc.frontend.libraries.reductions import Over, Reduction, axes_of
 from adc.frontend.numeric import arrays, nests, scalars
 from adc.frontend.numeric.choosing import chosen
@@ -206,7 +207,7 @@ def _first(name: str, r: Reduction) -> Rule:
     def rule(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
         call = call_of(f"np.{name}", ["axis", "out", "keepdims"], frame, args, kwargs)
         value = call.value if isinstance(call.value, Array) else nests.materialise(frame, call.value)
-        return call.stored(reductions.first_extreme(frame, r, value, call.over))
+        return call.stored(first_extreme(frame, r, value, call.over))
 
     return rule
 

@@ -129,7 +129,7 @@ def reduce(
         return _along(frame, r, lazy, over, dtype)
 
     def total(dims: Sequence[Dim], general: bool) -> Value:
-        return nested(list(dims), [], lambda i: _operand(r, lazy.element(i, general), dtype), r, dtype)
+        return nested(list(dims), [], lambda i: operand(r, lazy.element(i, general), dtype), r, dtype)
 
     found = versioned(lazy, lambda: total(lazy.plain, False), lambda: total(lazy.dims, True))
     assert found is not None
@@ -160,7 +160,7 @@ def check_not_empty(d: Dim, message: str) -> None:
         trap_unless(ops.cmpi(dim_value(d), const_index(0), predicate="sgt"), "ValueError", message)
 
 
-def _operand(r: Reduction, s: Number, dtype: Type) -> Value:
+def operand(r: Reduction, s: Number, dtype: Type) -> Value:
     """An element as it is accumulated: bools as integers."""
     return r.ordered(convert(s, i64 if dtype == i1 else dtype), dtype)
 
@@ -216,7 +216,7 @@ def _along(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -> A
         return _by_slabs(frame, r, lazy, over, dtype)
 
     def result(place: Callable[[list[Value]], list[Value]]) -> Value:
-        total = nested(dims, [], lambda inner: _operand(r, lazy.element(place(inner), False), dtype), r, dtype)
+        total = nested(dims, [], lambda inner: operand(r, lazy.element(place(inner), False), dtype), r, dtype)
         return _from_operand(r, total, dtype)
 
     return each(frame, lazy, over, dtype, result)
@@ -249,41 +249,6 @@ def _by_slabs(frame: Frame, r: Reduction, lazy: Lazy, over: Over, dtype: Type) -
 
     nest(lazy.plain[:first], group)
     return made
-
-
-def first_extreme(frame: Frame, r: Reduction, value: Array, over: Over) -> AbstractValue:
-    """Where the least or greatest element is: the first of those that are equal to it, or are not a number.
-
-    Counted along the axis, or through all elements. Two sweeps that are SIMD take less time than one that is not.
-    """
-    lazy = lazy_of(value)
-    axes = over.of(lazy.rank)
-    for k in axes:
-        check_not_empty(lazy.dims[k], f"attempt to get arg{r.name} of an empty sequence")
-    dims = [lazy.plain[k] for k in axes]
-
-    def result(place: Callable[[list[Value]], list[Value]]) -> Value:
-        def element(inner: list[Value]) -> Scalar:
-            return as_scalar(lazy.element(place(inner), False))
-
-        extreme = nested(dims, [], lambda inner: _operand(r, element(inner), lazy.dtype), r, lazy.dtype)
-
-        def position(inner: list[Value]) -> Value:
-            s, number = element(inner), const_index(0)
-            for d, i in zip(dims, inner, strict=True):
-                number = ops.addi(ops.muli(number, dim_value(d)), i)
-            x = _operand(r, s, lazy.dtype)
-            if s.dtype.is_float:
-                hit = ops.ori(ops.cmpf(x, extreme, predicate="oeq"), ops.cmpf(x, x, predicate="uno"))
-            else:
-                hit = ops.cmpi(x, extreme, predicate="eq")
-            return ops.select(hit, number, const(INT64.max, index))
-
-        return nested(dims, [], position, MIN, i64)
-
-    if over.is_number(lazy.rank):
-        return Scalar(result(lambda inner: inner), i64, weak=False)
-    return each(frame, lazy, over, i64, result)
 
 
 def normal_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:

@@ -174,3 +174,13 @@ def test_leading_axes_are_added_in_numpys_order() -> None:
     calls = ("np.sum(a, 0)", "a.sum((1, 0))", "np.sum(a, 1)", "np.sum(a, (0, 1), keepdims=True)", "a.mean(axis=0)")
     check(over(*calls), a=RNG.normal(size=(37, 5, 3)))
     check("np.sum(m, 0), np.any(m, 0), np.all(m, (0, 1)), m.sum(1, dtype=np.int32)", m=RNG.normal(size=(9, 2, 3)) > 0)
+
+
+def test_places_in_long_vectors() -> None:
+    """By extremes of blocks: the first of equal ones, in any block, and what is not a number."""
+    v = np.round(RNG.normal(size=5000), 1)
+    for at, value in (0, 1.0), (4999, 9.0), (2047, 9.0), (2048, -9.0), (3000, np.nan), (1000, np.nan):
+        v[at] = value
+        check("np.argmax(v), np.argmin(v), v.argmax(), np.argmax(np.abs(v)), np.nanargmax(v)", v=v, by=())
+    check("np.argmax(a), np.argmin(a), np.argmin(a[:, ::2])", a=v[:4800].reshape(60, 80), by=())
+    check("np.argmax(s), np.argmin(s)", s=np.linspace(3, -3, 3000, dtype=np.float32) ** 2, by=())
