@@ -97,8 +97,10 @@ def keep(name: str, code: bytes) -> None:
     if folder is None or len(code) > limit() / 4:
         return
     with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder.joinpath(name[:2]).mkdir(mode=0o700, exist_ok=True)
+        inner = folder / name[:2]
+        if not inner.exists():
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            inner.mkdir(mode=0o700, exist_ok=True)
         with _place(name) as place:
             unfinished = f"{secrets.token_hex(8)}{SUFFIX}"
             number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=place)

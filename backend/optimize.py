@@ -113,7 +113,8 @@ def _run_pipeline(text: str, target: Target, level: int) -> llvm.ModuleRef:
 def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The optimised module, without SIMD in the loops where LLVM's would be wrong (``moved_loads``)."""
     module = _pass_over(text, target, level)
-    if not any(f.name.startswith(("llvm.masked.load.", "llvm.masked.gather.")) for f in module.functions):
+    masked = "llvm.masked.load.", "llvm.masked.gather."
+    if not vectorises(level) or not any(f.name.startswith(masked) for f in module.functions):
         return module
     wrong = moved_loads(str(module))
     if wrong is not None and not wrong:

@@ -114,4 +114,5 @@ def lower(accumulate: LowerAccumulate, tile: TileLoops, time: BlockTime) -> Pipe
     """``LOWER`` with a choice of how terms are added to shadows, how nests are cut for the cache, and how many time
     steps are run at once."""
     chosen: dict[str, Pass] = {choice.name: choice for choice in (accumulate, tile, time)}
-    return tuple(chosen.get(step.name, step) if isinstance(step, Pass) else step for step in LOWER)
+    composed = IfChanged | OnPart | Repeat
+    return tuple(step if isinstance(step, composed) else chosen.get(step.name, step) for step in LOWER)
