@@ -26,12 +26,12 @@ def _engine() -> Engine:
 
 @dataclass(frozen=True)
 class Loadable:
-    """Object code of a module, by its name in the cache, and what makes built-in functions of it: one for each of
-    ``signatures``. ``defined`` are the symbols that are asked for, ``imports`` those of this process that it needs,
-    ``externals`` what other libraries provide, by the names that the code gives them, and ``elsewhere`` the kernels
-    that it calls."""
+    """Object code of a module, by the names of its files in the cache, and what makes built-in functions of it: one for
+    each of ``signatures``. ``defined`` are the symbols that are asked for, ``imports`` those of this process that it
+    needs, ``externals`` what other libraries provide, by the names that the code gives them, and ``elsewhere`` the
+    kernels that it calls."""
 
-    key: str
+    keys: tuple[str, ...]
     signatures: tuple[Signature, ...]
     defined: tuple[str, ...]
     imports: tuple[str, ...]
@@ -40,11 +40,12 @@ class Loadable:
     sites: tuple[Site, ...]
     elsewhere: tuple[str, ...]
 
-    def find(self) -> bytes | None:
+    def find(self) -> list[bytes] | None:
         """The object code that an earlier process kept."""
-        return object_cache.find(self.key)
+        found = [code for key in self.keys if (code := object_cache.find(key)) is not None]
+        return found if len(found) == len(self.keys) else None
 
-    def load(self, code: bytes, *, miss: Callable[..., Any], name: str, doc: str | None) -> list[Builtin]:
+    def load(self, code: list[bytes], *, miss: Callable[..., Any], name: str, doc: str | None) -> list[Builtin]:
         """A built-in function for each of the signatures. Arguments that do not fit go to ``miss``."""
         imports = {symbol: runtime.address(symbol) for symbol in self.imports}
         imports.update(linked(self.externals, self.elsewhere))
@@ -61,7 +62,7 @@ class Loadable:
 
 def stubs(signatures: Sequence[Signature]) -> list[str]:
     """The symbols of the stubs."""
-    return [f"adc.stub{k}.{s.function}" for k, s in enumerate(signatures)]
+    return [f"adc.stub{k}" for k in range(len(signatures))]
 
 
 def _error(name: str, make: stub.ErrorCallback, site: int, a: int, b: int, more: int) -> BaseException:

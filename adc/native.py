@@ -16,30 +16,36 @@ from adc.passes.checkpointing.count_steps import CountSteps
 
 def native(
     module: Module, signatures: Sequence[Signature], *, parallel: bool, level: int, name: str
-) -> tuple[Loadable, bytes]:
+) -> tuple[Loadable, list[bytes]]:
     """Compile ``module``, of the Python function ``name``, with a stub for each of ``signatures``. ``level`` is LLVM's
-    optimisation level."""
+    optimisation level.
+
+    The stubs, and what is common to all modules, are objects of their own, whose texts have no names of the program's:
+    most often they are in the cache.
+    """
     exports = list(dict.fromkeys(s.function for s in signatures))
     counted = CountSteps(exports).run(module)
     lowered = lower_module(counted, exports=exports, threads=parallel, polls=True, vectors=vectorises(level))
     symbols = stubs(signatures)
-    fragments = [stub.stub_ir(s, symbol) for s, symbol in zip(signatures, symbols, strict=True)]
-    text = llvm_text.merge(lowered.text(), fragments)
-    optimized = optimize_or_find(text, lowered.target, level)
+    entries = {s.function: f"adc.entry{k}" for k, s in enumerate(signatures)}
+    fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
+    own = llvm_text.with_aliases(lowered.text(whole=False), {f"adc.{name}": entry for name, entry in entries.items()})
+    texts = [own, llvm_text.alone(lowered.target.triple, fragments), lowered.common_text()]
+    optimized = [optimize_or_find(text, lowered.target, level) for text in texts if text]
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []
     loops = [running.Loop(name, loop.loc, loop.sweep, loop.is_part) for loop in lowered.counted]
     made = Loadable(
-        optimized.key,
+        tuple(each.key for each in optimized),
         tuple(signatures),
         (*symbols, *tables, *names),
-        tuple(stub.imports(text)),
+        tuple(dict.fromkeys(symbol for text in texts for symbol in stub.imports(text))),
         tuple((symbol, function) for function, symbol in lowered.linking.names.items()),
         tuple(loops),
         tuple(lowered.sites),
         lowered.elsewhere,
     )
-    return made, optimized.object_code
+    return made, [each.object_code for each in optimized]
 
 
 def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool, level: int) -> Optimized:

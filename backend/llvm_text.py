@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from adc.backend import support
@@ -101,6 +101,16 @@ def c_string(name: str, text: str) -> str:
 
 
 _DEFINED = re.compile(r'^(?:define|declare)[^@\n]*@"?([\w.$-]+)"?\(|^@"?([\w.$-]+)"? *=', re.MULTILINE)
+
+
+def alone(triple: str, fragments: Iterable[Fragment]) -> str:
+    """Fragments as a module of their own."""
+    return merge(f'target triple = "{triple}"', fragments)
+
+
+def with_aliases(text: str, names: Mapping[str, str]) -> str:
+    """A module with further names of functions that it defines, by the names that they have."""
+    return "\n".join([text, *(f'@"{other}" = alias i8, ptr @"{name}"' for name, other in names.items())]) + "\n"
 
 
 _EXPORTED = re.compile(r'^define (?=i32 @"?adc\.)', re.MULTILINE)

@@ -4,8 +4,8 @@ A stub checks that the arguments are exactly what the code was compiled for, tak
 ndarray object), runs the code with a context from the pool and, unless told not to, without the interpreter lock, and
 makes the Python result. Arguments that do not fit go to ``miss(*args)``, whose result is the call's.
 
-    fragment = stub_ir(signature, "adc.stub.f")            # text, to be compiled in one module with the kernel
-    module = llvm_text.merge(kernel_text, [fragment])
+    fragment = stub_ir(signature, "adc.stub.f", "adc.f")
+    module = llvm_text.alone(triple, [fragment])           # text, to be linked with the code of the kernel
     f = bind(signature, "adc.stub.f", library.address, library, miss=..., error=...)
 
 ``miss`` must not call the same stub with the same objects again. ``canonical`` turns objects that mean the same (a
@@ -59,12 +59,13 @@ _NAME = re.compile(r"@([\w.]+)")
 ErrorCallback = Callable[[int, int, int, int], BaseException]
 
 
-def stub_ir(signature: Signature, symbol: str) -> Fragment:
+def stub_ir(signature: Signature, symbol: str, entry: str = "") -> Fragment:
     """The stub as LLVM IR: a function ``symbol`` and, if it needs Python objects, a table ``symbol.objects`` of them.
 
-    The compiled function must be defined in the module that this becomes part of.
+    ``entry`` is the symbol of the compiled function, by default ``adc.`` and its name.
     """
     w = StubWriter(signature, symbol)
+    w.entry = entry or f"adc.{signature.function}"
     w.require(w.let(f"icmp eq i64 %count, {len(signature.arguments)}"), "miss")
     arguments = Arguments(w)
     arguments.check_all()
@@ -88,7 +89,9 @@ def _run(w: StubWriter, values: Sequence[str]) -> str:
     if saved:
         w.call_void("adc_enter", f"ptr {saved}")
     arguments = ", ".join([f"ptr {w.context}", *values])
-    status = w.let(f'call i32 @"adc.{signature.function}"({arguments})')
+    types = ", ".join(["ptr", *(value.rpartition(" ")[0] for value in values)])
+    w.declarations[w.entry] = f'declare i32 @"{w.entry}"({types})'
+    status = w.let(f'call i32 @"{w.entry}"({arguments})')
     if saved:
         w.call_void("adc_leave")
         w.call_void("PyEval_RestoreThread", f"ptr {saved}")

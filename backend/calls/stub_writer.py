@@ -18,6 +18,7 @@ class StubWriter(Writer):
         super().__init__()
         self.signature = signature
         self.symbol_name = symbol
+        self.entry = ""
         self.prologue: list[str] = []
         self.owned: list[str] = []
         self.context = "null"

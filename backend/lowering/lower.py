@@ -8,7 +8,8 @@ values, with such an interface before those that are exported.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from adc.backend import support
@@ -43,7 +44,8 @@ class Lowered:
     attributes and metadata. ``exports`` are the symbols that can be called; ``sites`` is what ``adc_raise`` numbers.
     ``counted`` are the loops that count their steps; the addresses from ``adc_counted`` on are their names.
     ``linking`` has the C functions of the user's that it calls. ``places``: file and line of loops, by their numbers.
-    ``elsewhere`` are the symbols of functions that are compiled by themselves.
+    ``elsewhere`` are the symbols of functions that are compiled by themselves, ``common`` the functions that are the
+    same in each module: text and declaration.
     """
 
     target: Target
@@ -56,15 +58,26 @@ class Lowered:
     linking: Linking = field(default_factory=Linking)
     places: tuple[tuple[str, int], ...] = ()
     elsewhere: tuple[str, ...] = ()
+    common: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
-    def text(self, definitions: str = "", defined: Collection[str] = ()) -> str:
+    def text(self, definitions: str = "", defined: Collection[str] = (), *, whole: bool = True) -> str:
         """The module as text, with further ``definitions`` that provide the symbols ``defined``.
 
         These must bring their own declarations, except of what is in ``declarations``, and write attributes in place.
+        ``whole``: with the functions that are common to modules, which are only declared otherwise.
         """
         declared = [text for name, text in self.declarations.items() if name not in defined]
         head = f'target triple = "{self.target.triple}"'
-        return "\n".join([head, *declared, definitions, self.functions, self.trailer])
+        common = [text if whole else declaration for text, declaration in self.common.values()]
+        return "\n".join([head, *declared, definitions, *common, self.functions, self.trailer])
+
+    def common_text(self) -> str:
+        """A module of the functions that are common to modules; empty if there are none."""
+        defined = "\n".join(text for text, _ in self.common.values())
+        for name in self.common:
+            defined = re.sub(rf"^define internal (\w+ @{re.escape(name)}\()", r"define \1", defined, flags=re.MULTILINE)
+        used = [text for name, text in self.declarations.items() if f"@{name}" in defined]
+        return "\n".join([f'target triple = "{self.target.triple}"', *used, defined]) if defined else ""
 
     def __str__(self) -> str:
         return self.text()
@@ -116,6 +129,7 @@ def lower_module(
         counted=tuple(emitter.counted),
         linking=emitter.linking,
         elsewhere=tuple(emitter.elsewhere),
+        common=emitter.common,
         places=tuple(emitter.places),
     )
 

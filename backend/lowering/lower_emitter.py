@@ -67,6 +67,7 @@ class ModuleEmitter:
     linking: Linking = field(default_factory=Linking)
     vectors: bool = True  # functions have variants for the vectors that loops may become
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
+    common: dict[str, tuple[str, str]] = field(default_factory=dict)  # the same in all: text, declaration
     elsewhere: dict[str, str] = field(default_factory=dict)  # those of functions that are compiled by themselves
     _metadata: list[str] = field(default_factory=list)
     _metadata_numbers: dict[str, str] = field(default_factory=dict)

@@ -151,7 +151,8 @@ def runner(module: ModuleEmitter, *, polls: bool) -> str:
         if polls:
             module.declare("adc_wait", "declare i32 @adc_wait(ptr, ptr, i64) nounwind")
         end = (_POLLING if polls else _AT_ONCE).format(team=_TEAM)
-        module.bodies.append(_TEXT.format(kind=kind, team=_TEAM, end=end, threshold=literal(THRESHOLD, f64)))
+        text = _TEXT.format(kind=kind, team=_TEAM, end=end, threshold=literal(THRESHOLD, f64))
+        module.common[name[1:]] = text, f"declare i32 {name}(ptr, ptr, ptr, i64, i64, i64, double) nounwind"
     return name
 
 

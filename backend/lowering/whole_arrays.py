@@ -102,5 +102,6 @@ def _function(module: ModuleEmitter, name: str, kind: str, write: str, before: s
             module.declare(symbol, text)
         whole = write.format(to="%to", what="%what", bytes="%bytes")
         part = before + write.format(to="%place", what="%source", bytes="%length")
-        module.bodies.append(_TEXT.format(name=name, kind=kind, whole=whole, part=part, least=LEAST))
+        text = _TEXT.format(name=name, kind=kind, whole=whole, part=part, least=LEAST)
+        module.common[name] = text, f"declare void @{name}(ptr, ptr, {kind}, i64) nounwind"
     return name
