@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from adc import errors, interop
     from adc.checkpoints import checkpoint, every, revolve, steps
     from adc.checks.checking import check_grads, test_rule
-    from adc.decorator import JitFunction, find_culprit, grad, jit_grad, pullback, value_and_grad, vjp
+    from adc.checks.finding import find_culprit
+    from adc.decorator import JitFunction, grad, jit_grad, pullback, value_and_grad, vjp
     from adc.errors import AdcError
     from adc.externs import extern
     from adc.frontend import prange, stop_gradient
@@ -81,7 +82,7 @@ _HOMES = {
     "checkpoint": "adc.checkpoints",
     "clear_new_rule_hooks": "adc.rules",
     "every": "adc.checkpoints",
-    "find_culprit": "adc.decorator",
+    "find_culprit": "adc.checks.finding",
     "extern": "adc.externs",
     "fixed_point": "adc.implicit",
     "frule": "adc.rules",

@@ -10,12 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
-from adc.alignment import Borrowed
 from adc.bound import Bound, of_bound, taken_apart, unwrapped
 from adc.boundary import public
 from adc.checkpoints import Checkpoint, combined
 from adc.compiler import Staged, Subject
-from adc.containers import lower
 from adc.dispatch import Checkpointing, Dispatcher
 from adc.frontend.abstract import Abstract
 from adc.frontend.rules import gradients
@@ -34,14 +32,9 @@ from adc.options import (
     selection,
     tiles,
 )
-from adc.overlap import with_overlap
 from adc.pickling import Memo, Recipe, made_of, reduced
 from adc.pullbacks import Pullback, PullbackCode
-from adc.signature import abstracts_of, normalise
 from adc.specialise import Primal, Specialisation
-
-if TYPE_CHECKING:
-    from adc.checks.culprit import Culprit
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -364,28 +357,3 @@ def pullback(fn: Callable[..., R], /, *args: Any, **kwargs: Any) -> tuple[R, Pul
 
 vjp = pullback
 gradients.register(grad, value_and_grad)  # in compiled code
-
-
-@public
-def find_culprit(
-    fn: Callable[..., Any], /, *args: Any, tolerance: float = 1e-5, _rules_only: bool = False, **kwargs: Any
-) -> Culprit | None:
-    """The rule, operation or function whose derivative is wrong in a call of ``fn``; None if all are right.
-
-    Each is tested alone, in both modes, with what the call passes to it, in ``fn`` and in what it calls. A derivative
-    is wrong if it differs from finite differences by more than ``tolerance``, relative to the larger of the two. It
-    runs in the interpreter, so use small inputs. The result prints with the source line, that of the rule, and the
-    calls that lead there.
-    """
-    from adc.checks import culprit
-
-    if (part := taken_apart(fn)) is not None:
-        fn, args, kwargs = part.func, (*part.args, *args), {**part.keywords, **kwargs}
-    subject = function_of(fn)._subject
-    lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
-    borrowed = Borrowed()
-    values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
-    types = abstracts_of(subject.parameters.names, values, lowered.shapes)
-    staged = Staged(subject, with_overlap(subject, types, values, borrowed))
-    traced = staged.traced()
-    return culprit.find(traced, Specialisation(staged, traced).leaf_values(values), tolerance, rules_only=_rules_only)

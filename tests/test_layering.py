@@ -21,7 +21,6 @@ ALLOWED = {
 }
 
 UPWARDS = {
-    ("adc.decorator", "adc.checks"),
     ("adc.backend.calls", "adc.backend.runtime"),
     ("adc.backend.llvm_text", "adc.backend.calls"),
     ("adc.frontend.abstract", "adc.frontend.data"),

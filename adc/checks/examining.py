@@ -13,9 +13,10 @@ from adc.backend.runtime import on_threads
 from adc.checks import drawing
 from adc.checks.culprit import Culprit
 from adc.checks.drawing import Style, Wanted
+from adc.checks.finding import find_culprit
 from adc.checks.leaves import copied, flat, is_float
 from adc.checks.verdict import Check, Disagreement
-from adc.decorator import JitFunction, find_culprit
+from adc.decorator import JitFunction
 from adc.errors import AdcError, DifferentiationError
 from adc.ir import kinds
 
