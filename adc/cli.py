@@ -1,4 +1,4 @@
-"""The command ``adc``: ``adc compile``, ``adc check``, ``adc opt``, ``adc rules``, ``adc cache`` and ``adc demo``."""
+"""The command ``adc`` and its commands: ``adc compile``, ``adc explain``, ``adc check`` and others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
-from adc import compile_command
+from adc import compile_command, explain_command
 from adc.boundary import full_traceback, internal
 from adc.errors import AdcError
 from adc.ir import kinds
@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"adc {_version()}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     compile_command.add(commands)
+    explain_command.add(commands)
     check = commands.add_parser(
         "check",
         help="check a function's values and derivatives with arguments drawn at random",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import os
 import pickle
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -268,12 +269,24 @@ class Dispatcher(NativeCallable):
         return dump(self._subject, abstracts, stage, self._derivative, forward=self._forward_of, locs=locs)
 
     @public
-    def report(self, signature: str | None = None) -> Report:
-        """What the gradient stores, repeats and runs on threads, line by line; for the types that ``dump_ir`` takes."""
-        from adc.dump import as_called
-        from adc.report import report
+    def report(self, signature: str | None = None, *, call: Sequence[Any] | None = None, simd: bool = False) -> Report:
+        """What the gradient costs and why: a summary, then what is stored, repeated and run on threads, line by line.
 
-        return report(self._subject, as_called(self._subject, signature), self._derivative)
+        It is for the types that ``dump_ir`` takes. ``call`` are arguments: the function and its gradient are run with
+        copies of them, and the summary says how long that took and what memory it needs. With ``simd`` LLVM compiles
+        the gradient once more, and says which loops it made SIMD.
+        """
+        from adc.dump import as_called
+        from adc.report import report, with_run
+
+        if call is not None:
+            self(*copy.deepcopy(tuple(call)))  # the types
+        found = report(self._subject, as_called(self._subject, signature), self._derivative, simd=simd)
+        owner = self._subject.owner
+        if call is None or owner is None:
+            return found
+        gradient = owner.value_and_grad if found.what == "gradient" else owner.pullback
+        return with_run(found, owner, gradient, tuple(call))
 
     def _known(self) -> list[Specialisation]:
         return [spec for specs in self._table.values() for spec in specs]

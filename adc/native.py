@@ -53,3 +53,19 @@ def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool, lev
     counted = CountSteps(exports).run(module)
     lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, vectors=vectorises(level))
     return optimize(lowered.text(), lowered.target, level)
+
+
+def simd_lines(module: Module, exports: Sequence[str], *, parallel: bool) -> list[int]:
+    """The lines of the loops of ``module`` that LLVM made SIMD."""
+    counted = CountSteps(exports).run(module)
+    lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, vectors=True)
+    return [lowered.places[place][1] for place in optimize(lowered.text(), lowered.target, 3).vectorized()]
+
+
+def debug_text(module: Module, exports: Sequence[str], parallel: bool, level: int) -> Optimized:
+    """The optimised LLVM module of ``module`` alone, with the lines of the source that it comes from."""
+    counted = CountSteps(exports).run(module)
+    lowered = lower_module(
+        counted, exports=list(exports), threads=parallel, polls=True, vectors=vectorises(level), debug=True
+    )
+    return optimize(lowered.text(), lowered.target, level)

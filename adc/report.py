@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from adc.compiler import Staged, Subject
-from adc.errors import DifferentiationError
+from adc.errors import AdcError, DifferentiationError
 from adc.frontend.abstract import Abstract, Array
 from adc.frontend.traced import Leaf, Traced
 from adc.ir import kinds
+from adc.ir.core import Module
 from adc.options import Derivative
 from adc.passes.checkpointing.outline_steps import StepsPlan
 from adc.passes.differentiation.differentiate import Adjoint
-from adc.passes.plans import ParallelPlan
+from adc.passes.plans import LoopPlan, ParallelPlan, ShadowPlan
 from adc.selecting import everything
+from adc.summary import Measured, Stored, advice, measure, stored, summary
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,64 @@ class Report:
     seconds: dict[str, float]
     overlap: str = ""
     what: str = "gradient"
+    measured: Measured | None = None
+    simd: tuple[int, ...] | None = None  # lines of loops that LLVM made SIMD, if it was asked
+
+    def summary(self) -> str:
+        """What the gradient costs, in at most ten lines."""
+        return "\n".join(summary(self))
+
+    def loops(self) -> list[LoopPlan]:
+        """The loops of the gradient, or of the two halves of the pullback, outer before inner."""
+        own = (self.adjoint.name, self.adjoint.reverse)
+        return [plan for name, plans in self.parallel.loops.items() if name in own for plan in plans]
+
+    def sums(self) -> list[ShadowPlan]:
+        """How parallel loops sum what they add to gradients."""
+        return [plan for plans in self.parallel.shadows.values() for plan in plans]
+
+    def stored(self) -> list[Stored]:
+        """What the forward sweep keeps for the reverse sweep."""
+        return stored(str(self.adjoint))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as numbers, texts, lists and dicts, as for JSON."""
+        return {
+            "function": self.function,
+            "what": self.what,
+            "arguments": list(self.arguments),
+            "with_respect_to": list(self.with_respect_to),
+            "summary": summary(self),
+            "advice": advice(self),
+            "seconds": dict(self.seconds),
+            "measured": None if self.measured is None else asdict(self.measured),
+            "stored": [asdict(value) for value in self.stored()],
+            "simd": None if self.simd is None else list(self.simd),
+            "loops": {
+                name: [
+                    {"line": p.loc.line, "counter": p.counter, "depth": p.depth, "kind": p.kind, "reason": p.reason}
+                    for p in plans
+                ]
+                for name, plans in self.parallel.loops.items()
+            },
+            "sums": [
+                {"line": p.loc.line, "shadow": p.shadow, "kind": p.kind, "reason": p.reason} for p in self.sums()
+            ],
+            "checkpointing": list(dict.fromkeys(map(str, self.steps))),
+            "overlap": self.overlap,
+        }
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the summary, and the rest folded."""
+        return (
+            f"<pre>{html.escape(self.summary())}</pre><details><summary>line by line</summary>"
+            f"<pre>{html.escape(self._details())}</pre></details>"
+        )
 
     def __str__(self) -> str:
+        return f"{self.summary()}\n\n{self._details()}"
+
+    def _details(self) -> str:
         lines = [
             f"{self.function}({', '.join(self.arguments)})",
             f"{self.what} with respect to {', '.join(self.with_respect_to)}",
@@ -60,9 +120,18 @@ class Report:
         return ["", "checkpointing:", *dict.fromkeys(map(str, self.steps)), hint]
 
 
-def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative) -> Report:
+def with_run(found: Report, value: Callable[..., Any], gradient: Any, args: Sequence[Any]) -> Report:
+    """The report with what a run with these arguments took."""
+    try:
+        peak = gradient.forecast(*args).peak
+    except (AdcError, AttributeError):  # it is not known before
+        peak = None
+    return replace(found, measured=measure(value, gradient, peak, args))
+
+
+def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivative, *, simd: bool = False) -> Report:
     """Compile the gradient as far as the IR goes, and report on it. Of a function that does not return one float: the
-    pullback."""
+    pullback. ``simd``: LLVM compiles it, too, and says which loops it made SIMD."""
     staged, what = Staged(subject, tuple(abstracts)), "gradient"
     try:
         traced, wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
@@ -81,7 +150,19 @@ def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivati
     wrt = tuple(_name(leaves[k]) for k in wanted.wrt)
     arguments = tuple(f"{n}: {a}" for n, a in zip(subject.parameters.names, staged.abstracts, strict=True))
     steps, overlap = tuple(staged.steps), _overlap(traced)
-    return Report(subject.name, arguments, wrt, adjoint, parallel, steps, staged.seconds, overlap, what)
+    lines = _simd_lines(staged, module, roots) if simd else None
+    return Report(
+        subject.name, arguments, wrt, adjoint, parallel, steps, staged.seconds, overlap, what, simd=lines
+    )
+
+
+def _simd_lines(staged: Staged, module: Module, roots: Sequence[str]) -> tuple[int, ...]:
+    """The lines of the loops of final code that LLVM made SIMD."""
+    from adc.native import simd_lines  # loads the code generator
+
+    options = staged.subject.options
+    final = staged.prepared(module, roots)
+    return tuple(sorted(set(simd_lines(final, roots, parallel=options.parallel))))
 
 
 def _name(leaf: Leaf) -> str:

@@ -1,0 +1,172 @@
+"""The first lines of a report: what a gradient costs, in words that need no knowledge of adc's inside."""
+
+from __future__ import annotations
+
+import copy
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from adc.passes.plans import LoopPlan
+
+if TYPE_CHECKING:
+    from adc.report import Report
+
+_STORED = re.compile(r"^  line (\d+): (.+?): ([^,]+), (\d+) bytes(.*)$", re.MULTILINE)
+_SHOWN = 4  # lines of the source that are listed
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: seconds of a call and of its gradient (the least of a few), and the bytes that the gradient allocates at
+    most, where that is known before it runs."""
+
+    value_seconds: float
+    gradient_seconds: float
+    peak_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A value that the forward sweep keeps for the reverse sweep: ``times``, in words, how often; nothing for once."""
+
+    line: int
+    name: str
+    type: str
+    bytes: int
+    times: str
+
+    @property
+    def each(self) -> str:
+        """How often, in short."""
+        loops = re.findall(r"trips of the loop at line (\d+)", self.times)
+        of = "an element, " if "its elements" in self.times else ""
+        return f"{of}in each iteration of {_lines(map(int, loops))}" if loops else self.times
+
+
+def stored(text: str) -> list[Stored]:
+    """What is stored, each once, from the text of the plan."""
+    found = {}
+    for line, name, type, size, rest in _STORED.findall(text):
+        if "checked one by one" not in rest:
+            found[line, name] = Stored(int(line), name, type, int(size), rest.removeprefix(" x ").strip())
+    return list(found.values())
+
+
+def measure(value: Callable[..., Any], gradient: Callable[..., Any], peak: int | None, args: Sequence[Any]) -> Measured:
+    """Run a function and its gradient with copies of the arguments; each is compiled first."""
+
+    def seconds(call: Callable[..., Any]) -> float:
+        call(*copy.deepcopy(args))
+        best, spent = float("inf"), 0.0
+        while spent < 0.2:
+            given = copy.deepcopy(args)
+            start = time.perf_counter()
+            call(*given)
+            took = time.perf_counter() - start
+            best, spent = min(best, took), spent + max(took, 1e-5)
+        return best
+
+    return Measured(seconds(value), seconds(gradient), peak)
+
+
+def summary(report: Report) -> list[str]:
+    """At most ten lines."""
+    loops = report.loops()
+    lines = [f"{report.what} of {report.function} by {', '.join(report.with_respect_to)}", _time(report)]
+    lines += [_tape(report), _memory(report), _threads(loops), _simd(report)]
+    lines = [f"  {line}" if k else line for k, line in enumerate(lines) if line]
+    return [*lines, *(f"  advice: {text}" for text in advice(report)[:3])]
+
+
+def _time(report: Report) -> str:
+    compiling = f"compiling took {_seconds(sum(report.seconds.values()))} before LLVM"
+    m = report.measured
+    if m is None:
+        return f"time: {compiling}; report(call=(...)) measures a run"
+    ratio = m.gradient_seconds / m.value_seconds if m.value_seconds else 0.0
+    return (
+        f"time: a call {_seconds(m.value_seconds)}, its {report.what} {_seconds(m.gradient_seconds)} "
+        f"({ratio:.1f} times); {compiling}"
+    )
+
+
+def _tape(report: Report) -> str:
+    found = report.stored()
+    if not found:
+        return "tape: nothing is stored; the reverse sweep computes again what it needs"
+    each = "; ".join(f"{s.name} of line {s.line} ({f'{s.bytes} bytes {s.each}'.strip()})" for s in found[:2])
+    more = f" and {len(found) - 2} more" if len(found) > 2 else ""
+    return f"tape: {len(found)} value{'s' * (len(found) > 1)} stored: {each}{more}"
+
+
+def _memory(report: Report) -> str:
+    if report.measured is None or report.measured.peak_bytes is None:
+        return ""
+    return f"memory: the {report.what} allocates at most {_bytes(report.measured.peak_bytes)}"
+
+
+def _threads(loops: Sequence[LoopPlan]) -> str:
+    """Of the loops of the gradient, the outermost ones of each nest that runs on threads."""
+    if not loops:
+        return "threads: there are no loops"
+    on = {p.loc.line for p in loops if p.kind == "threads"}
+    outer = {p.loc.line: p.reason for p in loops if p.depth == 0 and p.kind == "sequential" and p.loc.line not in on}
+    text = f"threads: loops of {_lines(on)}" if on else "threads: no loop runs on threads"
+    why = next((reason for reason in outer.values() if reason and "carries a" not in reason), "")
+    return text + (f"; in order: {_lines(outer)}{f' ({why})' if why else ''}" if outer else "")
+
+
+def _simd(report: Report) -> str:
+    if report.simd is None:
+        return ""
+    return f"SIMD: loops of {_lines(report.simd)}" if report.simd else "SIMD: LLVM made no loop SIMD"
+
+
+def advice(report: Report) -> list[str]:
+    """What may be slow, and what to do about it."""
+    found = []
+    m = report.measured
+    looped = [s for s in report.stored() if s.times]
+    if looped and not report.steps and (m is None or m.peak_bytes is None or m.peak_bytes > 1 << 28):
+        found.append(
+            f"{looped[0].name} of line {looped[0].line} is stored {looped[0].each.removeprefix('an element, ')}; "
+            "if memory is short: jit_grad(memory='1GB')"
+        )
+    serial = [s for s in report.sums() if s.kind == "serial"]
+    if serial:
+        found.append(
+            f"line {serial[0].loc.line} adds to {serial[0].shadow or 'one array'} one iteration at a time"
+            + (f" ({serial[0].reason})" if serial[0].reason else "")
+        )
+    outer = [p for p in report.loops() if p.depth == 0 and p.kind == "sequential" and "carries" in p.reason]
+    if outer and not any(p.kind == "threads" for p in report.loops()):
+        p = outer[0]
+        found.append(f"line {p.loc.line} runs on one thread, since it {p.reason}; loops without that run on threads")
+    if m is not None and m.gradient_seconds > 10 * m.value_seconds and m.value_seconds > 1e-5:
+        found.append("the gradient takes over 10 times the call; adc explore shows what its sweeps do, line by line")
+    return found
+
+
+def _lines(numbers: Any) -> str:
+    listed = sorted(set(numbers))
+    shown = ", ".join(map(str, listed[:_SHOWN])) + (f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else "")
+    return f"line{'s' * (len(listed) > 1)} {shown}"
+
+
+def _seconds(value: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def _bytes(value: int) -> str:
+    number, unit = float(value), "bytes"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if number < 1000:
+            break
+        number, unit = number / 1000, larger
+    return f"{number:.3g} {unit}"

@@ -1,0 +1,119 @@
+"""The page of ``adc explore``: its data, and what it does in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adc import plate
+from adc.cli import main
+
+PROGRAM = """\
+import math
+
+
+def decay(x: float, k: float, n: int):
+    total = 0.0
+    for _ in range(n):
+        x = x * math.exp(-k * x)
+        total += x * x
+    return total
+
+
+def pair(x: float):
+    return x, x * x
+"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("explore")
+    (folder / "program.py").write_text(PROGRAM)
+    assert main(["explore", f"{folder / 'program.py'}:decay", "-o", str(folder / "page.html")]) == 0
+    return folder / "page.html"
+
+
+def data_of(page: Path) -> Any:
+    found = re.search(r'<script id="data" type="application/json">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_each_stage_is_linked_to_its_line(written: Path) -> None:
+    data = data_of(written)
+    panes = {pane["id"]: pane["lines"] for pane in data["panes"]}
+    assert list(panes) == ["python", "primal", "adjoint", "llvm", "asm"]
+    assert panes["python"][0] == ["def decay(x: float, k: float, n: int):", 4]
+    for name, text in (("primal", "math.exp"), ("adjoint", "math.exp"), ("llvm", "exp"), ("asm", "exp")):
+        assert any(n == 7 and text in line for line, n in panes[name]), name
+    assert not any(" loc(" in line or "!dbg" in line for lines in panes.values() for line, _ in lines)
+    assert {n for _, n in panes["adjoint"]} <= {0, *range(4, 10)}
+    assert "stored" in data["badges"]["6"]
+    assert not re.search(r'(src|href)="', written.read_text())  # it loads nothing
+    assert "gradient of decay by x" in written.read_text()
+
+
+def test_a_pullback_and_the_size_of_the_heat_example(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    page = tmp_path / "pair.html"
+    assert main(["explore", f"{tmp_path / 'program.py'}:pair", "-o", str(page)]) == 0
+    assert any("pair" in line for line, _ in data_of(page)["panes"][2]["lines"])
+    heat = f"{plate.__file__}:misfit_loops"  # what examples/heat.py is about
+    types = "f64[:, ::1], f64, f64[:, :, ::1], i64, f64, f64"
+    assert main(["explore", heat, "--signature", types, "-o", str(page)]) == 0
+    assert page.stat().st_size < 2_000_000
+
+
+ACTIONS = """
+<script>
+const seen = {}, line = (pane, n) => document.querySelector(`#${pane} .l[data-n="${n}"]`);
+const press = key => document.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true}));
+line("adjoint", 7).dispatchEvent(new MouseEvent("mouseover", {bubbles: true}));
+seen.hovered = [...document.querySelectorAll(".mark")].every(l => l.dataset.n === "7");
+line("asm", 8).click();
+seen.pinned = line("python", 8).classList.contains("pin") && line("llvm", 8).classList.contains("pin");
+seen.selected = document.getElementById("python").getAttribute("aria-activedescendant");
+press("k");
+seen.up = line("python", 7).classList.contains("pin") && !line("python", 8).classList.contains("pin");
+press("/");
+seen.focused = document.activeElement.id;
+document.activeElement.value = "total += x";
+document.activeElement.dispatchEvent(new Event("input"));
+seen.found = document.getElementById("count").textContent;
+document.getElementById("python").focus();
+press("5");
+seen.hidden = document.getElementById("asm").parentElement.hidden;
+press("Escape");
+seen.unpinned = document.querySelectorAll(".pin").length;
+document.title = JSON.stringify(seen);
+</script>
+</body>
+"""
+
+
+def test_in_a_browser(written: Path, tmp_path: Path) -> None:
+    browser = shutil.which("chromium")
+    if browser is None:
+        pytest.skip("Chromium is not installed")
+    page = tmp_path / "acted.html"
+    page.write_text(written.read_text().replace("</body>", ACTIONS))
+    command = [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom", f"file://{page}"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    title = re.search(r"<title>(.*?)</title>", run.stdout)
+    assert title is not None
+    assert json.loads(title[1]) == {
+        "hovered": True,
+        "pinned": True,
+        "selected": "py-8",
+        "up": True,
+        "focused": "search",
+        "found": "1 of 1 lines",
+        "hidden": True,
+        "unpinned": 0,
+    }
