@@ -65,9 +65,16 @@ def _of(function: Any, short: Any) -> None:
         moved = _front(array, 0 if axis is None else axis % array.ndim)
         if len(moved) == 0:
             raise ValueError("zero-size array to a reduction operation that has no identity")
-        found = moved[0] if array.ndim == 1 else moved[0].copy()
-        for i in range(1, len(moved)):
-            found = function(found, moved[i])
+        if array.ndim == 1:
+            found = moved[0]
+            for i in range(1, len(moved)):
+                found = function(found, moved[i])
+        else:
+            # In place: a new array for each step would cost more than what is short does with it.
+            found = np.empty(np.shape(moved)[1:], _kind(function, short, array, None))
+            found[...] = moved[0]
+            for i in range(1, len(moved)):
+                found[...] = function(found, moved[i])
         if out is None:
             return found
         out[...] = found
