@@ -16,10 +16,9 @@ nothing, even if it is infinite. That makes a difference only where B is not fin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adc.backend.support_row_products import row_ir
 from adc.backend.support_strong_products import STRONG
+from adc.backend.support_tiles import LOW, Tile, tiles_ir
 from adc.backend.target import Target
 
 DEPTH = 256  # of a block: a panel of B is 32 kB
@@ -29,32 +28,6 @@ FEW = 24  # rows of A for which B is not packed
 _TYPES = ", ".join(["ptr", *["i64"] * 3, *["ptr, i64, i64"] * 3])
 _NAMES = [f"adc_product_{strong}{kind}" for strong in ("", "strong_") for kind in ("f32", "f64")]
 DECLARATIONS = {name: f"declare void @{name}({_TYPES})" for name in _NAMES}
-
-
-@dataclass(frozen=True)
-class Tile:
-    """The part of C that registers hold: ``rows`` times ``vectors`` of ``lanes`` floats."""
-
-    kind: str  # f32 or f64
-    rows: int
-    vectors: int
-    lanes: int
-
-    @property
-    def scalar(self) -> str:
-        return {"f32": "float", "f64": "double"}[self.kind]
-
-    @property
-    def bytes(self) -> int:
-        return {"f32": 4, "f64": 8}[self.kind]
-
-    @property
-    def vector(self) -> str:
-        return f"<{self.lanes} x {self.scalar}>"
-
-    @property
-    def columns(self) -> int:
-        return self.vectors * self.lanes
 
 
 def tile(target: Target, kind: str) -> Tile:
@@ -71,7 +44,7 @@ def products_ir(target: Target) -> str:
 
 
 def _one(t: Tile, fused: bool) -> str:
-    text = _kernel(t, fused) + row_ir(t.lanes, fused) + _PACK + _ADD + _PRODUCT + STRONG
+    text = tiles_ir(t, fused) + row_ir(t.lanes, fused) + _PACK + _ADD + _PRODUCT + STRONG
     numbers = {
         "KIND": t.kind,
         "SCALAR": t.scalar,
@@ -84,63 +57,13 @@ def _one(t: Tile, fused: bool) -> str:
         "DEPTH": str(DEPTH),
         "WIDE": str(WIDE // t.columns * t.columns),
         "FEW": str(FEW),
+        "LANES": str(t.lanes),
+        "LOW": str(LOW),
+        "BROAD": str(t.vectors),
     }
     for name, value in numbers.items():
         text = text.replace(name, value)
     return text
-
-
-def _kernel(t: Tile, fused: bool) -> str:
-    """A tile of A B, to memory: ROWS x COLUMNS, contiguous. Of fewer rows, ``last`` is the number of the last one; what
-    comes after it repeats it."""
-    rows, vectors = range(t.rows), range(t.vectors)
-    places = [(r, v) for r in rows for v in vectors]
-    lines = [
-        f"declare {t.vector} @llvm.fma.v{t.lanes}{t.kind}({', '.join([t.vector] * 3)})",
-        f"declare {t.scalar} @llvm.fma.{t.kind}({', '.join([t.scalar] * 3)})",
-        "define internal void @adc_product_tile_KIND(i64 %depth, ptr noalias %a, i64 %a.row, i64 %a.column,",
-        "    ptr noalias %b, i64 %b.row, ptr noalias %tile, i64 %last) nounwind noinline {",
-        "entry:",
-    ]
-    for r in rows:
-        lines += [
-            f"  %late{r} = icmp ult i64 %last, {r}",
-            f"  %which{r} = select i1 %late{r}, i64 %last, i64 {r}",
-            f"  %offset{r} = mul nsw i64 %which{r}, %a.row",
-            f"  %a{r} = getelementptr SCALAR, ptr %a, i64 %offset{r}",
-        ]
-    lines += ["  br label %loop", "loop:", "  %k = phi i64 [ 0, %entry ], [ %k1, %loop ]"]
-    lines += ["  %at = phi i64 [ 0, %entry ], [ %at1, %loop ]", "  %b.at = phi ptr [ %b, %entry ], [ %b.next, %loop ]"]
-    lines += [f"  %s{r}.{v} = phi VECTOR [ zeroinitializer, %entry ], [ %t{r}.{v}, %loop ]" for r, v in places]
-    for v in vectors:
-        lines.append(f"  %b.p{v} = getelementptr SCALAR, ptr %b.at, i64 {v * t.lanes}")
-        lines.append(f"  %b{v} = load VECTOR, ptr %b.p{v}, align BYTES")
-    for r in rows:
-        lines += [
-            f"  %a.p{r} = getelementptr SCALAR, ptr %a{r}, i64 %at",
-            f"  %x{r} = load SCALAR, ptr %a.p{r}, align BYTES",
-            f"  %one{r} = insertelement VECTOR poison, SCALAR %x{r}, i64 0",
-            f"  %all{r} = shufflevector VECTOR %one{r}, VECTOR poison, <{t.lanes} x i32> zeroinitializer",
-        ]
-        for v in vectors:
-            if fused:
-                call = f"@llvm.fma.v{t.lanes}{t.kind}(VECTOR %all{r}, VECTOR %b{v}, VECTOR %s{r}.{v})"
-                lines.append(f"  %t{r}.{v} = call VECTOR {call}")
-            else:
-                lines.append(f"  %p{r}.{v} = fmul VECTOR %all{r}, %b{v}")
-                lines.append(f"  %t{r}.{v} = fadd VECTOR %s{r}.{v}, %p{r}.{v}")
-    lines += [
-        "  %at1 = add nsw i64 %at, %a.column",
-        "  %b.next = getelementptr SCALAR, ptr %b.at, i64 %b.row",
-        "  %k1 = add nuw i64 %k, 1",
-        "  %more = icmp ult i64 %k1, %depth",
-        "  br i1 %more, label %loop, label %done",
-        "done:",
-    ]
-    for r, v in places:
-        lines.append(f"  %o{r}.{v} = getelementptr SCALAR, ptr %tile, i64 {r * t.columns + v * t.lanes}")
-        lines.append(f"  store VECTOR %t{r}.{v}, ptr %o{r}.{v}, align BYTES")
-    return "\n".join([*lines, "  ret void", "}", ""])
 
 
 # A panel of B, ``depth`` rows of COLUMNS numbers, zeros where B has no more columns.
@@ -148,6 +71,10 @@ _PACK = """
 define internal void @adc_product_pack_KIND(i64 %depth, i64 %width, ptr noalias %b, i64 %b.row, i64 %b.column,
     ptr noalias %panel) nounwind noinline {
 entry:
+  %numbers = mul nuw nsw i64 %depth, COLUMNS
+  %bytes = mul nuw nsw i64 %numbers, BYTES
+  call void @llvm.memset.p0.i64(ptr %panel, i8 0, i64 %bytes, i1 false)
+  %unit = icmp eq i64 %b.column, 1
   br label %row
 row:
   %k = phi i64 [ 0, %entry ], [ %k1, %next ]
@@ -155,22 +82,30 @@ row:
   %from = getelementptr SCALAR, ptr %b, i64 %from.at
   %to.at = mul nuw nsw i64 %k, COLUMNS
   %to = getelementptr SCALAR, ptr %panel, i64 %to.at
-  br label %number
+  br i1 %unit, label %four, label %number
+four:
+  %q = phi i64 [ 0, %row ], [ %q1, %four.put ]
+  %q1 = add nuw nsw i64 %q, 4
+  %q.fits = icmp ule i64 %q1, %width
+  br i1 %q.fits, label %four.put, label %rest
+four.put:
+  %q.from = getelementptr SCALAR, ptr %from, i64 %q
+  %q.to = getelementptr SCALAR, ptr %to, i64 %q
+  %q.found = load <4 x SCALAR>, ptr %q.from, align BYTES
+  store <4 x SCALAR> %q.found, ptr %q.to, align BYTES
+  br label %four
+rest:
+  %q.all = icmp eq i64 %q, %width
+  br i1 %q.all, label %next, label %number
 number:
-  %j = phi i64 [ 0, %row ], [ %j1, %put ]
-  %there = icmp ult i64 %j, %width
-  br i1 %there, label %get, label %put
-get:
+  %j = phi i64 [ 0, %row ], [ %q, %rest ], [ %j1, %number ]
   %source.at = mul nsw i64 %j, %b.column
   %source = getelementptr SCALAR, ptr %from, i64 %source.at
-  %found = load SCALAR, ptr %source, align BYTES
-  br label %put
-put:
-  %x = phi SCALAR [ 0.0, %number ], [ %found, %get ]
+  %x = load SCALAR, ptr %source, align BYTES
   %place = getelementptr SCALAR, ptr %to, i64 %j
   store SCALAR %x, ptr %place, align BYTES
   %j1 = add nuw nsw i64 %j, 1
-  %more = icmp ult i64 %j1, COLUMNS
+  %more = icmp ult i64 %j1, %width
   br i1 %more, label %number, label %next
 next:
   %k1 = add nuw nsw i64 %k, 1
@@ -215,7 +150,25 @@ row:
   %to = getelementptr SCALAR, ptr %c, i64 %to.at
   %from.at = mul nuw nsw i64 %i, COLUMNS
   %from = getelementptr SCALAR, ptr %tile, i64 %from.at
-  br i1 %vector, label %whole, label %number
+  br i1 %vector, label %whole, label %part
+part:
+  br i1 %unit, label %four, label %number
+four:
+  %q = phi i64 [ 0, %part ], [ %q1, %four.add ]
+  %q1 = add nuw nsw i64 %q, 4
+  %q.fits = icmp ule i64 %q1, %width
+  br i1 %q.fits, label %four.add, label %rest
+four.add:
+  %q.to = getelementptr SCALAR, ptr %to, i64 %q
+  %q.from = getelementptr SCALAR, ptr %from, i64 %q
+  %q.new = load <4 x SCALAR>, ptr %q.from, align BYTES
+  %q.old = load <4 x SCALAR>, ptr %q.to, align BYTES
+  %q.sum = fadd <4 x SCALAR> %q.old, %q.new
+  store <4 x SCALAR> %q.sum, ptr %q.to, align BYTES
+  br label %four
+rest:
+  %q.all = icmp eq i64 %q, %width
+  br i1 %q.all, label %next, label %number
 whole:
   %new = load <COLUMNS x SCALAR>, ptr %from, align BYTES
   %old = load <COLUMNS x SCALAR>, ptr %to, align BYTES
@@ -223,7 +176,7 @@ whole:
   store <COLUMNS x SCALAR> %sum, ptr %to, align BYTES
   br label %next
 number:
-  %j = phi i64 [ 0, %row ], [ %j1, %number ]
+  %j = phi i64 [ 0, %part ], [ %q, %rest ], [ %j1, %number ]
   %place.at = mul nsw i64 %j, %c.column
   %place = getelementptr SCALAR, ptr %to, i64 %place.at
   %source = getelementptr SCALAR, ptr %from, i64 %j
@@ -369,8 +322,12 @@ tiles:
   %t.packed = getelementptr SCALAR, ptr %packed, i64 %t.packed.at
   %t.b = select i1 %t.direct, ptr %t.source, ptr %t.packed
   %t.b.row = select i1 %t.direct, i64 %b.row, i64 COLUMNS
-  call void @adc_product_tile_KIND(i64 %kc, ptr %a.tile, i64 %a.row, i64 %a.column, ptr %t.b, i64 %t.b.row, ptr %tile,
-    i64 %last)
+  %t.thin = icmp sle i64 %t.width, LANES
+  %t.low = icmp sle i64 %height, LOW
+  %t.high.part = select i1 %t.thin, ptr @adc_product_tile_ROWSx1_KIND, ptr @adc_product_tile_ROWSxBROAD_KIND
+  %t.low.part = select i1 %t.thin, ptr @adc_product_tile_LOWx1_KIND, ptr @adc_product_tile_LOWxBROAD_KIND
+  %t.part = select i1 %t.low, ptr %t.low.part, ptr %t.high.part
+  call void %t.part(i64 %kc, ptr %a.tile, i64 %a.row, i64 %a.column, ptr %t.b, i64 %t.b.row, ptr %tile, i64 %last)
   %c.j = add nsw i64 %jc, %j
   %c.at = mul nsw i64 %c.j, %c.column
   %c.tile = getelementptr SCALAR, ptr %c.rows, i64 %c.at

@@ -33,6 +33,7 @@ def gradient_in_jax(p: Program, scalar: Callable[..., Any], given: tuple[Any, ..
     import jax.numpy as jnp
 
     jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_cpu_enable_async_dispatch", False)  # on the thread whose time is taken
     form = _written(p.name) or _translated(p, jnp)
     called = types.FunctionType(scalar.__code__, {**scalar.__globals__, "np": jnp, "g": form})
     static = tuple(k for k, v in enumerate(given) if isinstance(v, int))

@@ -7,6 +7,7 @@ import pytest
 
 import adc
 from tests.numpy.checking import check
+from tests.numpy.functions import function_of
 
 RNG = np.random.default_rng(3)
 A = RNG.normal(size=(3, 4))
@@ -27,6 +28,20 @@ def test_matmul_of_all_ranks() -> None:
 def test_matmul_stretches_leading_axes() -> None:
     near("np.matmul(m, n)", m=RNG.normal(size=(2, 1, 3, 4)), n=RNG.normal(size=(5, 4, 2)))
     near("m @ n", m=MANY, n=RNG.normal(size=(1, 4, 3)))
+
+
+def test_few_rows_or_columns_have_the_bits_of_many() -> None:
+    compiled = adc.jit_grad(function_of("return a @ b, a @ c.T", "a", "b", "c"))
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32):
+        a, b = rng.random((26, 300)).astype(dtype), rng.random((300, 33)).astype(dtype)
+        whole, turned = compiled(a, b, b.T.copy())
+        np.testing.assert_allclose(whole, a @ b, rtol=1e-12 if dtype is np.float64 else 1e-4)
+        np.testing.assert_array_equal(turned, whole)
+        for m, n in ((2, 3), (3, 4), (4, 5), (5, 8), (12, 9), (13, 17)):
+            part = compiled(a[:m].copy(), b[:, :n].copy(), b[:, :n].T.copy())
+            np.testing.assert_array_equal(part[0], whole[:m, :n])
+            np.testing.assert_array_equal(part[1], whole[:m, :n])
 
 
 def test_extents_that_differ() -> None:
