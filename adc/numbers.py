@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adc.backend.calls.abi import Argument, Out, ScalarParam, Signature, TupleOut
-from adc.backend.calls.numpy_abi import DTYPES
+from adc.backend.library.numpy_abi import DTYPES
 from adc.compiler import Staged, compile_functions
 from adc.complexes import as_pairs
 from adc.ir.core import Func, Module

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from adc.backend import support
-from adc.backend.calls import array_memory, interrupts, numpy_abi, python_abi, running, stub_helpers, unchanged
+from adc.backend.library import array_memory, interrupts, numpy_abi, python_abi, running, stub_helpers, unchanged
 
 _TABLES = tuple(
     module.DECLARATIONS

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
 from adc.backend import runtime
-from adc.backend.calls.running import RECORDS, WORDS
+from adc.backend.library.running import RECORDS, WORDS
 from adc.ir.core import Loc
 
 NAMES = "adc_counted"  # the symbol of a module whose address is the name of its first loop; the others follow

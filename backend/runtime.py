@@ -19,7 +19,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from adc.backend import support, support_libraries, support_products, support_sorts, target
-from adc.backend.calls import (
+from adc.backend.library import (
     array_memory,
     callable_slots,
     contents,
@@ -231,7 +231,7 @@ def _digest() -> Callable[..., Any]:
 
 
 def digest(array: np.ndarray[Any, Any]) -> int:
-    """64 bits that tell apart what arrays of one size hold, bit by bit (``adc.backend.calls.contents``)."""
+    """64 bits that tell apart what arrays of one size hold, bit by bit (``adc.backend.library.contents``)."""
     whole = np.ascontiguousarray(array)
     return int(_digest()(whole.ctypes.data, whole.nbytes))
 

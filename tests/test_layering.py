@@ -21,8 +21,6 @@ ALLOWED = {
 }
 
 UPWARDS = {
-    ("adc.backend.calls", "adc.backend.runtime"),
-    ("adc.backend.llvm_text", "adc.backend.calls"),
     ("adc.frontend.abstract", "adc.frontend.data"),
     ("adc.frontend.control", "adc.frontend.expressions"),
     ("adc.frontend.control", "adc.frontend.functions"),

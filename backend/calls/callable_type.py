@@ -15,7 +15,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 from adc.backend import runtime
-from adc.backend.calls import callable_slots, python_abi
+from adc.backend.library import callable_slots, python_abi
 
 
 class _Spec(ctypes.Structure):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from adc.backend import runtime
-from adc.backend.calls import python_abi
-from adc.backend.calls.unchanged import CALL, MEMORY, VARIABLE, VERSION, WORDS
+from adc.backend.library import python_abi
+from adc.backend.library.unchanged import CALL, MEMORY, VARIABLE, VERSION, WORDS
 
 _PARTS: dict[type, tuple[str, ...]] = {
     types.FunctionType: ("__code__", "__defaults__", "__kwdefaults__"),

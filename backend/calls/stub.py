@@ -24,7 +24,6 @@ import numpy as np
 import numpy.typing as npt
 
 from adc.backend import runtime
-from adc.backend.calls import numpy_abi, python_abi
 from adc.backend.calls.abi import (
     ArrayParam,
     Fetched,
@@ -43,6 +42,7 @@ from adc.backend.calls.looks import Table
 from adc.backend.calls.stub_arguments import Arguments
 from adc.backend.calls.stub_results import Results
 from adc.backend.calls.stub_writer import StubWriter
+from adc.backend.library import numpy_abi, python_abi
 from adc.backend.llvm_text import Fragment
 from adc.backend.lowering.lower_effects import Effects
 from adc.backend.sites import NO_MEMORY

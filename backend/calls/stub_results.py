@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 from adc.backend import support
-from adc.backend.calls import numpy_abi
 from adc.backend.calls.abi import Out, Output, ShadowOut, StaticOut, TupleOut, register_type, result_words
 from adc.backend.calls.stub_arguments import Arguments
 from adc.backend.calls.stub_writer import StubWriter
+from adc.backend.library import numpy_abi
 from adc.ir.types import ComplexType, FloatType, MemRefType, RecordType, Type, f64, i1, scalar_bytes
 
 

@@ -1,4 +1,4 @@
-"""Loops that count their steps in the context of the run, for who watches: see ``adc.backend.calls.running``.
+"""Loops that count their steps in the context of the run, for who watches: see ``adc.backend.library.running``.
 
 A loop says when it begins which one it is, where it begins to count, and how many steps there are; and when it is over
 that all are done. In between it says how many are done only when it is asked, where it polls: the word that it reads

@@ -385,8 +385,8 @@ class FunctionEmitter:
         self.begin(good)
 
     def poll(self, note: Callable[[], None] | None = None) -> None:
-        """Leave the function if a signal ended the run; see ``adc.backend.calls.interrupts``. ``note`` appends what is
-        done here if somebody asks how far the run is."""
+        """Leave the function if a signal ended the run; see ``adc.backend.library.interrupts``. ``note`` appends what
+        is done here if somebody asks how far the run is."""
         if not self.module.effects.polls:
             return
         self.module.declare("adc_attention", "@adc_attention = external global i32")

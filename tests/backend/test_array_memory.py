@@ -15,7 +15,7 @@ import pytest
 
 import adc
 from adc.backend import runtime
-from adc.backend.calls import array_memory
+from adc.backend.library import array_memory
 
 SIZES = (0, 1, 1000, array_memory.SMALLEST // 8 - 1, array_memory.SMALLEST // 8, 100_000, 300_000)
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from adc import jit_grad
-from adc.backend.calls import looks, python_abi
-from adc.backend.calls.unchanged import VARIABLE, VERSION
+from adc.backend.calls import looks
+from adc.backend.library import python_abi
+from adc.backend.library.unchanged import VARIABLE, VERSION
 from adc.frontend.looks import Field, Variable, attribute_place
 from tests.frontend import test_looks
 

@@ -8,7 +8,7 @@
 Both are called with the interpreter lock.
 """
 
-from adc.backend.calls import numpy_abi, python_abi
+from adc.backend.library import numpy_abi, python_abi
 
 EXPORTS = ("adc_array_is", "adc_let_go")
 

@@ -6,7 +6,7 @@ and are valid while that is set.
 
 from __future__ import annotations
 
-from adc.backend.calls import python_abi
+from adc.backend.library import python_abi
 
 # Byte offsets in an instance, and its size.
 VECTORCALL, TARGET, FUNCTION, STATE, SIZE = 16, 24, 32, 40, 48

@@ -13,7 +13,7 @@ arrays are left to NumPy.
 
 from __future__ import annotations
 
-from adc.backend.calls.numpy_abi import DATA
+from adc.backend.library.numpy_abi import DATA
 
 SMALLEST = 1 << 16
 LARGEST = 1 << 28
