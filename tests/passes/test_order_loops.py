@@ -1,0 +1,80 @@
+"""Parallel loops change places where elements then are neighbours; what they compute is the same to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad, prange
+from adc.ir import ops
+from adc.ir.parser import parse_module
+from adc.passes.simd.order_loops import OrderLoops
+
+RNG = np.random.default_rng(4)
+NEST = """
+func.func @f(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %x: memref<?xf64>, %m: index, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c30 = arith.constant 30 : index
+  scf.parallel (%j) = (%c0) to (%n) step (%c1) {
+    BEFORE
+    scf.parallel (%i) = (%c0) to (LIMIT) step (%c1) {
+      %u = memref.load %x[%j] : memref<?xf64>
+      BODY
+      scf.reduce()
+    }
+    scf.reduce()
+  } {threads = true}
+  func.return
+}
+"""
+DOWN = "memref.store %u, %a[%i, %j] : memref<?x?xf64>"
+
+
+def exchanged(body: str, before: str = "", limit: str = "%m") -> bool:
+    """Whether the loop that threads share now is the other one."""
+    text = NEST.replace("BODY", body).replace("BEFORE", before).replace("LIMIT", limit)
+    module = parse_module(text)
+    OrderLoops().run(module)
+    outer, inner = (op for op in module.funcs["f"].walk() if op.opdef is ops.parallel)
+    assert "threads" in outer.attrs and "threads" not in inner.attrs
+    return outer.regions[0].args[0].hint == "i"
+
+
+def test_which_change_places() -> None:
+    assert exchanged(DOWN)
+    assert exchanged(DOWN, before="%v = memref.load %x[%j] : memref<?xf64>")
+    assert not exchanged("memref.store %u, %a[%j, %i] : memref<?x?xf64>")
+    assert not exchanged(DOWN, limit="%c3") and exchanged(DOWN, limit="%c30")
+    both = "%w = memref.load %b[%j, %i] : memref<?x?xf64>\nmemref.store %w, %a[%i, %j] : memref<?x?xf64>"
+    assert not exchanged(both)  # one of the two is apart either way
+    assert not exchanged(DOWN, before="%k = arith.addi %j, %c1 : index", limit="%k")  # a triangle
+    assert not exchanged(DOWN, before="%v = memref.load %a[%c0, %j] : memref<?x?xf64>")  # which the loop writes
+
+
+def by_columns(a: Any, x: Any, y: Any) -> float:
+    total = 0.0
+    for j in prange(a.shape[1]):
+        for i in range(a.shape[0]):
+            a[i, j] = x[i] * y[j] + a[i, j] * a[i, j]
+    for j in range(a.shape[1]):
+        total += a[j % a.shape[0], j] ** 2
+    return total
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (4, 7), (90, 70), (0, 3), (3, 0)])
+def test_values_and_gradients(shape: tuple[int, int]) -> None:
+    a, x, y = RNG.normal(size=shape), RNG.normal(size=shape[0]), RNG.normal(size=shape[1])
+    if 0 in shape:
+        x, y = np.ones(shape[0]), np.ones(shape[1])
+    plain, compiled = a.copy(), a.copy()
+    if shape[0]:
+        assert jit_grad(by_columns)(compiled, x, y) == by_columns(plain, x, y)
+        np.testing.assert_array_equal(compiled, plain)
+    g = adc.grad(lambda a, v, c: np.sum((v @ a) * c), argnums=(0, 1))(a, x, y)
+    np.testing.assert_array_equal(g[0], np.outer(x, y))
+    np.testing.assert_allclose(g[1], a @ y, rtol=1e-12, atol=1e-13)
