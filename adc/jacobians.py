@@ -21,7 +21,7 @@ from adc.containers import lower
 from adc.directions import Direction
 from adc.dispatch import Dispatcher, Made, writable
 from adc.frontend.abstract import Abstract, Array, Scalar, numpy_dtype
-from adc.frontend.data.forms import build
+from adc.frontend.forms import build
 from adc.frontend.traced import Result, ResultLeaf, ResultTuple
 from adc.ir import kinds
 from adc.jvps import JvpCode, Pattern

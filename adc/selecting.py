@@ -8,7 +8,7 @@ from typing import Any
 
 from adc import containers
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, spelled, with_article
-from adc.frontend.data.forms import TUPLE, Form, build
+from adc.frontend.forms import TUPLE, Form, build
 from adc.frontend.suggestions import for_name
 from adc.frontend.traced import Leaf, Result, ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.ir import kinds

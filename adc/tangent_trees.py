@@ -10,7 +10,7 @@ import numpy as np
 
 from adc import binding, containers
 from adc.frontend.abstract import Abstract, Array, Row, Scalar, Static, Tuple, numpy_dtype
-from adc.frontend.data.forms import Form, build
+from adc.frontend.forms import Form, build
 from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple, Traced
 from adc.selecting import is_float
 

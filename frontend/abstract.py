@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adc.frontend.data.forms import COMPLEX, TUPLE, Form, Unsuitable, build, form_of, items_of
+from adc.frontend.forms import COMPLEX, TUPLE, Form, Unsuitable, build, form_of, items_of
 from adc.ir.types import ComplexType, IntType, MemRefType, Type, c64, c128, f32, f64, i1, i64, index
 
 Layout = Literal["C", "inner", "any"]

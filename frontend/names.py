@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import abstract
-from adc.frontend.data import forms, heap
+from adc.frontend import abstract, forms
+from adc.frontend.data import heap
 from adc.frontend.data.callables import bound
 from adc.frontend.data.compounds import Contents, compound
-from adc.frontend.data.forms import Form
 from adc.frontend.data.unusable import unusable
 from adc.frontend.data.values import AbstractValue, Poison, Ref, Scalar, Static, Unbound
 from adc.frontend.errors import refuse
+from adc.frontend.forms import Form
 from adc.frontend.frame import Capture, Frame, PathEnds
 from adc.frontend.looks import (
     ABSENT,

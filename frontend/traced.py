@@ -11,11 +11,11 @@ from adc.frontend import abstract
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import Text
 from adc.frontend.data.described import describe, without_dims
-from adc.frontend.data.forms import TUPLE, Form
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.unusable import Unusable
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static
 from adc.frontend.errors import refuse
+from adc.frontend.forms import TUPLE, Form
 from adc.frontend.looks import Looks
 from adc.frontend.numeric.convert import to_element
 from adc.ir import kinds

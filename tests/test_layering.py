@@ -21,7 +21,6 @@ ALLOWED = {
 }
 
 UPWARDS = {
-    ("adc.frontend.abstract", "adc.frontend.data"),
     ("adc.frontend.control", "adc.frontend.expressions"),
     ("adc.frontend.control", "adc.frontend.functions"),
     ("adc.frontend.data", "adc.frontend.control"),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adc import aliasing
-from adc.frontend.data.forms import Form, build, form_of, items_of
+from adc.frontend.forms import Form, build, form_of, items_of
 
 NDArray = np.ndarray[Any, Any]
 Rebuild = Callable[[Sequence[Any]], Any]

@@ -10,8 +10,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from adc.frontend import abstract
-from adc.frontend.data.forms import BOUND, Form
 from adc.frontend.data.values import AbstractValue, Compound, Method, Static
+from adc.frontend.forms import BOUND, Form
 from adc.frontend.syntax.source import FunctionSource
 
 if TYPE_CHECKING:

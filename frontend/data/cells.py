@@ -6,8 +6,8 @@ import ast
 from types import CellType
 
 from adc.frontend.data import heap
-from adc.frontend.data.forms import Form
 from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar
+from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 
 _FORM = Form("object", CellType, ("cell_contents",))

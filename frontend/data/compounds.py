@@ -7,8 +7,8 @@ from types import FunctionType
 
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.described import describe, key_of
-from adc.frontend.data.forms import BOUND, Form
 from adc.frontend.data.values import AbstractValue, Complex, Compound, Scalar, Tuple
+from adc.frontend.forms import BOUND, Form
 from adc.ir.core import Value
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.data.dims import told_dims
-from adc.frontend.data.forms import COMPLEX
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -23,6 +22,7 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
+from adc.frontend.forms import COMPLEX
 from adc.ir.types import f64
 
 

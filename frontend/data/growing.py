@@ -20,12 +20,12 @@ from adc.frontend.data import heap
 from adc.frontend.data.compounds import Contents, compound
 from adc.frontend.data.described import describe, widen
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.forms import Form
 from adc.frontend.data.merge import Clash, coerce, flatten, join, rebuild
 from adc.frontend.data.roots import NOWHERE
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, array
 from adc.frontend.errors import refuse
+from adc.frontend.forms import Form
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric.convert import from_element, to_element, trap_unless
 from adc.frontend.numeric.nests import allocate, nest, serial

@@ -14,9 +14,9 @@ from typing import Any
 
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.compounds import Contents
-from adc.frontend.data.forms import Form
 from adc.frontend.data.values import AbstractValue, Compound, Poison, Ref, Static, Tuple, Unbound
 from adc.frontend.errors import refuse
+from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.ir import kinds
 from adc.ir.builder import current_loc

@@ -8,12 +8,13 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adc.frontend.data import forms, heap
+from adc.frontend import forms
+from adc.frontend.data import heap
 from adc.frontend.data.compounds import Record
-from adc.frontend.data.forms import Form
 from adc.frontend.data.records import class_function, class_of, fields_of, generated_init, store_field
 from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Tuple
 from adc.frontend.errors import refuse
+from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT, Object
 from adc.frontend.names import external

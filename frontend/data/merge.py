@@ -13,7 +13,6 @@ from adc.frontend import abstract
 from adc.frontend.data.compounds import OneOf, compound
 from adc.frontend.data.described import Maybe, Same, Span, bounds_of, describe, is_member, key_of
 from adc.frontend.data.dims import common_dims
-from adc.frontend.data.forms import BOUND, COMPLEX, Form
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -30,6 +29,7 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
+from adc.frontend.forms import BOUND, COMPLEX, Form
 from adc.frontend.numeric.convert import as_complex, as_scalar, convert, kind, limits
 from adc.ir import ops
 from adc.ir.arith import const, const_index

@@ -9,13 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from adc.frontend.data import forms, heap
+from adc.frontend import forms
+from adc.frontend.data import heap
 from adc.frontend.data.callables import bound
-from adc.frontend.data.forms import Form
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.unusable import Unusable
 from adc.frontend.data.values import NONE, AbstractValue, Compound, Method, Ref, Static, Tuple
 from adc.frontend.errors import refuse
+from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT, ClassVariable
 from adc.frontend.names import attribute_of, external

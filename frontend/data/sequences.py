@@ -6,10 +6,10 @@ import enum
 from collections.abc import Sequence
 
 from adc.frontend.data import growing, heap
-from adc.frontend.data.forms import LIST, Form
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Range, Ref, Scalar, Static, Stream, Tuple, View
 from adc.frontend.errors import refuse
+from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame
 from adc.frontend.names import known_int
 from adc.frontend.numeric.nests import lazy_of

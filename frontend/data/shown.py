@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from adc.frontend.abstract import numpy_dtype
 from adc.frontend.data import growing, records, sequences
 from adc.frontend.data.compounds import Text
-from adc.frontend.data.forms import Form
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Ref, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
+from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.ir import kinds
 from adc.ir.builder import current_loc

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import abstract
+from adc.frontend import abstract, forms
 from adc.frontend.abstract import instead
-from adc.frontend.data import forms
 
 _PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_})
 _CHARS = "".join({c for c in np.typecodes["All"] if np.dtype(c) in abstract.DTYPES})

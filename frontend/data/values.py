@@ -15,8 +15,8 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.dims import NOT_ONE, Dim, is_usable, read_dim
-from adc.frontend.data.forms import COMPLEX, TUPLE, Form, Sort
 from adc.frontend.data.roots import NOWHERE, Roots
+from adc.frontend.forms import COMPLEX, TUPLE, Form, Sort
 from adc.ir import kinds
 from adc.ir.core import Loc, Value
 from adc.ir.diagnostics import Note

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from adc.frontend.data import forms
+from adc.frontend import forms
 from adc.frontend.data.callables import Closure, partial
 from adc.frontend.data.values import AbstractValue, Static, is_array
 from adc.frontend.errors import refuse

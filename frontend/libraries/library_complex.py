@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.data.forms import COMPLEX
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -23,6 +22,7 @@ from adc.frontend.data.values import (
     is_numeric,
 )
 from adc.frontend.errors import refuse
+from adc.frontend.forms import COMPLEX
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
 from adc.frontend.numeric import arrays, complex_functions, complexes, subscripts

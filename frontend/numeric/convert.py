@@ -9,7 +9,6 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.abstract import value_type
-from adc.frontend.data.forms import COMPLEX
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -23,6 +22,7 @@ from adc.frontend.data.values import (
     number_dtype,
 )
 from adc.frontend.errors import refuse
+from adc.frontend.forms import COMPLEX
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import at_loc, build, current_loc

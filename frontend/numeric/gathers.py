@@ -8,10 +8,10 @@ from functools import cached_property
 
 from adc.frontend.data import sequences
 from adc.frontend.data.dims import BOUNDS_ERROR, Dim, dim_value, equal_dims, same_dim
-from adc.frontend.data.forms import LIST, TUPLE
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Range, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
+from adc.frontend.forms import LIST, TUPLE
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.creation import array_of
 from adc.frontend.numeric import arrays, nests

@@ -15,7 +15,7 @@ import adc
 from adc import jit_grad, prange
 from adc.errors import CompileError
 from adc.frontend.abstract import Scalar, Static, Tuple
-from adc.frontend.data.forms import Form
+from adc.frontend.forms import Form
 from adc.ir.types import i64
 
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from adc.frontend.data.foreign import instead_of
+from adc.frontend.foreign import instead_of
 
 Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text", "complex"]
 MUTABLE = frozenset({"object", "list", "dict"})
