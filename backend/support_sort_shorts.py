@@ -182,21 +182,24 @@ def _counting(key: Key, pairs: bool, count: int) -> list[str]:
 
 
 def _network(key: Key) -> str:
-    """Sort at most SHORT by networks of one, two, four or eight vectors."""
+    """Sort at most SHORT by networks of one, two, four, ... vectors."""
+    sizes = [1 << k for k in range(VECTORS.bit_length())]
+    which = [(c, next(s for s in sizes if s >= c)) for c in range(1, VECTORS // 2 + 1)]
+    cases = " ".join(f"i64 {c}, label %v{size}" for c, size in which)
     lines = [
         "define internal void @adc_short_NAME(ptr noalias %k, i64 %n) nounwind noinline {",
         "entry:",
         "  %up = add i64 %n, LANES",
         "  %up1 = sub i64 %up, 1",
         "  %vectors = udiv i64 %up1, LANES",
-        "  switch i64 %vectors, label %v8 [ i64 1, label %v1 i64 2, label %v2 i64 3, label %v4 i64 4, label %v4 ]",
+        f"  switch i64 %vectors, label %v{VECTORS} [ {cases} ]",
     ]
     suffix = key.suffix
     limits = ("", "")
     if not key.is_float:
         sign = "u" if key.kind.startswith("u") else "s"
         limits = f"@llvm.{sign}min.{suffix}", f"@llvm.{sign}max.{suffix}"
-    for count in (1, 2, 4, 8):
+    for count in sizes:
         name = f"v{count}"
         lines.append(f"{name}:")
         network = Network(name, key.scalar, key.lanes, *limits)

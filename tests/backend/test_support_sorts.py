@@ -22,7 +22,7 @@ from adc.ir.parser import parse_module
 Numbers = np.ndarray[Any, Any]
 
 DTYPES = {"f32": "f4", "f64": "f8", "i32": "i4", "i64": "i8", "ui64": "u8"}
-LENGTHS = (0, 1, 2, 7, 8, 9, 16, 17, 31, 33, 63, 64, 65, 127, 129, 300, 1023, 1100, 2500)
+LENGTHS = (0, 1, 2, 7, 8, 9, 16, 17, 31, 33, 64, 65, 127, 129, 255, 257, 500, 513, 1023, 1100, 2500)
 _FLOATS = ("adc_sort_f64", "adc_sort_f32", "adc_order_f64")
 
 
