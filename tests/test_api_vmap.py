@@ -354,3 +354,31 @@ def test_a_gradient_of_a_function_that_returns_its_argument() -> None:
     a, b, ones = np.array([1.0, 2.0]), np.array([0.5, 1.0, 2.0]), np.ones((2, 3))
     by_a, by_b = adc.vmap(lambda a, b, v, w: gradient(a, b, v, w), in_axes=(0, None, 0, 0))(a, b, ones, ones)
     assert np.allclose(by_a, 3 * a**2 * np.cos(b).sum()) and np.allclose(by_b, -np.outer(a**3, np.sin(b)) + 1)
+
+
+@pytest.mark.parametrize("engine", ["native", "interpreter"])
+def test_a_gradient_in_compiled_code_of_a_call_that_returns_a_window(engine: Any) -> None:
+    """What a callee returns of its memory does not begin where that does, so it cannot be given back by itself."""
+
+    def window(x: Any) -> Any:
+        doubled = 2.0 * np.concatenate((x, x[::2]))
+        return doubled[1:], np.outer(x, x).T
+
+    def weighted(x: Any, w: Any) -> Any:
+        part, products = window(x)
+        return np.sum(w * part) + np.sum(products * x)
+
+    gradient = adc.grad(weighted, argnums=(0, 1))
+
+    @jit_grad(_engine=engine)
+    def inside(x: Any, w: Any) -> Any:
+        return gradient(x, w)
+
+    x, w = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0, 4.0])
+    by_x = np.array([6.0, 2.0, 12.0]) + 2 * x * x.sum() + np.dot(x, x)
+    by_x[0] += -6.0 + 2.0 * 3.0
+    by_x[2] += -12.0 + 2.0 * 2.0 + 2.0 * 4.0
+    for _ in range(3):
+        found = inside(x, w)
+        assert np.allclose(found[0], gradient(x, w)[0], rtol=1e-14) and np.allclose(found[0], by_x, rtol=1e-14)
+        assert np.allclose(found[1], 2.0 * np.array([2.0, 3.0, 1.0, 3.0]))

@@ -110,7 +110,7 @@ class ReverseSweep:
         made = [v for v in op.results if v in self.augmented.made and (self.augmented.direct or v not in self.left)]
         made += [v for v in op.results if v not in made and self._has_given_shadow(op, v) and v not in self.left]
         done += [self.augmented.companion[v] for v in made]
-        done = [v for v in done if v in self._kept]
+        done = [v for v in done if v in self._kept and _begins_memory(v)]
         grown = [v for v in self._grown.get(op, ()) if v in self._kept]
         record = self.augmented.records.get(op)
         if record not in self._kept:
@@ -281,6 +281,12 @@ def _move(shadow: Value, onto: Value, at: list[Value]) -> None:
     g = ops.load(shadow, *at)
     build(ops.store, [const(0.0, g.type), shadow, *at])
     build(ops.accumulate, [g, onto, *at])
+
+
+def _begins_memory(memref: Value) -> bool:
+    """Whether a memref begins where its memory does, by which alone that can be given back: what is strided may be a
+    window that a callee returns, and goes when the run ends."""
+    return not isinstance(memref.type, MemRefType) or memref.type.strides is None
 
 
 def _free_all(memory: Sequence[Value]) -> None:
