@@ -238,9 +238,13 @@ median:
   %half = lshr i64 %wanted, 1
   %median.p = getelementptr SCALAR, ptr %sample, i64 %half
   %median.v = load SCALAR, ptr %median.p
+  %behind.p = getelementptr SCALAR, ptr %median.p, i64 1
+  %behind.v = load SCALAR, ptr %behind.p
+  %is.often = EQUAL SCALAR %median.v, %behind.v
   br label %split
 split:
   %pivot = phi SCALAR [ %halfway, %middle ], [ %median.v, %median ]
+  %often = phi i1 [ false, %middle ], [ %is.often, %median ]
   %seed.next.split = phi i64 [ %seed, %middle ], [ %q.seed1, %median ]
   %below = call i64 @SPLIT_lt_NAME(ptr %here, ptr %s, i64 %size, SCALAR %pivotPASS_BOTH)
   %none = icmp eq i64 %below, 0
@@ -256,9 +260,21 @@ least:
   %least.length = select i1 %least.bad, i64 %least.flag, i64 %least.rest
   br label %range.next
 both:
+  %others = sub i64 %size, %below
+  %others.low = add i64 %low, %below
+  br i1 %often, label %peel, label %parts
+peel:
+  ; Many are equal to the pivot, as it seems: these are in their place at once.
+  %others.p = getelementptr SCALAR, ptr %here, i64 %below
+  OTHER_PLACES
+  %equals = call i64 @SPLIT_le_NAME(ptr %others.p, ptr %s, i64 %others, SCALAR %pivotPASS_OTHERS)
+  %peeled = sub i64 %others, %equals
+  %peeled.low = add i64 %others.low, %equals
+  br label %parts
+parts:
   ; The longer part waits.
-  %above = sub i64 %size, %below
-  %above.low = add i64 %low, %below
+  %above = phi i64 [ %others, %both ], [ %peeled, %peel ]
+  %above.low = phi i64 [ %others.low, %both ], [ %peeled.low, %peel ]
   %front = icmp sgt i64 %below, %above
   %long.low = select i1 %front, i64 %low, i64 %above.low
   %long = select i1 %front, i64 %below, i64 %above
@@ -285,10 +301,10 @@ pop.one:
   %pop.length = load i64, ptr %pop.count.p
   br label %range.next
 range.next:
-  %low.next = phi i64 [ %least.low, %least ], [ %short.low, %both ], [ %pop.low, %pop.one ]
-  %length.next = phi i64 [ %least.length, %least ], [ %brief, %both ], [ %pop.length, %pop.one ]
-  %depth.next = phi i64 [ %depth, %least ], [ %deeper, %both ], [ %higher, %pop.one ]
-  %seed.next = phi i64 [ %seed.next.split, %least ], [ %seed.next.split, %both ], [ %seed, %pop.one ]
+  %low.next = phi i64 [ %least.low, %least ], [ %short.low, %parts ], [ %pop.low, %pop.one ]
+  %length.next = phi i64 [ %least.length, %least ], [ %brief, %parts ], [ %pop.length, %pop.one ]
+  %depth.next = phi i64 [ %depth, %least ], [ %deeper, %parts ], [ %higher, %pop.one ]
+  %seed.next = phi i64 [ %seed.next.split, %least ], [ %seed.next.split, %parts ], [ %seed, %pop.one ]
   br label %range
 done:
   ret void

@@ -87,6 +87,8 @@ def _one(key: Key, pairs: bool) -> str:
 _PLACES = {
     "PASS_PLACES": ("", ", ptr %at.here"),
     "PASS_BOTH": ("", ", ptr %at.here, ptr %t"),
+    "PASS_OTHERS": ("", ", ptr %others.at, ptr %t"),
+    "OTHER_PLACES": ("", "%others.at = getelementptr i64, ptr %at.here, i64 %below"),
     "PASS_WHOLE": ("", ", ptr %at, ptr %t"),
     "SAMPLE_PLACES": ("", ", ptr %sample.at"),
     "EXPORTED_PLACES": ("", ", ptr noalias %at, i64 %places"),
