@@ -21,7 +21,7 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import arrays, places, slices, subscripts
-from adc.frontend.numeric.convert import trap_unless
+from adc.frontend.traps import trap_unless
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index

@@ -15,8 +15,8 @@ from adc.frontend.data.callables import Closure
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.roots import Root, Roots
 from adc.frontend.data.values import AbstractValue, Ref, Scalar, array
+from adc.frontend.elements import from_element
 from adc.frontend.looks import Looks
-from adc.frontend.numeric.convert import from_element
 from adc.frontend.syntax.liveness import Liveness
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir.builder import at_loc, insert_at

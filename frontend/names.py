@@ -35,8 +35,8 @@ from adc.frontend.looks import (
     Variable,
     attribute_place,
 )
-from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.suggestions import for_attribute, for_name
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds
 from adc.ir.arith import const
 from adc.ir.builder import current_block, current_loc

@@ -14,10 +14,10 @@ from adc.frontend.data.described import describe, without_dims
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.unusable import Unusable
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static
+from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.forms import TUPLE, Form
 from adc.frontend.looks import Looks
-from adc.frontend.numeric.convert import to_element
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Module

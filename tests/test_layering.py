@@ -27,12 +27,10 @@ UPWARDS = {
     ("adc.frontend.data", "adc.frontend.names"),
     ("adc.frontend.data", "adc.frontend.numeric"),
     ("adc.frontend.frame", "adc.frontend.data"),
-    ("adc.frontend.frame", "adc.frontend.numeric"),
     ("adc.frontend.functions", "adc.frontend.rules"),
     ("adc.frontend.libraries", "adc.frontend.control"),
     ("adc.frontend.libraries", "adc.frontend.expressions"),
     ("adc.frontend.libraries", "adc.frontend.functions"),
-    ("adc.frontend.names", "adc.frontend.numeric"),
     ("adc.frontend.numeric", "adc.frontend.libraries"),
 }
 """Imports that close cycles between folders today. None may be added; one that is gone is to be taken out."""

@@ -32,9 +32,10 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import arrays, subscripts
-from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar, trap_unless
+from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.numeric.scalars import binary
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc

@@ -19,7 +19,8 @@ from adc.frontend.frame import Frame, discard
 from adc.frontend.functions.recursion import Undetermined
 from adc.frontend.names import known_int
 from adc.frontend.numeric.bits import logical_not
-from adc.frontend.numeric.convert import as_scalar, convert, kind, trap_unless
+from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of, trip_count
 from adc.ir.builder import build, current_loc, insert_at

@@ -24,11 +24,12 @@ from adc.frontend.data.merge import Clash, coerce, flatten, join, rebuild
 from adc.frontend.data.roots import NOWHERE
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, array
+from adc.frontend.elements import from_element, to_element
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame, discard
-from adc.frontend.numeric.convert import from_element, to_element, trap_unless
 from adc.frontend.numeric.nests import allocate, nest, serial
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at

@@ -21,8 +21,8 @@ from adc.frontend.expressions.conditions import as_condition
 from adc.frontend.expressions.evaluation import evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
-from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc

@@ -39,9 +39,10 @@ from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays, places, subscripts
-from adc.frontend.numeric.convert import as_number, store_scalar, trap_unless
+from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.core import Value

@@ -20,8 +20,9 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.mapped import apart
 from adc.frontend.numeric.arrays import settled
-from adc.frontend.numeric.convert import as_scalar, convert, trap_unless
+from adc.frontend.numeric.convert import as_scalar, convert
 from adc.frontend.numeric.nests import lazy_of, materialise
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.attached import DERIVATIVE
 from adc.ir.builder import build, current_loc, insert_at

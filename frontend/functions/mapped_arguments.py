@@ -16,7 +16,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.callee import python_function
 from adc.frontend.numeric import nests, subscripts
-from adc.frontend.numeric.convert import trap_unless
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

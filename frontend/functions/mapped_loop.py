@@ -19,7 +19,8 @@ from adc.frontend.functions.mapped_arguments import Argument, Axes, arguments_of
 from adc.frontend.functions.recursion import Undetermined
 from adc.frontend.numeric import nests, subscripts
 from adc.frontend.numeric.arrays import settled
-from adc.frontend.numeric.convert import as_number, store_scalar, trap_unless
+from adc.frontend.numeric.convert import as_number, store_scalar
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc, insert_at

@@ -14,16 +14,9 @@ from adc.frontend.libraries import complex_reductions
 from adc.frontend.libraries.reductions import SUM, nested
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.complex_functions import parts
-from adc.frontend.numeric.convert import (
-    as_complex,
-    complex_of,
-    convert,
-    kind,
-    promote_types,
-    store_scalar,
-    trap_unless,
-)
+from adc.frontend.numeric.convert import as_complex, complex_of, convert, kind, promote_types, store_scalar
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import contractible, current_loc

@@ -26,10 +26,10 @@ from adc.frontend.numeric.convert import (
     promote_types,
     real_needed,
     store_scalar,
-    trap_unless,
 )
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.numeric.rules import static_of
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import current_loc

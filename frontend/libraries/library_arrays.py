@@ -23,6 +23,7 @@ from adc.frontend.data.values import (
     is_complex,
     is_numeric,
 )
+from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
@@ -39,10 +40,9 @@ from adc.frontend.numeric.convert import (
     kind,
     nonzero,
     store_scalar,
-    to_element,
-    trap_unless,
 )
 from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, static_of, take
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc

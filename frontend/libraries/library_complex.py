@@ -27,17 +27,9 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
 from adc.frontend.numeric import arrays, complex_functions, complexes, subscripts
 from adc.frontend.numeric.complex_functions import PAIRS, parts
-from adc.frontend.numeric.convert import (
-    as_complex,
-    as_number,
-    as_scalar,
-    complex_like,
-    complex_of,
-    convert,
-    kind,
-    trap_unless,
-)
+from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, complex_like, complex_of, convert, kind
 from adc.frontend.numeric.rules import Rule, apply, positional, strong
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc

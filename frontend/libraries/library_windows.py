@@ -16,8 +16,8 @@ from adc.frontend.libraries.creation import shape_argument
 from adc.frontend.libraries.library_shapes import in_memory
 from adc.frontend.libraries.reductions import axes_of
 from adc.frontend.numeric import arrays, nests
-from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.numeric.rules import Rule, static_of, take
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc

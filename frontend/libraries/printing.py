@@ -9,12 +9,13 @@ from adc.frontend import abstract
 from adc.frontend.data.shown import converted
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static
+from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.foreign import call_foreign
 from adc.frontend.names import StandardStream
 from adc.frontend.numeric import arrays
-from adc.frontend.numeric.convert import convert, to_element
+from adc.frontend.numeric.convert import convert
 from adc.ir import kinds, ops, printing
 from adc.ir.arith import const
 from adc.ir.builder import build, current_loc

@@ -8,26 +8,17 @@ from dataclasses import dataclass
 from adc.frontend.abstract import value_type
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Scalar, Static, Tuple
+from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import complex_reductions
 from adc.frontend.names import needed_int
 from adc.frontend.numeric import unsigned
 from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.convert import (
-    INT64,
-    as_scalar,
-    convert,
-    kind,
-    load_scalar,
-    nonzero,
-    store_scalar,
-    to_element,
-    trap_unless,
-    wrap,
-)
+from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind, load_scalar, nonzero, store_scalar, wrap
 from adc.frontend.numeric.nests import allocate, lazy_of, materialise, nest, serial, versioned
 from adc.frontend.numeric.selections import Selected
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at

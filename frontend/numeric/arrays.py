@@ -41,8 +41,9 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.matmul import matmul
 from adc.frontend.numeric import nests, operands, scalars, selections, snapshots
-from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, trap_unless, undefined
+from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, undefined
 from adc.frontend.numeric.nests import lazy_of, materialise
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, current_loc, insert_at

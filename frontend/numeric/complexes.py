@@ -11,8 +11,9 @@ from typing import Any
 
 from adc.frontend.data.values import AbstractValue, Complex, Scalar, Static, is_number
 from adc.frontend.errors import refuse
-from adc.frontend.numeric.convert import as_complex, as_number, complex_of, promote, trap_unless
+from adc.frontend.numeric.convert import as_complex, as_number, complex_of, promote
 from adc.frontend.numeric.operands import unsupported
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc

@@ -21,8 +21,10 @@ from adc.frontend.data.values import (
     is_number,
     number_dtype,
 )
+from adc.frontend.elements import from_element, to_element
 from adc.frontend.errors import refuse
 from adc.frontend.forms import COMPLEX
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import at_loc, build, current_loc
@@ -227,12 +229,6 @@ def limits(dtype: Type) -> tuple[int, int]:
     return int(info.min), int(info.max)
 
 
-def trap_unless(condition: Value, error: str, message: str, *values: Value) -> None:
-    """Raise ``error`` at run time unless ``condition`` holds; says nothing if it is known to."""
-    if not constant_of(condition):
-        build(ops.assert_, [condition, *values], {"error": error, "message": message})
-
-
 TOO_LARGE = "the integer {} does not fit into 64 bits"
 _SHOWN = {"add": "{} + {}", "sub": "{} - {}", "mul": "{} * {}", "shl": "{} << {}", "pow": "{} ** {}"}
 
@@ -294,16 +290,6 @@ def load_scalar(memref: Value, subscripts: list[Value] | tuple[Value, ...], dtyp
         return complex_of(*(ops.load(memref, *subscripts, const_index(k)) for k in (0, 1)))
     value = ops.load(memref, *subscripts)
     return Scalar(from_element(value), dtype, weak=False)
-
-
-def from_element(value: Value) -> Value:
-    """An array element or argument as a value to compute with."""
-    return ops.index_cast(value, type=index) if value_type(value.type) == index else value
-
-
-def to_element(value: Value, element: Type) -> Value:
-    """A computed value as an array element or result of type ``element``."""
-    return ops.index_cast(value, type=element) if value_type(element) == index else value
 
 
 def store_scalar(v: AbstractValue, memref: Value, subscripts: list[Value], element: Type) -> None:

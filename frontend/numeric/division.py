@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from adc.frontend.data.values import Scalar
 from adc.frontend.numeric import large_integers
-from adc.frontend.numeric.convert import INT64, TOO_LARGE, convert, kind, promote, trap_unless, wrap
+from adc.frontend.numeric.convert import INT64, TOO_LARGE, convert, kind, promote, wrap
 from adc.frontend.numeric.operands import meet
+from adc.frontend.traps import trap_unless
 from adc.ir import ops
 from adc.ir.arith import const, constant_of
 from adc.ir.core import Value

@@ -15,10 +15,11 @@ from adc.frontend.forms import LIST, TUPLE
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.creation import array_of
 from adc.frontend.numeric import arrays, nests
-from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind, trap_unless
+from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind
 from adc.frontend.numeric.selections import Mask, Selected
 from adc.frontend.numeric.slices import Item, Slice, is_none
 from adc.frontend.numeric.subscripts import expand, view
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import at_loc, current_loc, insert_at

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from adc.frontend.data.values import Scalar
-from adc.frontend.numeric.convert import INT64, TOO_LARGE, trap_unless, wrap
+from adc.frontend.numeric.convert import INT64, TOO_LARGE, wrap
+from adc.frontend.traps import trap_unless
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value

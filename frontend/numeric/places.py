@@ -14,11 +14,12 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import array_of
 from adc.frontend.numeric import arrays, gathers, nests, subscripts
-from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar, trap_unless
+from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar
 from adc.frontend.numeric.gathers import Indexed, Masked
 from adc.frontend.numeric.selections import Mask, Selected, first_whole
 from adc.frontend.numeric.slices import Item
 from adc.frontend.numeric.subscripts import Element
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc

@@ -7,7 +7,8 @@ from typing import Any
 from adc.frontend.data.values import Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.numeric.arithmetic import multiply
-from adc.frontend.numeric.convert import check_fits, convert, kind, promote, trap_unless, wrap
+from adc.frontend.numeric.convert import check_fits, convert, kind, promote, wrap
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc

@@ -9,7 +9,8 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Static, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.names import known_int
-from adc.frontend.numeric.convert import as_scalar, convert, kind, trap_unless
+from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc

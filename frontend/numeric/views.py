@@ -13,7 +13,6 @@ from adc.frontend.data.dims import Dim, dim_value, is_one, same_dim, static_dim
 from adc.frontend.data.values import Array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric.convert import trap_unless
 from adc.frontend.numeric.layouts import (
     Layout,
     equal_products,
@@ -26,6 +25,7 @@ from adc.frontend.numeric.layouts import (
     times,
 )
 from adc.frontend.numeric.nests import allocate
+from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc, insert_at
