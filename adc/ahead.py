@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from adc.backend.ahead import aot, cabi
+from adc.backend.ahead import aot, cabi, levels
 from adc.backend.ahead.c_names import identifier
 from adc.backend.ahead.cpp_header import cpp_header
 from adc.backend.ahead.fortran_module import fortran_module
@@ -90,7 +90,11 @@ def compile_units(
     parts = [part for unit in units for part in _parts(unit, done)]
     _check_names([f.name for part in parts for f in part.functions])
     prefix = units[0].c_name if len(units) == 1 else identifier(output.stem)
-    built = aot.build(parts, prefix, for_cpu(cpu), threads=units[0].subject.options.parallel)
+    threads, cpus = units[0].subject.options.parallel, cpu.split(",")
+    if len(cpus) > 1:
+        built = levels.build(parts, prefix, cpus, threads=threads)
+    else:
+        built = aot.build(parts, prefix, for_cpu(cpu), threads=threads)
     if emit == "obj":
         output.write_bytes(built.object_code)
     elif emit == "shared":

@@ -62,7 +62,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--cpu",
         default="native",
-        help="the CPU to compile for: v2, v3 or v4 (the levels of x86-64), or LLVM's name (default: this one)",
+        help="the CPU to compile for: v2, v3 or v4 (the levels of x86-64), or LLVM's name (default: this one); or "
+        "several levels, as v2,v3,v4, of which the processor that runs the code takes the highest it has",
     )
     parser.add_argument(
         "--checkpoint", metavar="SPEC", help="revolve:N, every:K, sqrt, recompute-all: how gradients repeat time steps"
@@ -114,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
             units,
             output,
             emit=options.emit,
-            cpu=_LEVELS.get(options.cpu, options.cpu),
+            cpu=",".join(_LEVELS.get(cpu, cpu) for cpu in options.cpu.replace(" ", "").split(",")),
             source=" ".join(options.targets),
             cpp=options.cpp,
             fortran=options.fortran,

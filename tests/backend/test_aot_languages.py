@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adc.backend.target import host
 from adc.cli import main
 from adc.loading import load_all
 
@@ -251,3 +253,48 @@ def test_the_cmake_project_builds(tmp_path: Path) -> None:
     subprocess.run(["cmake", "--build", build], env=environment, capture_output=True, check=True)
     run = subprocess.run([build / "oscillator"], capture_output=True, text=True, check=True)
     assert run.stdout == "stiffness 2.0000 damping 0.3000\n"
+
+
+def test_one_object_with_code_for_three_levels_of_processors(built: Path, tmp_path: Path) -> None:
+    """The processor takes the highest that it has: the same bits as of code for that level alone."""
+    if shutil.which("cc") is None or platform.machine() != "x86_64":
+        pytest.skip("no C compiler, or no x86-64")
+    (tmp_path / "main.c").write_text(LEVELS)
+    own = "v4" if host().has("avx512f") else "v3" if host().has("avx2") else "v2"
+    printed = set()
+    for cpu in (own, "v2,v3,v4"):
+        command = ["compile", f"{built / 'program.py'}:heat", "--cpu", cpu, "--no-threads"]
+        assert main([*command, "-o", str(tmp_path / "heat.o")]) == 0
+        link = ["cc", "main.c", "heat.o", "-lm", "-lmvec", "-o", "main"]
+        subprocess.run(link, cwd=tmp_path, check=True)
+        run = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True)
+        printed.add(run.stdout)
+    assert len(printed) == 1 and "0x" in printed.pop()
+    text = tmp_path / "heat.s"
+    assert main([*command[:2], "--cpu", "v2,v3,v4", "--no-threads", "--emit", "asm", "-o", str(text)]) == 0
+    assert "@gnu_indirect_function" in text.read_text() and "cpuid" in text.read_text()
+
+
+def test_levels_are_of_x86(built: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", f"{built / 'program.py'}:heat", "--cpu", "v3,znver4", "-o", str(built / "no.o")]) == 1
+    assert "levels of x86-64" in capsys.readouterr().err
+
+
+LEVELS = """\
+#include <stdio.h>
+#include "heat.h"
+int main(void) {
+    double u[20], gradient[20] = {0}, bar[20] = {0}, value, by_r, r_bar;
+    void *handle;
+    for (int k = 0; k < 20; k++) u[k] = 0.3 * k - 0.01 * k * k;
+    int failed = heat_grad(u, 4, 5, 0.2, 3, gradient, &value, &by_r);
+    failed |= heat_aug(u, 4, 5, 0.2, 3, bar, &handle, &value);
+    failed |= heat_rev(u, 4, 5, 0.2, 3, bar, 1.5, handle, &r_bar);
+    heat_free(handle);
+    printf("%d %a %a %a", failed, value, by_r, r_bar);
+    for (int k = 0; k < 20; k++) printf(" %a %a", gradient[k], bar[k]);
+    failed = heat_grad(u, -4, 5, 0.2, 3, gradient, &value, &by_r);
+    printf(" %d %s %s\\n", failed, heat_strerror(failed), heat_message());
+    return 0;
+}
+"""
