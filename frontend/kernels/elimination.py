@@ -12,6 +12,8 @@ import numpy as np
 
 from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 
+MANY = 256  # numbers in right-hand sides that are given to LAPACK, whatever the rows
+
 
 def factored(a: Any) -> Any:
     """``a`` in factors, one over the other without the ones on the diagonal, column by column; the rows that changed
@@ -80,41 +82,28 @@ def _factored_forward(tangents: Any, a: Any) -> Any:
 def solved(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, by the factors of ``a``."""
     n, count = b.shape
-    if lapack.at_hand() and n >= lapack.LEAST:
-        return by_columns(lu, pivots, b, "N")
-    x = b.copy()
-    for k in range(n):
-        exchange(x, k, pivots[k] - 1)
-    for i in range(n):
-        for k in range(i):
-            for j in range(count):
-                x[i, j] -= lu[k, i] * x[k, j]
-    for m in range(n):
-        i = n - 1 - m
-        for k in range(i + 1, n):
-            for j in range(count):
-                x[i, j] -= lu[k, i] * x[k, j]
-        for j in range(count):
-            x[i, j] = x[i, j] / lu[i, i]
-    return x
-
-
-def by_columns(lu: Any, pivots: Any, b: Any, turned: Any) -> Any:
-    """As ``solved`` (``N``) or ``solved_transposed`` (``T``)."""
-    n, count = b.shape
     x = b.T.copy()
-    info = np.zeros(1, np.int32)
-    lapack.getrs(turned, n, count, lu, n, pivots, x, n, info)
+    if lapack.at_hand() and (n >= lapack.LEAST or n * count >= MANY):
+        info = np.zeros(1, np.int32)
+        lapack.getrs("N", n, count, lu, n, pivots, x, n, info)
+    else:
+        for c in range(count):
+            for k in range(n):
+                p = pivots[k] - 1
+                held = x[c, k]
+                x[c, k] = x[c, p]
+                x[c, p] = held
+            for k in range(n):
+                done = x[c, k]
+                for i in range(k + 1, n):
+                    x[c, i] -= lu[k, i] * done
+            for m in range(n):
+                k = n - 1 - m
+                done = x[c, k] / lu[k, k]
+                x[c, k] = done
+                for i in range(k):
+                    x[c, i] -= lu[k, i] * done
     return x.T.copy()
-
-
-def exchange(x: Any, k: Any, p: Any) -> None:
-    """Let two rows change places."""
-    if p != k:
-        for j in range(x.shape[1]):
-            held = x[k, j]
-            x[k, j] = x[p, j]
-            x[p, j] = held
 
 
 @reverse_rule(solved)
@@ -137,24 +126,30 @@ def _solved_forward(tangents: Any, a: Any, lu: Any, pivots: Any, b: Any) -> Any:
 def solved_transposed(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     """The ``x`` with ``a.T @ x = b``, by the factors of ``a``."""
     n, count = b.shape
-    if lapack.at_hand() and n >= lapack.LEAST:
-        return by_columns(lu, pivots, b, "T")
-    x = b.copy()
-    for i in range(n):
-        for j in range(count):
-            x[i, j] = x[i, j] / lu[i, i]
-        for k in range(i + 1, n):
-            for j in range(count):
-                x[k, j] -= lu[k, i] * x[i, j]
-    for m in range(n):
-        i = n - 1 - m
-        for k in range(i):
-            for j in range(count):
-                x[k, j] -= lu[k, i] * x[i, j]
-    for m in range(n):
-        k = n - 1 - m
-        exchange(x, k, pivots[k] - 1)
-    return x
+    x = b.T.copy()
+    if lapack.at_hand() and (n >= lapack.LEAST or n * count >= MANY):
+        info = np.zeros(1, np.int32)
+        lapack.getrs("T", n, count, lu, n, pivots, x, n, info)
+    else:
+        for c in range(count):
+            for i in range(n):
+                rest = x[c, i]
+                for k in range(i):
+                    rest -= lu[i, k] * x[c, k]
+                x[c, i] = rest / lu[i, i]
+            for m in range(n):
+                i = n - 1 - m
+                rest = x[c, i]
+                for k in range(i + 1, n):
+                    rest -= lu[i, k] * x[c, k]
+                x[c, i] = rest
+            for m in range(n):
+                k = n - 1 - m
+                p = pivots[k] - 1
+                held = x[c, k]
+                x[c, k] = x[c, p]
+                x[c, p] = held
+    return x.T.copy()
 
 
 @reverse_rule(solved_transposed)

@@ -197,3 +197,11 @@ def test_extents_that_are_too_large_for_it_are_refused() -> None:
         return info[0]
 
     assert adc.jit_grad(f)(2**32 + 1) == -2
+
+
+@pytest.mark.parametrize(("n", "count"), [(1, 1), (5, 0), (7, 2), (20, 20), (N, 3)])
+def test_right_hand_sides_of_any_number(n, count) -> None:
+    a, b = A[:n, :n], RNG.normal(size=(n, count))
+    lu, pivots = factored(a)[:2]
+    np.testing.assert_allclose(a @ solved(a, lu, pivots, b), b, atol=1e-9)
+    np.testing.assert_allclose(a.T @ solved_transposed(a, lu, pivots, b), b, atol=1e-9)
