@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from adc import changes, collector, containers
 from adc.backend.calls.abi import Signature
 from adc.complexes import conjugate_gradients
-from adc.derived import gradients_returned
+from adc.derived import clear_shadows, gradients_returned
 from adc.float_results import with_aux, with_float_result
 from adc.frontend.abstract import Abstract, Scalar
 from adc.frontend.entrance import constant_path, trace
 from adc.frontend.frame import NeedsConstant
 from adc.frontend.traced import ResultTuple, Traced
 from adc.intermediate import shifted
-from adc.ir import forks, kinds, ops
-from adc.ir.arith import const, contract
+from adc.ir import forks, kinds
+from adc.ir.arith import contract
 from adc.ir.attached import drop_unmentioned, mentioned
-from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import reachable
-from adc.ir.core import Block, Func, Module
+from adc.ir.core import Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
-from adc.ir.types import MemRefType
 from adc.kernels import library_for
 from adc.options import Derivative, Options, Selection
 from adc.parts import part_of as part_of
@@ -43,6 +41,7 @@ from adc.passes.differentiation import differentiate, forward
 from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.inner import define_derivatives, takes_derivatives
+from adc.passes.differentiation.needed_rules import drop_rules_of_rules
 from adc.passes.differentiation.take_gradients import gradients_of
 from adc.passes.differentiation.tangents import Tangent
 from adc.passes.plans import ParallelPlan
@@ -206,7 +205,7 @@ class Staged:
 
     def _as_function(self, traced: Traced, wanted: Wanted, *, with_value: bool, steps: bool = True) -> Traced:
         """The gradient as a function that returns what Python gets from it, and changes none of its arguments."""
-        module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps)
+        module, adjoint = self.gradient(traced, wanted, with_value=with_value, steps=steps, last=False)
         if traced.alias_groups:
             raise kinds.NO_DERIVATIVE(
                 f"second derivatives of {self.subject.name} with overlapping arguments, of which it writes to one",
@@ -226,24 +225,33 @@ class Staged:
             passes = (*passes, MarkForward())
         return self.subject.remembered.simplified(traced.module, lambda m: self._run(m, passes, "simplify"))
 
+    def _simplified_for_last(self, traced: Traced) -> Module:
+        """The same for a derivative that is not differentiated again."""
+        if not takes_derivatives(traced.module):
+            drop_rules_of_rules(traced.module, traced.entry)
+        return self.simplified(traced)
+
     def primal(self, traced: Traced) -> Module:
         """The primal as it is lowered to LLVM."""
         without_marks(traced.module)
         if not takes_derivatives(traced.module):
             DropRules().run(traced.module)  # they are often more code than the functions
+            drop_unmentioned(traced.module, [traced.entry])
         return self.prepared(self.simplified(traced), [traced.entry])
 
     def gradient(
-        self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False, steps: bool = True
+        self, traced: Traced, wanted: Wanted, *, with_value: bool, clears: bool = False, steps: bool = True,
+        last: bool = True,
     ) -> tuple[Module, differentiate.Adjoint]:
         """A module with the gradient, before what is done to lower it.
 
         ``clears``: shadows may hold anything when it is called; else they must be zero. Arguments that overlap share
         shadows, which then must be. ``steps``: whether loops have their schedules, and calls are run again.
+        ``last``: it is not differentiated itself.
         """
         if not steps:
             expand_calls(traced.module, [traced.entry])
-        module = self.simplified(traced)
+        module = self._simplified_for_last(traced) if last else self.simplified(traced)
         module = self._in_steps(module) if steps else without_schedules(module)
         with self.measure("differentiate"):
             adjoint = differentiate.gradient(module, traced.entry, wanted.wrt, with_value=with_value)
@@ -265,7 +273,7 @@ class Staged:
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""
-        module = self._in_steps(self.simplified(traced))
+        module = self._in_steps(self._simplified_for_last(traced))
         with self.measure("differentiate"):
             adjoint, plan = differentiate.split(module, traced.entry, wanted.wrt)
         return module, adjoint, plan
@@ -387,14 +395,3 @@ def compile_functions(
         functions = made.load(code, miss=miss, name=staged.subject.name, doc=staged.subject.fn.__doc__)
     staged.loaded.append((made, miss, functions))
     return functions
-
-
-def clear_shadows(func: Func, positions: Sequence[int]) -> None:
-    """Let a function begin by setting some of its arguments, which are shadows, to zero."""
-    start = Block()
-    with insert_at(start, func.loc):
-        for k in positions:
-            t = func.args[k].type
-            assert isinstance(t, MemRefType)
-            build(ops.fill, [const(0.0, t.element), func.args[k]])
-    func.body.set_ops([*start.ops, *func.body.ops])

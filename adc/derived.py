@@ -41,3 +41,14 @@ def gradients_returned(func: Func, wrt: Sequence[int], *, values: int) -> dict[i
         func.body.terminator.add_operand(fresh)
     func.result_types = tuple(v.type for v in func.body.terminator.operands)
     return places
+
+
+def clear_shadows(func: Func, positions: Sequence[int]) -> None:
+    """Let a function begin by setting some of its arguments, which are shadows, to zero."""
+    start = Block()
+    with insert_at(start, func.loc):
+        for k in positions:
+            t = func.args[k].type
+            assert isinstance(t, MemRefType)
+            build(ops.fill, [const(0.0, t.element), func.args[k]])
+    func.body.set_ops([*start.ops, *func.body.ops])

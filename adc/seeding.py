@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adc.compiler import clear_shadows
+from adc.derived import clear_shadows
 from adc.frontend.traced import Traced
 from adc.ir import ops
 from adc.ir.arith import const_index

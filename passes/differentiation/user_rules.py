@@ -17,11 +17,13 @@ from adc.ir.attached import Attached, attached, parts
 from adc.ir.builder import build, insert_at
 from adc.ir.callgraph import recursive
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.externals import SYMBOL
 from adc.ir.opdef import Trait
 from adc.ir.rewrite import inline_block
 from adc.ir.types import MemRefType
 from adc.passes.rewrite import put_instead, replace_op
 
+_STAYS = frozenset({"adc.entry", SYMBOL})
 _EFFECTS = frozenset({Trait.WRITES, Trait.TRAPS})
 MOST = 200  # operations of a function that is called by a rule and becomes part of where the rule is used
 
@@ -64,7 +66,7 @@ def inline_small(module: Module, block: Block, circular: frozenset[str]) -> None
     while work:
         call = work.pop()
         callee = module.funcs[call.attrs["callee"]]
-        if callee.name in circular or attached(callee) is not None or callee.attrs.get("adc.entry"):
+        if callee.name in circular or attached(callee) is not None or not _STAYS.isdisjoint(callee.attrs):
             continue
         if sum(1 for _ in callee.walk()) > MOST:
             continue

@@ -1,0 +1,30 @@
+"""Which derivative rules a first derivative asks for.
+
+Rules of a function that is called where code is differentiated are asked for; what rules are made of is not
+differentiated itself. So the rules of the functions that they call, which would be for a derivative of higher order,
+need not be prepared.
+"""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.attached import MARKS, attached, drop_unmentioned
+from adc.ir.core import Module
+
+
+def drop_rules_of_rules(module: Module, entry: str) -> None:
+    """Let what is called in rules alone be functions without rules, for the first derivative of ``entry``."""
+    seen, ruled, work = {entry}, set[str](), [entry]
+    while work:
+        func = module.funcs[work.pop()]
+        for name in {op.attrs["callee"]: None for op in func.walk() if op.opdef in (ops.call, ops.ruled)}:
+            if attached(module.funcs[name]) is not None:
+                ruled.add(name)
+            elif name not in seen:
+                seen.add(name)
+                work.append(name)
+    for func in module.funcs.values():
+        if func.name not in ruled:
+            for mark in MARKS:
+                func.attrs.pop(mark, None)
+    drop_unmentioned(module, [entry])
