@@ -85,10 +85,9 @@ def _fill(a: Any, k: Any, before: Any, n: Any, after: Any, mode: Any, values: An
     elif mode in ("wrap", "reflect", "symmetric"):
         if n == 0 and before + after > 0:
             raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
-        for i in range(before):
-            _copy_one(a, k, i, before + _source(i - before, n, mode))
-        for i in range(after):
-            _copy_one(a, k, before + n + i, before + _source(n + i, n, mode))
+        for m in range(before + after):  # one loop for both margins, which is less code
+            i = m - before if m < before else m - before + n
+            _copy_one(a, k, before + i, before + _source(i, n, mode))
     else:
         unsupported("np.pad() in this mode is not supported", "fill the margins by slices")
 
@@ -97,13 +96,9 @@ def _source(i: Any, n: Any, mode: Any) -> Any:
     """Which of ``n`` elements the one at ``i``, outside of them, is a copy of."""
     if mode == "wrap":
         return i % n
-    if mode == "symmetric":
-        j = i % (2 * n)
-        return j if j < n else 2 * n - 1 - j
-    if n == 1:
-        return 0
-    j = i % (2 * n - 2)
-    return j if j < n else 2 * n - 2 - j
+    period = 2 * n if mode == "symmetric" else max(2 * n - 2, 1)
+    j = i % period
+    return min(j, (period - 1 if mode == "symmetric" else period) - j)
 
 
 def _copy_one(a: Any, k: Any, to: Any, source: Any) -> None:
