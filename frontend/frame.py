@@ -52,6 +52,10 @@ class Heap:
     outer: dict[int, tuple[Ref, tuple[Any, ...], Callable[[], Any]]] = field(default_factory=dict)
 
 
+class Undetermined(Exception):
+    """The path that is being traced depends on a result of which nothing is known yet."""
+
+
 class NeedsConstant(Exception):
     """Tracing a callee found that the parameter ``name``, passed at run time so far, has to be known."""
 

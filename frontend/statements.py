@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from adc.frontend.assignments import annotated, assign, augmented, bind
+from adc.frontend.closures import make_closure
 from adc.frontend.control.branches import branch
 from adc.frontend.control.exceptions import assert_, raise_
 from adc.frontend.control.flow import after_loop, for_items, function_body, loop_body
@@ -25,7 +26,6 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
-from adc.frontend.functions.closures import make_closure
 from adc.frontend.names import attribute_of
 from adc.frontend.syntax.liveness import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adc.frontend import abstract
+from adc.frontend.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data import heap
 from adc.frontend.data.callables import Closure
@@ -17,13 +18,12 @@ from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Static
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, NeedsConstant, discard
+from adc.frontend.frame import Frame, NeedsConstant, Undetermined, discard
 from adc.frontend.functions.callee import Callee
 from adc.frontend.functions.calls import call_value
-from adc.frontend.functions.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.functions.declared import Library, Traced, declare, general, unprotected
 from adc.frontend.functions.finish import finish
-from adc.frontend.functions.recursion import Assumption, Specialisation, Undetermined, assumed, common
+from adc.frontend.functions.recursion import Assumption, Specialisation, assumed, common
 from adc.frontend.functions.signature import (
     arrays_of,
     describe_arguments,

@@ -22,7 +22,6 @@ ALLOWED = {
 
 UPWARDS = {
     ("adc.frontend.control", "adc.frontend.expressions"),
-    ("adc.frontend.control", "adc.frontend.functions"),
     ("adc.frontend.data", "adc.frontend.control"),
     ("adc.frontend.data", "adc.frontend.names"),
     ("adc.frontend.data", "adc.frontend.numeric"),

@@ -15,8 +15,7 @@ from adc.frontend.data.merge import Clash, arrays, clash_message, coerce, flatte
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.data.values import GONE, AbstractValue, Poison
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
-from adc.frontend.functions.recursion import Undetermined
+from adc.frontend.frame import Frame, Undetermined
 from adc.frontend.numeric.bits import logical_not
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of

@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 
+from adc.frontend.closures import released
 from adc.frontend.control.branches import Path, Traced, either, end_with, trace
 from adc.frontend.control.choosing import narrow
 from adc.frontend.control.iteration import Items, Known
@@ -24,7 +25,6 @@ from adc.frontend.data.values import NONE, AbstractValue, Unbound
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
-from adc.frontend.functions.closures import released
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_block

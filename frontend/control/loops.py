@@ -15,8 +15,7 @@ from adc.frontend.data.merge import Clash, clash_message, coerce, flatten, join,
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, is_numeric
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, discard
-from adc.frontend.functions.recursion import Undetermined
+from adc.frontend.frame import Frame, Undetermined, discard
 from adc.frontend.names import known_int
 from adc.frontend.numeric.bits import logical_not
 from adc.frontend.numeric.convert import as_scalar, convert, kind

@@ -14,6 +14,7 @@ import numpy as np
 
 from adc.frontend import prelude
 from adc.frontend.checkpoints import checkpointed_function
+from adc.frontend.closures import SELF, capture
 from adc.frontend.control.exceptions import is_exception, make_error
 from adc.frontend.data import making, options, records, sequences
 from adc.frontend.data.callables import Bound, Closure, Partial
@@ -25,7 +26,6 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import decorators, derivatives, mapped, rematerialised, vectorised
 from adc.frontend.functions.callee import Callee, python_function, refuse_dispatching
-from adc.frontend.functions.closures import SELF, capture
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method

@@ -13,10 +13,9 @@ from adc.frontend.data.roots import NOWHERE, Roots, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Static, is_numeric, leaves
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, discard
+from adc.frontend.frame import Frame, Undetermined, discard
 from adc.frontend.functions.extents import hoisted
 from adc.frontend.functions.mapped_arguments import Argument, Axes, arguments_of, items_of
-from adc.frontend.functions.recursion import Undetermined
 from adc.frontend.numeric import nests, subscripts
 from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.convert import as_number, store_scalar

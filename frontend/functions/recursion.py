@@ -21,10 +21,6 @@ from adc.ir.types import Type
 Memory = int | tuple[object, ...] | None
 
 
-class Undetermined(Exception):
-    """The path that is being traced depends on a result of which nothing is known yet."""
-
-
 @dataclass(frozen=True)
 class Assumption:
     """Of a function's signature. ``result`` is None as long as nothing is known.

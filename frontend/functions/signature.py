@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adc.frontend import abstract
+from adc.frontend.closures import capture
 from adc.frontend.data import sequences
 from adc.frontend.data.callables import Closure, Code
 from adc.frontend.data.compounds import compound
@@ -27,7 +28,6 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions.closures import capture
 from adc.frontend.numeric.convert import as_number, as_scalar
 from adc.frontend.suggestions import for_name
 from adc.frontend.syntax.liveness import Function

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adc.frontend.closures import released
 from adc.frontend.data.callables import partial
 from adc.frontend.data.compounds import WHOLE
 from adc.frontend.data.merge import flatten
@@ -28,7 +29,6 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.functions.closures import released
 from adc.frontend.libraries.table import LIBRARY
 from adc.frontend.numeric import arrays, complexes, nests
 from adc.frontend.numeric.convert import as_scalar
