@@ -12,8 +12,6 @@ import numpy as np
 
 from adc.frontend.kernels import forward_rule, lapack, reverse_rule
 
-MANY = 256  # numbers in right-hand sides that are given to LAPACK, whatever the rows
-
 
 def factored(a: Any) -> Any:
     """``a`` in factors, one over the other without the ones on the diagonal, column by column; the rows that changed
@@ -83,7 +81,7 @@ def solved(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, by the factors of ``a``."""
     n, count = b.shape
     x = b.T.copy()
-    if lapack.at_hand() and (n >= lapack.LEAST or n * count >= MANY):
+    if lapack.at_hand() and (n >= lapack.LEAST or n * count >= lapack.MANY):
         info = np.zeros(1, np.int32)
         lapack.getrs("N", n, count, lu, n, pivots, x, n, info)
     else:
@@ -127,7 +125,7 @@ def solved_transposed(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
     """The ``x`` with ``a.T @ x = b``, by the factors of ``a``."""
     n, count = b.shape
     x = b.T.copy()
-    if lapack.at_hand() and (n >= lapack.LEAST or n * count >= MANY):
+    if lapack.at_hand() and (n >= lapack.LEAST or n * count >= lapack.MANY):
         info = np.zeros(1, np.int32)
         lapack.getrs("T", n, count, lu, n, pivots, x, n, info)
     else:

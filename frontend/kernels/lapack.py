@@ -27,6 +27,7 @@ from adc.ir import externals
 from adc.ir.externals import Named, Provided
 
 LEAST = 40  # rows of a system that is given to LAPACK: smaller ones are solved sooner than it begins
+MANY = 256  # numbers in right-hand sides that are given to it, whatever the rows
 
 
 @dataclass(frozen=True)

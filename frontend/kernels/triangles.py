@@ -17,7 +17,7 @@ def lower_solved(a: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, of the lower triangle of ``a``."""
     x = b.copy()
     n, count = x.shape
-    if lapack.at_hand() and n >= lapack.LEAST and count > 0:
+    if lapack.at_hand() and count > 0 and (n >= lapack.LEAST or n * count >= lapack.MANY):
         lapack.trsm("R", "U", "N", "N", count, n, 1.0, a.copy(), n, x, count)  # x.T @ a.T == b.T, column by column
         return x
     for i in range(n):
@@ -33,7 +33,7 @@ def upper_solved(a: Any, b: Any) -> Any:
     """The ``x`` with ``a @ x = b``, of the upper triangle of ``a``."""
     x = b.copy()
     n, count = x.shape
-    if lapack.at_hand() and n >= lapack.LEAST and count > 0:
+    if lapack.at_hand() and count > 0 and (n >= lapack.LEAST or n * count >= lapack.MANY):
         lapack.trsm("R", "L", "N", "N", count, n, 1.0, a.copy(), n, x, count)
         return x
     for m in range(n):
