@@ -7,8 +7,7 @@ an arena as contexts have it (``adc.backend.support_arena``). To NumPy they own 
 Memory of the run that a result is in changes places with the array's: both arenas have as many blocks as before, and
 nothing is copied.
 
-What is idle stays with the process up to ``MOST_IDLE`` bytes; ``release_memory`` gives all of it back. Very large
-arrays are left to NumPy.
+What is idle stays with the process up to ``MOST_IDLE`` bytes; ``release_memory`` gives all of it back.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from __future__ import annotations
 from adc.backend.library.numpy_abi import DATA
 
 SMALLEST = 1 << 16
-LARGEST = 1 << 28
 MOST_IDLE = 1 << 29
 EXPORTS = (
     "adc_array_new",
@@ -118,8 +116,7 @@ done:
 
 ; Whether arrays of so many bytes are made by the handler.
 define internal i1 @adc_array_ours(i64 %bytes) {
-  %over = sub i64 %bytes, SMALLEST
-  %ours = icmp ult i64 %over, LARGEST
+  %ours = icmp sge i64 %bytes, SMALLEST
   ret i1 %ours
 }
 
@@ -235,7 +232,7 @@ make:
 
 def array_memory_ir() -> str:
     text = _TEXT.replace("NAMEPADDING", r"\00" * 124)
-    values = {"SMALLEST": SMALLEST, "LARGEST": LARGEST - SMALLEST, "MOST_IDLE": MOST_IDLE, "ARRAY_DATA": DATA}
+    values = {"SMALLEST": SMALLEST, "MOST_IDLE": MOST_IDLE, "ARRAY_DATA": DATA}
     for name, value in values.items():
         text = text.replace(name, str(value))
     return text
