@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,6 +11,7 @@ from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Loc, Module, Op, Value
+from adc.ir.excerpts import source_line
 from adc.ir.moments import strip_views
 from adc.ir.types import i1
 from adc.passes.simplify.mark_forward import FORWARD, makes_float
@@ -19,6 +21,7 @@ _MADE_OF |= {ops.strong_mulf: "a product", ops.strong_divf: "a division", ops.po
 # What gives one operand or another, and what is nothing where the other operand is: a NaN that goes there alone may be
 # one that nobody ever sees.
 _CHOOSES = {ops.select: (1, 2), ops.strong_mulf: (0, 1), ops.strong_divf: (0, 1)}
+_ASSIGNMENT = re.compile(r"\s*([^\W\d]\w*)(?:\[[^=]*\])?\s*(?:[-+*/%@]|//|\*\*)?=(?!=)")
 _FAR = 40  # values that are looked at for a name
 _KEEP = frozenset({ops.constant, ops.select, ops.negf, ops.absf, ops.twin, ops.stop_gradient, ops.bitcast})
 
@@ -94,9 +97,16 @@ def _message(op: Op, own: dict[Loc, list[Op]]) -> str:
     name = _variable(op.results[0])
     forward = FORWARD in op.attrs or op.opdef is ops.parallel
     if forward:
-        return f"{name or 'a value'} is {{}}, made here by {what}"
+        return f"{name or _assigned(op.loc) or 'a value'} is {{}}, made here by {what}"
     base = name.removesuffix("_bar").removesuffix("_dot") or _only_operand(own.get(op.loc, []))
     return f"{f'the derivative of {base}' if base else 'a derivative'} is {{}}, made here by {what}"
+
+
+def _assigned(loc: Loc) -> str:
+    """The variable that the source assigns to in this line, if that is all it does: of array expressions, whose
+    elements are computed where they are used."""
+    found = _ASSIGNMENT.match(source_line(loc.file, loc.line))
+    return found[1] if found is not None else ""
 
 
 def _only_operand(forward: Sequence[Op]) -> str:

@@ -84,6 +84,16 @@ def test_machine_code_stops_as_well() -> None:
     assert root.grad(4.0) == 0.25
 
 
+def test_an_array_that_is_never_there_has_its_name() -> None:
+    @jit_grad(debug="nan")
+    def ratio(a: Any, b: Any) -> Any:
+        c = a / b
+        return np.sum(c)
+
+    with pytest.raises(FloatingPointError, match="c is inf, made here by a division"):
+        ratio(np.ones(2), np.array([1.0, 0.0]))
+
+
 @jit_grad(debug="nan")
 def root(x: Any) -> Any:
     y = np.sqrt(x)
