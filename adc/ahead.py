@@ -51,6 +51,13 @@ class Unit:
     def c_name(self) -> str:
         return identifier(self.name or self.subject.name)
 
+    def staged(self, *, serial: bool = False) -> Staged:
+        """It is compiled with all that it calls, and without LAPACK, which has no address in other processes."""
+        options = replace(self.subject.options, lapack=False)
+        if serial:
+            options = replace(options, parallel=False, tile=False)
+        return Staged(Subject(self.subject.fn, options, owner=self.subject.owner), self.abstracts, whole=True)
+
 
 def compile_ahead(
     subject: Subject,
@@ -118,8 +125,7 @@ def _mlir(units: Sequence[Unit], output: Path, done: Output) -> Output:
     """The functions, their gradients and forward mode, in MLIR's standard dialects."""
     parts: list[aot.Part] = []
     for unit in units:
-        options = replace(unit.subject.options, parallel=False, tile=False)
-        staged = Staged(replace(unit.subject, options=options), unit.abstracts)
+        staged = unit.staged(serial=True)
         parts.append(_primal(staged, unit.c_name))
         for make in (_gradient, _tangent):
             try:
@@ -139,7 +145,7 @@ def _write(done: Output, path: Path, text: str) -> None:
 
 
 def _parts(unit: Unit, done: Output) -> list[aot.Part]:
-    staged = Staged(unit.subject, unit.abstracts, whole=True)
+    staged = unit.staged()
     name = unit.c_name
     parts = [_primal(staged, name)]
     for make in (_gradient, _tangent, _pullback):

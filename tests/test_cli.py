@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import math
 import os
@@ -117,6 +118,29 @@ def test_object_and_header(folder: Path) -> None:
         assert word in header, word
     symbols = (folder / "energy.o").read_bytes()
     assert b"Py_" not in symbols and b"PyObject" not in symbols
+
+
+LINEAR = """
+import numpy as np
+
+def solved(a, b):
+    return np.sum(np.linalg.solve(a, b) ** 2)
+"""
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_library_functions_are_in_the_object(folder: Path) -> None:
+    """What is compiled by itself for Python, and LAPACK, which only a process with SciPy has."""
+    (folder / "linear.py").write_text(LINEAR)
+    types = ["--signature", "f64[:, ::1], f64[::1]"]
+    made = adc(folder, "compile", "linear.py:solved", *types, "--emit", "shared", "-o", "linear.so")
+    assert made.returncode == 0, made.stderr
+    library = ctypes.CDLL(str(folder / "linear.so"))
+    a, b, result = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([1.0, 4.0]), ctypes.c_double()
+    address, n = ctypes.c_void_p, ctypes.c_int64
+    given = address(a.ctypes.data), n(2), n(2), address(b.ctypes.data), n(2)
+    assert library.solved(*given, ctypes.byref(result)) == 0
+    assert result.value == pytest.approx(float(np.sum(np.linalg.solve(a, b) ** 2)))
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
