@@ -15,8 +15,8 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar
 from adc.frontend.elements import from_element, to_element
 from adc.frontend.errors import refuse
+from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
-from adc.frontend.functions.foreign import call_foreign
 from adc.frontend.libraries.table import LIBRARY
 from adc.frontend.numeric.arrays import check_writable, settled
 from adc.frontend.numeric.convert import as_scalar, convert, kind

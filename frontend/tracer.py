@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adc.frontend import abstract
+from adc.frontend.callee import Callee
 from adc.frontend.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data import heap
@@ -19,7 +20,6 @@ from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant, Undetermined, discard
-from adc.frontend.functions.callee import Callee
 from adc.frontend.functions.calls import call_value
 from adc.frontend.functions.declared import Library, Traced, declare, general, unprotected
 from adc.frontend.functions.finish import finish

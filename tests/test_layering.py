@@ -28,8 +28,6 @@ UPWARDS = {
     ("adc.frontend.frame", "adc.frontend.data"),
     ("adc.frontend.functions", "adc.frontend.rules"),
     ("adc.frontend.libraries", "adc.frontend.control"),
-    ("adc.frontend.libraries", "adc.frontend.expressions"),
-    ("adc.frontend.libraries", "adc.frontend.functions"),
     ("adc.frontend.numeric", "adc.frontend.libraries"),
 }
 """Imports that close cycles between folders today. None may be added; one that is gone is to be taken out."""

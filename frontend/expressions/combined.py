@@ -17,12 +17,12 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Unbound, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.comprehensions import Walk, bind_target
-from adc.frontend.expressions.conditions import as_condition
 from adc.frontend.expressions.evaluation import evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays
 from adc.frontend.syntax.liveness import assigned_in
 from adc.frontend.traps import trap_unless
+from adc.frontend.truth import as_condition
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc

@@ -9,12 +9,13 @@ from adc.frontend.data.callables import Bound
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_array, is_numeric
 from adc.frontend.errors import refuse
-from adc.frontend.expressions.conditions import as_condition, conjunction
+from adc.frontend.expressions.conditions import conjunction
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import arrays, bits, operands, scalars
 from adc.frontend.prelude import python_functions
 from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.truth import as_condition
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

@@ -7,14 +7,13 @@ from collections.abc import Callable
 
 from adc.frontend.control.branches import Traced, branch, merge, trace
 from adc.frontend.control.choosing import narrow
-from adc.frontend.data import growing, heap, records
-from adc.frontend.data.values import AbstractValue, Ref, Scalar, Static
+from adc.frontend.data.values import AbstractValue, Scalar, Static
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric import arrays, bits, scalars
 from adc.frontend.syntax.liveness import assigned_in
+from adc.frontend.truth import as_condition
 from adc.ir import ops
-from adc.ir.arith import const_index
 from adc.ir.core import Value
 from adc.ir.types import i1
 
@@ -31,20 +30,6 @@ def condition(frame: Frame, node: ast.expr) -> bool | Value:
     value = evaluate(frame, node)
     with frame.at(node):
         return as_condition(frame, value)
-
-
-def as_condition(frame: Frame, value: AbstractValue) -> bool | Value:
-    """Truth of a value."""
-    if growing.grows(frame, value):
-        assert isinstance(value, Ref)
-        return ops.cmpi(growing.length(heap.contents(frame, value)), const_index(0), predicate="sgt")
-    if isinstance(value, Ref) and value.kind in ("list", "dict"):
-        return bool(heap.contents(frame, value).items)
-    for name in ("__bool__", "__len__"):
-        own = records.method(frame, value, name)
-        if own is not None:
-            return arrays.truth(frame.tracer.call(frame, own, [], {}))
-    return arrays.truth(value)
 
 
 def _conditions(frame: Frame, nodes: list[ast.expr], stop: bool) -> bool | Value:

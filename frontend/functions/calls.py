@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend import prelude
+from adc.frontend import prelude, rematerialised
+from adc.frontend.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.closures import SELF, capture
 from adc.frontend.control.exceptions import is_exception, make_error
@@ -24,8 +25,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import decorators, derivatives, mapped, rematerialised, vectorised
-from adc.frontend.functions.callee import Callee, python_function, refuse_dispatching
+from adc.frontend.functions import decorators, derivatives, mapped, vectorised
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend import rematerialised
 from adc.frontend.abstract import numpy_dtype, value_type
 from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
 from adc.frontend.control.loops import make_range
@@ -35,7 +36,6 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions import rematerialised
 from adc.frontend.libraries import complex_reductions
 from adc.frontend.libraries.attributes import extent
 from adc.frontend.marker import prange, stop_gradient

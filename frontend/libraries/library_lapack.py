@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from adc.frontend.data.values import NONE, AbstractValue, Array, Static
+from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
-from adc.frontend.functions.foreign import call_foreign
 from adc.frontend.kernels import lapack
 from adc.frontend.kernels.lapack import Routine
 from adc.frontend.numeric.arrays import check_writable, settled

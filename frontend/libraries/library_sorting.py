@@ -9,8 +9,8 @@ import numpy as np
 
 from adc.frontend import abstract
 from adc.frontend.data.values import NONE, AbstractValue, Array, Static
+from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
-from adc.frontend.functions.foreign import call_foreign
 from adc.frontend.kernels import sorting
 from adc.frontend.numeric.rules import Rule, positional
 from adc.ir import ops

@@ -11,8 +11,8 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static
 from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
+from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
-from adc.frontend.functions.foreign import call_foreign
 from adc.frontend.names import StandardStream
 from adc.frontend.numeric import arrays
 from adc.frontend.numeric.convert import convert

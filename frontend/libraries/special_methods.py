@@ -11,9 +11,9 @@ from adc.frontend.data import records
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, is_numeric
 from adc.frontend.errors import refuse
-from adc.frontend.expressions.conditions import as_condition
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, kind
+from adc.frontend.truth import as_condition
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.types import i1

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adc.frontend import abstract, kernels
+from adc.frontend.callee import Callee
 from adc.frontend.data.values import AbstractValue, Compound, Static
 from adc.frontend.frame import Frame
-from adc.frontend.functions.callee import Callee
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries.table import is_library
 from adc.frontend.numeric import arrays as numeric_arrays

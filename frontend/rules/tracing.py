@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
 from adc.frontend import abstract
+from adc.frontend.callee import Callee
 from adc.frontend.control.jumps import NEVER
 from adc.frontend.data import heap
 from adc.frontend.data.callables import Closure, Partial
@@ -38,7 +39,6 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions.callee import Callee
 from adc.frontend.numeric import arrays as numeric_arrays
 from adc.frontend.numeric.convert import as_scalar
 from adc.frontend.numeric.scalars import binary
@@ -59,7 +59,7 @@ from adc.ir.types import Type, memref
 
 @dataclass(eq=False)
 class Ruled:
-    """A function with rules: see ``adc.frontend.functions.callee.Ruled``."""
+    """A function with rules: see ``adc.frontend.callee.Ruled``."""
 
     chosen: Chosen
     layout: Layout

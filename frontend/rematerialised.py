@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from adc.frontend.callee import Callee
 from adc.frontend.data.callables import partial
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.functions.callee import Callee
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
