@@ -45,7 +45,7 @@ _WHOLE = """
     logical_and logical_not logical_or logical_xor mask_indices nanargmax nanargmin ndim nonzero not_equal
     packbits promote_types ravel_multi_index result_type right_shift searchsorted shape signbit size
     tril_indices tril_indices_from triu_indices triu_indices_from unpackbits unravel_index matrix_rank fftfreq
-    rfftfreq ndindex
+    rfftfreq ndindex min_scalar_type
 """
 WHOLE = frozenset(_WHOLE.split())
 

@@ -53,6 +53,7 @@ TABLE: dict[Any, Rule] = {
     np.result_type: _known(np.result_type),
     np.promote_types: _known(np.promote_types, keep=True),
     np.can_cast: _known(np.can_cast, keep=True),
+    np.min_scalar_type: _known(np.min_scalar_type, keep=True),
     np.issubdtype: _known(np.issubdtype, keep=True),
     np.finfo: _known(np.finfo, keep=True),
     np.iinfo: _known(np.iinfo, keep=True),

@@ -53,7 +53,7 @@ from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
 from adc.ir.core import Value
-from adc.ir.types import f64, i1, i8
+from adc.ir.types import f64, i1, i8, i64, ui64
 
 
 def _operator(name: str, symbol: str) -> Rule:
@@ -256,4 +256,6 @@ TABLE: dict[Any, Rule] = {
     np.round: _round,
     np.around: _round,
     **{d.type: cast_rule(f"np.{d.type.__name__}", t, False, d.type) for d, t in abstract.REAL.items()},
+    np.longlong: cast_rule("np.longlong", i64, False, np.int64),
+    np.ulonglong: cast_rule("np.ulonglong", ui64, False, np.uint64),
 }

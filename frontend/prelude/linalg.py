@@ -8,7 +8,7 @@ import numpy as np
 
 from adc.frontend.kernels.elimination import determinant, factored, log_determinant, solved, unit
 from adc.frontend.kernels.triangles import cholesky_factor
-from adc.frontend.prelude import stands_for
+from adc.frontend.prelude import constant, stands_for
 from adc.frontend.prelude.matrices import batches, both_floats, each_pair, squares
 
 
@@ -94,3 +94,31 @@ def cholesky(a: Any, /, *, upper: Any = False) -> Any:
     for k in range(x.shape[0]):
         out[k] = cholesky(x[k], upper=upper)
     return out
+
+
+@stands_for("numpy.linalg.tensorsolve")
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    x, y = np.array(a), np.asarray(b)
+    if axes is not None:
+        moved = [k % x.ndim for k in constant(axes)]
+        x = np.transpose(x, (*[k for k in range(x.ndim) if k not in moved], *moved)).copy()
+    shape = x.shape[y.ndim :]
+    n = 1
+    for extent in shape:
+        n *= extent
+    if x.size != n**2 or y.size != n:
+        raise np.linalg.LinAlgError(
+            "Input arrays must satisfy the requirement prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return np.linalg.solve(x.reshape((n, n)), y.ravel()).reshape(shape)
+
+
+@stands_for("numpy.linalg.tensorinv")
+def tensorinv(a: Any, ind: Any = 2) -> Any:
+    x, k = np.array(a), constant(ind)
+    if k <= 0:
+        raise ValueError("Invalid ind argument.")
+    n = 1
+    for extent in x.shape[k:]:
+        n *= extent
+    return np.linalg.inv(x.reshape((-1, n))).reshape((*x.shape[k:], *x.shape[:k]))

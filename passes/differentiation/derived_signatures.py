@@ -9,7 +9,7 @@ from adc.ir.types import MemRefType, Type, record
 from adc.passes.differentiation.activity import Activity
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.held import is_container
-from adc.passes.differentiation.shadows import SHADOW_ALIAS, cast_to, like, zeroed
+from adc.passes.differentiation.shadows import SHADOW_ALIAS, attrs_of_kept, cast_to, like, zeroed
 
 
 def remove_return(func: Func) -> list[Value]:
@@ -109,7 +109,7 @@ def reverse_function(
     hints += ["result_bar"] * len(taken) + (["record"] if has_record else [])
     rev = Func(name, types, (), hints, func.loc)
     for new, k in enumerate(kept):
-        rev.arg_attrs[new].update(primal.arg_attrs[k])
+        rev.arg_attrs[new].update(attrs_of_kept(primal, kept, k))
         rev.arg_attrs[new]["adc.readonly"] = True
     for new, k in enumerate(positions, len(kept)):
         if "adc.alias" in primal.arg_attrs[k]:

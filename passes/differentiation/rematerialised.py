@@ -29,7 +29,7 @@ from adc.passes.differentiation.checkpointed_forward import Sweeps
 from adc.passes.differentiation.demand import Augmented, CallPlan, union
 from adc.passes.differentiation.pieces import as_type, copied, like
 from adc.passes.differentiation.residuals import aliasing_of, fresh_memory, residual_memory
-from adc.passes.differentiation.shadows import SHADOW_ALIAS, forward_shadow
+from adc.passes.differentiation.shadows import SHADOW_ALIAS, attrs_of_kept, forward_shadow
 from adc.passes.differentiation.split_plans import SplitKey
 from adc.passes.rewrite import put_instead
 
@@ -244,7 +244,7 @@ class Call:
             self.primal.loc,
         )
         for attrs, k in zip(rev.arg_attrs, plan.kept, strict=False):
-            attrs |= {**self.primal.arg_attrs[k], "adc.readonly": True}
+            attrs |= {**attrs_of_kept(self.primal, plan.kept, k), "adc.readonly": True}
         for attrs, k in zip(rev.arg_attrs[len(plan.kept) :], plan.shadows, strict=False):
             number = self.primal.arg_attrs[k].get("adc.alias")
             attrs |= {} if number is None else {"adc.alias": number + SHADOW_ALIAS}

@@ -17,7 +17,7 @@ from adc.ir.types import MemRefType, Type, i1, record
 from adc.passes.building import nest
 from adc.passes.differentiation.activity import Interface
 from adc.passes.differentiation.demand import CallPlan
-from adc.passes.differentiation.shadows import SHADOW_ALIAS, cast_to, extents_of, like
+from adc.passes.differentiation.shadows import SHADOW_ALIAS, attrs_of_kept, cast_to, extents_of, like
 from adc.passes.differentiation.user_rules import inline_small
 
 
@@ -99,7 +99,7 @@ def split_functions(
     hints += ["result_bar"] * (len(plan.given) + len(plan.cotangents_in)) + (["record"] if packed else [])
     rev = Func(plan.reverse, types, (), hints, primal.loc)
     for new, k in enumerate(kept):
-        rev.arg_attrs[new] |= {**primal.arg_attrs[k], "adc.readonly": True}
+        rev.arg_attrs[new] |= {**attrs_of_kept(primal, kept, k), "adc.readonly": True}
     for new, k in enumerate(plan.shadows, len(kept)):
         rev.arg_attrs[new] |= _shadow_alias(primal.arg_attrs[k])
     inputs = list(rev.args)

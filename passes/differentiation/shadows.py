@@ -8,10 +8,12 @@ the block from the end.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import build
-from adc.ir.core import Block, Op, Value
+from adc.ir.core import Attr, Block, Func, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, Type, index, record
 from adc.passes.differentiation.demand import Augmented
@@ -20,6 +22,16 @@ from adc.passes.differentiation.insertion import Insertions
 from adc.passes.differentiation.legality import escaping
 
 SHADOW_ALIAS = 1 << 20  # added to an alias number: shadows overlap each other, never what they shadow
+
+
+def attrs_of_kept(primal: Func, kept: Sequence[int], k: int) -> dict[str, Attr]:
+    """The attributes of argument ``k`` in a function that has those at ``kept``, which comes first: where the argument
+    is the shadow of another one, by its new position; that of one that is left out is an array like any other."""
+    attrs = dict(primal.arg_attrs[k])
+    of = attrs.pop("adc.shadow", None)
+    if of in kept:
+        attrs["adc.shadow"] = list(kept).index(of)
+    return attrs
 
 
 def like(memref: Value) -> list[Value]:

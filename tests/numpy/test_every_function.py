@@ -1,0 +1,73 @@
+"""Every function of docs/numpy.md under ``adc.vmap``, and its second derivatives in two ways.
+
+All of that for each function would take minutes. A run tries one of the three for each, chosen by the function's place;
+``ADC_ROTATION=1`` and ``=2`` try the others. Transforms are one kernel with a rule: ``twice`` is tried of one of them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from adc.errors import CompileError
+from tests.numpy.every import CHECKS, Sample, sample
+from tests.numpy.samples import SAMPLES, SMALL
+from tests.numpy.test_page import table
+
+ROTATION = int(os.environ.get("ADC_ROTATION", "0"))
+MODES = list(CHECKS)
+# Views of a row that was passed along, as items of vmap are: its strides are not known, so it has to be copied.
+OF_A_COPY = {
+    "numpy.diag": "np.diag(m.copy()) * v[:3]",
+    "numpy.diagonal": "np.diagonal(a.copy(), 1) * v[:3]",
+    "numpy.linalg.diagonal": "np.linalg.diagonal(m.copy()) * v[:3]",
+    "numpy.linalg.trace": "np.linalg.trace(m.copy()) * v",
+    "numpy.ravel": "np.ravel(a.copy()) * np.ravel(c.copy())",
+    "numpy.ravel_multi_index": "np.ravel(a.copy())[np.ravel_multi_index((i, i), (3, 4))] * 2.0",
+    "numpy.reshape": "np.reshape(a.copy(), (4, 3)) * np.reshape(c.copy(), (4, 3))",
+    "numpy.trace": "np.trace(m.copy()) * v",
+}
+
+
+def calls(name: str) -> list[str]:
+    found = SAMPLES[name]
+    return [found] if isinstance(found, str) else found
+
+
+def groups() -> list[list[str]]:
+    """Functions that are tried in one program: some of those that are small, each of the others by itself."""
+    size = 6
+    small = [SMALL[k : k + size] for k in range(0, len(SMALL), size)]
+    return small + [[name] for name in SAMPLES if name not in SMALL]
+
+
+def test_every_function_has_a_sample() -> None:
+    made = table()
+    full = [f"{module}.{name}" for module, names in made.public().items() for name in names]
+    assert set(SAMPLES) == {name for name in full if made.is_there(made.resolved(name))}
+
+
+@pytest.mark.parametrize(("place", "names"), list(enumerate(groups())), ids=[g[0].partition(".")[2] for g in groups()])
+def test_every_function(place: int, names: list[str]) -> None:
+    transform = names[0].startswith("numpy.fft.") and names[0] != "numpy.fft.fft2"
+    modes = MODES[:2] if transform else MODES
+    mode = modes[(place + ROTATION) % len(modes)]
+    one: Callable[[Sample], None] = CHECKS[mode]
+    turn = (place + ROTATION) // len(MODES)
+    chosen = []
+    for name in names:
+        every = calls(name)
+        if mode == "vmap" and name in OF_A_COPY:
+            every = [OF_A_COPY[name]]
+        chosen.append(every[turn % len(every)])
+    one(sample(chosen[0] if len(chosen) == 1 else f"({', '.join(chosen)})"))
+
+
+@pytest.mark.parametrize("name", OF_A_COPY)
+def test_what_needs_a_copy_says_so(name: str) -> None:
+    with pytest.raises(CompileError, match="window on an array that was passed here") as caught:
+        for call in calls(name):
+            CHECKS["vmap"](sample(call))
+    assert ".copy()" in caught.value.help
