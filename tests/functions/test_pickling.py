@@ -165,6 +165,8 @@ CHANGED = {
     "tile": (8,),
     "checkpoint": adc.revolve(3),
     "time_block": 2,
+    "lapack": not Options().lapack,
+    "debug": "nan",
 }
 
 
