@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels.elimination import determinant, factored, log_determinant, solved, unit
+from adc.frontend.kernels.systems import LARGEST, each_solved
 from adc.frontend.kernels.triangles import cholesky_factor
 from adc.frontend.prelude import constant, stands_for
 from adc.frontend.prelude.matrices import batches, both_floats, each_pair, squares
@@ -28,6 +29,8 @@ def _solve(a: Any, b: Any) -> Any:
         raise ValueError(f"solve: {a.shape[-1]} unknowns, and {b.shape[-2]} right-hand sides in a column")
     if a.ndim == 2 and b.ndim == 2:
         return _solve_one(a, b)
+    if a.ndim == 3 and b.ndim == 3 and a.shape[1] < LARGEST:
+        return _solve_each(a, b)
     out = np.zeros(batches(a.shape[:-2], b.shape[:-2]) + b.shape[-2:], a.dtype)
     each_pair(_solve_one, a, b, out)
     return out
@@ -38,6 +41,14 @@ def _solve_one(a: Any, b: Any) -> Any:
     if singular:
         raise np.linalg.LinAlgError("Singular matrix")
     return solved(a, lu, pivots, b)
+
+
+def _solve_each(a: Any, b: Any) -> Any:
+    lead = batches(a.shape[:1], b.shape[:1])
+    x, singular = each_solved(np.broadcast_to(a, lead + a.shape[1:]), np.broadcast_to(b, lead + b.shape[1:]))
+    if singular:
+        raise np.linalg.LinAlgError("Singular matrix")
+    return x
 
 
 @stands_for("numpy.linalg.inv")

@@ -30,6 +30,38 @@ def test_solve_stretches_leading_axes() -> None:
     near("np.linalg.solve(a, b)", a=MANY, b=RNG.normal(size=3))
 
 
+def test_stacks_of_small_systems() -> None:
+    """One kernel goes through all of them, whatever their strides; pivots are looked for in each."""
+    turned = np.array(
+        [[[0.0, 2.0, 1.0], [1.0, 0.0, 0.0], [3.0, 1.0, 0.0]], [[1e-9, 1.0, 0.0], [1.0, 1.0, 2.0], [0.0, 1.0, 1.0]]]
+    )
+    right = RNG.normal(size=(2, 3, 4))
+    near("np.linalg.solve(a, b[..., ::2])", a=turned, b=right)
+    compiled = adc.jit_grad(function_of("return np.linalg.solve(a, b)", "a", "b"))
+    wide = RNG.normal(size=(4, 6, 3)) + 4.0
+    for a, b in (
+        (wide[::2, ::2].transpose(0, 2, 1), right[::-1]),
+        (wide[:2, :3], right[:, :, :0]),
+        (wide[:0, :3], right[:0]),
+        (wide[:2, :1, :1], right[:, :1]),
+        (RNG.normal(size=(2, 30, 30)), RNG.normal(size=(2, 30, 2))),
+        (RNG.normal(size=(2, 5, 5)).astype(np.float32), RNG.normal(size=(2, 5, 1)).astype(np.float32)),
+    ):
+        expected, got = np.linalg.solve(a, b), compiled(a, b)
+        assert got.dtype == expected.dtype
+        np.testing.assert_allclose(got, expected, rtol=1e-3 if got.dtype == np.float32 else 1e-8)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        compiled(np.array([np.eye(3), np.zeros((3, 3))]), right)
+
+
+def test_stacks_of_small_systems_have_second_derivatives() -> None:
+    gradient = adc.grad(lambda b: np.sum(np.linalg.solve(MANY * b[0], b[:, :, None] * MANY) ** 3))
+    b, v, h = RNG.normal(size=(2, 3)) + 2.0, RNG.normal(size=(2, 3)), 1e-5
+    along = adc.jit_grad(lambda b: np.sum(np.linalg.solve(MANY * b[0], b[:, :, None] * MANY) ** 3))
+    second = adc.hvp(along, (b,), (v,))
+    np.testing.assert_allclose(second, (gradient(b + h * v) - gradient(b - h * v)) / (2 * h), rtol=1e-6)
+
+
 def test_inv_and_det() -> None:
     near("np.linalg.inv(a)", a=A)
     near("np.linalg.inv(a)", a=MANY)
