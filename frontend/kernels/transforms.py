@@ -1,8 +1,9 @@
-"""Discrete Fourier transforms of the columns of an array, of any length.
+"""Discrete Fourier transforms along the middle one of three axes, of any length, on real and imaginary parts.
 
-Stockham's mixed radix form without a permutation (Van Loan, Computational Frameworks for the Fast Fourier Transform,
-1992, section 1.7), on the real and the imaginary parts; lengths with a large prime factor go through a convolution of a
-length that is a power of two (Bluestein 1970).
+Columns are transformed side by side, as many as fit into a cache, in Stockham's form without a permutation (Van Loan,
+Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7). Few columns that are long are first laid
+out as a matrix, so that inner loops are long there, too (Bailey, FFTs in external or hierarchical memory, 1990);
+lengths with a large prime factor go through a convolution of a length that is a power of two (Bluestein 1970).
 """
 
 from __future__ import annotations
@@ -12,20 +13,61 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.kernels import forward_rule, reverse_rule
+from adc.frontend.kernels.butterflies import by_five, by_four, by_prime, by_three, by_two
 
 LARGEST_FACTOR = 50  # a pass by a prime p costs p operations for each number
+IN_CACHE = 4096  # numbers that are transformed at once
+SIDE_BY_SIDE = 16  # columns that are enough for the inner loops
+SHORT = 16  # lengths that are not split
 
 
 def transformed(x: Any, sign: Any) -> Any:
-    """The transforms of ``x[0] + 1j * x[1]`` along its first axis, likewise; ``sign``: of the exponent, an integer."""
+    """The transforms of ``x[0] + 1j * x[1]`` along the second axis of three, likewise; ``sign``: of the exponent."""
+    _, before, n, after = x.shape
     out = np.empty(x.shape)
-    xr, xi = x[0].copy(), x[1].copy()
-    if _largest_factor(x.shape[1]) > LARGEST_FACTOR:
-        yr, yi = _by_convolution(xr, xi, float(sign))
+    by_factors = _largest_factor(n) <= LARGEST_FACTOR
+    size = n if by_factors else _convolved(n)
+    width = min(after, max(SIDE_BY_SIDE, IN_CACHE // max(size, 1)))
+    first = 1 if width >= SIDE_BY_SIDE or size <= SHORT else _balanced(size)
+    second = size // first
+    turns_c, turns_s = _turns(first, second)
+    first_c, first_s = _roots(first)
+    second_c, second_s = _roots(second)
+    ar, ai = np.empty(size * width), np.empty(size * width)
+    br, bi = np.empty(size * width), np.empty(size * width)
+    plan = (first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi)
+    to = float(sign)
+    if by_factors:
+        for i in range(before):
+            for start in range(0, after, max(width, 1)):
+                w = min(width, after - start)
+                _taken(x, i, start, ar, ai, n, w)
+                if _run(plan, w, to):
+                    _kept(br, bi, out, i, start, n, w)
+                else:
+                    _kept(ar, ai, out, i, start, n, w)
     else:
-        yr, yi = _by_factors(xr, xi, float(sign))
-    out[0] = yr
-    out[1] = yi
+        c, s = _chirp(n)
+        fr, fi = _chirp_transformed(plan, c, s, width)
+        for i in range(before):
+            for start in range(0, after, max(width, 1)):
+                w = min(width, after - start)
+                for k in range(n):
+                    for j in range(w):
+                        r, m = x[0, i, k, start + j], x[1, i, k, start + j]
+                        ar[k * w + j] = r * c[k] - to * m * s[k]
+                        ai[k * w + j] = to * r * s[k] + m * c[k]
+                for k in range(n * w, size * w):
+                    ar[k] = 0.0
+                    ai[k] = 0.0
+                if _run(plan, w, to):
+                    _product(br, bi, ar, ai, fr, fi, to, size, w)
+                else:
+                    _product(ar, ai, ar, ai, fr, fi, to, size, w)
+                if _run(plan, w, -to):
+                    _unchirped(br, bi, out, i, start, c, s, to, n, w)
+                else:
+                    _unchirped(ar, ai, out, i, start, c, s, to, n, w)
     return out
 
 
@@ -44,15 +86,11 @@ def _transformed_forward(tangents: Any, x: Any, sign: Any) -> Any:
     return transformed(x, sign), transformed(tangents[0].copy(), sign)
 
 
-def _smallest_factor(n: Any) -> Any:
-    if n % 4 == 0:
-        return 4
-    p = 2
-    while p * p <= n:
-        if n % p == 0:
-            return p
-        p += 1
-    return n
+def _convolved(n: Any) -> Any:
+    size = 1
+    while size < 2 * n - 1:
+        size *= 2
+    return size
 
 
 def _largest_factor(n: Any) -> Any:
@@ -67,107 +105,204 @@ def _largest_factor(n: Any) -> Any:
     return max(left, largest)
 
 
-def _roots(n: Any, sign: Any) -> Any:
-    angles = (2 * np.pi / max(n, 1)) * np.arange(n)
-    return np.cos(angles), sign * np.sin(angles)
+def _balanced(n: Any) -> Any:
+    """The divisor next to the root of ``n``, from below."""
+    d = 1
+    while (d + 1) * (d + 1) <= n:
+        d += 1
+    while n % d != 0:
+        d -= 1
+    return d
 
 
-def _by_two(xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any) -> None:
-    for q in range(xr.shape[1]):
-        c, s = cos[q * step], sin[q * step]
-        for j in range(xr.shape[2]):
-            dr, di = xr[0, q, j] - xr[1, q, j], xi[0, q, j] - xi[1, q, j]
-            yr[q, 0, j] = xr[0, q, j] + xr[1, q, j]
-            yi[q, 0, j] = xi[0, q, j] + xi[1, q, j]
-            yr[q, 1, j] = dr * c - di * s
-            yi[q, 1, j] = dr * s + di * c
+def _smallest_factor(n: Any) -> Any:
+    if n % 4 == 0:
+        return 4
+    p = 2
+    while p * p <= n:
+        if n % p == 0:
+            return p
+        p += 1
+    return n
 
 
-def _by_four(xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any, sign: Any) -> None:
-    for q in range(xr.shape[1]):
-        c1, s1 = cos[q * step], sin[q * step]
-        c2, s2 = cos[2 * q * step], sin[2 * q * step]
-        c3, s3 = cos[3 * q * step], sin[3 * q * step]
-        for j in range(xr.shape[2]):
-            ar, ai = xr[0, q, j] + xr[2, q, j], xi[0, q, j] + xi[2, q, j]
-            br, bi = xr[0, q, j] - xr[2, q, j], xi[0, q, j] - xi[2, q, j]
-            cr, ci = xr[1, q, j] + xr[3, q, j], xi[1, q, j] + xi[3, q, j]
-            dr, di = sign * (xr[1, q, j] - xr[3, q, j]), sign * (xi[1, q, j] - xi[3, q, j])
-            yr[q, 0, j], yi[q, 0, j] = ar + cr, ai + ci
-            er, ei = br - di, bi + dr
-            yr[q, 1, j], yi[q, 1, j] = er * c1 - ei * s1, er * s1 + ei * c1
-            fr, fi = ar - cr, ai - ci
-            yr[q, 2, j], yi[q, 2, j] = fr * c2 - fi * s2, fr * s2 + fi * c2
-            gr, gi = br + di, bi - dr
-            yr[q, 3, j], yi[q, 3, j] = gr * c3 - gi * s3, gr * s3 + gi * c3
+def _root(e: Any, n: Any) -> Any:
+    """``exp(2j * pi * e / n)``, from an angle below a quarter of pi: exact to the last bits of both parts."""
+    quarter = np.floor(4.0 * e / n + 0.5)
+    angle = (np.pi / 2) * ((4.0 * e - quarter * n) / n)
+    c, s = np.cos(angle), np.sin(angle)
+    odd = quarter == 1.0 or quarter == 3.0
+    x, y = (s, c) if odd else (c, s)
+    return (-x if quarter == 1.0 or quarter == 2.0 else x), (-y if quarter == 2.0 or quarter == 3.0 else y)
 
 
-def _by_prime(xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any) -> None:
-    p = xr.shape[0]
-    between = len(cos) // p
-    for q in range(xr.shape[1]):
-        for r in range(p):
-            c, s = cos[q * r * step], sin[q * r * step]
-            for j in range(xr.shape[2]):
-                tr = 0.0
-                ti = 0.0
-                for k in range(p):
-                    at = r * k % p * between
-                    tr += xr[k, q, j] * cos[at] - xi[k, q, j] * sin[at]
-                    ti += xr[k, q, j] * sin[at] + xi[k, q, j] * cos[at]
-                yr[q, r, j] = tr * c - ti * s
-                yi[q, r, j] = tr * s + ti * c
+def _roots(n: Any) -> Any:
+    c, s = np.empty(n), np.empty(n)
+    for k in range(n):
+        c[k], s[k] = _root(float(k), float(n))
+    return c, s
 
 
-def _by_factors(xr: Any, xi: Any, sign: Any) -> Any:
+def _turns(n: Any, m: Any) -> Any:
+    """The powers ``i * j`` of a root of order ``n * m``, i below n, j below m: rows are products of two."""
+    c, s = np.empty((n, m)), np.empty((n, m))
+    step = 1
+    while step * step < n:
+        step += 1
+    order = float(n * m)
+    for i in range(min(step, n)):
+        for j in range(m):
+            c[i, j], s[i, j] = _root(float(i * j), order)
+    for i in range(step, n, step):
+        for j in range(m):
+            c[i, j], s[i, j] = _root(float(i * j), order)
+        for k in range(1, min(step, n - i)):
+            for j in range(m):
+                c[i + k, j] = c[i, j] * c[k, j] - s[i, j] * s[k, j]
+                s[i + k, j] = c[i, j] * s[k, j] + s[i, j] * c[k, j]
+    return c, s
+
+
+def _chirp(n: Any) -> Any:
+    c, s = np.empty(n), np.empty(n)
+    for k in range(n):
+        c[k], s[k] = _root(float(k * k % (2 * n)), float(2 * n))
+    return c, s
+
+
+def _chirp_transformed(plan: Any, c: Any, s: Any, width: Any) -> Any:
+    """What the convolution multiplies by: of ``jk = (j^2 + k^2 - (j - k)^2) / 2`` the last, transformed and scaled."""
+    _, _, _, _, _, _, ar, ai, br, bi = plan
+    n, size = len(c), len(ar) // max(width, 1)
+    fr, fi = np.empty(size), np.empty(size)
+    if width > 0:
+        ar[:] = 0.0
+        ai[:] = 0.0
+        for k in range(n):
+            ar[k], ai[k] = c[k], -s[k]
+            if k > 0:
+                ar[size - k], ai[size - k] = c[k], -s[k]
+        if _run(plan, 1, 1.0):
+            ar[:size] = br[:size]
+            ai[:size] = bi[:size]
+        for k in range(size):
+            fr[k], fi[k] = ar[k] / size, ai[k] / size
+    return fr, fi
+
+
+def _product(xr: Any, xi: Any, yr: Any, yi: Any, fr: Any, fi: Any, sign: Any, size: Any, w: Any) -> None:
+    for k in range(size):
+        c, s = fr[k], sign * fi[k]
+        for j in range(k * w, k * w + w):
+            r, i = xr[j], xi[j]
+            yr[j] = r * c - i * s
+            yi[j] = r * s + i * c
+
+
+def _unchirped(
+    xr: Any, xi: Any, out: Any, i: Any, start: Any, cos: Any, sin: Any, sign: Any, n: Any, w: Any
+) -> None:
+    for k in range(n):
+        c, s = cos[k], sign * sin[k]
+        for j in range(w):
+            r, m = xr[k * w + j], xi[k * w + j]
+            out[0, i, k, start + j] = r * c - m * s
+            out[1, i, k, start + j] = r * s + m * c
+
+
+def _taken(x: Any, i: Any, start: Any, yr: Any, yi: Any, n: Any, w: Any) -> None:
+    if w == 1:
+        for k in range(n):
+            yr[k] = x[0, i, k, start]
+            yi[k] = x[1, i, k, start]
+    else:
+        for k in range(n):
+            for j in range(w):
+                yr[k * w + j] = x[0, i, k, start + j]
+                yi[k * w + j] = x[1, i, k, start + j]
+
+
+def _kept(xr: Any, xi: Any, out: Any, i: Any, start: Any, n: Any, w: Any) -> None:
+    if w == 1:
+        for k in range(n):
+            out[0, i, k, start] = xr[k]
+            out[1, i, k, start] = xi[k]
+    else:
+        for k in range(n):
+            for j in range(w):
+                out[0, i, k, start + j] = xr[k * w + j]
+                out[1, i, k, start + j] = xi[k * w + j]
+
+
+def _run(plan: Any, w: Any, sign: Any) -> Any:
+    """Transform the ``w`` columns in the first pair of arrays; whether the result is in the second."""
+    first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi = plan
+    first, second = turns_c.shape
+    there = False
+    if first > 1:
+        if _passes(first_c, first_s, second * w, sign, False, ar, ai, br, bi):
+            _turned(br, bi, ar, ai, turns_c, turns_s, w, sign)
+        else:
+            _turned(ar, ai, br, bi, turns_c, turns_s, w, sign)
+            there = True
+    return _passes(second_c, second_s, first * w, sign, there, ar, ai, br, bi)
+
+
+def _turned(xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, w: Any, sign: Any) -> None:
+    """The transpose of a matrix of rows of ``w`` columns, its elements turned in the complex plane."""
+    first, second = cos.shape
+    if w == 1:
+        size = first * second
+        from_r, from_i = xr[:size].reshape(first, second), xi[:size].reshape(first, second)
+        to_r, to_i = yr[:size].reshape(second, first), yi[:size].reshape(second, first)
+        for j in range(second):
+            for i in range(first):
+                c, s = cos[i, j], sign * sin[i, j]
+                r, m = from_r[i, j], from_i[i, j]
+                to_r[j, i] = r * c - m * s
+                to_i[j, i] = r * s + m * c
+    else:
+        size = first * second * w
+        rows_r, rows_i = xr[:size].reshape(first, second, w), xi[:size].reshape(first, second, w)
+        out_r, out_i = yr[:size].reshape(second, first, w), yi[:size].reshape(second, first, w)
+        for j in range(second):
+            for i in range(first):
+                c, s = cos[i, j], sign * sin[i, j]
+                for k in range(w):
+                    r, m = rows_r[i, j, k], rows_i[i, j, k]
+                    out_r[j, i, k] = r * c - m * s
+                    out_i[j, i, k] = r * s + m * c
+
+
+def _passes(
+    cos: Any, sin: Any, columns: Any, sign: Any, there: Any, ar: Any, ai: Any, br: Any, bi: Any
+) -> Any:
     """The transforms of the columns by one factor of the length after the other."""
-    n, columns = xr.shape
-    cos, sin = _roots(n, sign)
+    n = len(cos)
     left = n
     while left > 1:
         p = _smallest_factor(left)
         m = left // p
         s = (n // left) * columns
-        ur, ui = xr.reshape(p, m, s), xi.reshape(p, m, s)
-        yr, yi = np.empty((n, columns)), np.empty((n, columns))
-        vr, vi = yr.reshape(m, p, s), yi.reshape(m, p, s)
-        if p == 4:
-            _by_four(ur, ui, vr, vi, cos, sin, n // left, sign)
-        elif p == 2:
-            _by_two(ur, ui, vr, vi, cos, sin, n // left)
+        if there:
+            _pass(p, br, bi, ar, ai, cos, sin, n // left, sign, m, s)
         else:
-            _by_prime(ur, ui, vr, vi, cos, sin, n // left)
-        xr, xi = yr, yi
+            _pass(p, ar, ai, br, bi, cos, sin, n // left, sign, m, s)
+        there = not there
         left = m
-    return xr, xi
+    return there
 
 
-def _by_convolution(xr: Any, xi: Any, sign: Any) -> Any:
-    """Bluestein: ``jk = (j^2 + k^2 - (j - k)^2) / 2`` makes it a convolution with a chirp."""
-    n, columns = xr.shape
-    size = 1
-    while size < 2 * n - 1:
-        size *= 2
-    angles = np.empty(n)
-    for k in range(n):
-        angles[k] = (np.pi / n) * (k * k % (2 * n))
-    cos, sin = np.cos(angles), sign * np.sin(angles)
-    ar, ai = np.zeros((size, columns)), np.zeros((size, columns))
-    br, bi = np.zeros((size, 1)), np.zeros((size, 1))
-    for k in range(n):
-        br[k, 0], bi[k, 0] = cos[k], -sin[k]
-        if k > 0:
-            br[size - k, 0], bi[size - k, 0] = cos[k], -sin[k]
-        for j in range(columns):
-            ar[k, j] = xr[k, j] * cos[k] - xi[k, j] * sin[k]
-            ai[k, j] = xr[k, j] * sin[k] + xi[k, j] * cos[k]
-    fr, fi = _by_factors(ar, ai, -1.0)
-    gr, gi = _by_factors(br, bi, -1.0)
-    hr, hi = _by_factors(fr * gr - fi * gi, fr * gi + fi * gr, 1.0)
-    yr, yi = np.empty((n, columns)), np.empty((n, columns))
-    for k in range(n):
-        c, s = cos[k] / size, sin[k] / size
-        for j in range(columns):
-            yr[k, j] = hr[k, j] * c - hi[k, j] * s
-            yi[k, j] = hr[k, j] * s + hi[k, j] * c
-    return yr, yi
+def _pass(
+    p: Any, xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, step: Any, sign: Any, m: Any, s: Any
+) -> None:
+    if p == 4:
+        by_four(xr, xi, yr, yi, cos, sin, step, sign, m, s)
+    elif p == 2:
+        by_two(xr, xi, yr, yi, cos, sin, step, sign, m, s)
+    elif p == 3:
+        by_three(xr, xi, yr, yi, cos, sin, step, sign, m, s)
+    elif p == 5:
+        by_five(xr, xi, yr, yi, cos, sin, step, sign, m, s)
+    else:
+        by_prime(xr, xi, yr, yi, cos, sin, step, sign, p, m, s)

@@ -28,22 +28,23 @@ def _transform(a: Any, n: Any, axis: Any, norm: Any, inverse: Any) -> Any:
     count = x.shape[k] if n is None else n
     if count < 1:
         raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
-    moved = np.moveaxis(x, k, 0)
-    others = moved.shape[1:]
-    both = np.zeros((2, count, *others))
-    held = min(moved.shape[0], count)
-    both[0, :held] = moved[:held].real
-    if np.iscomplexobj(x):
-        both[1, :held] = moved[:held].imag
-    columns = 1
-    for size in others:
-        columns *= size
-    found = transformed(both.reshape(2, count, columns), 1 if constant(inverse) else -1).reshape(2, count, *others)
+    before, after = 1, 1
+    for size in x.shape[:k]:
+        before *= size
+    for size in x.shape[k + 1 :]:
+        after *= size
     scale = _scale(count, norm, inverse)
-    out = np.empty((count, *others), np.result_type(x.dtype, np.complex64))
+    whole = np.zeros((2, before, count, after))
+    held = min(x.shape[k], count)
+    given = x.reshape(before, x.shape[k], after)[:, :held]
+    whole[0, :, :held] = given.real
+    if np.iscomplexobj(x):
+        whole[1, :, :held] = given.imag
+    out = np.empty((*x.shape[:k], count, *x.shape[k + 1 :]), np.result_type(x.dtype, np.complex64))
+    found = transformed(whole, 1 if constant(inverse) else -1).reshape(2, *out.shape)
     out.real[...] = scale * found[0]
     out.imag[...] = scale * found[1]
-    return np.moveaxis(out, 0, k)
+    return out
 
 
 def _only(out: Any) -> None:

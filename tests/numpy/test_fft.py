@@ -17,12 +17,40 @@ def draw(*shape: int) -> Any:
     return RNG.normal(size=shape) + 1j * RNG.normal(size=shape)
 
 
+def close(found: Any, wanted: Any) -> None:
+    assert found.shape == wanted.shape and found.dtype == wanted.dtype
+    assert np.linalg.norm(found - wanted) <= 2e-15 * np.linalg.norm(wanted)
+
+
 def test_all_lengths() -> None:
     both = adc.jit_grad(lambda z: (np.fft.fft(z), np.fft.ifft(z)))
-    for n in [*range(1, 40), 49, 64, 53, 106, 121, 128, 360, 1009, 1024]:
+    for n in [*range(1, 40), 47, 49, 64, 53, 94, 106, 121, 128, 243, 360, 500, 625, 1009, 1024, 2310, 4096, 8191]:
         z = draw(n)
         for found, wanted in zip(both(z), (np.fft.fft(z), np.fft.ifft(z)), strict=True):
-            np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13 * np.sqrt(n) * np.max(np.abs(wanted)))
+            close(found, wanted)
+
+
+def test_columns_side_by_side() -> None:
+    """Blocks of columns, the last of which is narrower, and few that are long."""
+    transform = adc.jit_grad(lambda z: np.fft.fft(z, axis=1))
+    for n in (1, 2, 15, 17, 36, 53, 256, 270, 1009):
+        for columns in (0, 1, 2, 3, 15, 16, 17, 45):
+            z = draw(2, n, columns)
+            close(transform(z), np.fft.fft(z, axis=1))
+    assert transform(draw(0, 4, 3)).shape == (0, 4, 3)
+
+
+def test_the_adjoint_of_blocks() -> None:
+    transform = adc.jit_grad(lambda z: np.fft.ifft(z, axis=1))
+    for shape in ((2, 36, 1), (1, 53, 3), (1, 60, 33)):
+        z, cotangent = draw(*shape), draw(*shape)
+        close(transform.pullback(z)[1](cotangent)[0], np.fft.ifft(cotangent, axis=1))
+
+
+def test_any_number_of_threads() -> None:
+    z = draw(128, 96)
+    one, two = (adc.jit_grad(threads=k)(lambda z: np.fft.fft2(z)) for k in (1, 2))
+    np.testing.assert_array_equal(one(z), two(z))
 
 
 def test_derivatives() -> None:
