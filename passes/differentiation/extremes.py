@@ -4,6 +4,10 @@ A loop that reduces floats by minimum or maximum has the derivative of one of it
 each term again, in a parallel loop that finds the first iteration with just that result; what the loop does there is
 done once more, and stands for the result. So nothing of the loop itself is differentiated or kept, in any mode. Of
 several equal terms the first one counts; of terms that are not a number, the first of those.
+
+Terms that are computed again need not have the same bits: a function of a library's has others where its loop is SIMD,
+and so has a product that is fused with a sum here and not there. Where such terms are found nowhere, they are compared
+with one another, in one loop that finds the extreme of what it computes, and its place.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.rewrite import Mapping, inline_block
 from adc.ir.types import FloatType, IntType, index
+from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.kinds import PURE, READS, TERMINATORS, VIEWS, WRITES
 
 _NOWHERE = 2**63 - 1
@@ -61,6 +66,8 @@ def _locate(loop: Op, k: int, active: set[Value]) -> None:
     found, (body,) = loop.results[k], loop.regions
     users = list(found.uses)
     place = _place(loop, k)
+    if not _has_same_bits(body):
+        place = _place_if_lost(loop, k, place)
     there, otherwise = Block(), Block()
     with insert_at(there):
         copies: Mapping = {}
@@ -96,3 +103,47 @@ def _place(loop: Op, k: int) -> Value:
         build(ops.reduce, [place], {"kinds": ("min",)})
     start = const(_NOWHERE, index)
     return build(ops.parallel, [*loop.operands[:3], start], dict(loop.attrs), [index], [block]).result
+
+
+def _has_same_bits(body: Block) -> bool:
+    """Whether what ``body`` computes has the same bits wherever it is computed."""
+    return not any(
+        op.opdef.called
+        or op.attrs.get("fastmath", "none") != "none"
+        or (op.opdef is ops.parallel and any(r.type.is_float for r in op.results))
+        for op in body.walk()
+    )
+
+
+def _place_if_lost(loop: Op, k: int, place: Value) -> Value:
+    """Append a search by another way, for when ``place`` is nowhere, and what was found is not what the loop began
+    with."""
+    found, start = loop.results[k], loop.operands[3 + k]
+    assert isinstance(found.type, FloatType)
+    bits = IntType(found.type.width)
+    new = ops.cmpi(ops.bitcast(found, type=bits), ops.bitcast(start, type=bits), predicate="ne")
+    lost = ops.andi(ops.cmpi(place, const(_NOWHERE, index), predicate="eq"), new)
+    search, known = Block(), Block()
+    with insert_at(search):
+        build(ops.yield_, [_place_of_extreme(loop, k)])
+    with insert_at(known):
+        build(ops.yield_, [place])
+    return build(ops.if_, [lost], {COLD: "then"}, [index], [search, known]).result
+
+
+def _place_of_extreme(loop: Op, k: int) -> Value:
+    """Append a loop that finds the first extreme of its own terms that is beyond what it begins with."""
+    (body,) = loop.regions
+    kind = body.terminator.attrs["kinds"][k]
+    start = loop.operands[3 + k]
+    block = Block([index, start.type, index], [body.args[0].hint, "best", "place"])
+    counter, best, place = block.args
+    with insert_at(block):
+        term = inline_block(body, [counter])[k]
+        beyond = ops.cmpf(term, best, predicate="olt" if kind == "min" else "ogt")
+        no_number = ops.cmpf(term, term, predicate="uno")
+        first = ops.andi(no_number, ops.cmpf(best, best, predicate="ord"))
+        better = ops.ori(beyond, first)
+        build(ops.yield_, [ops.select(better, term, best), ops.select(better, counter, place)])
+    inits = [start, const(_NOWHERE, index)]
+    return build(ops.for_, [*loop.operands[:3], *inits], {}, [start.type, index], [block]).results[1]
