@@ -88,9 +88,11 @@ def _with_call(error: AdcError, what: str) -> AdcError:
 
 
 def user_call() -> Loc:
-    """The range of the call in the innermost frame that is not adc's."""
+    """The range of the call in the innermost frame that is not adc's; none if it is that of a command."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and _is_own(frame):
+        if frame.f_globals.get("__name__") == "adc.cli":
+            return UNKNOWN
         frame = frame.f_back
     if frame is None:
         return UNKNOWN

@@ -66,7 +66,8 @@ def resolve(subject: Subject, signature: str | None) -> tuple[Abstract, ...]:
         return tuple(from_annotations)
     raise kinds.UNKNOWN_TYPES(
         f"the argument types of {subject.name} are not known yet",
-        help='call it first, pass a signature such as "f64[:, ::1], f64, i64", or annotate the parameters',
+        help='annotate the parameters, give a signature such as "f64[:, ::1], f64, i64" (in a command: --signature), '
+        "or, in Python, call the function first",
     )
 
 

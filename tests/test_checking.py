@@ -177,3 +177,22 @@ def test_jumps_of_an_iteration_are_no_kinks(point):
 def test_first_derivatives_at_kinks_are_said_to_be():
     with pytest.raises(DifferentiationError, match="looks like a kink"):
         adc.check_grads(lambda x: max(x, 3.0 * x), (0.0,))
+
+
+def test_where_kinks_meet_the_derivative_may_be_on_any_side_of_each():
+    """At a tie max has the slope of its first argument: 3 + 2, where those to both sides are 1 and 3."""
+
+    def function(x):
+        return max(3.0 * x, x) - 2.0 * max(-x, x)
+
+    assert adc.grad(function)(0.0) == 5.0
+    with pytest.raises(DifferentiationError, match="slopes to both sides .* looks like a kink") as caught:
+        adc.check_grads(function, (0.0,))
+    assert "find_culprit" not in str(caught.value)
+
+
+def test_a_wrong_derivative_beside_no_kink_is_not_excused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(rules.RULES, ops.sinh, lambda g, y, x: (g * y,))
+    with pytest.raises(DifferentiationError, match="should be") as caught:
+        adc.check_grads(lambda x: np.sinh(x), (0.4,))
+    assert "kink" not in str(caught.value) and "find_culprit" in str(caught.value)

@@ -380,6 +380,7 @@ def test_signature(folder: Path) -> None:
     assert "float x" in (folder / "u.h").read_text()
     missing = adc(folder, "compile", "program.py:untyped")
     assert missing.returncode == 1 and "argument types of untyped are not known" in missing.stderr
+    assert "-->" not in missing.stderr  # not the line of the console script that was started
 
 
 def test_argnums_and_names(folder: Path) -> None:

@@ -75,6 +75,12 @@ def _raising() -> Iterator[None]:
                 f"{wrong.message}; the point looks like a kink",
                 help="at kinks there are the derivatives that docs/derivatives.md says; check at a point beside it",
             ) from None
+        if wrong.sides is not None:
+            raise kinds.WRONG_DERIVATIVE(
+                f"{wrong.message}; but the slopes to both sides are {wrong.sides[0]:.6g} and {wrong.sides[1]:.6g}: the "
+                "point looks like a kink, or several",
+                help="check at a point beside it; of several kinks the derivative may take any side of each",
+            ) from None
         raise kinds.WRONG_DERIVATIVE(
             wrong.message, help="adc.find_culprit(f, *args) looks for the operation that is wrong"
         ) from None

@@ -38,12 +38,17 @@ LEAST_SLOPE = 1.8
 
 
 class Disagreement(Exception):
-    """What compiled code gives and what is right differ. ``kink``: one-sided differences have it between them."""
+    """What compiled code gives and what is right differ. ``kink``: one-sided differences have it between them.
+
+    ``sides``: they do not, but are these, however small the step. Where several kinks meet and the derivative takes a
+    side at each, it may lie outside, and be right or wrong.
+    """
 
     def __init__(self, message: str, kink: bool = False) -> None:
         super().__init__(message)
         self.message = message
         self.kink = kink
+        self.sides: tuple[float, float] | None = None
 
 
 def _with_defaults(fn: Callable[..., Any], args: Sequence[Any]) -> tuple[Any, ...]:
@@ -217,6 +222,8 @@ class Check:
             self._close(mine, self._truth.value, what, size)
         except Disagreement as wrong:
             wrong.kink = differences.kinked(self._along, mine, single=self.single)
+            if not wrong.kink:
+                wrong.sides = differences.kink(self._along, single=self.single)
             raise
         if self._smooth:
             return
