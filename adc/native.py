@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from adc.backend import llvm_text, running
 from adc.backend.calls import stub
@@ -56,10 +57,11 @@ def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool, lev
 
 
 def simd_lines(module: Module, exports: Sequence[str], *, parallel: bool) -> list[int]:
-    """The lines of the loops of ``module`` that LLVM made SIMD."""
+    """The lines of the loops of ``module`` that LLVM made SIMD, without those of adc's own library."""
     counted = CountSteps(exports).run(module)
     lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, vectors=True)
-    return [lowered.places[place][1] for place in optimize(lowered.text(), lowered.target, 3).vectorized()]
+    places = (lowered.places[place] for place in optimize(lowered.text(), lowered.target, 3).vectorized())
+    return [line for file, line in places if not Path(file).is_relative_to(Path(__file__).parent)]
 
 
 def debug_text(module: Module, exports: Sequence[str], parallel: bool, level: int) -> Optimized:

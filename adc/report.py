@@ -47,8 +47,8 @@ class Report:
         return "\n".join(summary(self))
 
     def loops(self) -> list[LoopPlan]:
-        """The loops of the gradient, or of the two halves of the pullback, outer before inner."""
-        own = (self.adjoint.name, self.adjoint.reverse)
+        """The loops of the gradient, or of the two halves of the pullback, and of callees; outer before inner."""
+        own = {name for adjoint in self.adjoint.all() for name in (adjoint.name, adjoint.reverse)}
         return [plan for name, plans in self.parallel.loops.items() if name in own for plan in plans]
 
     def sums(self) -> list[ShadowPlan]:

@@ -39,6 +39,13 @@ class Stored:
     times: str
 
     @property
+    def what(self) -> str:
+        """What it is, where it is said to somebody who knows no operations."""
+        if "." not in self.name:
+            return self.name
+        return "an array" if self.type.startswith("memref") else "an intermediate value"
+
+    @property
     def each(self) -> str:
         """How often, in short."""
         loops = re.findall(r"trips of the loop at line (\d+)", self.times)
@@ -47,12 +54,12 @@ class Stored:
 
 
 def stored(text: str) -> list[Stored]:
-    """What is stored, each once, from the text of the plan."""
+    """What is stored, each once, from the text of the plan; what takes most memory is likely to be the first."""
     found = {}
     for line, name, type, size, rest in _STORED.findall(text):
         if "checked one by one" not in rest:
             found[line, name] = Stored(int(line), name, type, int(size), rest.removeprefix(" x ").strip())
-    return list(found.values())
+    return sorted(found.values(), key=lambda s: ("its elements" in s.times, s.times.count("trips")), reverse=True)
 
 
 def measure(value: Callable[..., Any], gradient: Callable[..., Any], peak: int | None, args: Sequence[Any]) -> Measured:
@@ -97,7 +104,7 @@ def _tape(report: Report) -> str:
     found = report.stored()
     if not found:
         return "tape: nothing is stored; the reverse sweep computes again what it needs"
-    each = "; ".join(f"{s.name} of line {s.line} ({f'{s.bytes} bytes {s.each}'.strip()})" for s in found[:2])
+    each = "; ".join(f"{s.what} of line {s.line} ({f'{s.bytes} bytes {s.each}'.strip()})" for s in found[:2])
     more = f" and {len(found) - 2} more" if len(found) > 2 else ""
     return f"tape: {len(found)} value{'s' * (len(found) > 1)} stored: {each}{more}"
 
@@ -132,7 +139,7 @@ def advice(report: Report) -> list[str]:
     looped = [s for s in report.stored() if s.times]
     if looped and not report.steps and (m is None or m.peak_bytes is None or m.peak_bytes > 1 << 28):
         found.append(
-            f"{looped[0].name} of line {looped[0].line} is stored {looped[0].each.removeprefix('an element, ')}; "
+            f"{looped[0].what} of line {looped[0].line} is stored {looped[0].each.removeprefix('an element, ')}; "
             "if memory is short: jit_grad(memory='1GB')"
         )
     serial = [s for s in report.sums() if s.kind == "serial"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from adc.ir.core import UNKNOWN, Loc, Op
 
@@ -70,17 +71,39 @@ class ParallelPlan:
         for name, loops in self.loops.items():
             if loops:
                 lines.append(f"loops of @{name}")
-                lines += ["  " * (plan.depth + 1) + str(plan) for plan in loops]
+                lines += _each_once(_nests(loops))
         for name, shadows in self.shadows.items():
             if shadows:
                 lines.append(f"accumulation in @{name}")
-                lines += [f"  {plan}" for plan in shadows]
+                lines += _each_once([f"  {plan}"] for plan in shadows)
         for title, plans in (("cache", self.tiles), ("steps at a time", self.times)):
             for name, nests in plans.items():
                 if nests:
                     lines.append(f"{title} in @{name}")
-                    lines += [f"  {plan}" for plan in nests]
+                    lines += _each_once([f"  {plan}"] for plan in nests)
         return "\n".join(lines)
+
+
+def _nests(loops: Iterable[LoopPlan]) -> Iterator[list[str]]:
+    """The lines of each outermost loop with those inside."""
+    found: list[str] = []
+    for plan in loops:
+        if plan.depth == 0 and found:
+            yield found
+            found = []
+        found.append("  " * (plan.depth + 1) + str(plan))
+    if found:
+        yield found
+
+
+def _each_once(items: Iterable[list[str]]) -> list[str]:
+    """The lines of all items. Of equal ones in a row, which one statement on whole arrays may be, there is one, with
+    their number."""
+    lines: list[str] = []
+    for item, equal in groupby(items):
+        count = sum(1 for _ in equal)
+        lines += [item[0] + (f" ({count} times)" if count > 1 else ""), *item[1:]]
+    return lines
 
 
 def _told(what: str, kind: str, reason: str) -> str:

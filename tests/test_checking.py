@@ -186,7 +186,7 @@ def test_where_kinks_meet_the_derivative_may_be_on_any_side_of_each():
         return max(3.0 * x, x) - 2.0 * max(-x, x)
 
     assert adc.grad(function)(0.0) == 5.0
-    with pytest.raises(DifferentiationError, match="slopes to both sides .* looks like a kink") as caught:
+    with pytest.raises(DifferentiationError, match=r"slopes to both sides .* looks like a kink") as caught:
         adc.check_grads(function, (0.0,))
     assert "find_culprit" not in str(caught.value)
 

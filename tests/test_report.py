@@ -11,6 +11,8 @@ import pytest
 
 from adc import jit_grad
 from adc.cli import main
+from adc.ir.core import Loc
+from adc.passes.plans import LoopPlan, ParallelPlan
 
 
 @jit_grad
@@ -84,3 +86,63 @@ def test_explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "SIMD: LLVM made no loop SIMD" in out and "activity of @f.grad" in out
     assert main(["explain", target, "--json", "--no-simd"]) == 0
     assert json.loads(capsys.readouterr().out)["stored"][0]["line"] == 2
+
+
+def test_lines_of_the_library_are_not_told_as_the_programs() -> None:
+    @jit_grad(parallel=False)
+    def power(x: Any) -> Any:
+        return np.sum(np.abs(np.fft.fft(x)) ** 2)
+
+    first = power._subject.fn.__code__.co_firstlineno
+    report = power.report("f64[::1]", simd=True)
+    assert report.simd is not None and set(report.simd) <= {first + 2}
+
+
+def test_what_is_alike_is_told_once_and_in_plain_words() -> None:
+    @jit_grad
+    def rough(a: Any) -> Any:
+        return np.sum(np.diff(a, axis=0) ** 2) + np.sum(np.diff(a, axis=1) ** 2)
+
+    report = rough.report("f64[:, ::1]")
+    assert "memref." not in report.summary() and "arith." not in report.summary()
+    lines = str(report).splitlines()
+    assert any(line.startswith("  test_report.py") and line.endswith(" times)") for line in lines)
+    assert "  0 of 0 float values are active" not in lines
+    loops = sum(len(plans) for plans in report.parallel.loops.values())
+    assert loops == sum(len(plans) for plans in report.as_dict()["loops"].values())  # the data have all of them
+
+
+def test_loops_of_functions_that_are_called_are_among_those_of_the_summary() -> None:
+    def march(u: Any, n: Any) -> Any:
+        for _ in range(n):
+            u = u + 0.1 * np.sin(u) * np.roll(u, 1)
+        return u
+
+    @jit_grad
+    def loss(u: Any, n: Any) -> Any:
+        s = 0.0
+        for x in march(u, n) * march(u, n + 1):
+            s += x * x * x
+        return s
+
+    line = march.__code__.co_firstlineno + 1
+    report = loss.report("f64[::1], i64")
+    assert line in {plan.loc.line for plan in report.loops()}
+    tape = next(text for text in report.summary().splitlines() if "tape:" in text)
+    assert f"in each iteration of lines {line}, {line + 1}" in tape.split(";")[0]  # before what the other loop keeps
+    assert any(f"is stored in each iteration of lines {line}, " in text for text in report.as_dict()["advice"])
+
+
+def test_nests_that_are_equal_are_told_once() -> None:
+    at = Loc("a.py", 3)
+    outer, inner, other = (LoopPlan(at, *given) for given in (("i", 0, "threads"), ("j", 1, "parallel"), ("k", 0, "x")))
+    plan = ParallelPlan({"f": [outer, inner, outer, inner, other, outer, inner, outer]})
+    assert str(plan).splitlines() == [
+        "loops of @f",
+        "  a.py:3 for i: threads (2 times)",
+        "    a.py:3 for j: parallel",
+        "  a.py:3 for k: x",
+        "  a.py:3 for i: threads",
+        "    a.py:3 for j: parallel",
+        "  a.py:3 for i: threads",
+    ]

@@ -52,12 +52,23 @@ class Adjoint:
     plan: StoragePlan
     text: str  # what was found out, in words; later passes change the code that the plans point at
     callees: list[Adjoint] = field(default_factory=list)
+    computes: bool = True  # floats
 
     def __str__(self) -> str:
-        return "\n".join(adjoint.text for adjoint in self._all({}).values())
+        told = (adjoint for adjoint in self.all() if adjoint is self or not adjoint.trivial)
+        return "\n".join(adjoint.text for adjoint in told)
+
+    @property
+    def trivial(self) -> bool:
+        """Whether there is nothing to say: the function computes and keeps nothing, as one that makes views."""
+        return not (self.computes or self.plan.stored or self.plan.snapshots)
+
+    def all(self) -> list[Adjoint]:
+        """This and those of all callees."""
+        return list(self._all({}).values())
 
     def _all(self, found: dict[str, Adjoint]) -> dict[str, Adjoint]:
-        """This and those of all callees, by name."""
+        """The same by name."""
         if self.name not in found:
             found[self.name] = self
             for callee in self.callees:
@@ -381,4 +392,5 @@ class _Differentiator:
         refused = sorted({(op.loc.line, why) for op, why in plan.refused.items()})
         lines = [str(augmented.activity), str(plan)]
         lines += [f"  line {line}: the load cannot be repeated in the reverse sweep: {why}" for line, why in refused]
-        return Adjoint(name, reverse, augmented.activity, plan, "\n".join(lines), callees)
+        computes = any(r.type.is_float for op in augmented.activity.func.walk() for r in op.results)
+        return Adjoint(name, reverse, augmented.activity, plan, "\n".join(lines), callees, computes)
