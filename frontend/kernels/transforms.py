@@ -23,6 +23,10 @@ SHORT = 16  # lengths that are not split
 
 def transformed(x: Any, sign: Any) -> Any:
     """The transforms of ``x[0] + 1j * x[1]`` along the second axis of three, likewise; ``sign``: of the exponent."""
+    return complex_transforms(x, sign)
+
+
+def complex_transforms(x: Any, sign: Any) -> Any:
     _, before, n, after = x.shape
     out = np.empty(x.shape)
     by_factors = _largest_factor(n) <= LARGEST_FACTOR
@@ -41,11 +45,11 @@ def transformed(x: Any, sign: Any) -> Any:
         for i in range(before):
             for start in range(0, after, max(width, 1)):
                 w = min(width, after - start)
-                _taken(x, i, start, ar, ai, n, w)
+                _taken(x, i, start, ar, ai, w)
                 if _run(plan, w, to):
-                    _kept(br, bi, out, i, start, n, w)
+                    _kept(br, bi, out, i, start, w)
                 else:
-                    _kept(ar, ai, out, i, start, n, w)
+                    _kept(ar, ai, out, i, start, w)
     else:
         c, s = _chirp(n)
         fr, fi = _chirp_transformed(plan, c, s, width)
@@ -126,7 +130,7 @@ def _smallest_factor(n: Any) -> Any:
     return n
 
 
-def _root(e: Any, n: Any) -> Any:
+def root(e: Any, n: Any) -> Any:
     """``exp(2j * pi * e / n)``, from an angle below a quarter of pi: exact to the last bits of both parts."""
     quarter = np.floor(4.0 * e / n + 0.5)
     angle = (np.pi / 2) * ((4.0 * e - quarter * n) / n)
@@ -139,7 +143,7 @@ def _root(e: Any, n: Any) -> Any:
 def _roots(n: Any) -> Any:
     c, s = np.empty(n), np.empty(n)
     for k in range(n):
-        c[k], s[k] = _root(float(k), float(n))
+        c[k], s[k] = root(float(k), float(n))
     return c, s
 
 
@@ -152,10 +156,10 @@ def _turns(n: Any, m: Any) -> Any:
     order = float(n * m)
     for i in range(min(step, n)):
         for j in range(m):
-            c[i, j], s[i, j] = _root(float(i * j), order)
+            c[i, j], s[i, j] = root(float(i * j), order)
     for i in range(step, n, step):
         for j in range(m):
-            c[i, j], s[i, j] = _root(float(i * j), order)
+            c[i, j], s[i, j] = root(float(i * j), order)
         for k in range(1, min(step, n - i)):
             for j in range(m):
                 c[i + k, j] = c[i, j] * c[k, j] - s[i, j] * s[k, j]
@@ -166,7 +170,7 @@ def _turns(n: Any, m: Any) -> Any:
 def _chirp(n: Any) -> Any:
     c, s = np.empty(n), np.empty(n)
     for k in range(n):
-        c[k], s[k] = _root(float(k * k % (2 * n)), float(2 * n))
+        c[k], s[k] = root(float(k * k % (2 * n)), float(2 * n))
     return c, s
 
 
@@ -210,11 +214,13 @@ def _unchirped(
             out[1, i, k, start + j] = r * s + m * c
 
 
-def _taken(x: Any, i: Any, start: Any, yr: Any, yi: Any, n: Any, w: Any) -> None:
-    if w == 1:
-        for k in range(n):
-            yr[k] = x[0, i, k, start]
-            yi[k] = x[1, i, k, start]
+def _taken(x: Any, i: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
+    _, before, n, after = x.shape
+    if w == after:
+        whole = x.reshape(2, before, n * after)
+        for k in range(n * after):
+            yr[k] = whole[0, i, k]
+            yi[k] = whole[1, i, k]
     else:
         for k in range(n):
             for j in range(w):
@@ -222,11 +228,13 @@ def _taken(x: Any, i: Any, start: Any, yr: Any, yi: Any, n: Any, w: Any) -> None
                 yi[k * w + j] = x[1, i, k, start + j]
 
 
-def _kept(xr: Any, xi: Any, out: Any, i: Any, start: Any, n: Any, w: Any) -> None:
-    if w == 1:
-        for k in range(n):
-            out[0, i, k, start] = xr[k]
-            out[1, i, k, start] = xi[k]
+def _kept(xr: Any, xi: Any, out: Any, i: Any, start: Any, w: Any) -> None:
+    _, before, n, after = out.shape
+    if w == after:
+        whole = out.reshape(2, before, n * after)
+        for k in range(n * after):
+            whole[0, i, k] = xr[k]
+            whole[1, i, k] = xi[k]
     else:
         for k in range(n):
             for j in range(w):

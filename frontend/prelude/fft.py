@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.kernels.real_transforms import of_real, to_real
 from adc.frontend.kernels.transforms import transformed
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.axes import axis_of
@@ -22,28 +23,67 @@ def _scale(n: Any, norm: Any, inverse: Any) -> Any:
     return 1.0
 
 
-def _transform(a: Any, n: Any, axis: Any, norm: Any, inverse: Any) -> Any:
-    x = np.asarray(a)
-    k = axis_of(x, axis)
-    count = x.shape[k] if n is None else n
-    if count < 1:
-        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+def _around(x: Any, k: Any) -> Any:
+    """The numbers of those before an axis, and of those after it if it is not the last."""
     before, after = 1, 1
     for size in x.shape[:k]:
         before *= size
     for size in x.shape[k + 1 :]:
         after *= size
-    scale = _scale(count, norm, inverse)
-    whole = np.zeros((2, before, count, after))
-    held = min(x.shape[k], count)
-    given = x.reshape(before, x.shape[k], after)[:, :held]
-    whole[0, :, :held] = given.real
+    return (before,), (() if k == x.ndim - 1 else (after,))
+
+
+def _counted(count: Any) -> None:
+    if count < 1:
+        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
+
+
+def _parts(x: Any, k: Any, count: Any, whole: Any) -> Any:
+    """The real and the imaginary parts of ``count`` numbers along an axis, and zeros where there are none;
+    ``whole``: it is known that there are as many."""
+    before, after = _around(x, k)
+    shape = (2, *before, count, *after)
+    filled = whole and np.iscomplexobj(x)
+    parts = np.empty(shape) if filled else np.zeros(shape)
+    held = count if whole else min(x.shape[k], count)
+    given = x.reshape(*before, x.shape[k], *after)[:, :held]
+    parts[0, :, :held] = given.real
     if np.iscomplexobj(x):
-        whole[1, :, :held] = given.imag
+        parts[1, :, :held] = given.imag
+    return parts if after else parts.reshape(*shape, 1)
+
+
+def _of_real(x: Any, k: Any, count: Any, whole: Any) -> Any:
+    before, after = _around(x, k)
+    shape = (*before, count, *after)
+    given = np.empty(shape) if whole else np.zeros(shape)
+    held = count if whole else min(x.shape[k], count)
+    given[:, :held] = x.reshape(*before, x.shape[k], *after)[:, :held]
+    return of_real(given if after else given.reshape(*shape, 1))
+
+
+def _transform(a: Any, n: Any, axis: Any, norm: Any, inverse: Any) -> Any:
+    x = np.asarray(a)
+    k = axis_of(x, axis)
+    count = x.shape[k] if n is None else n
+    _counted(count)
+    scale = _scale(count, norm, inverse)
     out = np.empty((*x.shape[:k], count, *x.shape[k + 1 :]), np.result_type(x.dtype, np.complex64))
-    found = transformed(whole, 1 if constant(inverse) else -1).reshape(2, *out.shape)
-    out.real[...] = scale * found[0]
-    out.imag[...] = scale * found[1]
+    if np.iscomplexobj(x):
+        parts = _parts(x, k, count, n is None)
+        found = transformed(parts, 1 if constant(inverse) else -1).reshape(2, *out.shape)
+        out.real[...] = scale * found[0]
+        out.imag[...] = scale * found[1]
+    else:
+        before, after = _around(x, k)
+        half = count // 2 + 1
+        first = _of_real(x, k, count, n is None).reshape(2, *before, half, *after)
+        both = out.reshape(*before, count, *after)
+        turned = -scale if constant(inverse) else scale
+        both[:, :half].real[...] = scale * first[0]
+        both[:, :half].imag[...] = turned * first[1]
+        both[:, half:].real[...] = scale * first[0, :, (count - 1) // 2 : 0 : -1]
+        both[:, half:].imag[...] = -turned * first[1, :, (count - 1) // 2 : 0 : -1]
     return out
 
 
@@ -64,10 +104,6 @@ def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
     return _transform(a, n, axis, norm, True)
 
 
-def _part(x: Any, axis: Any, start: Any, stop: Any) -> Any:
-    return np.moveaxis(np.moveaxis(x, axis, 0)[start:stop], 0, axis)
-
-
 @stands_for("numpy.fft.rfft")
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     _only(out)
@@ -76,7 +112,13 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
         raise TypeError("ufunc 'rfft_n_even' did not contain a loop with signature matching types")
     k = axis_of(x, axis)
     count = x.shape[k] if n is None else n
-    return _part(_transform(x, count, k, norm, False), k, 0, count // 2 + 1).copy()
+    _counted(count)
+    out = np.empty((*x.shape[:k], count // 2 + 1, *x.shape[k + 1 :]), np.result_type(x.dtype, np.complex64))
+    scale = _scale(count, norm, False)
+    found = _of_real(x, k, count, n is None).reshape(2, *out.shape)
+    out.real[...] = scale * found[0]
+    out.imag[...] = scale * found[1]
+    return out
 
 
 @stands_for("numpy.fft.irfft")
@@ -85,15 +127,10 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = No
     x = np.asarray(a)
     k = axis_of(x, axis)
     count = 2 * (x.shape[k] - 1) if n is None else n
-    if count < 1:
-        raise ValueError(f"Invalid number of FFT data points ({count}) specified.")
-    moved = np.moveaxis(x, k, 0)
-    whole = np.zeros((count, *moved.shape[1:]), np.result_type(x.dtype, np.complex64))
-    for f in range(min(moved.shape[0], count // 2 + 1)):
-        whole[f] = moved[f]
-        if 0 < f < count - f:
-            whole[count - f] = np.conj(moved[f])
-    return np.moveaxis(_transform(whole, count, 0, norm, True).real.copy(), 0, k)
+    _counted(count)
+    out = np.empty((*x.shape[:k], count, *x.shape[k + 1 :]), np.result_type(x.dtype, np.complex64).type(0).real.dtype)
+    out[...] = _scale(count, norm, True) * to_real(_parts(x, k, count // 2 + 1, n is None), count).reshape(out.shape)
+    return out
 
 
 def _axes_and_lengths(x: Any, s: Any, axes: Any) -> Any:

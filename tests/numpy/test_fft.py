@@ -47,6 +47,60 @@ def test_the_adjoint_of_blocks() -> None:
         close(transform.pullback(z)[1](cotangent)[0], np.fft.ifft(cotangent, axis=1))
 
 
+def test_real_numbers_of_all_lengths() -> None:
+    three = adc.jit_grad(lambda x, z, n: (np.fft.rfft(x), np.fft.irfft(z, n), np.fft.fft(x)))
+    for n in [*range(1, 20), 64, 94, 106, 243, 256, 258, 1000, 1009, 2018, 4096]:
+        x, z = RNG.normal(size=n), draw(n // 2 + 1)
+        for found, wanted in zip(three(x, z, n), (np.fft.rfft(x), np.fft.irfft(z, n), np.fft.fft(x)), strict=True):
+            close(found, wanted)
+
+
+def test_real_columns() -> None:
+    three = adc.jit_grad(
+        lambda x, z: (np.fft.rfft(x, axis=1), np.fft.irfft(z, 2 * (z.shape[1] - 1), axis=1), np.fft.ifft(x, axis=1))
+    )
+    for n in (2, 4, 7, 34, 256):
+        for columns in (0, 1, 2, 17):
+            x, z = RNG.normal(size=(2, n, columns)), draw(2, n, columns)
+            back = np.fft.irfft(z, axis=1)
+            wanted = np.fft.rfft(x, axis=1), back, np.fft.ifft(x, axis=1)
+            for found, expected in zip(three(x, z), wanted, strict=True):
+                close(found, expected)
+
+
+LINEAR = {
+    "rfft": (lambda x: np.fft.rfft(x, axis=1), False),
+    "irfft": (lambda z: np.fft.irfft(z, axis=1), True),
+    "irfft, odd": (lambda z: np.fft.irfft(z, 2 * z.shape[1] - 1, axis=1), True),
+    "fft": (lambda x: np.fft.fft(x, axis=1), False),
+    "ifft, shorter": (lambda x: np.fft.ifft(x, 4, axis=1), False),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_real_derivatives(name: str) -> None:
+    """They are linear: the tangent is the transform of the tangent, and both modes give the same number."""
+    function, takes_complex = LINEAR[name]
+    transform = adc.jit_grad(function)
+    for shape in ((2, 5, 1), (1, 6, 3)):
+        x, dx = (draw(*shape) if takes_complex else RNG.normal(size=shape) for _ in range(2))
+        value, tangent = transform.jvp((x,), (dx,))
+        close(value, function(x))
+        close(tangent, function(dx))
+        cotangent = draw(*value.shape) if np.iscomplexobj(value) else RNG.normal(size=value.shape)
+        of_x = transform.pullback(x)[1](cotangent)[0]
+        np.testing.assert_allclose(np.sum(of_x * dx).real, np.sum(cotangent * tangent).real, rtol=1e-12)
+
+
+def test_the_second_derivative() -> None:
+    x = RNG.normal(size=6)
+    found = adc.hessian(lambda x: np.sum(np.fft.irfft(np.abs(np.fft.rfft(x)) ** 2) ** 2))(x)
+    step = 1e-5
+    slope = adc.grad(lambda x: np.sum(np.fft.irfft(np.abs(np.fft.rfft(x)) ** 2) ** 2))
+    wanted = np.stack([(slope(x + step * e) - slope(x - step * e)) / (2 * step) for e in np.eye(6)])
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+
+
 def test_any_number_of_threads() -> None:
     z = draw(128, 96)
     one, two = (adc.jit_grad(threads=k)(lambda z: np.fft.fft2(z)) for k in (1, 2))

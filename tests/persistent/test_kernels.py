@@ -69,10 +69,10 @@ def test_another_program_and_a_gradient_find_it(compiled: list[str]) -> None:
 
 def test_the_next_process_finds_it(compiled: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def first(x: Any) -> Any:
-        return np.sum(np.fft.fft(x).real ** 2)
+        return np.sum(np.fft.fft(x * 1j).real ** 2)
 
     def second(x: Any) -> Any:
-        return np.sum(np.fft.fft(x * x).real ** 2)
+        return np.sum(np.fft.fft(x * x * 1j).real ** 2)
 
     adc.grad(first)(B)
     assert len(compiled) == 1
@@ -123,11 +123,15 @@ def test_threads_compile_it_once(compiled: list[str]) -> None:
     assert compiled == ["adc.kernel.cholesky_factor"]
 
 
+LENGTHS = np.array([1, 2, 7, 32, 90, 212])  # that and their halves: one, prime, a power of two, with a large factor
+COLUMNS = np.array([1, 3, 18])
+
+
 def spectra(x: Any) -> Any:
-    """Of lengths that are one, prime, a power of two, and with a large factor."""
     total = 0.0
-    for n in (1, 2, 7, 16, 106):
-        total += np.sum(np.fft.fft(np.resize(x, n)).imag ** 2)
+    for n in LENGTHS:
+        for columns in COLUMNS:
+            total += np.sum(np.fft.rfft(np.resize(x, (2, n, columns)), axis=1).imag ** 2)
     return total
 
 
