@@ -110,9 +110,15 @@ def _has_same_bits(body: Block) -> bool:
     return not any(
         op.opdef.called
         or op.attrs.get("fastmath", "none") != "none"
-        or (op.opdef is ops.parallel and any(r.type.is_float for r in op.results))
+        or (op.opdef is ops.parallel and _sums_floats(op))
         for op in body.walk()
     )
+
+
+def _sums_floats(loop: Op) -> bool:
+    """Whether a loop has a sum, or a product, in an order of adc's own."""
+    kinds = loop.regions[0].terminator.attrs["kinds"]
+    return any(r.type.is_float and kind in ("add", "mul") for r, kind in zip(loop.results, kinds, strict=True))
 
 
 def _place_if_lost(loop: Op, k: int, place: Value) -> Value:

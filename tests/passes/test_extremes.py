@@ -106,7 +106,8 @@ def test_second_derivatives() -> None:
 def test_nothing_is_kept_of_the_loop() -> None:
     for function in (of_rows, shifted):
         function.grad(A)
-        assert "adc.tape" not in function.dump_ir("adjoint")
+        assert not [line for line in function.dump_ir("adjoint").splitlines() if "adc.tape" in line and "f64" in line]
+    assert "scf.for" not in shifted.dump_ir("adjoint")
     of_all.grad(A, 1.0)
     ir = of_all.dump_ir("adjoint")
     assert "adc.tape" not in ir and "scf.for" not in ir
@@ -134,8 +135,9 @@ def of_inner_sums(a: Any, b: Any) -> float:
 
 
 @pytest.mark.parametrize("function", [with_a_sum, of_inner_sums])
-def test_terms_that_are_computed_again_with_other_bits(function: Any) -> None:
-    compiled = jit_grad(function, level=3)
+def test_terms_that_are_computed_again_with_other_bits(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADC_LEVEL", "3")  # with SIMD
+    compiled = jit_grad(function)
     rng = np.random.default_rng(5)
     for n in (*range(1, 30), *range(1, 30)):
         a, b, direction = rng.normal(size=(3, n))
