@@ -89,7 +89,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     cache.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="default: show")
     cache.set_defaults(run=_cache)
-    demo = commands.add_parser("demo", help="the plate problem, from a Python function to an object file")
+    demo = commands.add_parser(
+        "demo",
+        help="the plate problem, from a Python function to an object file",
+        description="Go through an inverse problem, a plate that cools: compile it, show its IR and that of its gradient, "
+        "check the gradient, recover the plate from noisy measurements, and link an object file of it.",
+    )
     demo.add_argument("--output", type=Path, default=Path("demo-output"), help="where files go (default: demo-output)")
     demo.add_argument("--size", type=int, default=48, help="points along each side of the plate (default: 48)")
     demo.set_defaults(run=_demo)

@@ -142,7 +142,7 @@ _SPELLED = {bool: "true or false", types.NoneType: "none", OpDef: "an operation"
 def summary(kind: type[Pass]) -> str:
     """The first sentence of what a pass says of itself."""
     paragraph = inspect.cleandoc(kind.__doc__ or "").split("\n\n")[0]
-    return re.split(r"(?<=\.)\s", " ".join(paragraph.split()), maxsplit=1)[0]
+    return re.split(r"(?<=\.)\s", " ".join(paragraph.split()), maxsplit=1)[0].replace("``", "`")
 
 
 def listing() -> str:

@@ -245,3 +245,7 @@ def test_the_listing_names_all() -> None:
 def test_named_pipelines_do_what_pipelines_do() -> None:
     text = print_module(run_pipeline(parse_module(TEXT), pipelines.LOWER, verify=Verify.PASSES))
     assert opt("--passes=lower", given=TEXT).stdout == text
+
+
+def test_the_list_of_passes_is_plain_text() -> None:
+    assert "`adc.cold`" in named.listing() and "``" not in named.listing()

@@ -159,7 +159,7 @@ def kept(function: Callable[..., Any], *args: Any) -> list[str]:
     f = jit_grad(function)
     f.grad(*args)
     text = str(f.report())
-    tape = text[text.index("tape:") :].split("\n\n")[0].splitlines()[1:]
+    tape = text[text.index("\ntape:") + 1 :].split("\n\n")[0].splitlines()[1:]
     return [line for line in tape if " bytes" in line and "one by one" not in line]
 
 
