@@ -92,7 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser(
         "demo",
         help="the plate problem, from a Python function to an object file",
-        description="Go through an inverse problem, a plate that cools: compile it, show its IR and that of its gradient, "
+        description="Go through an inverse problem, a plate that cools: compile it, show its IR and its gradient's, "
         "check the gradient, recover the plate from noisy measurements, and link an object file of it.",
     )
     demo.add_argument("--output", type=Path, default=Path("demo-output"), help="where files go (default: demo-output)")

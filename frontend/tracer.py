@@ -151,8 +151,8 @@ class Tracer:
             except CompileError as error:
                 if callee.source.placed is not None:
                     raise
-                note = Note(f"in the call of {callee.source.name}()", current_loc())
-                raise error.noted(note) from None
+                at = current_loc()
+                raise error.noted(Note(f"in the call of {callee.source.told(at.file)}", at)) from None
             except NeedsConstant as need:
                 name = need.name.split(".")[0]  # of a tuple, all
                 if need.frame.source is not callee.source or name in constants:

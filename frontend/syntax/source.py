@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import sys
+import sysconfig
 import tokenize
 import types
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 
 from adc.frontend.syntax.liveness import Liveness, analyse
 from adc.frontend.syntax.matching import without_match
@@ -133,10 +135,27 @@ class FunctionSource:
         assert isinstance(value, ast.expr)
         return ast.copy_location(ast.Return(value), value)
 
+    def told(self, caller: str) -> str:
+        """The function, for an error in it, as it was called from the file ``caller``: whose it is, if it comes with
+        Python or an installed package that the call does not come from. Users take it for one that adc would know."""
+        package = _package(self.file.name)
+        if package in ("", "adc", _package(caller)):
+            return f"{self.name}()"
+        return f"{self.name}() of {package}: adc does not know that function, and compiles its Python source"
+
     @property
     def header(self) -> Loc:
         """The range of the line that introduces the function."""
         return self.loc(self.node)
+
+
+def _package(file: str) -> str:
+    """The installed package, or module of Python's, that a file belongs to; nothing for a program's own."""
+    for kind in ("purelib", "platlib", "stdlib"):
+        path, root = Path(file), sysconfig.get_path(kind)
+        if path.is_relative_to(root):
+            return path.relative_to(root).parts[0].removesuffix(".py")
+    return ""
 
 
 _lock = forks.Lock()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import pickle
+import statistics
 import traceback
 import types
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adc
 from adc import jit_grad
 from adc.errors import AdcError, CompileError
 from adc.ir.core import Loc
@@ -176,3 +178,16 @@ SUGGESTIONS = {
 @pytest.mark.parametrize("name", SUGGESTIONS)
 def test_the_way_out(name: str) -> None:
     assert SUGGESTIONS[name] in refusal(CASES[name]).help
+
+
+def test_a_function_of_a_package_that_cannot_be_compiled_is_told_to_be_that() -> None:
+    """The error is in lines that the user has not written, perhaps in a call of the package's own further inside."""
+
+    def spread(x: float) -> float:
+        return 3.0 * x - statistics.mode([x, 2.0 * x, x])
+
+    with pytest.raises(AdcError) as caught:
+        adc.grad(spread)(2.0)
+    told = [note.message for note in caught.value.notes if note.message.startswith("in the call of")]
+    wanted = "in the call of mode() of statistics: adc does not know that function, and compiles its Python source"
+    assert told == [wanted]
