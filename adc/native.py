@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from adc.backend import llvm_text, running
 from adc.backend.calls import stub
@@ -11,6 +10,7 @@ from adc.backend.calls.abi import Signature
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized, optimize, optimize_or_find, vectorises
 from adc.ir.core import Module
+from adc.ir.excerpts import in_library
 from adc.loadable import Loadable, stubs
 from adc.passes.checkpointing.count_steps import CountSteps
 
@@ -61,7 +61,7 @@ def simd_lines(module: Module, exports: Sequence[str], *, parallel: bool) -> lis
     counted = CountSteps(exports).run(module)
     lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, vectors=True)
     places = (lowered.places[place] for place in optimize(lowered.text(), lowered.target, 3).vectorized())
-    return [line for file, line in places if not Path(file).is_relative_to(Path(__file__).parent)]
+    return [line for file, line in places if not in_library(file)]
 
 
 def debug_text(module: Module, exports: Sequence[str], parallel: bool, level: int) -> Optimized:

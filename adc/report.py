@@ -13,6 +13,7 @@ from adc.frontend.abstract import Abstract, Array
 from adc.frontend.traced import Leaf, Traced
 from adc.ir import kinds
 from adc.ir.core import Module
+from adc.ir.excerpts import in_library
 from adc.options import Derivative
 from adc.passes.checkpointing.outline_steps import StepsPlan
 from adc.passes.differentiation.differentiate import Adjoint
@@ -47,13 +48,16 @@ class Report:
         return "\n".join(summary(self))
 
     def loops(self) -> list[LoopPlan]:
-        """The loops of the gradient, or of the two halves of the pullback, and of callees; outer before inner."""
+        """The loops of the gradient, or of the two halves of the pullback, and of callees, without adc's own library;
+        outer before inner."""
         own = {name for adjoint in self.adjoint.all() for name in (adjoint.name, adjoint.reverse)}
-        return [plan for name, plans in self.parallel.loops.items() if name in own for plan in plans]
+        plans = (plan for name, plans in self.parallel.loops.items() if name in own for plan in plans)
+        return [plan for plan in plans if not in_library(plan.loc.file)]
 
     def sums(self) -> list[ShadowPlan]:
-        """How parallel loops sum what they add to gradients."""
-        return [plan for plans in self.parallel.shadows.values() for plan in plans]
+        """How parallel loops sum what they add to gradients; without adc's own library."""
+        plans = (plan for plans in self.parallel.shadows.values() for plan in plans)
+        return [plan for plan in plans if not in_library(plan.loc.file)]
 
     def stored(self) -> list[Stored]:
         """What the forward sweep keeps for the reverse sweep."""

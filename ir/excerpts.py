@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 
 from adc.ir.core import Loc
 
@@ -16,6 +17,7 @@ SHOWN_LINES = 4  # of a range over several lines: the first three and the last
 WIDTH = 116  # columns of a line of source
 TAB = "    "
 CUT = "..."
+_ADC = Path(__file__).parents[1]
 
 
 def source_line(file: str, line: int, source: str | None = None) -> str:
@@ -100,3 +102,8 @@ def _tail(text: str, columns: int) -> str:
 def _columns(text: str) -> int:
     """How many columns a terminal takes for ``text``."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def in_library(file: str) -> bool:
+    """Whether a file is one of adc's own, whose lines mean nothing to a user."""
+    return Path(file).is_relative_to(_ADC)

@@ -97,6 +97,14 @@ def test_lines_of_the_library_are_not_told_as_the_programs() -> None:
     report = power.report("f64[::1]", simd=True)
     assert report.simd is not None and set(report.simd) <= {first + 2}
 
+    @jit_grad
+    def between(x: Any, y: Any) -> Any:
+        return np.sum(np.interp(x, np.arange(4.0), y) ** 2)
+
+    line = between._subject.fn.__code__.co_firstlineno + 2
+    report = between.report("f64[::1], f64[::1]")
+    assert {plan.loc.line for plan in [*report.loops(), *report.sums()]} <= {line}
+
 
 def test_what_is_alike_is_told_once_and_in_plain_words() -> None:
     @jit_grad
