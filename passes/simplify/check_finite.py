@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Loc, Module, Op, Value
 from adc.ir.excerpts import source_line
 from adc.ir.moments import strip_views
+from adc.ir.opdef import OpDef
 from adc.ir.types import i1
 from adc.passes.simplify.mark_forward import FORWARD, makes_float
 
@@ -23,6 +24,7 @@ _MADE_OF |= {ops.strong_mulf: "a product", ops.strong_divf: "a division", ops.po
 _CHOOSES = {ops.select: (1, 2), ops.strong_mulf: (0, 1), ops.strong_divf: (0, 1)}
 _ASSIGNMENT = re.compile(r"\s*([^\W\d]\w*)(?:\[[^=]*\])?\s*(?:[-+*/%@]|//|\*\*)?=(?!=)")
 _FAR = 40  # values that are looked at for a name
+_TERMS = frozenset({ops.addf, ops.select})
 _KEEP = frozenset({ops.constant, ops.select, ops.negf, ops.absf, ops.twin, ops.stop_gradient, ops.bitcast})
 
 
@@ -94,10 +96,13 @@ def _is_finite(value: Value) -> Value:
 
 def _message(op: Op, own: dict[Loc, list[Op]]) -> str:
     what = _MADE_OF.get(op.opdef) or ("a sum" if op.opdef is ops.parallel else op.opdef.name.split(".")[-1])
-    name = _variable(op.results[0])
-    forward = FORWARD in op.attrs or op.opdef is ops.parallel
-    if forward:
+    value = op.results[0]
+    if FORWARD in op.attrs or (op.opdef is ops.parallel and not _sums_alone(value).endswith("_bar")):
+        name = _variable(value)
+        if name.endswith(("_bar", "_dot")):  # what needs it is a derivative; or a variable of the user's is called that
+            name = ""
         return f"{name or _assigned(op.loc) or 'a value'} is {{}}, made here by {what}"
+    name = _sums_alone(value)
     base = name.removesuffix("_bar").removesuffix("_dot") or _only_operand(own.get(op.loc, []))
     return f"{f'the derivative of {base}' if base else 'a derivative'} is {{}}, made here by {what}"
 
@@ -123,8 +128,13 @@ def _read(value: Value) -> str:
     return value.hint or ""
 
 
-def _variable(value: Value) -> str:
-    """The variable that a value is, or the next one that it goes into."""
+def _sums_alone(value: Value) -> str:
+    """The variable that a derivative is of, or a term of. Multiplied, it is part of the derivative of another one."""
+    return _variable(value, _TERMS)
+
+
+def _variable(value: Value, through: Collection[OpDef] | None = None) -> str:
+    """The variable that a value is, or the next one that it goes into: ``through`` these operations, or any."""
     work, seen = [value], {value}
     for found in work:
         if found.hint:
@@ -133,6 +143,8 @@ def _variable(value: Value) -> str:
             if user.opdef in (ops.store, ops.accumulate) and position == 0:
                 if name := strip_views(user.operands[1]).hint:
                     return name
+            elif through is not None and user.opdef not in through:
+                continue
             elif len(user.results) == 1 and user.results[0].type.is_float and user.results[0] not in seen:
                 seen.add(user.results[0])
                 work.append(user.results[0])

@@ -127,3 +127,38 @@ def test_the_environment_asks_for_it() -> None:
     assert done.stdout == "not-finite\n", done.stderr
     with pytest.raises(adc.AdcError, match="debug must be 'nan'"):
         jit_grad(debug="infinity")(lambda x: x)
+
+
+def of_a_square_root(a):
+    s = np.sum(a * a)
+    return math.sqrt(s)
+
+
+def of_a_square_root_of_a_product(a):
+    s = np.sum(a)
+    t = s * 2.0
+    return math.sqrt(t) * 3.0
+
+
+def of_no_variable(a):
+    return np.sqrt(np.sum(a * a))
+
+
+def of_a_value(a):
+    return np.linalg.norm(a * a) ** -1
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (of_a_square_root, "the derivative of s is inf"),
+        (of_a_square_root_of_a_product, "the derivative of t is inf"),
+        (of_no_variable, "a derivative is inf"),  # not that of a, which is NaN, and follows
+        (of_a_value, "a value is inf"),
+    ],
+    ids=lambda x: getattr(x, "__name__", ""),
+)
+def test_the_variable_is_the_one_whose_derivative_it_is_not_one_that_it_is_a_factor_of(function, told):
+    with pytest.raises(adc.errors.NotFiniteError) as caught:
+        jit_grad(function, debug="nan").grad(np.zeros(3))
+    assert str(caught.value).startswith(told)
