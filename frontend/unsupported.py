@@ -20,8 +20,8 @@ _EXPRESSIONS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Slice: ("a slice stands in brackets only", ""),
 }
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
-    ast.Try: ("try is not supported", "handle exceptions outside the compiled function"),
-    ast.TryStar: ("try is not supported", "handle exceptions outside the compiled function"),
+    ast.Try: ("try is not supported", "test the condition before, or handle exceptions outside"),
+    ast.TryStar: ("try is not supported", "test the condition before, or handle exceptions outside"),
     ast.With: ("with is not supported", "open resources outside the compiled function"),
     ast.AsyncWith: ("with is not supported", "open resources outside the compiled function"),
     ast.AsyncFor: ("async for is not supported", "compile the numerical part as a plain function"),
@@ -51,4 +51,14 @@ def refuse_statement(loc: Loc, node: ast.AST) -> Exception:
         help = "use pop: d.pop(key), xs.pop(k)" if item else "objects keep their fields: set it to None"
         return refuse(loc, "del is not supported", help, kind=kinds.UNSUPPORTED_STATEMENT)
     message, help = _STATEMENTS.get(type(node), (f"{type(node).__name__} statements are not supported", ""))
+    if isinstance(node, ast.With) and all(map(_on_warnings, node.items)):
+        help = "leave it out, or put it around the call: compiled code gives none of NumPy's warnings"
     return refuse(loc, message, help, kind=kinds.UNSUPPORTED_STATEMENT)
+
+
+def _on_warnings(item: ast.withitem) -> bool:
+    """Whether it looks like ``np.errstate(...)`` or ``warnings.catch_warnings()``."""
+    call = item.context_expr
+    function = call.func if isinstance(call, ast.Call) else None
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    return name in ("errstate", "catch_warnings")

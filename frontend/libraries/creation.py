@@ -162,7 +162,8 @@ def _nested_dims(value: AbstractValue) -> tuple[Dim, ...]:
         first = first if k else dims
         known = [(static_dim(a), static_dim(b)) for a, b in zip(first, dims, strict=False)]
         if len(dims) != len(first) or any(a != b and None not in (a, b) for a, b in known):
-            raise refuse(current_loc(), "the rows differ in length", kind=kinds.INVALID_VALUE)
+            help = "make them equally long, or pass them as arrays of their own"
+            raise refuse(current_loc(), "the rows differ in length", help, kind=kinds.INVALID_VALUE)
         for a, b in zip(first, dims, strict=True):
             if not same_dim(a, b):
                 trap_unless(equal_dims(a, b), SHAPE_ERROR, _RAGGED)
