@@ -17,7 +17,8 @@ from adc.frontend.kernels.butterflies import by_five, by_four, by_prime, by_thre
 
 LARGEST_FACTOR = 50  # a pass by a prime p costs p operations for each number
 IN_CACHE = 4096  # numbers that are transformed at once
-SIDE_BY_SIDE = 16  # columns that are enough for the inner loops
+SIDE_BY_SIDE = 16  # columns that fill the lines of a cache
+ENOUGH = 8  # columns that are enough for the inner loops
 SHORT = 16  # lengths that are not split
 
 
@@ -32,24 +33,28 @@ def complex_transforms(x: Any, sign: Any) -> Any:
     by_factors = _largest_factor(n) <= LARGEST_FACTOR
     size = n if by_factors else _convolved(n)
     width = min(after, max(SIDE_BY_SIDE, IN_CACHE // max(size, 1)))
-    first = 1 if width >= SIDE_BY_SIDE or size <= SHORT else _balanced(size)
+    rows = 1
+    if by_factors and width == after and min(before, IN_CACHE // 2 // size) * width >= ENOUGH:
+        rows = max(1, min(before, IN_CACHE // 2 // max(size * width, 1)))
+    first = 1 if rows * width >= ENOUGH or size <= SHORT else _balanced(size)
     second = size // first
     turns_c, turns_s = _turns(first, second)
     first_c, first_s = _roots(first)
     second_c, second_s = _roots(second)
-    ar, ai = np.empty(size * width), np.empty(size * width)
-    br, bi = np.empty(size * width), np.empty(size * width)
+    ar, ai = np.empty(rows * size * width), np.empty(rows * size * width)
+    br, bi = np.empty(rows * size * width), np.empty(rows * size * width)
     plan = (first_c, first_s, second_c, second_s, turns_c, turns_s, ar, ai, br, bi)
     to = float(sign)
     if by_factors:
-        for i in range(before):
+        for i in range(0, before, rows):
+            count = min(rows, before - i)
             for start in range(0, after, max(width, 1)):
                 w = min(width, after - start)
-                _taken(x, i, start, ar, ai, w)
-                if _run(plan, w, to):
-                    _kept(br, bi, out, i, start, w)
+                _taken(x, i, count, start, ar, ai, w)
+                if _run(plan, count * w, to):
+                    _kept(br, bi, out, i, count, start, w)
                 else:
-                    _kept(ar, ai, out, i, start, w)
+                    _kept(ar, ai, out, i, count, start, w)
     else:
         c, s = _chirp(n)
         fr, fi = _chirp_transformed(plan, c, s, width)
@@ -214,9 +219,23 @@ def _unchirped(
             out[1, i, k, start + j] = r * s + m * c
 
 
-def _taken(x: Any, i: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
+def _taken(x: Any, i: Any, rows: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
     _, before, n, after = x.shape
-    if w == after:
+    if rows > 1 and w == 1:
+        row = x.reshape(2, before, n)
+        turned_r, turned_i = yr[: n * rows].reshape(n, rows), yi[: n * rows].reshape(n, rows)
+        for k in range(n):
+            for r in range(rows):
+                turned_r[k, r] = row[0, i + r, k]
+                turned_i[k, r] = row[1, i + r, k]
+    elif rows > 1:
+        to_r, to_i = yr[: n * rows * w].reshape(n, rows, w), yi[: n * rows * w].reshape(n, rows, w)
+        for k in range(n):
+            for r in range(rows):
+                for j in range(w):
+                    to_r[k, r, j] = x[0, i + r, k, j]
+                    to_i[k, r, j] = x[1, i + r, k, j]
+    elif w == after:
         whole = x.reshape(2, before, n * after)
         for k in range(n * after):
             yr[k] = whole[0, i, k]
@@ -228,9 +247,23 @@ def _taken(x: Any, i: Any, start: Any, yr: Any, yi: Any, w: Any) -> None:
                 yi[k * w + j] = x[1, i, k, start + j]
 
 
-def _kept(xr: Any, xi: Any, out: Any, i: Any, start: Any, w: Any) -> None:
+def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any) -> None:
     _, before, n, after = out.shape
-    if w == after:
+    if rows > 1 and w == 1:
+        row = out.reshape(2, before, n)
+        turned_r, turned_i = xr[: n * rows].reshape(n, rows), xi[: n * rows].reshape(n, rows)
+        for r in range(rows):
+            for k in range(n):
+                row[0, i + r, k] = turned_r[k, r]
+                row[1, i + r, k] = turned_i[k, r]
+    elif rows > 1:
+        of_r, of_i = xr[: n * rows * w].reshape(n, rows, w), xi[: n * rows * w].reshape(n, rows, w)
+        for r in range(rows):
+            for k in range(n):
+                for j in range(w):
+                    out[0, i + r, k, j] = of_r[k, r, j]
+                    out[1, i + r, k, j] = of_i[k, r, j]
+    elif w == after:
         whole = out.reshape(2, before, n * after)
         for k in range(n * after):
             whole[0, i, k] = xr[k]

@@ -37,7 +37,15 @@ def test_columns_side_by_side() -> None:
         for columns in (0, 1, 2, 3, 15, 16, 17, 45):
             z = draw(2, n, columns)
             close(transform(z), np.fft.fft(z, axis=1))
-    assert transform(draw(0, 4, 3)).shape == (0, 4, 3)
+    for n in (4, 53):
+        assert transform(draw(0, n, 3)).shape == (0, n, 3)
+
+
+def test_rows_side_by_side() -> None:
+    transform = adc.jit_grad(lambda z: np.fft.fft(z, axis=1))
+    for rows, n, columns in ((300, 8, 1), (70, 60, 1), (19, 256, 1), (9, 30, 5), (40, 12, 3), (11, 53, 1)):
+        z = draw(rows, n, columns)
+        close(transform(z), np.fft.fft(z, axis=1))
 
 
 def test_the_adjoint_of_blocks() -> None:

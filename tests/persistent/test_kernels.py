@@ -131,7 +131,7 @@ def spectra(x: Any) -> Any:
     total = 0.0
     for n in LENGTHS:
         for columns in COLUMNS:
-            total += np.sum(np.fft.rfft(np.resize(x, (2, n, columns)), axis=1).imag ** 2)
+            total += np.sum(np.fft.rfft(np.resize(x, (9, n, columns)), axis=1).imag ** 2)
     return total
 
 
