@@ -2,8 +2,8 @@
 
 A loop that reduces floats by minimum or maximum has the derivative of one of its terms. Its result is compared with
 each term again, in a parallel loop that finds the first iteration with just that result; what the loop does there is
-done once more, and stands for the result. So nothing of the loop itself is differentiated or kept, in any mode. Of
-several equal terms the first one counts; of terms that are not a number, the first of those.
+done once more, and its derivative is that of the result. So nothing of the loop itself is differentiated or kept, in
+any mode. Of several equal terms the first one counts; of terms that are not a number, the first of those.
 
 Terms that are computed again need not have the same bits: a function of a library's has others where its loop is SIMD,
 and so has a product that is fused with a sum here and not there. Where such terms are found nowhere, they are compared
@@ -75,7 +75,8 @@ def _locate(loop: Op, k: int, active: set[Value]) -> None:
     with insert_at(otherwise):
         build(ops.yield_, [loop.operands[3 + k]])
     exists = ops.cmpi(place, const(_NOWHERE, index), predicate="ne")
-    value = build(ops.if_, [exists], {}, [found.type], [there, otherwise]).result
+    again = build(ops.if_, [exists], {}, [found.type], [there, otherwise]).result
+    value = ops.twin(found, again)  # what is found is compared with: no bit of it may be another
     value.hint = found.hint
     for user, position in users:
         user.set_operand(position, value)

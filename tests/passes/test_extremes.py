@@ -158,3 +158,14 @@ def test_second_derivatives_of_terms_of_library_functions() -> None:
     mapped = adc.vmap(adc.grad(lambda v: np.max(np.exp(v) * v)))(np.stack([v, v[::-1]]))
     np.testing.assert_allclose(mapped[0], [0.0, np.exp(1.7) * 2.7, 0.0, 0.0], rtol=1e-12)
     np.testing.assert_array_equal(mapped[1], mapped[0][::-1])
+
+
+def test_values_have_the_bits_of_a_plain_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADC_LEVEL", "3")
+    compiled = jit_grad(lambda a, b: np.max(np.exp(a) * np.sin(b) * np.tanh(a * b)))
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 5, 8, 13, 16, 31, 40, 64, 67):
+        a, b = rng.normal(size=(2, n))
+        value = compiled(a, b)
+        assert compiled.value_and_grad(a, b)[0] == value
+        assert compiled.jvp((a, b), (a, b))[0] == value
