@@ -20,6 +20,7 @@ IN_CACHE = 4096  # numbers that are transformed at once
 SIDE_BY_SIDE = 16  # columns that fill the lines of a cache
 ENOUGH = 8  # columns that are enough for the inner loops
 SHORT = 16  # lengths that are not split
+TILE = 8  # columns of a matrix that are transposed at once
 
 
 def transformed(x: Any, sign: Any) -> Any:
@@ -296,12 +297,13 @@ def _turned(xr: Any, xi: Any, yr: Any, yi: Any, cos: Any, sin: Any, w: Any, sign
         size = first * second
         from_r, from_i = xr[:size].reshape(first, second), xi[:size].reshape(first, second)
         to_r, to_i = yr[:size].reshape(second, first), yi[:size].reshape(second, first)
-        for j in range(second):
+        for start in range(0, second, TILE):
             for i in range(first):
-                c, s = cos[i, j], sign * sin[i, j]
-                r, m = from_r[i, j], from_i[i, j]
-                to_r[j, i] = r * c - m * s
-                to_i[j, i] = r * s + m * c
+                for j in range(start, min(start + TILE, second)):
+                    c, s = cos[i, j], sign * sin[i, j]
+                    r, m = from_r[i, j], from_i[i, j]
+                    to_r[j, i] = r * c - m * s
+                    to_i[j, i] = r * s + m * c
     else:
         size = first * second * w
         rows_r, rows_i = xr[:size].reshape(first, second, w), xi[:size].reshape(first, second, w)
