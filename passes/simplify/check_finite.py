@@ -25,7 +25,7 @@ _CHOOSES = {ops.select: (1, 2), ops.strong_mulf: (0, 1), ops.strong_divf: (0, 1)
 _ASSIGNMENT = re.compile(r"\s*([^\W\d]\w*)(?:\[[^=]*\])?\s*(?:[-+*/%@]|//|\*\*)?=(?!=)")
 _FAR = 40  # values that are looked at for a name
 _TERMS = frozenset({ops.addf, ops.select})
-_KEEP = frozenset({ops.constant, ops.select, ops.negf, ops.absf, ops.twin, ops.stop_gradient, ops.bitcast})
+_KEEP = frozenset({ops.constant, ops.select, ops.negf, ops.twin, ops.stop_gradient, ops.bitcast})
 
 
 @dataclass(frozen=True)

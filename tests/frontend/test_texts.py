@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -28,7 +29,9 @@ def imported(path, text):
     path.write_text(textwrap.dedent(text))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    # Bytecode of a text as long, written in the same second, would pass for that of this one.
+    with mock.patch.object(sys, "dont_write_bytecode", True):
+        spec.loader.exec_module(module)
     return module
 
 
