@@ -27,7 +27,7 @@ from adc.ir.arith import contract
 from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
 from adc.ir.externals import Named, provided
-from adc.ir.rewrite import erase_if
+from adc.ir.rewrite import clone_module, erase_if
 from adc.ir.types import MemRefType, Type
 from adc.makers import makers
 from adc.options import Options
@@ -76,10 +76,9 @@ class KernelLibrary:
             if symbol not in _DECLARED:
                 kept = object_cache.find(_place(f"declared {symbol}"))
                 if kept is None:
-                    traced = trace()
-                    _DECLARED[symbol] = _declared(symbol, traced)
+                    trace = functools.cache(trace)
+                    _DECLARED[symbol] = _declared(symbol, trace())
                     object_cache.keep(_place(f"declared {symbol}"), pickle.dumps(_DECLARED[symbol]))
-                    trace = lambda: traced  # noqa: E731
                 else:
                     _DECLARED[symbol] = pickle.loads(kept)
             declared = _DECLARED[symbol]
@@ -88,7 +87,7 @@ class KernelLibrary:
             return declared
 
     def _compiled(self, symbol: str, traced: Traced) -> tuple[Code, bytes]:
-        module, name, _ = traced
+        module, name = clone_module(traced[0]), traced[1]  # an interrupt may come, and the same be compiled again
         for func in module.funcs.values():  # what its lines are checked for is right
             erase_if(func.body, lambda op: op.opdef is ops.assert_)
         if self.contract:

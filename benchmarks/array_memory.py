@@ -23,6 +23,7 @@ import numpy as np
 
 import adc
 from adc.backend import runtime
+from benchmarks.memory import wave
 
 
 def total(x, y):
@@ -175,18 +176,6 @@ def burgers_swapped(u0, v0, steps):
     return np.sum(u * u + v * v)
 
 
-def wave_loops(c, u0, steps):
-    n, m = u0.shape
-    old, now, new = u0.copy(), u0.copy(), u0.copy()
-    for _ in range(steps):
-        for i in range(1, n - 1):
-            for j in range(1, m - 1):
-                around = now[i - 1, j] + now[i + 1, j] + now[i, j - 1] + now[i, j + 1] - 4.0 * now[i, j]
-                new[i, j] = 2.0 * now[i, j] - old[i, j] + c[i, j] * around
-        old, now, new = now, new, old
-    return np.sum(now * now)
-
-
 def wave_slices(c, u0, steps):
     old, now, new = u0.copy(), u0.copy(), u0.copy()
     for _ in range(steps):
@@ -210,7 +199,7 @@ def wave_new_arrays(c, u0, steps):
 LOOPS: dict[str, tuple[Callable[..., Any], dict[str, Callable[..., Any]], tuple[int, ...]]] = {
     "heat": (heat_loops, {"slices": heat_slices, "in place": heat_in_place}, (0,)),
     "burgers": (burgers_loops, {"slices": burgers_slices, "swapped": burgers_swapped}, (0, 1)),
-    "wave": (wave_loops, {"slices": wave_slices, "new arrays": wave_new_arrays}, (0, 1)),
+    "wave": (wave, {"slices": wave_slices, "new arrays": wave_new_arrays}, (0, 1)),
 }
 
 

@@ -25,6 +25,7 @@ from adc.backend.ahead.aot_status import failure_ir, shared_ir
 from adc.backend.ahead.aot_wrappers import wrapper_ir
 from adc.backend.ahead.c_names import LIBRARY
 from adc.backend.ahead.cabi import CFunction
+from adc.backend.lowering import sincos
 from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import Optimized, optimize
@@ -107,7 +108,7 @@ def build(
     context = llvm.create_context()
     linked = llvm.parse_assembly(f'target triple = "{target.triple}"\n{texts[0]}', context)
     for text in texts[1:]:
-        linked.link_in(_only_public(llvm.parse_assembly(text, context), public))
+        linked.link_in(_only_public(text, context, public))
     for item in (*linked.functions, *linked.global_variables):
         if not item.is_declaration and item.name not in public and not item.name.startswith("llvm."):
             item.linkage = llvm.Linkage.internal
@@ -115,11 +116,18 @@ def build(
     return Built(prefix, functions, optimized, libraries(optimized.llvm_ir(), linking))
 
 
-def _only_public(module: llvm.ModuleRef, public: Collection[str]) -> llvm.ModuleRef:
-    """A part whose compiled functions no other part sees: several may have some of one name."""
+def _only_public(text: str, context: llvm.ContextRef, public: Collection[str]) -> llvm.ModuleRef:
+    """A part whose compiled functions no other part sees: several may have some of one name.
+
+    What ``sincos`` defines is the same in all parts, and becomes one: a second copy would get another name, under which
+    LLVM finds no variants for vectors, so that loops with calls of it would not become SIMD.
+    """
+    module = llvm.parse_assembly(text, context)
     for function in module.functions:
         if not function.is_declaration and function.name.startswith("adc.") and function.name not in public:
             function.linkage = llvm.Linkage.internal
+        if not function.is_declaration and sincos.defines(function.name):
+            function.linkage = llvm.Linkage.linkonce_odr
     return module
 
 

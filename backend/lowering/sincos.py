@@ -56,6 +56,11 @@ def call(e: FunctionEmitter, x: str) -> tuple[str, str]:
     return sine, cosine
 
 
+def defines(name: str) -> bool:
+    """Whether this is the name of one of the functions that calls need in their module."""
+    return name == SYMBOL or name.startswith(f"{SYMBOL}.")
+
+
 def _define(module: ModuleEmitter) -> None:
     if SYMBOL in module.helpers:
         return

@@ -11,6 +11,7 @@ from mpmath import mp
 
 from adc import jit_grad
 from adc.backend import target
+from adc.backend.ahead import aot, cabi
 from adc.backend.lowering import lower
 from adc.backend.optimize import optimize
 from adc.ir.parser import parse_module
@@ -156,3 +157,16 @@ def test_gradients_share_them() -> None:
     np.testing.assert_allclose(function.grad(x), expected, rtol=0, atol=4e-15)
     if HOST.fused:
         assert "adc$sincos" in function.dump_ir("llvm")
+
+
+@fused
+def test_all_parts_of_an_object_file_are_simd(capfd: pytest.CaptureFixture[str]) -> None:
+    """The second part's copy of the functions would have another name, under which no variant is found."""
+    modules = {name: parse_module(_PARALLEL.replace("@main", f"@{name}")) for name in ("one", "two")}
+    parts = [aot.Part(module, (cabi.primal(module, name, name),)) for name, module in modules.items()]
+    text = aot.build(parts, "one", HOST, threads=False).llvm_ir()
+    assert "remark" not in capfd.readouterr().err
+    assert len(re.findall(r'^define .*@"?adc\$sincos"?\(', text, re.M)) <= 1
+    for name in modules:
+        body = re.search(rf'^define [^\n]*@"?(adc\.)?{name}"?\(.*?^}}', text, re.M | re.S)
+        assert body is not None and f"fmul <{HOST.twofold_lanes} x double>" in body[0]
