@@ -15,7 +15,7 @@ from types import FunctionType
 
 from adc.backend import object_cache, runtime
 from adc.backend.calls import stub
-from adc.backend.jit import Engine, Library
+from adc.backend.jit import Library, engine
 from adc.backend.lowering.lower import lower_module
 from adc.backend.optimize import optimize_or_find, vectorises
 from adc.fingerprints import digest
@@ -123,11 +123,6 @@ _LOADED: dict[str, tuple[Library, int]] = {}
 _lock = forks.Lock()
 
 
-@functools.cache
-def _engine() -> Engine:
-    return Engine()
-
-
 def address(symbol: str) -> int:
     """Where the code of a kernel is, which is compiled now if a program has mentioned it and no process has before.
     Raises ``LookupError`` if there is none."""
@@ -136,7 +131,7 @@ def address(symbol: str) -> int:
             code, made = _kept(symbol) or _pending(symbol)
             imports = {name: runtime.address(name) for name in code.imports}
             imports.update(linked(code.externals, code.elsewhere))
-            library = _engine().load(made, [code.exported], imports)
+            library = engine().load(made, [code.exported], imports)
             _LOADED[symbol] = library, library.address(code.exported)
             _PENDING.pop(symbol, None)
         return _LOADED[symbol][1]

@@ -10,18 +10,13 @@ from typing import Any
 from adc.backend import object_cache, running, runtime
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
-from adc.backend.jit import Engine
+from adc.backend.jit import engine
 from adc.backend.sites import Site
 from adc.boundary import leaving
 from adc.ir.externals import Named
 from adc.kernels import linked
 
 Builtin = Callable[..., Any]
-
-
-@functools.cache
-def _engine() -> Engine:
-    return Engine()
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class Loadable:
         """A built-in function for each of the signatures. Arguments that do not fit go to ``miss``."""
         imports = {symbol: runtime.address(symbol) for symbol in self.imports}
         imports.update(linked(self.externals, self.elsewhere))
-        library = _engine().load(code, self.defined, imports)
+        library = engine().load(code, self.defined, imports)
         if self.loops:
             running.register(library.address(running.NAMES), self.loops)
         error = functools.partial(_error, name, stub.errors_of(self.sites))

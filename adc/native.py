@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
-from adc.backend.lowering.lower import lower_module
+from adc.backend.lowering.lower import Lowered, lower_module
 from adc.backend.optimize import Optimized, optimize, optimize_or_find, vectorises
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
@@ -25,8 +25,7 @@ def native(
     most often they are in the cache.
     """
     exports = list(dict.fromkeys(s.function for s in signatures))
-    counted = CountSteps(exports).run(module)
-    lowered = lower_module(counted, exports=exports, threads=parallel, polls=True, vectors=vectorises(level))
+    lowered = _lowered(module, exports, parallel=parallel, level=level)
     symbols = stubs(signatures)
     entries = {s.function: f"adc.entry{k}" for k, s in enumerate(signatures)}
     fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
@@ -51,23 +50,26 @@ def native(
 
 def compiled_text(module: Module, exports: Sequence[str], *, parallel: bool, level: int) -> Optimized:
     """The optimised LLVM module of ``module`` alone, to be shown."""
-    counted = CountSteps(exports).run(module)
-    lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, vectors=vectorises(level))
+    lowered = _lowered(module, exports, parallel=parallel, level=level)
     return optimize(lowered.text(), lowered.target, level)
 
 
 def simd_lines(module: Module, exports: Sequence[str], *, parallel: bool) -> list[int]:
     """The lines of the loops of ``module`` that LLVM made SIMD, without those of adc's own library."""
-    counted = CountSteps(exports).run(module)
-    lowered = lower_module(counted, exports=list(exports), threads=parallel, polls=True, vectors=True)
+    lowered = _lowered(module, exports, parallel=parallel, level=3)
     places = (lowered.places[place] for place in optimize(lowered.text(), lowered.target, 3).vectorized())
     return [line for file, line in places if not in_library(file)]
 
 
 def debug_text(module: Module, exports: Sequence[str], parallel: bool, level: int) -> Optimized:
     """The optimised LLVM module of ``module`` alone, with the lines of the source that it comes from."""
-    counted = CountSteps(exports).run(module)
-    lowered = lower_module(
-        counted, exports=list(exports), threads=parallel, polls=True, vectors=vectorises(level), debug=True
-    )
+    lowered = _lowered(module, exports, parallel=parallel, level=level, debug=True)
     return optimize(lowered.text(), lowered.target, level)
+
+
+def _lowered(
+    module: Module, exports: Sequence[str], *, parallel: bool, level: int, debug: bool = False
+) -> Lowered:
+    counted = CountSteps(exports).run(module)
+    vectors = vectorises(level)
+    return lower_module(counted, exports=exports, threads=parallel, polls=True, vectors=vectors, debug=debug)

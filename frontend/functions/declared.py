@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
-from typing import Protocol
+from typing import Any, Protocol
 
 from adc.frontend import abstract
 from adc.ir import ops
@@ -37,8 +37,8 @@ class Library(Protocol):
     def find(
         self, function: FunctionType, signature: tuple[abstract.Abstract, ...], trace: Callable[[], Traced]
     ) -> Declared | None:
-        """The function for arguments of these types, compiled now if it is not there; None if it has to be traced with
-        the program. ``trace``: what gives its code."""
+        """The function for arguments of these types, traced now if it is not known; None if it has to be a part of the
+        program. ``trace``: what gives its code."""
 
 
 Traced = tuple[Module, str, abstract.Abstract]
@@ -48,16 +48,16 @@ Traced = tuple[Module, str, abstract.Abstract]
 def general(a: abstract.Abstract) -> abstract.Abstract:
     """The type of an argument as these functions are compiled for it: they write to none, so that none overlap in a way
     that matters, and are the same for all extents."""
-    if isinstance(a, abstract.Array):
-        return replace(a, alias=None, writable=True, ones=(), dims=())
-    return replace(a, items=tuple(map(general, a.items))) if isinstance(a, abstract.Tuple) else a
+    return _of_arrays(a, alias=None, writable=True, ones=(), dims=())
 
 
 def unprotected(a: abstract.Abstract) -> abstract.Abstract:
     """The type of an argument of a function with rules, which is refused if it writes to one."""
-    if isinstance(a, abstract.Array):
-        return replace(a, writable=True)
-    return replace(a, items=tuple(map(unprotected, a.items))) if isinstance(a, abstract.Tuple) else a
+    return _of_arrays(a, writable=True)
+
+
+def _of_arrays(a: abstract.Abstract, **changes: Any) -> abstract.Abstract:
+    return abstract.map_abstract(a, lambda leaf: replace(leaf, **changes) if isinstance(leaf, abstract.Array) else leaf)
 
 
 def declare(module: Module, name: str, loc: Loc, declared: Declared) -> Func:
