@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.abstract import REAL, Abstract, Row, Tuple
-from adc.frontend.data.heap import UNCHANGED
 from adc.frontend.data.unusable import unusable
 from adc.frontend.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
+from adc.frontend.objects.heap import UNCHANGED
 from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple
 from adc.ir import kinds
 

@@ -11,16 +11,16 @@ from typing import Any, Literal
 from adc import foreign
 from adc.boundary import public
 from adc.foreign import NUMBERS, VOID, Parameter
+from adc.frontend.arrays.arrays import check_writable, settled
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar
 from adc.frontend.elements import from_element, to_element
 from adc.frontend.errors import refuse
 from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.rules import need_numbers, positional
 from adc.frontend.libraries.table import LIBRARY
-from adc.frontend.numeric.arrays import check_writable, settled
 from adc.frontend.numeric.convert import as_scalar, convert, kind
-from adc.frontend.numeric.rules import need_numbers, positional
 from adc.ir import externals, kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value

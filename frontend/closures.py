@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from adc.frontend.data.callables import Closure, Code, closure
-from adc.frontend.data.cells import cell_of
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.values import AbstractValue, Compound, Ref
 from adc.frontend.frame import Frame
 from adc.frontend.names import lookup
+from adc.frontend.objects.cells import cell_of
 from adc.frontend.syntax.liveness import free_names
 from adc.frontend.syntax.source import FunctionSource
 
@@ -75,6 +75,7 @@ def capture(c: Closure) -> Closure:
     frame = c.code.frame
     if frame is None:
         return c
+    assert isinstance(frame, Frame)
     frame.lent.add(c.code.node)
     names = _reached(c.code.free, frame.env.get, frame)
     return _with_captured(c, {name: _present(frame, name) for name in names})

@@ -10,15 +10,13 @@ from typing import Any
 from adc.frontend import abstract
 from adc.frontend.callee import Callee, python_function
 from adc.frontend.control.jumps import NEVER
-from adc.frontend.data import growing, heap
 from adc.frontend.data.values import AbstractValue, Ref, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant
 from adc.frontend.functions.declared import Library
 from adc.frontend.functions.finish import finish
-from adc.frontend.functions.signature import (
-    receive,
-)
+from adc.frontend.functions.signature import receive
+from adc.frontend.objects import growing, heap
 from adc.frontend.rules.layout import Layout
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Leaf, ResultTuple, Traced, gathered, result_tree

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from adc.frontend import abstract
 from adc.frontend.data import dims
-from adc.frontend.data.callables import Closure
+from adc.frontend.data.callables import Closure, Scope
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.roots import Root, Roots
 from adc.frontend.data.values import AbstractValue, Ref, Scalar, array
@@ -97,7 +97,7 @@ class PathEnds(Exception):
 
 
 @dataclass(eq=False)
-class Frame:
+class Frame(Scope):
     """``env`` maps local variables to what they hold at the insertion point. ``prologue`` goes before the body."""
 
     tracer: Tracer

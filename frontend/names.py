@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract, forms
-from adc.frontend.data import heap
 from adc.frontend.data.callables import bound
 from adc.frontend.data.compounds import Contents, compound
 from adc.frontend.data.unusable import unusable
@@ -35,6 +34,7 @@ from adc.frontend.looks import (
     Variable,
     attribute_place,
 )
+from adc.frontend.objects import heap
 from adc.frontend.suggestions import for_attribute, for_name
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds
@@ -273,21 +273,3 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
         frame.tracer.looks.at(shown, place, value, key)
         return Static(value)
     return external(frame, value, key, shown, place)
-
-
-def known_int(v: AbstractValue) -> int | None:
-    """The integer that ``v`` is known to be as it is."""
-    return int(v.value) if isinstance(v, Static) and isinstance(v.value, int | np.integer) else None
-
-
-def needed_int(v: AbstractValue) -> int | None:
-    """The integer that ``v`` is, where it has to be known.
-
-    A captured variable becomes part of what the code depends on; of a parameter, the callers' constants are used.
-    """
-    known = known_int(v)
-    if known is not None:
-        return known
-    if isinstance(v, Scalar) and v.pin is not None:
-        return int(v.pin())
-    return None

@@ -7,20 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adc.frontend import abstract
+from adc.frontend.arrays.arrays import settled
 from adc.frontend.callee import Callee
+from adc.frontend.calls import call_value
 from adc.frontend.closures import bind_captured, brought_home, capture, keep_variables
 from adc.frontend.control.jumps import NEVER
-from adc.frontend.data import heap
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import describe, without_dims
 from adc.frontend.data.dims import argument_dim
-from adc.frontend.data.merge import Clash, arrays, coerce, flatten, rebuild
-from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant, Undetermined, discard
-from adc.frontend.functions.calls import call_value
 from adc.frontend.functions.declared import Library, Traced, declare, general, unprotected
 from adc.frontend.functions.finish import finish
 from adc.frontend.functions.recursion import Assumption, Specialisation, assumed, common
@@ -34,12 +32,14 @@ from adc.frontend.functions.signature import (
     receive,
 )
 from adc.frontend.kernels import COMPILED_ONCE
+from adc.frontend.libraries.rules import static_of
 from adc.frontend.looks import Looks
 from adc.frontend.numeric import snapshots
-from adc.frontend.numeric.arrays import settled
-from adc.frontend.numeric.rules import static_of
+from adc.frontend.objects import heap
+from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
+from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.rules.registry import RULES
-from adc.frontend.statements import execute_function
+from adc.frontend.statements.execution import execute_function
 from adc.frontend.syntax.source import FunctionSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc, insert_at

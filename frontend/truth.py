@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from adc.frontend.data import growing, heap, records
+from adc.frontend.arrays import arrays
+from adc.frontend.containers import records
 from adc.frontend.data.values import AbstractValue, Ref
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import arrays
+from adc.frontend.objects import growing, heap
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.core import Value

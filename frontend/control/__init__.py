@@ -1,1 +1,1 @@
-"""Control flow: branches, loops, jumps, exceptions, and what they carry."""
+"""Control flow: branches, loops, jumps, and what they carry."""

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from adc.frontend import abstract
 from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
 from adc.frontend.control.lengths import meet, way_out
-from adc.frontend.data import heap
 from adc.frontend.data.described import Maybe, describe
-from adc.frontend.data.joining import identical, join_values, narrow, narrow_values, same_objects
-from adc.frontend.data.merge import Clash, arrays, clash_message, coerce, flatten, rebuild, types, unset
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Roots, overlap
 from adc.frontend.data.values import GONE, AbstractValue, Poison
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined
 from adc.frontend.numeric.bits import logical_not
+from adc.frontend.objects import heap
+from adc.frontend.objects.joining import identical, join_values, narrow, narrow_values, same_objects
+from adc.frontend.objects.merge import Clash, arrays, clash_message, coerce, flatten, rebuild, types, unset
 from adc.ir import kinds, ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at

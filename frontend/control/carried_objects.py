@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adc.frontend import abstract
-from adc.frontend.data import heap
 from adc.frontend.data.callables import function_of
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import Maybe, Same, describe, widen
-from adc.frontend.data.joining import identical
-from adc.frontend.data.merge import Clash, alternatives, array_count, arrays, differing, join, options_of
 from adc.frontend.data.values import AbstractValue, Array, Compound, Poison, Ref, Static, Unbound
 from adc.frontend.errors import refuse
+from adc.frontend.objects import heap
+from adc.frontend.objects.joining import identical
+from adc.frontend.objects.merge import Clash, alternatives, array_count, arrays, differing, join, options_of
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

@@ -23,18 +23,18 @@ from adc.frontend.control.carried_objects import (
 from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
 from adc.frontend.control.lengths import Appends, settled_list, way_out
-from adc.frontend.data import heap
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import Maybe, describe, widen, without_dims
 from adc.frontend.data.dims import as_before
-from adc.frontend.data.growing import is_growing
-from adc.frontend.data.joining import Narrowing, differ_in_weakness, hinted, narrow
-from adc.frontend.data.merge import Clash, array_count, arrays, coerce, flatten, is_narrow, join, rebuild, types, unset
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Root, Roots, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Poison, Ref, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.objects import heap, merge
+from adc.frontend.objects.growing import is_growing
+from adc.frontend.objects.joining import Narrowing, differ_in_weakness, hinted, narrow
+from adc.frontend.objects.merge import Clash, array_count, arrays, coerce, flatten, is_narrow, join, rebuild, types
 from adc.ir import kinds
 from adc.ir.arith import constant_of
 from adc.ir.builder import current_loc, insert_at
@@ -354,10 +354,10 @@ class Carry:
         result: list[Value] = []
         for name, spec in self.specs.items():
             start = self.before.get(name)
-            result += flatten(unset(spec) if start is None else coerce(start, spec))
+            result += flatten(merge.unset(spec) if start is None else coerce(start, spec))
         for name in self.late_specs:
             spec = self._late(name, ran)
-            empty = unset(spec)
+            empty = merge.unset(spec)
             result += flatten(empty if isinstance(spec, Maybe) else empty.value)
         return result
 

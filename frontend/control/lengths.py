@@ -1,6 +1,6 @@
 """Lists that loops and branches change in length, so that it is known at run time only.
 
-Their ``Contents`` then become those of ``adc.frontend.data.growing``, before the loop or at the ends of the branches.
+Their ``Contents`` then become those of ``objects.growing``, before the loop or at the ends of the branches.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from adc.frontend.data import heap
 from adc.frontend.data.callables import function_of
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import describe, widen
-from adc.frontend.data.growing import common_type, converted, is_growing, uneven, with_room
-from adc.frontend.data.joining import identical
-from adc.frontend.data.merge import Clash
 from adc.frontend.data.values import AbstractValue, Unbound
 from adc.frontend.frame import Frame
+from adc.frontend.objects import heap
+from adc.frontend.objects.growing import common_type, converted, is_growing, uneven, with_room
+from adc.frontend.objects.joining import identical
+from adc.frontend.objects.merge import Clash
 from adc.ir.builder import insert_at
 from adc.ir.core import Block, Value
 

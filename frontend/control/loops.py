@@ -11,14 +11,13 @@ from adc.frontend.control.carry import Carry
 from adc.frontend.control.jumps import unending
 from adc.frontend.control.lengths import FEW
 from adc.frontend.data.described import describe
-from adc.frontend.data.merge import Clash, clash_message, coerce, flatten, join, rebuild
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, is_numeric
+from adc.frontend.data.values import AbstractValue, Poison, Range, Scalar, Static, Unbound, is_numeric, known_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined, discard
-from adc.frontend.names import known_int
 from adc.frontend.numeric.bits import logical_not
 from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.objects.merge import Clash, clash_message, coerce, flatten, join, rebuild
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index, constant_of, trip_count

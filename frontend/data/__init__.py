@@ -1,1 +1,1 @@
-"""Abstract values: what they are, what they hold, and how two of them come together."""
+"""Abstract values: what they are and what they hold."""

@@ -7,15 +7,16 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.data.values import AbstractValue, Compound, Method, Static
 from adc.frontend.forms import BOUND, Form
 from adc.frontend.syntax.source import FunctionSource
 
-if TYPE_CHECKING:
-    from adc.frontend.frame import Frame
+
+class Scope:
+    """Where the variables of a function live: a frame, which is built on the values here."""
 
 
 class Bound(Compound):
@@ -49,7 +50,7 @@ class Code:
     free: tuple[str, ...]
     defaults: int
     keywords: tuple[str, ...]
-    frame: Frame | None
+    frame: Scope | None
     captured: tuple[str, ...]
     cell_ids: tuple[int, ...]
     module_globals: dict[str, Any] = field(compare=False)

@@ -292,6 +292,32 @@ def is_array(v: AbstractValue) -> bool:
     return isinstance(v, Array | Lazy)
 
 
+def is_list(v: AbstractValue) -> bool:
+    return isinstance(v, Ref) and v.kind == "list"
+
+
+def is_dict(v: AbstractValue) -> bool:
+    return isinstance(v, Ref) and v.kind == "dict"
+
+
+def known_int(v: AbstractValue) -> int | None:
+    """The integer that ``v`` is known to be as it is."""
+    return int(v.value) if isinstance(v, Static) and isinstance(v.value, int | np.integer) else None
+
+
+def needed_int(v: AbstractValue) -> int | None:
+    """The integer that ``v`` is, where it has to be known.
+
+    A captured variable becomes part of what the code depends on; of a parameter, the callers' constants are used.
+    """
+    known = known_int(v)
+    if known is not None:
+        return known
+    if isinstance(v, Scalar) and v.pin is not None:
+        return int(v.pin())
+    return None
+
+
 def number_dtype(value: Any) -> tuple[Type, bool]:
     """The dtype of a Python or NumPy number, and whether it is weak."""
     if isinstance(value, np.generic):

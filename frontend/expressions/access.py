@@ -6,13 +6,15 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from adc.frontend.data import indexing, options, records
+from adc.frontend.arrays import arrays, gathers, places
+from adc.frontend.containers import indexing, records
+from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Static, Stream, Tuple, is_array
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
-from adc.frontend.numeric import arrays, gathers, places, slices
+from adc.frontend.numeric import slices
 
 
 def attribute_reference(frame: Frame, node: ast.Attribute) -> AbstractValue:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 
 from adc.frontend.closures import make_closure
-from adc.frontend.data import cells, growing, options, sequences
+from adc.frontend.containers import sequences
+from adc.frontend.containers.texts import joined
+from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
-from adc.frontend.data.texts import joined
 from adc.frontend.data.values import AbstractValue, LargeLiteral, Static, Tuple
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
+from adc.frontend.objects import cells, growing
 from adc.frontend.syntax.walrus import assigns
 from adc.frontend.unsupported import refuse_expression
 

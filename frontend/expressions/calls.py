@@ -7,20 +7,22 @@ import functools
 
 import numpy as np
 
-from adc.frontend.control.iteration import counts
-from adc.frontend.data import growing, options, sequences
+from adc.frontend.arrays import arrays
+from adc.frontend.containers import sequences
+from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Choice, Method, Static
+from adc.frontend.data.values import AbstractValue, Choice, Method, Static, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.expressions import combined, comprehensions
 from adc.frontend.expressions.access import evaluate_owner
 from adc.frontend.expressions.evaluation import before_calls, evaluate, evaluate_kept
 from adc.frontend.frame import Frame
+from adc.frontend.iteration import counts
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import pairs
 from adc.frontend.libraries.table import is_library
-from adc.frontend.numeric import arrays
+from adc.frontend.objects import growing
 from adc.ir import kinds
 
 
@@ -54,7 +56,7 @@ def _makes_list(callee: AbstractValue) -> bool:
     """Whether a function takes any number of items into a list."""
     if isinstance(callee, Static):
         return any(callee.value is f for f in (list, sorted, min, max, functools.reduce, np.fromiter))
-    return isinstance(callee, Method) and sequences.is_list(callee.owner) and callee.name == "extend"
+    return isinstance(callee, Method) and is_list(callee.owner) and callee.name == "extend"
 
 
 def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
@@ -90,7 +92,7 @@ def call_expression(frame: Frame, node: ast.Call) -> AbstractValue:
     for k, keyword in enumerate(node.keywords, len(node.args)):
         if keyword.arg is None:
             given = evaluate_kept(frame, keyword.value)
-            if not sequences.is_dict(given):
+            if not is_dict(given):
                 message = f"{describe_type(given)} does not give keyword arguments"
                 raise refuse(frame.loc(keyword.value), message, "** takes a dict", kind=kinds.WRONG_CALL)
             more = pairs(frame, given)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.arrays import arrays
 from adc.frontend.control.branches import branch, trace
-from adc.frontend.control.iteration import Indexed
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Unbound, is_array, is_numeric
@@ -19,7 +19,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.comprehensions import Walk, bind_target
 from adc.frontend.expressions.evaluation import evaluate_kept
 from adc.frontend.frame import Frame, discard
-from adc.frontend.numeric import arrays
+from adc.frontend.iteration import Indexed
 from adc.frontend.syntax.liveness import assigned_in
 from adc.frontend.traps import trap_unless
 from adc.frontend.truth import as_condition

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from adc.frontend.data import equality, growing, heap, options, records
+from adc.frontend.arrays import arrays
+from adc.frontend.containers import equality, records
+from adc.frontend.control import options
 from adc.frontend.data.callables import Bound
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static, is_array, is_numeric
@@ -12,7 +14,8 @@ from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import conjunction
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import arrays, bits, operands, scalars
+from adc.frontend.numeric import bits, operands, scalars
+from adc.frontend.objects import growing, heap
 from adc.frontend.prelude import python_functions
 from adc.frontend.syntax.liveness import assigned_in
 from adc.frontend.truth import as_condition

@@ -16,31 +16,23 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.arrays import arrays, places, subscripts
+from adc.frontend.containers import sequences
 from adc.frontend.control.branches import branch, trace
-from adc.frontend.control.iteration import Indexed, Items, sequence, unpacked
 from adc.frontend.control.loops import Counted, for_counted
-from adc.frontend.data import growing, heap, sequences
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import widen
 from adc.frontend.data.dims import dim_value, equal_dims, same_dim
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import (
-    AbstractValue,
-    Array,
-    Compound,
-    Ref,
-    Static,
-    Stream,
-    Tuple,
-    is_numeric,
-)
+from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Static, Stream, Tuple, is_list, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
-from adc.frontend.numeric import arrays, places, subscripts
+from adc.frontend.iteration import Indexed, Items, sequence, unpacked
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
+from adc.frontend.objects import growing, heap
 from adc.frontend.syntax.liveness import assigned_in
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
@@ -348,7 +340,7 @@ def _sample(frame: Frame, walk: Walk, items: Indexed) -> AbstractValue:
     def one() -> AbstractValue:
         bind_target(frame, node.generators[0].target, items.item(const_index(0)))
         value = evaluate_kept(frame, node.elt)
-        if isinstance(value, Tuple) or sequences.is_list(value):
+        if isinstance(value, Tuple) or is_list(value):
             return frame.tracer.call(frame, Static(np.array), [value], {})
         return value
 

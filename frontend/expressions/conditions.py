@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from adc.frontend.arrays import arrays
 from adc.frontend.control.branches import Traced, branch, merge, trace
-from adc.frontend.control.choosing import narrow
 from adc.frontend.data.values import AbstractValue, Scalar, Static
+from adc.frontend.expressions.choosing import narrow
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
-from adc.frontend.numeric import arrays, bits, scalars
+from adc.frontend.numeric import bits, scalars
 from adc.frontend.syntax.liveness import assigned_in
 from adc.frontend.truth import as_condition
 from adc.ir import ops

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from adc.frontend.arrays import arrays
 from adc.frontend.data.values import AbstractValue, Lazy
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.table import is_library
-from adc.frontend.numeric import arrays
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.unsupported import refuse_expression
 

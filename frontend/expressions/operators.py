@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from adc.frontend.arrays import arrays
 from adc.frontend.data.values import AbstractValue, Scalar, Static
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import arrays, bits
+from adc.frontend.numeric import bits
 from adc.ir.types import i1
 
 BINARY: dict[type[ast.operator], str] = {

@@ -1,1 +1,1 @@
-"""Calls, closures and signatures."""
+"""Functions: signatures, derivatives, and functions that are mapped over arrays."""

@@ -10,18 +10,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from adc.frontend.data import sequences
+from adc.frontend.arrays.arrays import settled
+from adc.frontend.containers import sequences
 from adc.frontend.data.described import describe
 from adc.frontend.data.dims import SHAPE_ERROR, dim_value, equal_dims, same_dim
-from adc.frontend.data.merge import rebuild
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Ref, Scalar, Static, Tuple, is_static_number
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.mapped import apart
-from adc.frontend.numeric.arrays import settled
 from adc.frontend.numeric.convert import as_scalar, convert
 from adc.frontend.numeric.nests import lazy_of, materialise
+from adc.frontend.objects.merge import rebuild
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.attached import DERIVATIVE

@@ -11,17 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adc.frontend.arrays.arrays import settled
 from adc.frontend.callee import Callee, python_function
 from adc.frontend.closures import released
 from adc.frontend.data.callables import Partial, partial
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Compound, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Compound, Static, Tuple, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions.mapped_arguments import Axes
 from adc.frontend.functions.mapped_loop import loop
-from adc.frontend.names import needed_int
-from adc.frontend.numeric.arrays import settled
 from adc.frontend.syntax.source import function_source
 from adc.frontend.syntax.texts import NoSource
 from adc.ir import kinds

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from adc.frontend.arrays import subscripts
 from adc.frontend.callee import python_function
-from adc.frontend.data import growing, heap
 from adc.frontend.data.callables import Bound, Closure
 from adc.frontend.data.compounds import WHOLE
 from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim
@@ -15,7 +15,8 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Static, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import nests, subscripts
+from adc.frontend.numeric import nests
+from adc.frontend.objects import growing, heap
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds
 from adc.ir.builder import current_loc

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from adc.frontend.arrays import subscripts
+from adc.frontend.arrays.arrays import settled
 from adc.frontend.control.branches import trace
-from adc.frontend.data import growing, heap
 from adc.frontend.data.callables import Bound
 from adc.frontend.data.compounds import WHOLE
 from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim
@@ -16,9 +17,9 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined, discard
 from adc.frontend.functions.extents import hoisted
 from adc.frontend.functions.mapped_arguments import Argument, Axes, arguments_of, items_of
-from adc.frontend.numeric import nests, subscripts
-from adc.frontend.numeric.arrays import settled
+from adc.frontend.numeric import nests
 from adc.frontend.numeric.convert import as_number, store_scalar
+from adc.frontend.objects import growing, heap
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index

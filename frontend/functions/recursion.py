@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adc.frontend import abstract
-from adc.frontend.data.heap import UNCHANGED
-from adc.frontend.data.merge import join
 from adc.frontend.data.roots import Phase, Root, Roots, grounded
 from adc.frontend.frame import Capture
+from adc.frontend.objects.heap import UNCHANGED
+from adc.frontend.objects.merge import join
 from adc.ir.types import Type
 
 # An argument by its position among arrays, a captured array by its key, or memory that the call has made.

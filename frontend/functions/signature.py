@@ -8,7 +8,7 @@ from typing import Any
 
 from adc.frontend import abstract
 from adc.frontend.closures import capture
-from adc.frontend.data import sequences
+from adc.frontend.containers import sequences
 from adc.frontend.data.callables import Closure, Code
 from adc.frontend.data.compounds import compound
 from adc.frontend.data.dims import ArgumentDim, is_one

@@ -12,8 +12,8 @@ from adc.frontend.data.callables import partial
 from adc.frontend.data.values import NONE, AbstractValue, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.rules import static_of
 from adc.frontend.names import attribute_of
-from adc.frontend.numeric.rules import static_of
 from adc.frontend.prelude import python_functions, scipy_interpolate
 from adc.ir import kinds
 from adc.ir.builder import current_loc

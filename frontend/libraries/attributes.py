@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.control.iteration import flat
-from adc.frontend.data import making, records
+from adc.frontend.arrays import subscripts
+from adc.frontend.containers import making, records
 from adc.frontend.data.callables import Bound, bound
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Ref, Scalar, Static, Tuple, is_complex
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.iteration import flat
 from adc.frontend.libraries.container_methods import method_of, names_of
 from adc.frontend.libraries.library_shapes import turned
 from adc.frontend.libraries.methods import METHODS, OF_NUMBERS, PARTS
 from adc.frontend.names import attribute_of
-from adc.frontend.numeric import subscripts
 from adc.frontend.numeric.convert import as_number
 from adc.frontend.prelude import stand_in
 from adc.frontend.suggestions import SCALAR_ATTRIBUTES, for_array_attribute

@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 
-from adc.frontend.control import iteration
-from adc.frontend.data import equality, growing, heap, indexing, making, sequences
+from adc.frontend import iteration
+from adc.frontend.containers import equality, indexing, making, sequences
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View
+from adc.frontend.data.values import NONE, AbstractValue, Method, Ref, Static, Tuple, View, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.names import needed_int
+from adc.frontend.libraries.rules import no_keywords
 from adc.frontend.numeric import scalars
-from adc.frontend.numeric.rules import no_keywords
+from adc.frontend.objects import growing, heap
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

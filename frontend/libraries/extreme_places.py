@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from adc.frontend.arrays.reductions import MIN, Over, Reduction, check_not_empty, each, nested, operand
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.reductions import MIN, Over, Reduction, check_not_empty, each, nested, operand
 from adc.frontend.numeric import layouts, views
 from adc.frontend.numeric.convert import INT64, as_scalar
 from adc.frontend.numeric.nests import lazy_of

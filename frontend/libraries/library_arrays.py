@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import arrays
+from adc.frontend.arrays.nested import array_of, new_array
 from adc.frontend.control.loops import counted, make_range
-from adc.frontend.data import growing, heap
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -27,10 +28,11 @@ from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent, size
-from adc.frontend.libraries.creation import array_of, astype, dtype_argument, need_array, new_array, shape_argument
+from adc.frontend.libraries.creation import astype, dtype_argument, need_array, shape_argument
 from adc.frontend.libraries.methods import copy
 from adc.frontend.libraries.reducing import as_array
-from adc.frontend.numeric import arrays, layouts, nests, views
+from adc.frontend.libraries.rules import Rule, need_numbers, no_keywords, positional, static_of, take
+from adc.frontend.numeric import layouts, nests, views
 from adc.frontend.numeric.convert import (
     as_complex,
     as_number,
@@ -41,7 +43,7 @@ from adc.frontend.numeric.convert import (
     nonzero,
     store_scalar,
 )
-from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, static_of, take
+from adc.frontend.objects import growing, heap
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
@@ -162,7 +164,7 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
             return value
         return copy(frame, astype(value, wanted))
     if isinstance(value, Tuple):
-        return array_of(frame, value, dtype)
+        return array_of(frame, value, dtype_argument(dtype, None))
     if growing.grows(frame, value):  # of tuples of numbers
         assert isinstance(value, Ref)
         rows = frame.tracer.call(

@@ -10,12 +10,13 @@ import numpy as np
 
 from adc.frontend import rematerialised
 from adc.frontend.abstract import numpy_dtype, value_type
+from adc.frontend.arrays import arrays, complex_reductions, subscripts
 from adc.frontend.checkpoints import checkpoint, every, read, revolve, steps
+from adc.frontend.containers import records, sequences
+from adc.frontend.containers.texts import shown
 from adc.frontend.control.loops import make_range
-from adc.frontend.data import growing, heap, records, sequences
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.dims import Dim, dim_value
-from adc.frontend.data.texts import shown
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -36,10 +37,10 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import complex_reductions
 from adc.frontend.libraries.attributes import extent
+from adc.frontend.libraries.rules import Rule, apply, fold, need_numbers, no_keywords, positional, rounded, static_of
 from adc.frontend.marker import prange, stop_gradient
-from adc.frontend.numeric import arrays, complexes, integers, nests, scalars, subscripts
+from adc.frontend.numeric import complexes, integers, nests, scalars
 from adc.frontend.numeric.complex_functions import parts
 from adc.frontend.numeric.convert import (
     as_complex,
@@ -52,7 +53,7 @@ from adc.frontend.numeric.convert import (
     nonzero,
     promote_types,
 )
-from adc.frontend.numeric.rules import Rule, apply, fold, need_numbers, no_keywords, positional, rounded, static_of
+from adc.frontend.objects import growing, heap
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, current_loc, insert_at

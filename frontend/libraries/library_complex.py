@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import arrays, subscripts
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -25,10 +26,10 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import COMPLEX
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
-from adc.frontend.numeric import arrays, complex_functions, complexes, subscripts
+from adc.frontend.libraries.rules import Rule, apply, positional, strong
+from adc.frontend.numeric import complex_functions, complexes
 from adc.frontend.numeric.complex_functions import PAIRS, parts
 from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, complex_like, complex_of, convert, kind
-from adc.frontend.numeric.rules import Rule, apply, positional, strong
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const

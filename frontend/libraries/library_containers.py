@@ -7,8 +7,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from adc.frontend.control import iteration
-from adc.frontend.data import growing, heap, making, records, sequences
+from adc.frontend import iteration
+from adc.frontend.arrays import arrays
+from adc.frontend.containers import making, records, sequences
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -29,8 +30,9 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
-from adc.frontend.numeric import arrays, scalars
-from adc.frontend.numeric.rules import Rule, positional, static_of, take
+from adc.frontend.libraries.rules import Rule, positional, static_of, take
+from adc.frontend.numeric import scalars
+from adc.frontend.objects import growing, heap
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

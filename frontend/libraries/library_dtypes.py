@@ -12,8 +12,8 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.libraries.rules import Rule, static_of
 from adc.frontend.numeric.convert import as_scalar
-from adc.frontend.numeric.rules import Rule, static_of
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

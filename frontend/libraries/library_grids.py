@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adc.frontend.arrays import arrays
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import extent
-from adc.frontend.numeric import arrays, views
+from adc.frontend.numeric import views
 from adc.frontend.numeric.slices import Item, Slice, is_none
 from adc.ir import kinds
 from adc.ir.builder import at_loc, current_loc

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import arrays, gathers, places
+from adc.frontend.arrays.reductions import normal_axes
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Lazy, Static, Tuple, is_array
 from adc.frontend.errors import refuse
@@ -14,10 +16,9 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries import library_numpy
 from adc.frontend.libraries.creation import astype, need_array
 from adc.frontend.libraries.reducing import as_array
-from adc.frontend.libraries.reductions import normal_axes
-from adc.frontend.numeric import arrays, gathers, nests, places
+from adc.frontend.libraries.rules import Rule, positional, static_of, take
+from adc.frontend.numeric import nests
 from adc.frontend.numeric.convert import kind
-from adc.frontend.numeric.rules import Rule, positional, static_of, take
 from adc.frontend.numeric.selections import Mask
 from adc.ir import kinds
 from adc.ir.builder import current_loc

@@ -11,23 +11,24 @@ from typing import Any
 
 import numpy as np
 
-from adc.frontend.control import iteration
-from adc.frontend.control.iteration import Indexed, Known, count_of, unravelled
-from adc.frontend.data import sequences
+from adc.frontend import iteration
+from adc.frontend.arrays import arrays, subscripts
+from adc.frontend.containers import sequences
 from adc.frontend.data.described import describe
 from adc.frontend.data.dims import Dim, dim_value, static_dim
-from adc.frontend.data.joining import narrow_values
-from adc.frontend.data.merge import Clash, coerce, join
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Range, Scalar, Static, Stream, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.iteration import Indexed, Known, count_of, unravelled
 from adc.frontend.libraries.creation import need_array, shape_argument
 from adc.frontend.libraries.library_containers import _list, stored
-from adc.frontend.numeric import arrays, scalars, subscripts
+from adc.frontend.libraries.rules import Rule, need_numbers, no_keywords, positional, static_of, take
+from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, load_scalar
-from adc.frontend.numeric.rules import Rule, need_numbers, no_keywords, positional, static_of, take
 from adc.frontend.numeric.slices import Item
+from adc.frontend.objects.joining import narrow_values
+from adc.frontend.objects.merge import Clash, coerce, join
 from adc.frontend.prelude import python_functions
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index

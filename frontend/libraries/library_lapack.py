@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from adc.frontend.arrays.arrays import check_writable, settled
 from adc.frontend.data.values import NONE, AbstractValue, Array, Static
 from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
 from adc.frontend.kernels import lapack
 from adc.frontend.kernels.lapack import Routine
-from adc.frontend.numeric.arrays import check_writable, settled
+from adc.frontend.libraries.rules import Rule, positional
 from adc.frontend.numeric.convert import as_scalar, convert
-from adc.frontend.numeric.rules import Rule, positional
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value

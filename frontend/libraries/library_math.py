@@ -9,9 +9,9 @@ from typing import Any
 from adc.frontend.data.values import AbstractValue, Scalar, Static
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.elementary import FUNCTIONS, Function
+from adc.frontend.libraries.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, convert, kind
-from adc.frontend.numeric.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.arrays.arrays import elementwise
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -28,13 +29,7 @@ from adc.frontend.libraries import float_parts, integer_formulas
 from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.library_builtins import cast_rule
 from adc.frontend.libraries.library_math import is_finite, is_inf, is_nan
-from adc.frontend.libraries.ufuncs import loops, stored
-from adc.frontend.numeric import bits, scalars
-from adc.frontend.numeric.arrays import elementwise
-from adc.frontend.numeric.choosing import chosen
-from adc.frontend.numeric.complex_functions import parts, reciprocal_pair
-from adc.frontend.numeric.convert import as_number, as_scalar, cast, complex_of, convert, kind, limits, nonzero
-from adc.frontend.numeric.rules import (
+from adc.frontend.libraries.rules import (
     Rule,
     apply,
     float_dtype,
@@ -49,6 +44,11 @@ from adc.frontend.numeric.rules import (
     take,
     ufunc,
 )
+from adc.frontend.libraries.ufuncs import loops, stored
+from adc.frontend.numeric import bits, scalars
+from adc.frontend.numeric.choosing import chosen
+from adc.frontend.numeric.complex_functions import parts, reciprocal_pair
+from adc.frontend.numeric.convert import as_number, as_scalar, cast, complex_of, convert, kind, limits, nonzero
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc

@@ -9,7 +9,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric.rules import Rule, positional, static_of
+from adc.frontend.libraries.rules import Rule, positional, static_of
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

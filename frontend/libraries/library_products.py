@@ -8,18 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import arrays
+from adc.frontend.arrays.contractions import Labelled, contract, in_memory
+from adc.frontend.arrays.matmul import matmul
+from adc.frontend.arrays.reductions import normal_axes
 from adc.frontend.data.dims import static_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.contractions import Labelled, contract, in_memory
 from adc.frontend.libraries.library_complex import conjugate
-from adc.frontend.libraries.matmul import matmul
-from adc.frontend.libraries.reductions import normal_axes
-from adc.frontend.numeric import arrays
+from adc.frontend.libraries.rules import Rule, positional, static_of, take
 from adc.frontend.numeric.nests import constant_array, lazy_of
-from adc.frontend.numeric.rules import Rule, positional, static_of, take
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

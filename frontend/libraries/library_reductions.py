@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adc.frontend.arrays import arrays, reductions
+from adc.frontend.arrays.contractions import squared
 from adc.frontend.data.values import AbstractValue, Lazy
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import reducing, reductions
-from adc.frontend.libraries.contractions import squared
+from adc.frontend.libraries import reducing
 from adc.frontend.libraries.creation import astype, need_array
 from adc.frontend.libraries.reducing import root
-from adc.frontend.numeric import arrays
+from adc.frontend.libraries.rules import Rule, positional
 from adc.frontend.numeric.convert import kind
-from adc.frontend.numeric.rules import Rule, positional
 from adc.frontend.prelude import norms
 from adc.ir.types import f64
 

@@ -11,18 +11,19 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import arrays, reductions
+from adc.frontend.arrays.reductions import Over, axes_of
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import reductions, scipy_functions
+from adc.frontend.libraries import scipy_functions
 from adc.frontend.libraries.creation import need_array
 from adc.frontend.libraries.elementary import FUNCTIONS
 from adc.frontend.libraries.library_math import is_finite
-from adc.frontend.libraries.reductions import Over, axes_of
-from adc.frontend.numeric import arrays, views
+from adc.frontend.libraries.rules import OnScalars, Rule, apply, float_dtype, fold, positional, take
+from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_scalar, convert
-from adc.frontend.numeric.rules import OnScalars, Rule, apply, float_dtype, fold, positional, take
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import subscripts
+from adc.frontend.arrays.reductions import axes_of, normal_axes
 from adc.frontend.data.dims import Dim, is_one
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import shape_argument
 from adc.frontend.libraries.methods import METHODS, copy, cumulative_axes
-from adc.frontend.libraries.reductions import axes_of, normal_axes
-from adc.frontend.names import needed_int
-from adc.frontend.numeric import nests, slices, subscripts, views
-from adc.frontend.numeric.rules import Rule, static_of, take
+from adc.frontend.libraries.rules import Rule, static_of, take
+from adc.frontend.numeric import nests, slices, views
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

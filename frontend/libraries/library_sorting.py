@@ -12,7 +12,7 @@ from adc.frontend.data.values import NONE, AbstractValue, Array, Static
 from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
 from adc.frontend.kernels import sorting
-from adc.frontend.numeric.rules import Rule, positional
+from adc.frontend.libraries.rules import Rule, positional
 from adc.ir import ops
 from adc.ir.externals import RUNTIME, Named, Provided, provide
 from adc.ir.types import memref

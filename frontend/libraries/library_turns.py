@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import subscripts
+from adc.frontend.arrays.reductions import axes_of
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Read, Static, Tuple, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.library_shapes import in_memory
-from adc.frontend.libraries.reductions import axes_of
-from adc.frontend.names import needed_int
-from adc.frontend.numeric import division, nests, slices, subscripts, views
-from adc.frontend.numeric.rules import Rule, take
+from adc.frontend.libraries.rules import Rule, take
+from adc.frontend.numeric import division, nests, slices, views
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import current_loc

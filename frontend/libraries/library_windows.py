@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import arrays
+from adc.frontend.arrays.reductions import axes_of
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import AbstractValue, Lazy, Number, Read, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.creation import shape_argument
 from adc.frontend.libraries.library_shapes import in_memory
-from adc.frontend.libraries.reductions import axes_of
-from adc.frontend.numeric import arrays, nests
-from adc.frontend.numeric.rules import Rule, static_of, take
+from adc.frontend.libraries.rules import Rule, static_of, take
+from adc.frontend.numeric import nests
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.abstract import numpy_dtype
+from adc.frontend.arrays import arrays, subscripts
+from adc.frontend.arrays.reductions import axes_of
 from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries import library_complex, reducing, scans
 from adc.frontend.libraries.container_methods import call_container_method
 from adc.frontend.libraries.creation import astype, casting_rule, dtype_argument
-from adc.frontend.libraries.reductions import axes_of
-from adc.frontend.numeric import arrays, complexes, nests, slices, subscripts
+from adc.frontend.libraries.rules import Rule, static_of, take
+from adc.frontend.numeric import complexes, nests, slices
 from adc.frontend.numeric.convert import as_complex, as_python, cast
-from adc.frontend.numeric.rules import Rule, static_of, take
 from adc.ir import kinds, ops
 from adc.ir.builder import build, current_loc
 from adc.ir.types import c128, f64

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend import abstract
-from adc.frontend.data.shown import converted
+from adc.frontend.arrays import arrays
+from adc.frontend.containers.shown import converted
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Scalar, Static
 from adc.frontend.elements import to_element
@@ -14,7 +15,6 @@ from adc.frontend.errors import refuse
 from adc.frontend.foreign_calls import call_foreign
 from adc.frontend.frame import Frame
 from adc.frontend.names import StandardStream
-from adc.frontend.numeric import arrays
 from adc.frontend.numeric.convert import convert
 from adc.ir import kinds, ops, printing
 from adc.ir.arith import const

@@ -8,6 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import arrays, reductions
+from adc.frontend.arrays.contractions import squared
+from adc.frontend.arrays.nested import array_of
+from adc.frontend.arrays.reductions import Over, Reduction, axes_of
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -22,15 +26,12 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import reductions
-from adc.frontend.libraries.contractions import squared
-from adc.frontend.libraries.creation import array_of, astype, dtype_argument
+from adc.frontend.libraries.creation import astype, dtype_argument
 from adc.frontend.libraries.extreme_places import first_extreme
-from adc.frontend.libraries.reductions import Over, Reduction, axes_of
-from adc.frontend.numeric import arrays, nests, scalars
+from adc.frontend.libraries.rules import Rule, static_of, take
+from adc.frontend.numeric import nests, scalars
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, convert, kind, nonzero
-from adc.frontend.numeric.rules import Rule, static_of, take
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from adc.frontend.arrays import reductions, subscripts
+from adc.frontend.arrays.reductions import Reduction
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import reductions
 from adc.frontend.libraries.creation import astype
 from adc.frontend.libraries.reducing import call_of
-from adc.frontend.libraries.reductions import Reduction
-from adc.frontend.numeric import nests, subscripts
+from adc.frontend.libraries.rules import Rule
+from adc.frontend.numeric import nests
 from adc.frontend.numeric.convert import as_scalar, kind, load_scalar, store_scalar
-from adc.frontend.numeric.rules import Rule
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, current_loc, insert_at

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adc.frontend.data import records
+from adc.frontend.containers import records
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, is_numeric
 from adc.frontend.errors import refuse

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adc.frontend.arrays import subscripts
 from adc.frontend.libraries import (
     library_arrays,
     library_builtins,
@@ -27,8 +28,7 @@ from adc.frontend.libraries import (
     printing,
     scans,
 )
-from adc.frontend.numeric import subscripts
-from adc.frontend.numeric.rules import Rule
+from adc.frontend.libraries.rules import Rule
 from adc.frontend.suggestions import SUPPORTED, full_name
 
 LIBRARY: dict[Any, Rule] = {

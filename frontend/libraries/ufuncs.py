@@ -10,15 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.arrays import arrays
+from adc.frontend.arrays.nested import array_of
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.creation import array_of, astype, casting_rule, dtype_argument
-from adc.frontend.numeric import arrays, nests
+from adc.frontend.libraries.creation import astype, casting_rule, dtype_argument
+from adc.frontend.libraries.rules import Rule, apply, fold, loop_types, operand_types, positional, static_of
+from adc.frontend.numeric import nests
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.convert import as_number, as_scalar, cast, convert, kind, real_needed, wrap
-from adc.frontend.numeric.rules import Rule, apply, fold, loop_types, operand_types, positional, static_of
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

@@ -1,1 +1,1 @@
-"""Numbers and arrays: arithmetic, promotion, broadcasting, loop nests, subscripts."""
+"""Numbers: arithmetic, promotion; loop nests, and views of arrays."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from adc.frontend.data import sequences
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple, is_array
+from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple, is_array, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import convert, promote
@@ -40,7 +39,7 @@ def beside_array(frame: Frame, a: AbstractValue, b: AbstractValue) -> tuple[Abst
         return a, b
 
     def as_array(v: AbstractValue) -> AbstractValue:
-        if not sequences.is_list(v) and not (isinstance(v, Tuple) and v.form.kind in ("tuple", "namedtuple", "list")):
+        if not is_list(v) and not (isinstance(v, Tuple) and v.form.kind in ("tuple", "namedtuple", "list")):
             return v
         return frame.tracer.call(frame, Static(np.asarray), [v], {})
 

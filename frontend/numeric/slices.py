@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Static, is_array, is_numeric
+from adc.frontend.data.values import AbstractValue, Static, is_array, is_numeric, known_int
 from adc.frontend.errors import refuse
-from adc.frontend.names import known_int
 from adc.frontend.numeric.convert import as_scalar, convert, kind
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops

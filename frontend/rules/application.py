@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from adc.frontend import abstract, kernels
+from adc.frontend.arrays import arrays as numeric_arrays
 from adc.frontend.callee import Callee
 from adc.frontend.data.values import AbstractValue, Compound, Static
 from adc.frontend.frame import Frame
 from adc.frontend.functions.signature import bind
 from adc.frontend.libraries.table import is_library
-from adc.frontend.numeric import arrays as numeric_arrays
 from adc.frontend.rules.cotangents import refuse_complex
 from adc.frontend.rules.layout import CallFunction, CallPlain, Layout, Values
 from adc.frontend.rules.registry import Rule, name_of

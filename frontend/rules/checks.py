@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from adc.frontend.data.callables import Closure, Partial
 from adc.frontend.data.compounds import Contents
-from adc.frontend.data.merge import arrays
 from adc.frontend.data.roots import Roots, grounded
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Scalar, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.objects.merge import arrays
 from adc.frontend.rules.functions import loc_of
 from adc.frontend.rules.layout import Values
 from adc.frontend.rules.registry import Rule, name_of

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from adc.frontend.abstract import Row
-from adc.frontend.data import heap
 from adc.frontend.data.compounds import WHOLE, Contents
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -24,6 +23,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, convert
+from adc.frontend.objects import heap
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from adc.frontend import abstract
 from adc.frontend.data.described import describe
-from adc.frontend.data.merge import Clash, coerce, flatten, join
-from adc.frontend.data.merge import types as ir_types
 from adc.frontend.data.values import AbstractValue
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
+from adc.frontend.objects.merge import Clash, coerce, flatten, join
+from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.rules.registry import Rule, name_of
 from adc.frontend.rules.selection import Chosen
 from adc.frontend.syntax.source import function_source

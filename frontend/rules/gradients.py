@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from adc.frontend.arrays import arrays
 from adc.frontend.closures import released
 from adc.frontend.data.callables import partial
 from adc.frontend.data.compounds import WHOLE
-from adc.frontend.data.merge import flatten
 from adc.frontend.data.roots import Roots, overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -30,8 +30,9 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.table import LIBRARY
-from adc.frontend.numeric import arrays, complexes, nests
+from adc.frontend.numeric import complexes, nests
 from adc.frontend.numeric.convert import as_scalar
+from adc.frontend.objects.merge import flatten
 from adc.frontend.rules.cotangents import is_differentiable
 from adc.ir import kinds, ops
 from adc.ir.arith import const

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from adc.frontend.callee import Callee
-from adc.frontend.data import heap
 from adc.frontend.data.values import AbstractValue, Compound, Ref
 from adc.frontend.frame import Frame
+from adc.frontend.objects import heap
 from adc.frontend.syntax.source import FunctionSource
 
 Values = Mapping[str, AbstractValue]

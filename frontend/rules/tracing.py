@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NoReturn
 
 from adc.frontend import abstract
+from adc.frontend.arrays import arrays as numeric_arrays
 from adc.frontend.callee import Callee
 from adc.frontend.control.jumps import NEVER
-from adc.frontend.data import heap
 from adc.frontend.data.callables import Closure, Partial
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -39,9 +39,9 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import arrays as numeric_arrays
 from adc.frontend.numeric.convert import as_scalar
 from adc.frontend.numeric.scalars import binary
+from adc.frontend.objects import heap
 from adc.frontend.rules.checks import check_effects, check_result
 from adc.frontend.rules.cotangents import Spread, float_leaves, shaped_as
 from adc.frontend.rules.functions import Part, loc_of, make

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from adc.frontend.data import sequences
+from adc.frontend.arrays import arrays, gathers, subscripts
+from adc.frontend.arrays.gathers import Indexed, Masked
+from adc.frontend.arrays.nested import array_of
+from adc.frontend.arrays.subscripts import Element
+from adc.frontend.containers import sequences
 from adc.frontend.data.dims import SHAPE_ERROR, dim_value
 from adc.frontend.data.roots import overlap
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_array, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.creation import array_of
-from adc.frontend.numeric import arrays, gathers, nests, subscripts
+from adc.frontend.numeric import nests
 from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar
-from adc.frontend.numeric.gathers import Indexed, Masked
 from adc.frontend.numeric.selections import Mask, Selected, first_whole
 from adc.frontend.numeric.slices import Item
-from adc.frontend.numeric.subscripts import Element
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index

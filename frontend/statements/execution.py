@@ -10,23 +10,24 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from adc.frontend.assignments import annotated, assign, augmented, bind
 from adc.frontend.closures import make_closure
+from adc.frontend.containers import sequences
 from adc.frontend.control.branches import branch
-from adc.frontend.control.exceptions import assert_, raise_
-from adc.frontend.control.flow import after_loop, for_items, function_body, loop_body
-from adc.frontend.control.iteration import known, sequence
 from adc.frontend.control.loops import for_range, while_loop
-from adc.frontend.control.parallel_loops import for_prange, runs_in_order
-from adc.frontend.data import cells, sequences
-from adc.frontend.data.heap import Unroll
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Range, Static, Stream
 from adc.frontend.errors import refuse
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame
+from adc.frontend.iteration import known, sequence
 from adc.frontend.names import attribute_of
+from adc.frontend.objects import cells
+from adc.frontend.objects.heap import Unroll
+from adc.frontend.statements.assignments import annotated, assign, augmented, bind
+from adc.frontend.statements.exceptions import assert_, raise_
+from adc.frontend.statements.flow import after_loop, for_items, function_body, loop_body
+from adc.frontend.statements.parallel_loops import for_prange, runs_in_order
 from adc.frontend.syntax.liveness import assigned_in, imported_as
 from adc.frontend.syntax.matching import unsupported_pattern
 from adc.frontend.syntax.walrus import assigns

@@ -7,13 +7,11 @@ from functools import reduce
 
 from adc.frontend.abstract import Scalar as Number
 from adc.frontend.abstract import Tuple as Several
+from adc.frontend.containers.sequences import assign_dict, constant_key, dict_items, known_items, new_list
 from adc.frontend.control.branches import branch
 from adc.frontend.control.lengths import unroll_counted
-from adc.frontend.data import growing, heap
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import describe
-from adc.frontend.data.merge import Clash, coerce, join
-from adc.frontend.data.sequences import assign_dict, constant_key, dict_items, is_list, known_items, new_list
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -23,13 +21,17 @@ from adc.frontend.data.values import (
     Scalar,
     Static,
     Tuple,
+    is_list,
     is_numeric,
     is_static_number,
+    known_int,
+    needed_int,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.names import known_int, needed_int
 from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.objects import growing, heap
+from adc.frontend.objects.merge import Clash, coerce, join
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from adc.frontend.arrays import arrays, subscripts
+from adc.frontend.containers import sequences
 from adc.frontend.control.loops import counted
-from adc.frontend.data import growing, heap, sequences
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -27,14 +28,15 @@ from adc.frontend.data.values import (
     Stream,
     Tuple,
     View,
+    is_list,
     is_numeric,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import arrays, subscripts
 from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.numeric.scalars import binary
+from adc.frontend.objects import growing, heap
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -91,7 +93,7 @@ def sequence(frame: Frame, v: AbstractValue) -> Items | None:
         return _range(v)
     if isinstance(v, View):
         return _view(v)
-    if sequences.is_list(v):
+    if is_list(v):
         assert isinstance(v, Ref)
         return _list(frame, v)
     if isinstance(v, Lazy) and v.rank:

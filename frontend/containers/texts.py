@@ -12,8 +12,8 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from adc.frontend.containers.shown import formatted, text, type_of
 from adc.frontend.data.compounds import Text
-from adc.frontend.data.shown import formatted, text, type_of
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple
 from adc.frontend.errors import refuse

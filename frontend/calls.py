@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import prelude, rematerialised
+from adc.frontend.arrays import arrays
 from adc.frontend.callee import Callee, python_function, refuse_dispatching
 from adc.frontend.checkpoints import checkpointed_function
 from adc.frontend.closures import SELF, capture
-from adc.frontend.control.exceptions import is_exception, make_error
-from adc.frontend.data import making, options, records, sequences
+from adc.frontend.containers import making, records, sequences
+from adc.frontend.containers.texts import format_, is_format
+from adc.frontend.control import options
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.compounds import OneOf
-from adc.frontend.data.texts import format_, is_format
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Method, Static, Stream, Tuple, is_array, known_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.functions import decorators, derivatives, mapped, vectorised
@@ -30,10 +31,9 @@ from adc.frontend.functions.signature import bind
 from adc.frontend.libraries import special_methods, ufuncs
 from adc.frontend.libraries.methods import call_method
 from adc.frontend.libraries.table import BY_IDENTITY, LIBRARY, is_library
-from adc.frontend.names import known_int
-from adc.frontend.numeric import arrays
 from adc.frontend.rules import application, gradients
 from adc.frontend.rules.registry import RULES, subject_of
+from adc.frontend.statements.exceptions import is_exception, make_error
 from adc.frontend.suggestions import for_function, full_name
 from adc.frontend.syntax.matching import has_length
 from adc.frontend.syntax.source import FunctionSource

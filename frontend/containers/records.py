@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend import forms
-from adc.frontend.data import heap
 from adc.frontend.data.callables import bound
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.unusable import Unusable
@@ -20,6 +19,7 @@ from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT, ClassVariable
 from adc.frontend.names import attribute_of, external
+from adc.frontend.objects import heap
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

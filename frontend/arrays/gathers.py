@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from adc.frontend.data import sequences
+from adc.frontend.arrays import arrays
+from adc.frontend.arrays.nested import array_of
+from adc.frontend.arrays.subscripts import expand, view
+from adc.frontend.containers import sequences
 from adc.frontend.data.dims import BOUNDS_ERROR, Dim, dim_value, equal_dims, same_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Range, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST, TUPLE
 from adc.frontend.frame import Frame, discard
-from adc.frontend.libraries.creation import array_of
-from adc.frontend.numeric import arrays, nests
+from adc.frontend.numeric import nests
 from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind
 from adc.frontend.numeric.selections import Mask, Selected
 from adc.frontend.numeric.slices import Item, Slice, is_none
-from adc.frontend.numeric.subscripts import expand, view
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of

@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
+from adc.frontend.containers import records
+from adc.frontend.containers.sequences import constant_key, dict_items, known_items
 from adc.frontend.control.branches import branch
-from adc.frontend.data import growing, heap, records
+from adc.frontend.control.options import split, split_all
 from adc.frontend.data.compounds import OneOf, Text
-from adc.frontend.data.joining import identical
-from adc.frontend.data.options import split, split_all
-from adc.frontend.data.sequences import constant_key, dict_items, known_items
 from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric import scalars
+from adc.frontend.objects import growing, heap
+from adc.frontend.objects.joining import identical
 from adc.ir import kinds, ops
 from adc.ir.builder import current_loc
 from adc.ir.core import Value

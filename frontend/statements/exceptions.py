@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import ast
 
+from adc.frontend.containers.texts import template_of
 from adc.frontend.control.branches import end_with, trace
-from adc.frontend.control.choosing import for_each
 from adc.frontend.control.jumps import NEVER
-from adc.frontend.data.texts import template_of
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Error, Scalar, Static
 from adc.frontend.errors import refuse
+from adc.frontend.expressions.choosing import for_each
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate
 from adc.frontend.frame import Frame

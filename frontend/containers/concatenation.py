@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from adc.frontend.data import growing, heap
-from adc.frontend.data.indexing import subscript
-from adc.frontend.data.merge import Clash
-from adc.frontend.data.sequences import dict_items, is_dict, is_list, known_items, new_dict, new_list
-from adc.frontend.data.values import AbstractValue, Ref, Tuple, is_numeric
+from adc.frontend.containers.indexing import subscript
+from adc.frontend.containers.sequences import dict_items, known_items, new_dict, new_list
+from adc.frontend.data.values import AbstractValue, Ref, Tuple, is_dict, is_list, is_numeric, known_int, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.names import known_int, needed_int
 from adc.frontend.numeric.convert import as_scalar, kind
+from adc.frontend.objects import growing, heap
+from adc.frontend.objects.merge import Clash
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_loc

@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from adc.frontend import abstract
-from adc.frontend.data import heap
 from adc.frontend.data.compounds import Contents, compound
 from adc.frontend.data.described import describe, widen
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.merge import Clash, coerce, flatten, join, rebuild
 from adc.frontend.data.roots import NOWHERE
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, array
@@ -29,15 +27,14 @@ from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame, discard
 from adc.frontend.numeric.nests import allocate, nest, serial
+from adc.frontend.objects import heap
+from adc.frontend.objects.merge import Clash, coerce, flatten, join, rebuild
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, current_block, current_loc, insert_at
 from adc.ir.core import Block, Value
 from adc.ir.types import Type, i64
-
-if TYPE_CHECKING:
-    from adc.frontend.control.carry import Carry
 
 FIRST_ROOM = 8  # items, of a list that begins to grow
 
@@ -229,25 +226,37 @@ def _widened(frame: Frame, held: Contents, item: AbstractValue) -> Contents:
 def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
     """``ref.append(item)`` of any list."""
     held = heap.contents(frame, ref)
-    carry = _around(frame)
-    place = carry.appends.place(ref.key, held) if carry is not None else None
+    appends = _around(frame)
+    place = appends.place(ref.key, held) if appends is not None else None
     if is_growing(held):
         now = _widened(frame, held, item)
-        if carry is None or place is None or now is not held or not carry.appends.has_room(ref.key, place):
+        if appends is None or place is None or now is not held or not appends.has_room(ref.key, place):
             now = with_room(frame, now, const_index(1), FIRST_ROOM)
         end = length(now)
         _write(frame, now, end, item)
         assign(frame, ref, _held(row_of(now), end + 1, buffers(now)))
     else:
         heap.assign(frame, ref, [*held.items, item])
-    if carry is not None and place is not None:
-        carry.appends.note(ref.key, place, heap.contents(frame, ref))
+    if appends is not None and place is not None:
+        appends.note(ref.key, place, heap.contents(frame, ref))
 
 
-def _around(frame: Frame) -> Carry | None:
-    """The loop whose every iteration comes to the insertion point, if there is one."""
-    carry = frame.loops[-1] if frame.loops else None
-    return carry if carry is not None and carry.appends.body is current_block() else None
+class _Appends(Protocol):
+    """What every iteration of a loop appends: room for all of it may be there already."""
+
+    body: Block | None
+
+    def place(self, key: str, held: Contents) -> int | None: ...
+
+    def has_room(self, key: str, place: int) -> bool: ...
+
+    def note(self, key: str, place: int, now: Contents) -> None: ...
+
+
+def _around(frame: Frame) -> _Appends | None:
+    """Of the loop whose every iteration comes to the insertion point, if there is one."""
+    appends: _Appends | None = frame.loops[-1].appends if frame.loops else None
+    return appends if appends is not None and appends.body is current_block() else None
 
 
 def extend(frame: Frame, ref: Ref, count: Value, item: Callable[[Value], AbstractValue]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from adc.frontend.arrays.contractions import Labelled, contract, in_memory
 from adc.frontend.data.values import AbstractValue, Array, Lazy, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries.contractions import Labelled, contract, in_memory
 from adc.frontend.numeric import layouts, views
 from adc.frontend.numeric.nests import materialise
 from adc.ir import kinds

@@ -9,15 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from adc.frontend import forms
-from adc.frontend.data import heap
+from adc.frontend.containers.records import class_function, class_of, fields_of, generated_init, store_field
 from adc.frontend.data.compounds import Record
-from adc.frontend.data.records import class_function, class_of, fields_of, generated_init, store_field
 from adc.frontend.data.values import NONE, AbstractValue, Ref, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
 from adc.frontend.looks import ABSENT, Object
 from adc.frontend.names import external
+from adc.frontend.objects import heap
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 

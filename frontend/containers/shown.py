@@ -7,13 +7,14 @@ import string
 from collections.abc import Callable, Sequence
 
 from adc.frontend.abstract import numpy_dtype
-from adc.frontend.data import growing, records, sequences
+from adc.frontend.containers import records, sequences
 from adc.frontend.data.compounds import Text
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Ref, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Ref, Scalar, Static, Tuple, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
+from adc.frontend.objects import growing
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 from adc.ir.raising import escape
@@ -79,12 +80,12 @@ def converted(
     def items(shown: Sequence[AbstractValue]) -> list[str]:
         return [converted(frame, item, "r", values, (*within, v)) for item in shown]
 
-    if sequences.is_dict(v):
+    if is_dict(v):
         assert isinstance(v, Ref)
         held = sequences.dict_items(frame, v)
         pairs = zip(held, [] if again else items(list(held.values())), strict=not again)
         return f"{{{{{'...' if again else ', '.join(f'{escape(repr(n))}: {x}' for n, x in pairs)}}}}}"
-    if sequences.is_list(v) or (isinstance(v, Tuple) and v.form.kind == "list"):
+    if is_list(v) or (isinstance(v, Tuple) and v.form.kind == "list"):
         return f"[{'...' if again else ', '.join(items(sequences.known_items(frame, v) or []))}]"
     if isinstance(v, Tuple) and v.form.kind == "namedtuple":
         named = zip(v.form.names, items(v.items), strict=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
+from adc.frontend.arrays import complex_reductions
+from adc.frontend.arrays.reductions import SUM, nested
 from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, is_one, representative, same_dim
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Number, Scalar
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import complex_reductions
-from adc.frontend.libraries.reductions import SUM, nested
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.complex_functions import parts
 from adc.frontend.numeric.convert import as_complex, complex_of, convert, kind, promote_types, store_scalar

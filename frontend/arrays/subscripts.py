@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adc.frontend import looks
-from adc.frontend.data import growing, heap, indexing, records
+from adc.frontend.containers import indexing, records
 from adc.frontend.data.dims import Dim, dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -22,18 +22,16 @@ from adc.frontend.data.values import (
     Tuple,
     is_array,
     is_numeric,
+    needed_int,
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.names import external, needed_int
+from adc.frontend.names import external
 from adc.frontend.numeric import views
-from adc.frontend.numeric.convert import (
-    assigned,
-    load_scalar,
-    store_scalar,
-)
+from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.frontend.numeric.slices import Item, Slice, Window, bound, is_full, is_none, window
+from adc.frontend.objects import growing, heap
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc

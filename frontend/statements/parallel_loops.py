@@ -17,20 +17,20 @@ from types import BuiltinFunctionType, ModuleType
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.arrays.reductions import MAX, MIN, PROD, SUM, Reduction
 from adc.frontend.control.branches import branch
 from adc.frontend.control.jumps import BREAK, RETURN
 from adc.frontend.control.loops import Counted, Trace, counted
-from adc.frontend.data import heap
 from adc.frontend.data.described import describe, widen
-from adc.frontend.data.joining import narrow
-from adc.frontend.data.merge import Clash, join
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import GONE, AbstractValue, Array, Poison, Range, Scalar, Static, Unbound, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
 from adc.frontend.libraries.methods import copy
-from adc.frontend.libraries.reductions import MAX, MIN, PROD, SUM, Reduction
 from adc.frontend.numeric.convert import as_scalar, convert
+from adc.frontend.objects import heap
+from adc.frontend.objects.joining import narrow
+from adc.frontend.objects.merge import Clash, join
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block

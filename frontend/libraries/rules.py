@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
+from adc.frontend.arrays import arrays
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     AbstractValue,
@@ -25,19 +26,10 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import arrays, unsigned
+from adc.frontend.numeric import unsigned
 from adc.frontend.numeric.complex_functions import PAIRS, parts
 from adc.frontend.numeric.complexes import absolute
-from adc.frontend.numeric.convert import (
-    as_complex,
-    as_number,
-    as_scalar,
-    complex_of,
-    convert,
-    kind,
-    promote,
-    wrap,
-)
+from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, complex_of, convert, kind, promote, wrap
 from adc.frontend.numeric.integers import sign_of_integer
 from adc.frontend.suggestions import for_option
 from adc.ir import kinds, ops

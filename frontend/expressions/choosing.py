@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from types import ModuleType
 
+from adc.frontend.arrays import arrays
 from adc.frontend.control.branches import either, trace
-from adc.frontend.data import cells
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.described import describe
-from adc.frontend.data.merge import coerce, join
 from adc.frontend.data.values import AbstractValue, Static
 from adc.frontend.frame import Frame, discard
-from adc.frontend.numeric import arrays
+from adc.frontend.objects import cells
+from adc.frontend.objects.merge import coerce, join
 from adc.frontend.syntax.liveness import assigned_in
 from adc.ir import ops
 from adc.ir.arith import const_index

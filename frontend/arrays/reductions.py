@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from adc.frontend.abstract import value_type
+from adc.frontend.arrays import complex_reductions
 from adc.frontend.data.dims import Dim, dim_value, static_dim
-from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Scalar, Static, Tuple
+from adc.frontend.data.values import AbstractValue, Array, Lazy, Number, Scalar, Static, Tuple, needed_int
 from adc.frontend.elements import to_element
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.libraries import complex_reductions
-from adc.frontend.names import needed_int
 from adc.frontend.numeric import unsigned
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.convert import INT64, as_scalar, convert, kind, load_scalar, nonzero, store_scalar, wrap

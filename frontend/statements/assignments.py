@@ -6,8 +6,10 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from adc.frontend.control import iteration
-from adc.frontend.data import cells, growing, heap, indexing, options, records, sequences
+from adc.frontend import iteration
+from adc.frontend.arrays import arrays, places, subscripts
+from adc.frontend.containers import indexing, records, sequences
+from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
@@ -20,7 +22,8 @@ from adc.frontend.frame import Frame
 from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
-from adc.frontend.numeric import arrays, places, slices, subscripts
+from adc.frontend.numeric import slices
+from adc.frontend.objects import cells, growing, heap
 from adc.frontend.traps import trap_unless
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops

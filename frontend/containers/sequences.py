@@ -5,24 +5,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from adc.frontend.data import growing, heap
 from adc.frontend.data.type_names import describe_type
-from adc.frontend.data.values import AbstractValue, Range, Ref, Scalar, Static, Stream, Tuple, View
+from adc.frontend.data.values import AbstractValue, Range, Ref, Scalar, Static, Stream, Tuple, View, known_int
 from adc.frontend.errors import refuse
 from adc.frontend.forms import LIST, Form
 from adc.frontend.frame import Frame
-from adc.frontend.names import known_int
 from adc.frontend.numeric.nests import lazy_of
+from adc.frontend.objects import growing, heap
 from adc.ir import kinds
 from adc.ir.builder import current_loc
-
-
-def is_list(v: AbstractValue) -> bool:
-    return isinstance(v, Ref) and v.kind == "list"
-
-
-def is_dict(v: AbstractValue) -> bool:
-    return isinstance(v, Ref) and v.kind == "dict"
 
 
 def known_items(frame: Frame, v: AbstractValue) -> list[AbstractValue] | None:

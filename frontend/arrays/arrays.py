@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 
-from adc.frontend.data import concatenation, options, records, texts
+from adc.frontend.arrays.matmul import matmul
+from adc.frontend.containers import concatenation, records, texts
+from adc.frontend.control import options
 from adc.frontend.data.compounds import OneOf
 from adc.frontend.data.dims import (
     SHAPE_ERROR,
@@ -39,7 +41,6 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.libraries.matmul import matmul
 from adc.frontend.numeric import nests, operands, scalars, selections, snapshots
 from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, undefined
 from adc.frontend.numeric.nests import lazy_of, materialise

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from types import CellType
 
-from adc.frontend.data import heap
 from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar
 from adc.frontend.forms import Form
 from adc.frontend.frame import Frame
+from adc.frontend.objects import heap
 
 _FORM = Form("object", CellType, ("cell_contents",))
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from adc.frontend import abstract
-from adc.frontend.data import heap
 from adc.frontend.data.callables import function_of
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import Same, describe
-from adc.frontend.data.merge import Clash, join
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import GONE, AbstractValue, Array, Compound, Ref, Scalar, Static, Unbound
 from adc.frontend.frame import Frame
+from adc.frontend.objects import heap
+from adc.frontend.objects.merge import Clash, join
 
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
 Env = Mapping[str, AbstractValue]

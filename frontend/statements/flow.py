@@ -16,15 +16,15 @@ from functools import partial, reduce
 
 from adc.frontend.closures import released
 from adc.frontend.control.branches import Path, Traced, either, end_with, trace
-from adc.frontend.control.choosing import narrow
-from adc.frontend.control.iteration import Items, Known
 from adc.frontend.control.jumps import BREAK, CONTINUE, NEVER, RETURN, left, pending
 from adc.frontend.control.loops import Counted, for_counted
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.values import NONE, AbstractValue, Unbound
+from adc.frontend.expressions.choosing import narrow
 from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, PathEnds
+from adc.frontend.iteration import Items, Known
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import current_block

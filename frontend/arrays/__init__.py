@@ -1,0 +1,1 @@
+"""Operators and subscripts of arrays, and reductions that those are made of."""

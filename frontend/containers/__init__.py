@@ -1,0 +1,1 @@
+"""Lists, tuples, dicts, records and texts: how they are made, their items, and operators on them."""

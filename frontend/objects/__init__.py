@@ -1,0 +1,1 @@
+"""What a frame holds: objects with identity, lists that grow, and values that come together."""
