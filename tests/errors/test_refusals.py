@@ -157,7 +157,7 @@ def test_a_switch_shows_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ADC_FULL_TRACEBACK", "1")
     error = refusal(refused.with_file)
     files = {Path(frame.filename).name for frame in traceback.extract_tb(error.__traceback__)}
-    assert {"statements.py", "tracer.py", "decorator.py"} <= files
+    assert {"execution.py", "tracer.py", "decorator.py"} <= files
 
 
 SUGGESTIONS = {
