@@ -2,8 +2,10 @@
 
 A load that cannot be repeated in the reverse sweep, since its memory has other contents by then, can be made of a copy
 of that memory. One element of the copy serves all loads of it: the neighbours that a stencil reads at five places,
-and all that is computed of them. So the storage plan may choose between keeping values and keeping the array, box by
-box: what the loads of a loop nest can reach, subscripted by its counters plus constants.
+what a sparse matrix gathers, and all that is computed of them. So the storage plan may choose between keeping values
+and keeping the array, box by box: what the loads of a loop nest can reach, subscripted by its counters plus constants.
+A subscript of another kind may reach whatever there is in its dimension. That is offered only where the program goes
+through all of the array anyhow, however little it looks up (see ``adc.passes.differentiation.swept``).
 
 Candidates stand in the function before the plan is made, and those that were not chosen are taken out again.
 """
@@ -21,11 +23,12 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.schedules import TAPE
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.cold import is_cold
-from adc.passes.analysis.costs import STORE_BYTE, cost_of, executions, trips
+from adc.passes.analysis.costs import DEFAULT_TRIPS, STORE_BYTE, cost_of, executions, trips
 from adc.passes.analysis.extents import Extent, Extents, Shape
-from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.kinds import COUNTED, LOOPS
 from adc.passes.building import parallel_loop
 from adc.passes.differentiation.legality import Written
+from adc.passes.differentiation.swept import Swept
 from adc.passes.differentiation.tape import loops_above, rectangle, visible_outside
 from adc.passes.rewrite import put_before
 
@@ -42,13 +45,16 @@ class _Reach:
     loop: Op | None
 
 
+_Reaches = tuple[_Reach | None, ...]  # for each dimension; None: anything
+
+
 @dataclass
 class _Candidate:
     """Loads of one memref that one copy can serve. ``anchor``: the first of the loops, before which it is made."""
 
     memref: Value
     anchor: Op
-    loads: list[tuple[Op, tuple[_Reach, ...]]] = field(default_factory=list)
+    loads: list[tuple[Op, _Reaches]] = field(default_factory=list)
 
 
 @dataclass
@@ -85,21 +91,21 @@ class Snapshot:
 def make_snapshots(loads: Iterable[Op], aliasing: Aliasing, written: Written) -> list[Snapshot]:
     """Put copies that could serve ``loads``, in program order, in front of the loops that these are in."""
     candidates: dict[tuple[Value, Block, tuple[Value | None, ...]], list[_Candidate]] = {}
-    finder = _Finder(aliasing, written)
+    finder, extents = _Finder(aliasing, written), Extents()
+    swept = Swept(aliasing, extents)
     for load in loads:
         loop = finder.loop(load)
         reaches = _reaches(load, loop) if loop is not None else None
-        if loop is None or reaches is None:
+        if loop is None or reaches is None or (None in reaches and not swept.beside(load.operands[0], loop)):
             continue
         assert loop.parent is not None
         # A row of which nothing is known is kept apart from what loops go over.
-        apart = tuple(None if r.loop is not None or constant_of(r.lower) is not None else r.lower for r in reaches)
+        apart = tuple(None if r is None or r.loop or _is_constant(r.lower) else r.lower for r in reaches)
         key = load.operands[0], loop.parent, apart
         found = candidates.setdefault(key, [])
         if not found or not finder.joins(load.operands[0], reaches, found[-1].anchor, loop):
             found.append(_Candidate(load.operands[0], loop))
         found[-1].loads.append((load, reaches))
-    extents = Extents()
     return [_make(candidate, extents) for group in candidates.values() for candidate in group]
 
 
@@ -117,19 +123,19 @@ class _Finder:
         if block is None or is_cold(block):
             return None
         while block is not None and (op := block.parent_op) is not None:
-            if op.opdef is ops.while_ or self._writes(op, memref) or not visible_outside(memref, op):
+            if self._writes(op, memref) or not visible_outside(memref, op):
                 break
-            if op.opdef in COUNTED:
+            if op.opdef in LOOPS:
                 found = op
             block = op.parent
         return found
 
-    def joins(self, memref: Value, reaches: Iterable[_Reach], first: Op, loop: Op) -> bool:
+    def joins(self, memref: Value, reaches: _Reaches, first: Op, loop: Op) -> bool:
         """Whether a copy made before ``first`` serves a load in ``loop`` too, which comes later in the same block."""
         assert first.parent is not None
         between = first.parent.ops[first.parent.ops.index(first) : first.parent.ops.index(loop)]
         made = {result for op in between for result in op.results}
-        bounds = {bound for r in reaches for bound in (r.lower, r.upper) if bound is not None}
+        bounds = {bound for r in reaches if r for bound in (r.lower, r.upper) if bound is not None}
         return made.isdisjoint(bounds) and not any(self._writes(op, memref) for op in between)
 
     def _writes(self, op: Op, memref: Value) -> bool:
@@ -139,9 +145,10 @@ class _Finder:
         return any(self._aliasing.may_overlap(memref, other) for other in self._written[op])
 
 
-def _reaches(load: Op, loop: Op) -> tuple[_Reach, ...] | None:
-    found = [_reach(subscript, loop) for subscript in load.operands[1:]]
-    return None if None in found or not any(r and r.loop for r in found) else tuple(r for r in found if r)
+def _reaches(load: Op, loop: Op) -> _Reaches | None:
+    """None: the load is of the same element all the time."""
+    found = tuple(_reach(subscript, loop) for subscript in load.operands[1:])
+    return found if any(r is None or r.loop for r in found) else None
 
 
 def _reach(subscript: Value, loop: Op) -> _Reach | None:
@@ -166,8 +173,8 @@ def _reach(subscript: Value, loop: Op) -> _Reach | None:
 def _make(candidate: _Candidate, extents: Extents) -> Snapshot:
     memref, anchor = candidate.memref, candidate.anchor
     assert isinstance(memref.type, MemRefType)
-    sides = [_Side([reaches[k] for _, reaches in candidate.loads]) for k in range(memref.type.rank)]
     shape = extents.shape(memref)
+    sides = [_Side([reaches[k] for _, reaches in candidate.loads], extent) for k, extent in enumerate(shape)]
     fixed = [v for side in sides for v in side.values()]
     fixed += [v for e in shape if isinstance(v := e[0] if isinstance(e, tuple) else e, Value)]
     assert anchor.parent is not None
@@ -221,12 +228,20 @@ def _copy(memref: Value, starts: Sequence[Value], memory: Value, numbers: Sequen
         parallel_loop(const_index(0), extent, lambda x: _copy(memref, starts, memory, numbers, [*at, x]))
 
 
+def _is_constant(value: Value) -> bool:
+    return constant_of(value) is not None
+
+
 class _Side:
     """What the loads may reach in one dimension. Subscripts that are not reached may lie outside of the array."""
 
-    def __init__(self, reaches: Sequence[_Reach]) -> None:
+    def __init__(self, found: Sequence[_Reach | None], extent: Extent) -> None:
         self._lowest: dict[Value, int] = {}
         self._highest: dict[tuple[Value, Value | None], int] = {}
+        reaches = [r for r in found if r is not None]
+        if len(reaches) < len(found):
+            self.trips = float(extent) if isinstance(extent, int) else DEFAULT_TRIPS
+            return
         for r in reaches:
             self._lowest[r.lower] = min(self._lowest.get(r.lower, r.offset), r.offset)
             key = r.lower, r.upper
