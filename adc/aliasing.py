@@ -24,11 +24,12 @@ def byte_bounds(array: NDArray) -> tuple[int, int]:
     return low, high + array.itemsize
 
 
-def groups(arrays: Mapping[int, NDArray]) -> dict[int, int]:
+def groups(arrays: Mapping[int, NDArray], families: Mapping[int, object] = {}) -> dict[int, int]:
     """The number of its group for each array that overlaps another; arrays that do not are not in the result.
 
-    Arrays count as overlapping when their ranges of addresses do, and transitively. Groups are numbered by their first
-    member in the order of ``arrays``, so that equal patterns have equal numbers.
+    Arrays count as overlapping when their ranges of addresses do, and transitively. But where all of them are of one
+    family, by ``families``, they have no element in common: they are fields of a structured array. Groups are numbered
+    by their first member in the order of ``arrays``, so that equal patterns have equal numbers.
     """
     if len(arrays) < 2:
         return {}
@@ -43,7 +44,8 @@ def groups(arrays: Mapping[int, NDArray]) -> dict[int, int]:
         end = max(end, high)
     found: dict[int, int] = {}
     order = {key: n for n, key in enumerate(arrays)}
-    shared = sorted((sorted(c, key=order.__getitem__) for c in clusters if len(c) > 1), key=lambda c: order[c[0]])
+    several = [c for c in clusters if len({families.get(key, (key,)) for key in c}) > 1]
+    shared = sorted((sorted(c, key=order.__getitem__) for c in several), key=lambda c: order[c[0]])
     for number, cluster in enumerate(shared):
         found.update((key, number) for key in cluster)
     return found

@@ -28,7 +28,7 @@ from adc.backend.calls.abi import (
 from adc.backend.calls.looks import Table
 from adc.backend.lowering.lower_effects import Effects
 from adc.complexes import is_pairs
-from adc.containers import positions
+from adc.containers import family, positions
 from adc.frontend.abstract import Abstract, Array, Scalar, Static, Tuple, abstract_of, layout_of, numpy_dtype
 from adc.frontend.looks import ABSENT
 from adc.frontend.traced import Leaf, Result, ResultLeaf, ResultStatic, Traced
@@ -91,12 +91,16 @@ def static_values(abstracts: Sequence[Abstract]) -> dict[Path, Any]:
     return found
 
 
-def disjoint_pairs(traced: Traced, shift: int) -> tuple[tuple[int, int], ...]:
+def disjoint_pairs(
+    names: Sequence[str], abstracts: Sequence[Abstract], traced: Traced, shift: int
+) -> tuple[tuple[int, int], ...]:
     """Pairs of parameters that the code takes not to overlap: of arrays of which the function writes to one.
 
-    Arguments in one alias group may overlap. IR arguments are the parameters from number ``shift`` on.
+    Arguments in one alias group may overlap, and fields of one structured array cannot. IR arguments are the parameters
+    from number ``shift`` on.
     """
     arrays = {k: leaf.abstract for k, leaf in enumerate(traced.leaves) if isinstance(leaf.abstract, Array)}
+    families = {k: _family(names, abstracts, traced.leaves[k]) for k in arrays}
     return tuple(
         (a + shift, b + shift)
         for b in arrays
@@ -104,7 +108,12 @@ def disjoint_pairs(traced: Traced, shift: int) -> tuple[tuple[int, int], ...]:
         if a < b
         and (a in traced.stored or b in traced.stored)
         and (arrays[a].alias is None or arrays[a].alias != arrays[b].alias)
+        and not (families[a] and families[a] == families[b])
     )
+
+
+def _family(names: Sequence[str], abstracts: Sequence[Abstract], leaf: Leaf) -> Path:
+    return family(abstracts, leaf_path(names, leaf)) if leaf.fetch is None else ()
 
 
 def needs_context(module: Module, name: str) -> tuple[bool, bool]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.abstract import REAL, Abstract, Row, Tuple
-from adc.frontend.data.unusable import unusable
+from adc.frontend.data.unusable import WITH_UNUSABLE, unusable
 from adc.frontend.forms import TUPLE, Form, Unsuitable, build, fill, form_of, items_of
 from adc.frontend.objects.heap import UNCHANGED
 from adc.frontend.traced import Result, ResultLeaf, ResultStatic, ResultTuple
@@ -39,7 +39,7 @@ class Lowered:
 def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
     """Take containers apart. Raises ``ArgumentError`` for those that cannot be."""
     for value in values:
-        if type(value) not in _LEAVES:
+        if type(value) not in _LEAVES or (type(value) is np.ndarray and value.dtype.names is not None):
             break
     else:
         return Lowered(values)
@@ -53,7 +53,7 @@ def lower(names: Sequence[str], values: tuple[Any, ...]) -> Lowered:
 
 def _apart(value: Any, where: Callable[[], str], objects: dict[int, tuple[int, Any]]) -> tuple[Any, Shape]:
     """A value as nested tuples, and what they stand for. ``objects``: those met, with their numbers, by ``id``."""
-    if type(value) in _LEAVES:
+    if type(value) in _LEAVES and (type(value) is not np.ndarray or value.dtype.names is None):
         return value, None
     try:
         form = form_of(value)
@@ -72,7 +72,7 @@ def _apart(value: Any, where: Callable[[], str], objects: dict[int, tuple[int, A
         objects[id(value)] = len(objects), value
     label = form.label
     items = items_of(value, form)
-    if form.kind in ("object", "record"):
+    if form.kind in WITH_UNUSABLE:
         items = [unusable(item) or item for item in items]
     parts = [_apart(item, lambda k=k: where() + label(k), objects) for k, item in enumerate(items)]  # type: ignore[misc]
     shapes = tuple(shape for _, shape in parts)
@@ -103,6 +103,21 @@ def label(abstracts: Sequence[Abstract], names: Sequence[str], path: Path) -> st
         shown += abstract.form.label(position)
         abstract = abstract.items[position]
     return shown
+
+
+def family(abstracts: Sequence[Abstract], path: Path) -> Path:
+    """The place of the structured array that the leaf at ``path`` is a field of; an empty one if there is none.
+
+    Fields of one lie between each other in memory, but have no element in common.
+    """
+    abstract = abstracts[path[0]]
+    for n, position in enumerate(path[1:], 1):
+        if not isinstance(abstract, Tuple):
+            break
+        if abstract.form.kind == "structured":
+            return path[:n]
+        abstract = abstract.items[position]
+    return ()
 
 
 def first_places(abstracts: Sequence[Abstract]) -> dict[int, tuple[Path, Tuple]]:
@@ -228,6 +243,8 @@ def cotangent_parts(
     if form.kind == "complex":
         number = _complex(value, where, wrong)
         return [number.real, number.imag if wrong is kinds.WRONG_TANGENT else -number.imag]
+    if form.kind == "structured":
+        return _field_parts(value, form, where, of, wrong)
     if form.kind in ("tuple", "list"):
         if not isinstance(value, tuple | list) or len(value) != count:
             raise wrong(f"{where} must be a {form} of {count}, as {of} is, not {value!r}")
@@ -248,6 +265,22 @@ def cotangent_parts(
             known = ", ".join(map(str, form.names))
             raise wrong(f"{where} has the {what} {name!r}, which {form} has not; it has {known}")
     return [given.get(name) for name in form.names]
+
+
+def _field_parts(value: Any, form: Form, where: str, of: str, wrong: kinds.Kind) -> list[Any]:
+    """Those of the fields of a structured array; fields without floats have none."""
+    given: Any = dict(value) if isinstance(value, dict) else value
+    names = given if isinstance(given, dict) else getattr(getattr(given, "dtype", None), "names", None)
+    if names is None or any(name not in form.names for name in names):
+        raise wrong(f"{where} must be a structured array of the dtype of {of}, or a dict of its fields, not {value!r}")
+    floats = {name for name in form.names if _has_floats(form.dtype[name])}
+    return [given[name] if name in names and name in floats else None for name in form.names]
+
+
+def _has_floats(dtype: np.dtype[Any]) -> bool:
+    if dtype.names is not None:
+        return any(_has_floats(dtype[name]) for name in dtype.names)
+    return dtype.base.kind in "fc" if dtype.base.names is None else _has_floats(dtype.base)
 
 
 def _complex(value: Any, where: str, wrong: kinds.Kind) -> complex:

@@ -21,7 +21,7 @@ from adc.containers import lower
 from adc.directions import Direction
 from adc.dispatch import Dispatcher, Made, writable
 from adc.frontend.abstract import Abstract, Array, Scalar, numpy_dtype
-from adc.frontend.forms import build
+from adc.frontend.forms import Form, build
 from adc.frontend.traced import Result, ResultLeaf, ResultTuple
 from adc.ir import kinds
 from adc.jvps import JvpCode, Pattern
@@ -251,7 +251,10 @@ class Jacobian(Specialisation):
             found = {k: self._block(tree, k, blocks[tree.position, k]) for k in self.wanted.wrt}
             return self.wanted.build(found)
         if isinstance(tree, ResultTuple):
-            return build(containers.plain_form(tree.form), [self._arranged(item, blocks) for item in tree.items])
+            form = containers.plain_form(tree.form)
+            if form.kind == "structured":  # no array of such a dtype holds what differs in shape from field to field
+                form = Form("dict", dict, form.names)
+            return build(form, [self._arranged(item, blocks) for item in tree.items])
         return None
 
     def _block(self, tree: ResultLeaf, k: int, block: NDArray) -> Any:

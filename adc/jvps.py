@@ -264,7 +264,7 @@ class _Code:
             func.name,
             [*guards, *leaves, *params],
             TupleOut(outputs),
-            disjoint=binding.disjoint_pairs(traced, shift),
+            disjoint=binding.disjoint_pairs(spec.names, spec.abstracts, traced, shift),
             extra_arguments=len(params),
             threads=spec.subject.options.threads or 0,
         )

@@ -33,7 +33,8 @@ def with_overlap(subject: Subject, types: Types, values: tuple[Any, ...], borrow
     copied = {id(made): original for original, made in borrowed.pairs}
     found = [(path, leaf) for path, leaf in leaves(values) if isinstance(leaf, np.ndarray)]
     arrays = [(path, copied.get(id(leaf), leaf)) for path, leaf in found]
-    numbers = aliasing.groups({n: array for n, (_, array) in enumerate(arrays)})
+    families = {n: family for n, (path, _) in enumerate(arrays) if (family := containers.family(types, path))}
+    numbers = aliasing.groups({n: array for n, (_, array) in enumerate(arrays)}, families)
     if not numbers:
         return types
     written = _written(subject, types)

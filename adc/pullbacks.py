@@ -74,7 +74,7 @@ class PullbackCode(Specialisation):
             forward,
             [*guards, *leaf_params, *binding.explicit_shadows(len(self.names), shadow_types)],
             TupleOut(outputs),
-            disjoint=binding.disjoint_pairs(traced, shift),
+            disjoint=binding.disjoint_pairs(self.names, self.abstracts, traced, shift),
             extra_arguments=len(self.shadows),
             threads=threads,
         )

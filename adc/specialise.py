@@ -160,7 +160,7 @@ class Primal(Specialisation):
             traced.entry,
             [*guards, *params],
             binding.effects_output(traced),
-            disjoint=binding.disjoint_pairs(traced, len(guards)),
+            disjoint=binding.disjoint_pairs(self.names, self.abstracts, traced, len(guards)),
             threads=self.subject.options.threads or 0,
         )
         self.direct = self.compile_for_calls(module, signature, misfit if self.wrapped else miss)
@@ -225,7 +225,7 @@ class Gradient(Specialisation):
             func.name,
             [*guards, *leaves, *extra],
             output,
-            disjoint=binding.disjoint_pairs(traced, shift),
+            disjoint=binding.disjoint_pairs(self.names, self.abstracts, traced, shift),
             extra_arguments=len(self.shadows) if self.aliased else 0,
             threads=self.subject.options.threads or 0,
         )

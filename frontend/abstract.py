@@ -232,7 +232,7 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
         return Scalar(i1)
     if type(value) in COMPLEX:
         return complex_number(type(value))
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and value.dtype.names is None:
         if value.dtype not in DTYPES:
             raise Unsuitable(f"a NumPy scalar of type {value.dtype} is not supported; {_SUPPORTED}", instead(value))
         return Scalar(DTYPES[value.dtype], weak=False)
@@ -240,7 +240,7 @@ def abstract_of(value: Any, seen: dict[int, int] | None = None) -> Abstract:
         if isinstance(value, enum.Enum):  # with a name, which decides more than its value
             return Static(value)
         return Scalar(i64 if isinstance(value, int) else f64)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and value.dtype.names is None:
         return _abstract_array(value)
     form = form_of(value)
     if form is None:
@@ -315,8 +315,8 @@ def memref_type(a: Array) -> MemRefType:
             strides = (*(None,) * (a.rank - 1), 2 if a.layout == "inner" else None, 1)
             return MemRefType((None,) * (a.rank + 1), a.element.part, strides)
         return MemRefType((*(None,) * a.rank, 2), a.element.part)
-    if a.rank and a.layout != "C":
-        strides = (None,) * (a.rank - 1) + (1 if a.layout == "inner" else None,)
+    if a.layout != "C":
+        strides = (*(None,) * (a.rank - 1), 1 if a.layout == "inner" else None) if a.rank else ()
     return MemRefType((None,) * a.rank, a.element, strides)
 
 
@@ -326,7 +326,7 @@ def layout_of(t: MemRefType, pairs: bool = False) -> Layout:
         return "C"
     if pairs:
         return "C" if t.rank == 1 else "inner" if t.strides[-2] == 2 else "any"
-    return "inner" if t.strides[-1] == 1 else "any"
+    return "inner" if t.rank and t.strides[-1] == 1 else "any"
 
 
 def value_type(element: Type) -> Type:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import itertools
 import sys
 import types
 from collections.abc import Hashable, Iterator, Sequence
@@ -19,7 +20,9 @@ import numpy as np
 
 from adc.frontend.foreign import instead_of
 
-Sort = Literal["tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text", "complex"]
+Sort = Literal[
+    "tuple", "namedtuple", "record", "object", "list", "dict", "function", "choice", "text", "complex", "structured"
+]  # fmt: skip
 MUTABLE = frozenset({"object", "list", "dict"})
 
 
@@ -34,6 +37,8 @@ class Form:
     or is a partial. A ``choice`` is one of several constants or functions: ``names`` tell them apart; the items are the
     number of the chosen one, and all of them.
     A ``text`` has a template for a name, and numbers for items. A ``complex`` number has its two parts.
+    A ``structured`` array of NumPy's, or an element of one (then ``cls`` is a ``np.void``), has one item for each field
+    of its ``dtype``: the view of that field.
     """
 
     kind: Sort
@@ -42,6 +47,7 @@ class Form:
     number: int = -1
     again: bool = False
     protected: str = ""
+    dtype: Any = None
 
     @property
     def mutable(self) -> bool:
@@ -52,7 +58,7 @@ class Form:
         if self.kind in ("tuple", "list"):
             return f"[{position}]"
         name = self.names[position]
-        return f"[{name!r}]" if self.kind == "dict" else f".{name}"
+        return f"[{name!r}]" if self.kind in ("dict", "structured") else f".{name}"
 
     def numbered(self, number: int, protected: str = "") -> Form:
         return Form(self.kind, self.cls, self.names, number, self.again, protected)
@@ -173,6 +179,8 @@ def form_of(value: Any) -> Form | None:
     cls: type[Any] = type(value)
     if cls in COMPLEX:
         return COMPLEX[cls]
+    if isinstance(value, np.ndarray | np.void):
+        return structured_form(cls, value.dtype) if value.dtype.names else None
     if cls is types.MethodType:
         return BOUND
     if hasattr(value, "__wrapped__") and callable(value):
@@ -229,6 +237,9 @@ def items_of(value: Any, form: Form) -> list[Any]:
         return list(value)
     if form.kind == "dict":
         return [value[name] for name in form.names]
+    if form.kind == "structured":
+        plain = value.view(np.ndarray) if isinstance(value, np.ndarray) else value
+        return [plain[str(name)] for name in form.names]
     return [getattr(value, str(name)) for name in form.names]
 
 
@@ -246,12 +257,42 @@ def build(form: Form, items: Sequence[Any]) -> Any:
         return items[1 + items[0]]
     if form.kind == "complex":
         return form.cls(complex(*items))
+    if form.kind == "structured":
+        return _structured(form, items)
     if form == BOUND:
         return items[0]  # of its gradient, that of the object
     made: Any = types.SimpleNamespace() if form.cls is types.SimpleNamespace else object.__new__(form.cls)
     for name, item in zip(form.names, items, strict=True):
         object.__setattr__(made, str(name), item)
     return made
+
+
+def structured_form(cls: type, dtype: np.dtype[Any]) -> Form:
+    """The form of a structured array. Raises ``Unsuitable`` for one whose fields share memory."""
+    assert dtype.names is not None and dtype.fields is not None
+    if issubclass(cls, np.ma.MaskedArray):
+        raise Unsuitable(f"a {cls.__name__} is not supported", "pass a plain ndarray")
+    parts = sorted((dtype.fields[name][1], dtype.fields[name][0].itemsize) for name in dtype.names)
+    if any(start + size > after for (start, size), (after, _) in itertools.pairwise(parts)):
+        raise Unsuitable("a structured array whose fields share memory is not supported", "pass the fields one by one")
+    return Form("structured", cls, dtype.names, dtype=dtype)
+
+
+def _structured(form: Form, items: Sequence[Any]) -> Any:
+    """An array of the dtype with these fields; those that are None are zero."""
+    shape: tuple[int, ...] = ()
+    for name, item in zip(form.names, items, strict=True):
+        if item is not None:
+            own = form.dtype[name].ndim
+            shape = np.shape(item)[: np.ndim(item) - own]
+            break
+    made = np.zeros(shape, form.dtype)
+    for name, item in zip(map(str, form.names), items, strict=True):
+        if item is not None:
+            made[name] = item
+    if issubclass(form.cls, np.void):
+        return made[()]
+    return made if form.cls is np.ndarray else made.view(form.cls)
 
 
 def _listed(form: Form, items: Sequence[Any]) -> list[Any]:

@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from adc.frontend.arrays import arrays, subscripts
+from adc.frontend.arrays import arrays, structured, subscripts
 from adc.frontend.containers import sequences
 from adc.frontend.control.loops import counted
+from adc.frontend.data.compounds import Structured
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -100,6 +101,8 @@ def sequence(frame: Frame, v: AbstractValue) -> Items | None:
         return sequence(frame, materialise(frame, v))
     if isinstance(v, Array) and v.rank:
         return Indexed(v.dims[0], lambda k: element(v, k))
+    if isinstance(v, Structured) and v.rank:
+        return Indexed(v.dims[0], lambda k: structured.element(v, k))
     items = sequences.known_items(frame, v)
     return None if items is None else known(items)
 

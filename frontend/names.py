@@ -17,7 +17,7 @@ import numpy as np
 from adc.frontend import abstract, forms
 from adc.frontend.data.callables import bound
 from adc.frontend.data.compounds import Contents, compound
-from adc.frontend.data.unusable import unusable
+from adc.frontend.data.unusable import WITH_UNUSABLE, unusable
 from adc.frontend.data.values import AbstractValue, Poison, Ref, Scalar, Static, Unbound
 from adc.frontend.errors import refuse
 from adc.frontend.forms import Form
@@ -113,10 +113,14 @@ def external(frame: Frame, value: Any, key: tuple[Any, ...], name: str, fetch: C
     if own and not isinstance(value, np.ndarray | tuple | list | dict):
         return Static(value)  # what adc's own functions read does not change
     number = isinstance(value, int | float | np.generic) and type(value) not in forms.COMPLEX
-    if (number or isinstance(value, np.ndarray)) and not isinstance(value, bool | enum.Enum):
+    fields = getattr(getattr(value, "dtype", None), "names", None) is not None
+    if (number or isinstance(value, np.ndarray)) and not fields and not isinstance(value, bool | enum.Enum):
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             message = f"'{name}' cannot be used here: {value} does not fit into 64 bits"
             raise refuse(current_loc(), message, "make it a float", kind=kinds.UNSUPPORTED_VALUE)
+        if isinstance(value, np.ndarray) and not value.flags.aligned:
+            message = f"'{name}' cannot be used here: the array is not aligned in memory"
+            raise refuse(current_loc(), message, "pass it as an argument, or a copy", kind=kinds.UNSUPPORTED_VALUE)
         try:
             capture = Capture(key, name, fetch, abstract.abstract_of(value))
         except TypeError as error:
@@ -168,7 +172,7 @@ def _external_container(
             continue
         label = form.label(k)
         shown = f"{name}.{k}" if form.kind in ("tuple", "list") else f"{name}{label}"
-        if form.kind in ("object", "record") and (instead := unusable(item)) is not None:
+        if form.kind in WITH_UNUSABLE and (instead := unusable(item)) is not None:
             frame.tracer.looks.at(shown, Found(_item_of(fetch, form, k), unusable), instead, (*key, label, "unusable"))
             items.append(Static(instead))
             continue
@@ -224,7 +228,7 @@ def _structure(value: Any) -> Structure | None:
 def _item_of(fetch: Callable[[], Any], form: Form, k: int) -> Callable[[], Any]:
     if form.kind in ("tuple", "namedtuple", "list"):
         return Item(fetch, k)
-    return Item(fetch, form.names[k]) if form.kind == "dict" else Attribute(fetch, form.names[k])
+    return Item(fetch, form.names[k]) if form.kind in ("dict", "structured") else Attribute(fetch, form.names[k])
 
 
 def _pin(frame: Frame, name: str, fetch: Callable[[], Any]) -> Any:

@@ -9,7 +9,7 @@ from adc.frontend.containers import records
 from adc.frontend.containers.sequences import constant_key, dict_items, known_items
 from adc.frontend.control.branches import branch
 from adc.frontend.control.options import split, split_all
-from adc.frontend.data.compounds import OneOf, Text
+from adc.frontend.data.compounds import OneOf, Structured, Text
 from adc.frontend.data.values import AbstractValue, Array, Compound, Range, Ref, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -140,6 +140,9 @@ def item_equal(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValu
     if isinstance(x, Text) or isinstance(y, Text):
         message = "a text with run-time numbers in it cannot be compared"
         raise refuse(current_loc(), message, "compare the numbers", kind=kinds.UNSUPPORTED_OPERAND)
+    if isinstance(x, Structured) or isinstance(y, Structured):
+        message = "structured arrays and their elements cannot be compared"
+        raise refuse(current_loc(), message, "compare their fields", kind=kinds.UNSUPPORTED_OPERAND)
     found = records.operate(frame, "==", x, y)
     if found is None:
         found = equal(frame, x, y)

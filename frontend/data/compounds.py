@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from types import FunctionType
+from typing import Any
+
+import numpy as np
 
 from adc.frontend.data.callables import Bound, Closure, Partial
 from adc.frontend.data.described import describe, key_of
-from adc.frontend.data.values import AbstractValue, Complex, Compound, Scalar, Tuple
+from adc.frontend.data.dims import Dim
+from adc.frontend.data.values import AbstractValue, Array, Complex, Compound, Scalar, Tuple
 from adc.frontend.forms import BOUND, Form
 from adc.ir.core import Value
 
@@ -47,6 +52,48 @@ def one_of(position: AbstractValue, options: Sequence[AbstractValue]) -> OneOf:
     return OneOf((position, *options), form)
 
 
+class Structured(Record):
+    """A structured array, or an element of one: the arrays that its fields are. Those of an element have no dimension
+    but what the dtype says; of one that the caller passed, numbers."""
+
+    @property
+    def rank(self) -> int | None:
+        """How many dimensions it has; None of an element, which is no array."""
+        return None if issubclass(self.form.cls, np.void) else len(self.dims)
+
+    @property
+    def dims(self) -> tuple[Dim, ...]:
+        """The extents that all fields have in common."""
+        return _common(self, self.form.dtype, 0) or ()
+
+
+def _common(v: Structured, dtype: np.dtype[Any], inner: int) -> tuple[Dim, ...] | None:
+    """The extents of the first field without its last ``inner`` ones, and those that the field's own dtype has."""
+    for name, item in zip(v.form.names, v.items, strict=True):
+        own = inner + dtype[str(name)].ndim
+        if isinstance(item, Array):
+            return item.dims[: item.rank - own]
+        found = _common(item, dtype[str(name)].base, own) if isinstance(item, Structured) else None
+        if found is not None:
+            return found
+    return None
+
+
+def structured(form: Form, items: tuple[AbstractValue, ...]) -> Structured:
+    """The structured array with these fields, which are told that they have extents in common."""
+    found = Structured(items, form)
+    return found if found.rank is None else _of_one_shape(found, found.dims)
+
+
+def _of_one_shape(v: Structured, dims: tuple[Dim, ...]) -> Structured:
+    items: list[AbstractValue] = []
+    for item in v.items:
+        if isinstance(item, Array):
+            item = replace(item, dims=(*dims, *item.dims[len(dims) :]))
+        items.append(_of_one_shape(item, dims) if isinstance(item, Structured) else item)
+    return Structured(tuple(items), v.form)
+
+
 class Contents(Record):
     """What a mutable object holds at some point. A function's objects are referred to by ``Ref``; where values travel
     between functions, this stands for the object itself, numbered in its form."""
@@ -62,6 +109,8 @@ def compound(form: Form, items: tuple[AbstractValue, ...]) -> Compound:
         return Complex(items, form)
     if form.kind == "text":
         return Text(items, form)
+    if form.kind == "structured":
+        return structured(form, items)
     if form == BOUND:
         return Bound(items, form)
     if form.kind == "function":

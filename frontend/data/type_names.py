@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adc.frontend import abstract
 from adc.frontend.data.callables import Bound, Closure, Partial
-from adc.frontend.data.compounds import Contents, OneOf, Text
+from adc.frontend.data.compounds import Contents, OneOf, Structured, Text
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -67,6 +67,8 @@ def _type_name(v: AbstractValue) -> str:
         return f"one of {', '.join(map(_shown, v.options))}"
     if isinstance(v, Bound):
         return f"method {_type_name(v.function).removeprefix('function ')}"
+    if isinstance(v, Structured):
+        return "an element of a structured array" if v.rank is None else "a structured array"
     if isinstance(v, Compound):
         return v.form.cls.__name__
     if isinstance(v, Ref):

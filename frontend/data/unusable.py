@@ -1,4 +1,5 @@
-"""Attributes that compiled code cannot have: an object may hold them, and what uses one is refused."""
+"""Attributes and fields that compiled code cannot have: an object, or a structured array, may hold them, and what uses
+one is refused."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from adc.frontend.abstract import instead
 _PLAIN = frozenset({float, bool, str, type(None), np.float64, np.float32, np.int64, np.int32, np.bool_})
 _CHARS = "".join({c for c in np.typecodes["All"] if np.dtype(c) in abstract.DTYPES})
 _OTHERS = (np.ma.MaskedArray, np.matrix, memoryview, array.array, deque)
+WITH_UNUSABLE = ("object", "record", "structured")  # forms whose items may be such
 _HELP = "pass arrays and numbers in tuples, lists, dicts or dataclasses"
 
 
@@ -44,7 +46,7 @@ def unusable(value: Any, within: tuple[int, ...] = ()) -> Unusable | None:
         return None if fits else _one(f"{value} does not fit into 64 bits", "make it a float")
     if isinstance(value, _OTHERS):
         return _one(f"a {kind.__name__} is not supported", _HELP)
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.names is None:
         if value.dtype.char in _CHARS and value.dtype.isnative:
             return None
         what = "an array of dtype" if isinstance(value, np.ndarray) else "a NumPy scalar of type"
@@ -53,7 +55,7 @@ def unusable(value: Any, within: tuple[int, ...] = ()) -> Unusable | None:
         form = forms.form_of(value)
     except forms.Unsuitable as error:
         return _one(str(error), error.help or _HELP)
-    if form is None or form.kind in ("object", "record") or id(value) in within:
+    if form is None or form.kind in WITH_UNUSABLE or id(value) in within:
         return None
     items = (unusable(item, (*within, id(value))) for item in forms.items_of(value, form))
     return next((found for found in items if found is not None), None)

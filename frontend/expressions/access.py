@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 from dataclasses import replace
 
-from adc.frontend.arrays import arrays, gathers, places
+from adc.frontend.arrays import arrays, gathers, places, structured
 from adc.frontend.containers import indexing, records
 from adc.frontend.control import options
-from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.compounds import OneOf, Structured
 from adc.frontend.data.values import NONE, AbstractValue, Lazy, Ref, Static, Stream, Tuple, is_array
 from adc.frontend.expressions.evaluation import before_calls, evaluate
 from adc.frontend.frame import Frame
@@ -59,6 +59,8 @@ def _subscript_of(frame: Frame, owner: AbstractValue, node: ast.Subscript) -> Ab
 
 
 def _read(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> AbstractValue:
+    if isinstance(owner, Structured):
+        return structured.read(frame, owner, items)
     return places.read(frame, owner, items)
 
 
@@ -95,7 +97,10 @@ def items_of(frame: Frame, owner: AbstractValue, node: ast.expr) -> list[slices.
             items.append(slices.Item(loc, slices.Slice(*parts)))
             continue
         value = evaluate(frame, item)
-        if is_array(owner):
+        if isinstance(owner, Structured):
+            with frame.at(item):
+                items += structured.items_of(frame, value, loc, alone=len(nodes) == 1)
+        elif is_array(owner):
             with frame.at(item):
                 items += gathers.items_of(frame, value, loc, alone=len(nodes) == 1)
         else:

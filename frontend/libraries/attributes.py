@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.arrays import subscripts
+from adc.frontend.arrays import structured, subscripts
 from adc.frontend.containers import making, records
 from adc.frontend.data.callables import Bound, bound
+from adc.frontend.data.compounds import Structured
 from adc.frontend.data.dims import Dim, dim_value, static_dim
 from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Ref, Scalar, Static, Tuple, is_complex
@@ -32,6 +33,8 @@ def attribute(frame: Frame, owner: AbstractValue, name: str) -> AbstractValue:
     """``owner.name``."""
     if isinstance(owner, Array | Lazy):
         return _of_array(frame, owner, name)
+    if isinstance(owner, Structured):
+        return _of_structured(owner, name)
     if isinstance(owner, Bound) and name in ("grad", "value_and_grad"):
         return _of_method(frame, owner, name)
     if records.is_instance(owner) or isinstance(owner, records.Super):
@@ -114,6 +117,37 @@ def _of_array(frame: Frame, owner: Array | Lazy, name: str) -> AbstractValue:
     known = ["shape", "size", "ndim", "dtype", "itemsize", "nbytes", "T", "real", "imag", *METHODS]
     help = for_array_attribute(name, known)
     raise refuse(current_loc(), f"arrays have no attribute '{name}' here", help, kind=kinds.UNKNOWN_ATTRIBUTE)
+
+
+def _of_structured(owner: Structured, name: str) -> AbstractValue:
+    """An attribute of a structured array; of a record array the fields are attributes too."""
+    if name in owner.form.names and issubclass(owner.form.cls, np.recarray | np.record):
+        return structured.field(owner, name)
+    if name == "dtype":
+        return Static(owner.form.dtype)
+    if name == "shape":
+        return Tuple(tuple(extent(d) for d in owner.dims))
+    if name == "ndim":
+        return Static(len(owner.dims))
+    if name == "size":
+        return size(owner.dims)
+    if name == "itemsize":
+        return Static(owner.form.dtype.itemsize)
+    if name == "nbytes":
+        return size((owner.form.dtype.itemsize, *owner.dims))
+    if name == "T":
+        return structured.transposed(owner)
+    if name == "copy":
+        return Method(owner, name)
+    if name in ("sort", "argsort") and owner.rank:
+        return bound(owner, Static(getattr(np.ndarray, name)))
+    fields = ", ".join(map(repr, owner.form.names))
+    raise refuse(
+        current_loc(),
+        f"structured arrays have no attribute '{name}' here",
+        f"use a field of it, as in a[{owner.form.names[0]!r}].{name}; it has {fields}",
+        kind=kinds.UNKNOWN_ATTRIBUTE,
+    )
 
 
 def extent(d: Dim) -> AbstractValue:

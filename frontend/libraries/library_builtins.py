@@ -16,6 +16,7 @@ from adc.frontend.containers import records, sequences
 from adc.frontend.containers.texts import shown
 from adc.frontend.control.loops import make_range
 from adc.frontend.data.callables import Closure
+from adc.frontend.data.compounds import Structured
 from adc.frontend.data.dims import Dim, dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
@@ -165,6 +166,8 @@ def _single(frame: Frame, name: str, x: AbstractValue) -> AbstractValue:
 
 def _len(frame: Frame, x: AbstractValue) -> AbstractValue:
     if isinstance(x, Array | Lazy) and x.rank:
+        return extent(x.dims[0])
+    if isinstance(x, Structured) and x.rank:
         return extent(x.dims[0])
     own = records.method(frame, x, "__len__")
     if own is not None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from adc.frontend.abstract import numpy_dtype
-from adc.frontend.arrays import arrays, subscripts
+from adc.frontend.arrays import arrays, structured, subscripts
 from adc.frontend.arrays.reductions import axes_of
+from adc.frontend.data.compounds import Structured
 from adc.frontend.data.values import AbstractValue, Array, Complex, Lazy, Method, Scalar, Static, Tuple, is_array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -153,6 +154,9 @@ OF_NUMBERS = frozenset({"round", "clip", "sum", "prod", "mean", "min", "max", "a
 
 def call_method(frame: Frame, method: Method, args: Args, kwargs: Keywords) -> AbstractValue:
     """Call a bound method of an array, or of a container."""
+    if isinstance(method.owner, Structured):
+        _nothing("copy", args, kwargs)
+        return structured.copy(frame, method.owner)
     if not isinstance(method.owner, Array | Lazy | Scalar | Complex):
         return call_container_method(frame, method, args, kwargs)
     if isinstance(method.owner, Scalar | Complex) and method.name in OF_NUMBERS:

@@ -33,18 +33,40 @@ def _order(a: Any, axis: Any) -> Any:
     return order_of(a) if a.ndim == 1 else lanes(_order_lane, a, k, a.shape[k], np.int64)
 
 
+def _by_fields(a: Any, order: Any) -> Any:
+    """The order of a structured array: by the fields that are named, and then by the others."""
+    first = () if order is None else (order,) if isinstance(order, str) else tuple(order)
+    ranked = first + tuple(name for name in a.dtype.names if name not in first)
+    for name in ranked:
+        if a.dtype[name].names is not None or a.dtype[name].ndim > 0:
+            unsupported("sorting a structured array with fields of several numbers", "use a[np.argsort(a['x'])]")
+    return np.lexsort(tuple(a[name] for name in ranked[::-1]))
+
+
 @stands_for("numpy.sort")
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    a = np.asarray(a)
+    if a.dtype.names is not None:
+        return a[_by_fields(a, order)]
     return _ordered(np.asarray(a), axis)
 
 
 @stands_for("numpy.ndarray.sort")
 def sort_in_place(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    if a.dtype.names is not None:
+        if not a.dtype.isalignedstruct and sum(a.dtype[name].itemsize for name in a.dtype.names) < a.dtype.itemsize:
+            # NumPy would move the other fields of that memory along.
+            unsupported("sorting some fields of an array in place is not supported", "use np.sort(a)")
+        a[:] = a[_by_fields(a, order)]
+        return
     each_lane(_sort_lane, a, a, axis_of(a, axis))
 
 
 @stands_for("numpy.argsort")
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    a = np.asarray(a)
+    if a.dtype.names is not None:
+        return _by_fields(a, order)
     return _order(np.asarray(a), axis)
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from adc.frontend import iteration
-from adc.frontend.arrays import arrays, places, subscripts
+from adc.frontend.arrays import arrays, places, structured, subscripts
 from adc.frontend.containers import indexing, records, sequences
 from adc.frontend.control import options
-from adc.frontend.data.compounds import OneOf
+from adc.frontend.data.compounds import OneOf, Structured
 from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import NONE, AbstractValue, Array, Choice, Lazy, Ref, Stream
@@ -93,6 +93,9 @@ def _set_attribute(frame: Frame, owner: AbstractValue, name: str, value: Abstrac
     if isinstance(owner, Array) and name == "shape":
         message = "the shape of an array cannot be set here"
         raise refuse(current_loc(), message, "give it another name: b = a.reshape(...)", kind=kinds.UNSUPPORTED_TARGET)
+    if isinstance(owner, Structured):
+        structured.store(frame, owner, structured.named(owner, name), arrays.settled(frame, value))
+        return NONE
     return records.set_attribute(frame, owner, name, value)
 
 
@@ -147,6 +150,9 @@ def _store(frame: Frame, target: ast.Subscript, value: AbstractValue) -> None:
             settled = arrays.settled(frame, value)
             with_items(frame, items, lambda each: _store_items(frame, owner, each, settled))
             return
+        if isinstance(owner, Structured):
+            structured.store(frame, owner, items, arrays.settled(frame, value))
+            return
         places.store(frame, _place(frame, owner, items), value)
 
 
@@ -173,6 +179,8 @@ def _store_item(
 
 
 def _place(frame: Frame, owner: AbstractValue, items: list[slices.Item]) -> places.Place:
+    if isinstance(owner, Structured):
+        return structured.field_place(frame, owner, items)
     if not isinstance(owner, Array):
         what = "an array expression" if isinstance(owner, Lazy) else describe_type(owner)
         help = "only elements and slices of arrays can be stored to"
@@ -205,7 +213,7 @@ def augmented(frame: Frame, statement: ast.AugAssign) -> None:
             old = _as_of(frame, then, lambda: attribute(frame, one, name)) if before is None else before
             new = updated(frame, old, symbol, value)
             kept = new is old and not _replaced(frame, then, one)
-            return NONE if kept else records.set_attribute(frame, one, name, new)
+            return NONE if kept else _set_attribute(frame, one, name, new)
 
         with frame.at(statement):
             options.split(frame, owner, update_attribute)
