@@ -41,7 +41,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, discard
-from adc.frontend.numeric import nests, operands, scalars, selections, snapshots
+from adc.frontend.numeric import nests, operands, repetition, scalars, selections, snapshots
 from adc.frontend.numeric.convert import as_element, assigned, cannot_hold, kind, undefined
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.frontend.traps import trap_unless
@@ -67,8 +67,8 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     if is_array(a) or is_array(b):
         _need_operands(symbol, a, b)
         if symbol == "**":
-            return elementwise(scalars.power_of_elements, a, scalars.exponent(a, b))
-        return elementwise(lambda x, y: scalars.binary(symbol, x, y), a, b)
+            return elementwise(scalars.power_of_elements, *repetition.computed_once(frame, (a, scalars.exponent(a, b))))
+        return elementwise(lambda x, y: scalars.binary(symbol, x, y), *repetition.computed_once(frame, (a, b)))
     if isinstance(a, Static) and isinstance(b, Static) and isinstance(a.value, str | tuple):
         try:
             return Static(scalars.PYTHON[symbol](a.value, b.value))
@@ -301,7 +301,8 @@ def store(frame: Frame, target: Array, value: AbstractValue) -> None:
     if isinstance(value, Array | Lazy):
         if kind(value.dtype) == 3 and kind(target.dtype) < 3:
             raise cannot_hold()
-        nests.store(frame, target, fitted(target, lazy_of(value)))
+        once = repetition.settled(frame, value, [target.dims])
+        nests.store(frame, target, fitted(target, lazy_of(once)))
     elif is_numeric(value):
         nests.store(frame, target, fitted(target, nests.constant_array(assigned(value, target.dtype))))
     else:

@@ -49,6 +49,7 @@ from adc.frontend.numeric import bits, scalars
 from adc.frontend.numeric.choosing import chosen
 from adc.frontend.numeric.complex_functions import parts, reciprocal_pair
 from adc.frontend.numeric.convert import as_number, as_scalar, cast, complex_of, convert, kind, limits, nonzero
+from adc.frontend.numeric.repetition import computed_once
 from adc.ir import kinds, ops
 from adc.ir.arith import const
 from adc.ir.builder import current_loc
@@ -63,7 +64,7 @@ def _operator(name: str, symbol: str) -> Rule:
 
     def rule(frame: Frame, x: AbstractValue, y: AbstractValue) -> AbstractValue:
         if is_array(x) or is_array(y):
-            return apply(name, on_elements, x, y)
+            return apply(name, on_elements, *computed_once(frame, (x, y)))
         return fold(function, [x, y]) or apply(name, on_elements, *_numpy_numbers(x, y))
 
     return positional(f"np.{name}", 2, rule)

@@ -26,7 +26,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import unsigned
+from adc.frontend.numeric import repetition, unsigned
 from adc.frontend.numeric.complex_functions import PAIRS, parts
 from adc.frontend.numeric.complexes import absolute
 from adc.frontend.numeric.convert import as_complex, as_number, as_scalar, complex_of, convert, kind, promote, wrap
@@ -131,7 +131,7 @@ def ufunc(name: str, scalar: OnScalars, count: int = 1) -> Rule:
     """A universal function of NumPy: on numbers, and elementwise on arrays."""
 
     def rule(frame: Frame, *args: AbstractValue) -> AbstractValue:
-        return apply(name, scalar, *args)
+        return apply(name, scalar, *repetition.computed_once(frame, args))
 
     return positional(f"np.{name}", count, rule)
 
