@@ -26,10 +26,10 @@ from adc.ir.callgraph import reachable
 from adc.ir.core import Func, Module
 from adc.ir.diagnostics import CompileTypeError
 from adc.ir.schedules import MEMORY
-from adc.kernels import library_for
 from adc.options import Derivative, Options, Selection
 from adc.parts import part_of as part_of
 from adc.passes import pipelines
+from adc.passes.analysis.machine import made_for
 from adc.passes.base import Pipeline, asked_verification, run_pipeline
 from adc.passes.cache.block_time import BlockTime
 from adc.passes.cache.tile_loops import TileLoops
@@ -46,13 +46,13 @@ from adc.passes.differentiation.take_gradients import gradients_of
 from adc.passes.differentiation.tangents import Tangent
 from adc.passes.plans import ParallelPlan
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
-from adc.passes.simplify.check_finite import CheckFinite
 from adc.passes.simplify.drop_rules import DropRules, without_marks
 from adc.passes.simplify.mark_forward import MarkForward
 from adc.passes.threads.parallelise import Parallelise, parallelise
 from adc.remembered import Remembered
 from adc.selecting import Wanted, select
 from adc.signature import Parameters
+from adc.targets import Target, target_of
 
 if TYPE_CHECKING:
     from adc.loadable import Loadable
@@ -95,6 +95,10 @@ class Subject:
         if not self._parameters.are_of(self.fn):
             self._parameters = Parameters(self.fn)
         return self._parameters
+
+    @property
+    def target(self) -> Target:
+        return target_of(self.options)
 
     @property
     def name(self) -> str:
@@ -147,7 +151,7 @@ class Staged:
                     pins=True,
                     lapack=options.lapack,
                     deterministic=options.deterministic,
-                    library=None if self.whole else library_for(options),
+                    library=None if self.whole else self.subject.target.kernels(options),
                 )
             except NeedsConstant as need:
                 name, *positions = constant_path(need)
@@ -347,15 +351,10 @@ class Staged:
         )
 
     def _lowering(self) -> Pipeline:
-        options = self.subject.options
-        accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
-        # What time blocks recognise is nests in one piece, so these are not cut into blocks themselves.
-        tile = options.tile if options.time_block is None else False
-        lowered = pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block))
-        return (CheckFinite(), *lowered) if options.debug else lowered
+        return self.subject.target.lowering(self.subject.options)
 
     def _run(self, module: Module, passes: Pipeline, stage: str) -> Module:
-        with self.measure(stage):
+        with self.measure(stage), made_for(self.subject.target.machine):
             after = changes.requested(module, self.subject.name)
             return run_pipeline(module, passes, verify=asked_verification(), after=after)
 
@@ -376,22 +375,11 @@ class _Told:
 def compile_functions(
     staged: Staged, module: Module, signatures: Sequence[Signature], miss: Callable[..., Any]
 ) -> list[Builtin]:
-    """A callable for each of the signatures, by the engine of the options."""
-    options = staged.subject.options
-    if options.engine == "interpreter":
-        from adc.interpreted import interpreted  # the oracle of the tests: users need not load it
-
-        return [interpreted(module, s) for s in signatures]
-    from adc.native import native  # what only prints IR need not load the code generator
-
+    """A callable for each of the signatures."""
+    subject = staged.subject
     with staged.measure("native"):
-        made, code = native(
-            part_of(module, [s.function for s in signatures]),
-            signatures,
-            parallel=options.parallel,
-            level=options.level,
-            name=staged.subject.name,
-        )
-        functions = made.load(code, miss=miss, name=staged.subject.name, doc=staged.subject.fn.__doc__)
-    staged.loaded.append((made, miss, functions))
+        part, name, doc = part_of(module, [s.function for s in signatures]), subject.name, subject.fn.__doc__
+        made, functions = subject.target.functions(part, signatures, subject.options, name=name, doc=doc, miss=miss)
+    if made is not None:
+        staged.loaded.append((made, miss, functions))
     return functions

@@ -135,12 +135,12 @@ class Dispatcher(NativeCallable):
                         return last.run_wrapped(lowered.values, lowered.objects)
             spec, values = self._find(lowered, borrowed)
             if spec.wrapped:
-                looks_itself = spec.repeatable and self._subject.options.engine == "native"
+                looks_itself = spec.repeatable and self._subject.target.resident
                 self._last = lowered.shapes, spec if looks_itself else None
                 return spec.run_wrapped(spec.canonical(values), lowered.objects)
             count = None if kwargs else parameters.by_position(len(args))
             direct = None if count is None else spec.direct.get(count)
-            if direct is not None and direct is not self._target and self._subject.options.engine == "native":
+            if direct is not None and direct is not self._target and self._subject.target.resident:
                 self._set_target(direct)
                 if RULES.version != version:  # a rule was given meanwhile
                     self._set_target(None)

@@ -151,10 +151,7 @@ def dump(
     with_primal = part_of(module, shown)
     if stage == "lowered":
         return print_module(with_primal, locs=locs)
-    from adc.native import compiled_text  # what only prints IR need not load the code generator
-
-    options = subject.options
-    optimized = compiled_text(with_primal, shown, parallel=options.parallel, level=options.level)
+    optimized = subject.target.shown(with_primal, shown, subject.options)
     return optimized.llvm_ir() if stage == "llvm" else optimized.assembly()
 
 

@@ -71,8 +71,6 @@ def _ir(text: str, file: str) -> list[Line]:
 
 def _machine_code(staged: Staged, function: JitFunction[..., Any], file: str) -> tuple[list[Line], list[Line]]:
     """LLVM IR after optimisation, and assembly, of the function and its gradient, or its pullback."""
-    from adc.native import debug_text  # loads the code generator
-
     derivative = function._derivative
     try:
         traced, _wanted = staged.traced_for(derivative.chain, has_aux=derivative.has_aux)
@@ -89,8 +87,8 @@ def _machine_code(staged: Staged, function: JitFunction[..., Any], file: str) ->
         clears(module, traced, plan, reverse)
         roots = [forward, reverse]
     shown = [traced.entry, *roots]
-    options = staged.subject.options
-    code = debug_text(part_of(staged.prepared(module, shown), shown), shown, options.parallel, options.level)
+    final = part_of(staged.prepared(module, shown), shown)
+    code = staged.subject.target.shown(final, shown, staged.subject.options, debug=True)
     return _llvm(code.llvm_ir(), file), _assembly(code.assembly(), file)
 
 

@@ -107,9 +107,9 @@ class KernelLibrary:
 
 
 def library_for(options: Options) -> KernelLibrary | None:
-    """Where programs find their kernels; None if they have them inside: for the interpreter, and where it is to be
-    known what memory a run takes."""
-    if options.engine != "native" or (options.checkpoint is not None and options.checkpoint.memory):
+    """Where programs find their kernels; None if they have them inside, where it is to be known what memory a run
+    takes."""
+    if options.checkpoint is not None and options.checkpoint.memory:
         return None
     return KernelLibrary(
         options.level, options.parallel, options.contract, options.lapack, options.deterministic

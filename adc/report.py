@@ -162,11 +162,8 @@ def report(subject: Subject, abstracts: Sequence[Abstract], derivative: Derivati
 
 def _simd_lines(staged: Staged, module: Module, roots: Sequence[str]) -> tuple[int, ...]:
     """The lines of the loops of final code that LLVM made SIMD."""
-    from adc.native import simd_lines  # loads the code generator
-
-    options = staged.subject.options
     final = staged.prepared(module, roots)
-    return tuple(sorted(set(simd_lines(final, roots, parallel=options.parallel))))
+    return tuple(sorted(set(staged.subject.target.simd_lines(final, roots, staged.subject.options))))
 
 
 def _name(leaf: Leaf) -> str:

@@ -42,7 +42,7 @@ class _Stale(Exception):
 
 def name_of(kind: tuple[Any, ...], staged: Staged) -> str | None:
     """The name of the record of a function, or of a derivative of one; None if there can be none."""
-    if not enabled or object_cache.directory() is None or staged.subject.options.engine != "native":
+    if not enabled or object_cache.directory() is None or not staged.subject.target.resident:
         return None
     if changes.are_asked_for():
         return None

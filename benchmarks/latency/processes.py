@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = programs.PROGRAMS | arrays.PROGRAMS
 
 ADC = """
-import adc.native
+import adc.cpu
 from adc import jit_grad
 from adc.backend import optimize
 

@@ -12,10 +12,6 @@ DEFAULT_TRIPS = 64  # of a loop whose trip count is not a constant
 STORE_BYTE = 1.5  # writing one byte to a tape and reading it back, when the tape leaves the cache
 LEAST_STORED = 4.0
 """Bytes: a smaller entry is written and read no faster, and has to be widened to the lanes that it is for."""
-CACHE_BYTES = 6 << 20
-"""What stays in the caches of a core between two uses, its share of those that cores have in common included."""
-BLOCK_BYTES = 1 << 20
-"""What stays close to a core, where a loop can choose how much it goes through again."""
 
 
 def cost_of(opdef: OpDef) -> float:

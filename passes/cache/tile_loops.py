@@ -5,7 +5,7 @@ that are read meanwhile do not fit in cache, each comes from memory as many time
 blocks, and the outer loop, on threads as before, runs once for each block: over less than a plane, of which
 enough fits (Rivera and Tseng, Tiling optimizations for 3D scientific computations, SC 2000).
 
-How long blocks are is computed in front of the nest, from the lengths of its loops and from ``CACHE_BYTES``; where all
+How long blocks are is computed in front of the nest, from the lengths of its loops and the size of caches; where all
 fits, one block is everything. Of two iterations of the outer loop neither touches what the other changes, and what
 belongs to one of them runs in the order it had, so no bit of a result depends on blocks. What stands beside the loop
 that is cut runs with its first block, or with its last one.
@@ -28,7 +28,7 @@ from adc.ir.nesting import inside
 from adc.ir.types import index
 from adc.passes.analysis.affine import Form, Forms, nest_around
 from adc.passes.analysis.cold import warm_regions
-from adc.passes.analysis.costs import BLOCK_BYTES, CACHE_BYTES
+from adc.passes.analysis.machine import machine
 from adc.passes.analysis.ranges import Emitter
 from adc.passes.cache.tiling import Level, Nest, Part, Whole, find_nest
 from adc.passes.plans import NestPlan
@@ -106,7 +106,7 @@ class _Function:
         if self.sizes is not None:
             sizes = ", ".join(map(str, self.sizes[: len(nest.levels)]))
             return f"blocks of {names}", f"of {sizes} iterations, as asked; reads {arrays}"
-        size = f"{sum(nest.point.values())} bytes a point exceed {CACHE_BYTES >> 20} MB"
+        size = f"{sum(nest.point.values())} bytes a point exceed {machine().cache_bytes >> 20} MB"
         return f"blocks of {names}", f"if {size}; reads {arrays}"
 
 
@@ -201,8 +201,8 @@ class _Tiling:
         sizes: list[Value] = []
         for n, (level, length) in enumerate(zip(nest.levels, lengths, strict=True)):
             each = ops.maxsi(reduce(ops.muli, lengths[n + 1 :], unit), one)
-            size = ops.maxsi(ops.floordivsi(const_index(BLOCK_BYTES), each), const_index(self.least(level)))
-            exceeds = ops.cmpi(ops.muli(each, length), const_index(CACHE_BYTES), predicate="sgt")
+            size = ops.maxsi(ops.floordivsi(const_index(machine().block_bytes), each), const_index(self.least(level)))
+            exceeds = ops.cmpi(ops.muli(each, length), const_index(machine().cache_bytes), predicate="sgt")
             blocks = ops.maxsi(ops.ceildivsi(length, size), one)
             blocks = ops.select(ops.andi(again, exceeds), blocks, one)
             size = ops.ceildivsi(length, blocks)

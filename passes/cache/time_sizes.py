@@ -9,16 +9,13 @@ from adc.ir.arith import const_index
 from adc.ir.core import Value
 from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import Form
+from adc.passes.analysis.machine import machine
 from adc.passes.analysis.ranges import Emitter
 from adc.passes.cache.time_slopes import Slopes
 from adc.passes.cache.time_steps import NO_AXIS, Statement, Steps
 
 MOST_BLOCKS = 64  # what many threads need
 STEEP = 4  # a block is at least so many times as high as its edges move
-CACHE = 192 << 10
-"""Bytes that all steps of a strip may touch: what stays in the second cache of a core."""
-SHARED = 32 << 20
-"""Bytes of all fields from which on it pays to run several steps at once: the last cache does not hold more."""
 MOST_STEPS = 16
 LEAST_STEPS = 8
 STRIP_BYTES = 16 << 10  # of a strip's rows, about
@@ -48,7 +45,7 @@ class Measures:
         first, last = self._range()
         lower, upper = self.steps.loop.operands[:2]
         size = ops.muli(self._row_bytes(), ops.subi(last, first))
-        large = ops.cmpi(size, const_index(SHARED), predicate="sgt")
+        large = ops.cmpi(size, const_index(machine().last_cache_bytes), predicate="sgt")
         several = ops.cmpi(ops.subi(upper, lower), const_index(2), predicate="sge")
         return ops.andi(large, several)
 
@@ -123,7 +120,8 @@ class Measures:
         if asked is not None:
             count = const_index(asked)
         else:
-            room = ops.subi(ops.subi(ops.floordivsi(const_index(CACHE), row), strip), const_index(own))
+            rows = ops.floordivsi(const_index(machine().second_cache_bytes), row)
+            room = ops.subi(ops.subi(rows, strip), const_index(own))
             count = ops.floordivsi(room, const_index(max(1, slopes.upper)))
             count = ops.maxsi(ops.minsi(count, const_index(MOST_STEPS)), const_index(LEAST_STEPS))
         count = ops.maxsi(ops.minsi(count, ops.subi(upper, lower)), const_index(1))

@@ -25,19 +25,16 @@ from adc.ir.loop_attrs import CHUNKS, PRIVATE
 from adc.ir.nesting import inside
 from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index, scalar_bytes
-from adc.passes.analysis.costs import BLOCK_BYTES, cost_of
+from adc.passes.analysis.costs import cost_of
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.machine import machine
 from adc.passes.building import parallel_loop, strip
 from adc.passes.rewrite import put_instead
-from adc.passes.simd.vectorise_outer import LANES
 
 MOST_CHUNKS = 16
 MOST_ELEMENTS = 1 << 23
 """Of all copies together: 64 MB of doubles."""
-
-BLOCK = LANES
-"""Chunks are of so many iterations, or of a multiple: whole blocks of those that run side by side."""
 
 WORTH = 32
 """How many operations the iterations of a chunk do, at least, for each element of its copies."""
@@ -92,7 +89,7 @@ def build_private(loop: Op, groups: Sequence[Sequence[Op]], bases: Sequence[Valu
     then = Block()
     with insert_at(then):
         width = max(scalar_bytes(t.element) for t in types)
-        together = ops.floordivsi(const_index(BLOCK_BYTES // width), elements)
+        together = ops.floordivsi(const_index(machine().block_bytes // width), elements)
         wave = ops.minsi(ops.maxsi(ops.threads(), ops.maxsi(together, const_index(1))), chunks)
         copies = [
             ops.alloc(wave, *dims, type=MemRefType((None,) * (t.rank + 1), t.element))
@@ -126,24 +123,26 @@ def _cut(trips: Value, work: Value, elements: Value) -> tuple[Value, Value]:
     which is not weighed, for a short loop in another one takes less time than that."""
     one, weighed = Block(), Block()
     with insert_at(one):
-        build(ops.yield_, [const_index(1), const_index(BLOCK)])
+        build(ops.yield_, [const_index(1), const_index(machine().lanes)])
     with insert_at(weighed):
         build(ops.yield_, _weighed(trips, work, elements))
-    short = ops.cmpi(trips, const_index(BLOCK), predicate="sle")
+    short = ops.cmpi(trips, const_index(machine().lanes), predicate="sle")
     chunks, each = build(ops.if_, [short], None, [index, index], [one, weighed]).results
     return chunks, each
 
 
 def _weighed(trips: Value, work: Value, elements: Value) -> tuple[Value, Value]:
-    """If chunks are many, their number is a power of two: then they come out even on so many threads."""
+    """If chunks are many, their number is a power of two: then they come out even on so many threads. They are whole
+    blocks of the iterations that run side by side."""
+    block = const_index(machine().lanes)
     chunks = ops.floordivsi(work, ops.muli(elements, const_index(WORTH)))
     affordable = ops.floordivsi(const_index(MOST_ELEMENTS), elements)
     chunks = ops.minsi(ops.minsi(chunks, const_index(MOST_CHUNKS)), affordable)
     power = const_index(1)
     for number in (2**k for k in range(1, MOST_CHUNKS.bit_length())):
         power = ops.select(ops.cmpi(const_index(number), chunks, predicate="sle"), const_index(number), power)
-    blocks = ops.ceildivsi(ops.ceildivsi(trips, power), const_index(BLOCK))
-    each = ops.muli(ops.maxsi(blocks, const_index(1)), const_index(BLOCK))
+    blocks = ops.ceildivsi(ops.ceildivsi(trips, power), block)
+    each = ops.muli(ops.maxsi(blocks, const_index(1)), block)
     return ops.ceildivsi(trips, each), each
 
 

@@ -28,9 +28,9 @@ from adc.ir.types import MemRefType, scalar_bytes
 from adc.passes.analysis.affine import nest_around
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.kinds import ELEMENT, PURE
+from adc.passes.analysis.machine import machine
 from adc.passes.rewrite import put_before
 
-LINE = 64
 LEAST = 256
 """Iterations; with fewer, what comes first takes as long as is gained."""
 
@@ -94,7 +94,7 @@ class _Access:
 
     @property
     def lanes(self) -> int:
-        return LINE // scalar_bytes(self.type.element)
+        return machine().line_bytes // scalar_bytes(self.type.element)
 
 
 def _accesses(loop: Op) -> Iterator[_Access]:

@@ -21,22 +21,22 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.kinds import ELEMENT
+from adc.passes.analysis.machine import machine
 from adc.passes.analysis.ranges import Emitter
 from adc.passes.rewrite import put_before, put_instead, replace_op
-from adc.passes.simd.vectorise_outer import LANES
 
 
 @dataclass(frozen=True)
 class Interleave:
     """Lay out local arrays for blocks of ``lanes`` iterations."""
 
-    lanes: int = LANES
+    lanes: int | None = None
     name: ClassVar[str] = "interleave"
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
             if any(op.attrs.get(BY_LANES) for op in func.walk()):
-                _function(func, self.lanes)
+                _function(func, self.lanes or machine().lanes)
         return module
 
 

@@ -24,20 +24,18 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.types import index
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.effects import Memory, Summaries
+from adc.passes.analysis.machine import machine
 from adc.passes.rewrite import put_instead
 from adc.passes.simd.scalar_expansion import Expansion
 from adc.passes.simd.side_by_side import Lanes, choose, outermost
 
-LANES = 48
-"""Iterations side by side: some registers' worth, so that one waits for its sum while others go on, and what is the
-same for all is spread over many. Twelve of AVX2's registers are their sums, and four are left for what is added."""
-
 
 @dataclass(frozen=True)
 class VectoriseOuter:
-    """Run ``lanes`` iterations of parallel loops side by side where that makes loops in them SIMD."""
+    """Run ``lanes`` iterations of parallel loops side by side, by default the machine's, where that makes loops in them
+    SIMD."""
 
-    lanes: int = LANES
+    lanes: int | None = None
     name: ClassVar[str] = "vectorise-outer"
 
     @contractible()
@@ -52,7 +50,7 @@ class VectoriseOuter:
         forms = Forms()
         chosen = [lanes for op in outermost(func.body) for lanes in choose(op, memory, forms)]
         for lanes in chosen:
-            _transform(lanes, self.lanes)
+            _transform(lanes, self.lanes or machine().lanes)
 
 
 def _transform(lanes: Lanes, width: int) -> None:

@@ -21,6 +21,7 @@ from adc.passes.scatter import privatisation
 from tests.checkpointing import test_new_arrays as new_arrays
 from tests.checkpointing.test_gradients import PROGRAMS, bits, copied
 from tests.checkpointing.test_schedules import walk
+from tests.machines import pretend
 
 # Large enough that a header is little, small enough for the interpreter.
 SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
@@ -326,7 +327,7 @@ def scattered(w, idx, x):
 
 def test_copies_of_what_threads_add_to_are_counted_for_the_threads_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(privatisation, "WORTH", 1)
-    monkeypatch.setattr(privatisation, "BLOCK_BYTES", 8)
+    pretend(monkeypatch, block_bytes=8)
     rng = np.random.default_rng(0)
     args = rng.random(500), rng.integers(0, 500, 4000), rng.random(4000)
     compiled, found = jit_grad(scattered), []

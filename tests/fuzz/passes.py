@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -16,6 +17,7 @@ from adc.ir.parser import parse_module
 from adc.ir.printer import print_module
 from adc.ir.verifier import verify
 from adc.passes import pipelines
+from adc.passes.analysis import machine
 from adc.passes.base import Changed, Pass, Pipeline, Verify, run_pipeline
 from adc.passes.cache import tile_loops
 from adc.passes.cache.tile_loops import TileLoops
@@ -49,7 +51,8 @@ def check_passes(seed: int, size: int = 12, only: frozenset[str] | None = None) 
     try:
         with (
             loaded(program.text) as names,
-            mock.patch.multiple(privatisation, WORTH=1, BLOCK=2),
+            mock.patch.object(privatisation, "WORTH", 1),
+            mock.patch.object(machine, "CPU", replace(machine.CPU, lanes=2)),
             mock.patch.object(tile_loops, "GRAIN", 1),
         ):
             _Subject(program, names, leaves).primal()

@@ -13,6 +13,7 @@ from adc import errors, jit_grad, prange
 from adc.backend import runtime
 from adc.passes.distribution import distribute_functions, distribute_terms
 from adc.passes.scatter import privatisation
+from tests.machines import pretend
 from tests.passes.test_fuse_sweeps import warm
 from tests.stencils.check import threads_at_once
 
@@ -104,8 +105,7 @@ def copied(args):
 
 @pytest.fixture
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(privatisation, "BLOCK", 4)
-    monkeypatch.setattr(privatisation, "BLOCK_BYTES", 200)
+    pretend(monkeypatch, lanes=4, block_bytes=200)
     monkeypatch.setattr(distribute_terms, "STRIP", 6)
     monkeypatch.setattr(distribute_terms, "LONG_STRIP", 50)
     monkeypatch.setattr(distribute_functions, "BLOCK", 4)

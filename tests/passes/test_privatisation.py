@@ -17,6 +17,7 @@ from adc import jit_grad, prange
 from adc.backend import runtime
 from adc.passes.distribution import distribute_terms
 from adc.passes.scatter import privatisation
+from tests.machines import pretend
 
 THREADS = (1, 2, 3, 4, 8)
 
@@ -123,7 +124,7 @@ def inputs(function: Callable[..., Any], n: int, m: int, seed: int, dtype: Any =
 def eager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Copies are made however little there is to do, and chunks are short."""
     monkeypatch.setattr(privatisation, "WORTH", 1)
-    monkeypatch.setattr(privatisation, "BLOCK", 2)
+    pretend(monkeypatch, lanes=2)
     yield
 
 
@@ -150,13 +151,13 @@ def test_gradient(function: Callable[..., Any], n: int, m: int) -> None:
 
 
 @pytest.mark.usefixtures("optimised")
-@pytest.mark.parametrize("cache", [privatisation.BLOCK_BYTES, 8])
+@pytest.mark.parametrize("cache", [1 << 20, 8])
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_same_bits_on_any_number_of_threads(
     function: Callable[..., Any], cache: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With copies for all chunks, and with those that come one after the other because a cache has no room for more."""
-    monkeypatch.setattr(privatisation, "BLOCK_BYTES", cache)
+    pretend(monkeypatch, block_bytes=cache)
     args = inputs(function, 4000, 9, 3)
     compiled = jit_grad(function, argnums=(0, 2))
     before = runtime.threads()
@@ -188,8 +189,8 @@ def test_short_chunks(function: Callable[..., Any], data: st.DataObject) -> None
     expected = without_copies(function).grad(*args)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(privatisation, "WORTH", 1)
-        patch.setattr(privatisation, "BLOCK", data.draw(st.sampled_from([2, 7])))
-        patch.setattr(privatisation, "BLOCK_BYTES", data.draw(st.sampled_from([8, 100, 1 << 20])))
+        lanes, cache = data.draw(st.sampled_from([2, 7])), data.draw(st.sampled_from([8, 100, 1 << 20]))
+        pretend(patch, lanes=lanes, block_bytes=cache)
         patch.setattr(distribute_terms, "STRIP", data.draw(st.sampled_from([1, 2, 3, 64])))
         for engine in ("interpreter", "native"):
             found = jit_grad(function, argnums=(0, 2), _engine=engine).grad(*args)

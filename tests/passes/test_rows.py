@@ -18,6 +18,7 @@ from adc.backend.lowering.lower_effects import is_ragged
 from adc.ir import ops
 from adc.ir.parser import parse_module
 from adc.passes.scatter import privatisation
+from tests.machines import pretend
 
 
 def product(values, x, columns, first):
@@ -119,7 +120,7 @@ def test_limits_in_order(
 ) -> None:
     if short:
         monkeypatch.setattr(privatisation, "WORTH", 1)
-        monkeypatch.setattr(privatisation, "BLOCK", 2)
+        pretend(monkeypatch, lanes=2)
     check(function, inputs(rows, longest, 6, rows), short)
 
 

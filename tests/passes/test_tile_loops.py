@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -20,6 +21,7 @@ from adc.ir.loop_attrs import TILES
 from adc.ir.parser import parse_module
 from adc.ir.steps import COUNTED
 from adc.passes import pipelines
+from adc.passes.analysis import machine
 from adc.passes.base import Verify, passes_of, run_pipeline
 from adc.passes.cache import tile_loops
 from adc.passes.cache.tile_loops import TileLoops
@@ -380,7 +382,8 @@ def test_the_pass_by_itself(sizes: Any, shape: tuple[int, ...], any_length: None
     u, v = rng.standard_normal(shape), rng.standard_normal(shape)
     expected = v.copy()
     expected[1:] = u[1:] + u[:-1]
-    with mock.patch.multiple(tile_loops, CACHE_BYTES=64, BLOCK_BYTES=48, LEAST_ROWS=2, LEAST_POINTS=3):
+    small = replace(machine.CPU, cache_bytes=64, block_bytes=48)
+    with mock.patch.multiple(tile_loops, LEAST_ROWS=2, LEAST_POINTS=3), machine.made_for(small):
         module = run_pipeline(parse_module(NEST), (TileLoops(sizes),), verify=Verify.PASSES)
     assert len(blocks_of(module)) == (1 if sizes is True else len(sizes))
     interpreter.run(module, "f", [u, v])

@@ -13,9 +13,11 @@ import pytest
 import adc
 from adc import jit_grad, prange
 from adc.passes import pipelines
+from adc.passes.analysis.machine import CPU
 from adc.passes.scatter import privatisation
 from adc.passes.simd.interleave import Interleave
-from adc.passes.simd.vectorise_outer import LANES, VectoriseOuter
+from adc.passes.simd.vectorise_outer import VectoriseOuter
+from tests.machines import pretend
 
 
 def matrix_product(a, b):
@@ -184,7 +186,7 @@ def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> i
     lower = tuple(type(p)(width) if isinstance(p, VectoriseOuter | Interleave) else p for p in pipelines.LOWER)
     monkeypatch.setattr(pipelines, "LOWER", lower)
     monkeypatch.setattr(privatisation, "WORTH", 1)
-    monkeypatch.setattr(privatisation, "BLOCK", 3)
+    pretend(monkeypatch, lanes=3)
     return width
 
 
@@ -233,7 +235,7 @@ def test_rows_of_local_arrays_are_interleaved(function: Callable[..., Any], kept
     compiled = jit_grad(function)
     compiled(*inputs(3, 2, 3))
     text = compiled.dump_ir("lowered")
-    assert len(re.findall(rf"%(?:q|r) = memref.alloc.*x{LANES}xf64>", text)) == kept, text
+    assert len(re.findall(rf"%(?:q|r) = memref.alloc.*x{CPU.lanes}xf64>", text)) == kept, text
 
 
 @pytest.mark.usefixtures("optimised")

@@ -16,6 +16,7 @@ from adc.errors import AdcError
 from adc.ir import interpreter
 from adc.passes.cache import time_sizes
 from tests.fuzz.check import level_of, loaded
+from tests.machines import pretend
 from tests.stencils.check import THREADS, bits, threads_at_once
 from tests.stencils.steps import generate
 
@@ -28,7 +29,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Blocks are as low as they may be, strips a few rows, and any field is large."""
     monkeypatch.setattr(time_sizes, "STEEP", 1)
     monkeypatch.setattr(time_sizes, "STRIP_BYTES", 64)
-    monkeypatch.setattr(time_sizes, "SHARED", -1)
+    pretend(monkeypatch, last_cache_bytes=-1)
     with threads_at_once(1):
         yield
 
@@ -247,7 +248,7 @@ def test_lengths_of_blocks_are_refused_beside_it() -> None:
 
 def test_small_fields_are_left_to_the_plain_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     """With "auto" there are both, and which one runs is decided by extents."""
-    monkeypatch.setattr(time_sizes, "SHARED", 32 << 20)
+    pretend(monkeypatch, last_cache_bytes=32 << 20)
     text = jit_grad(time_block="auto")(heat)
     text(np.ones((9, 9)), 0.1, 3)
     lowered = text.dump_ir("lowered")

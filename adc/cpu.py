@@ -1,0 +1,111 @@
+"""The CPU as a target: LLVM makes object code with stubs that Python calls, which the process links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from adc.backend import llvm_text, running
+from adc.backend.calls import stub
+from adc.backend.calls.abi import Signature
+from adc.backend.lowering.lower import Lowered, lower_module
+from adc.backend.optimize import Optimized, optimize, optimize_or_find, vectorises
+from adc.ir.core import Module
+from adc.ir.excerpts import in_library
+from adc.kernels import KernelLibrary, library_for
+from adc.loadable import Builtin, Loadable, stubs
+from adc.options import Options
+from adc.passes import pipelines
+from adc.passes.analysis import machine
+from adc.passes.analysis.machine import Machine
+from adc.passes.base import Pipeline
+from adc.passes.cache.block_time import BlockTime
+from adc.passes.cache.tile_loops import TileLoops
+from adc.passes.checkpointing.count_steps import CountSteps
+from adc.passes.scatter.lower_accumulate import LowerAccumulate
+from adc.passes.simplify.check_finite import CheckFinite
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """Cores with caches and vectors; the code is in the process, and looks at the objects that it is called with."""
+
+    resident: bool = True
+
+    @property
+    def machine(self) -> Machine:
+        return machine.CPU
+
+    def lowering(self, options: Options) -> Pipeline:
+        accumulate = LowerAccumulate(options.accumulate, atomics=not options.deterministic)
+        # What time blocks recognise is nests in one piece, so these are not cut into blocks themselves.
+        tile = options.tile if options.time_block is None else False
+        lowered = pipelines.lower(accumulate, TileLoops(tile), BlockTime(options.time_block))
+        return (CheckFinite(), *lowered) if options.debug else lowered
+
+    def kernels(self, options: Options) -> KernelLibrary | None:
+        return library_for(options)
+
+    def functions(
+        self,
+        module: Module,
+        signatures: Sequence[Signature],
+        options: Options,
+        *,
+        name: str,
+        doc: str | None,
+        miss: Callable[..., Any],
+    ) -> tuple[Loadable, list[Builtin]]:
+        made, code = _object_code(module, signatures, options, name)
+        return made, made.load(code, miss=miss, name=name, doc=doc)
+
+    def shown(self, module: Module, exports: Sequence[str], options: Options, *, debug: bool = False) -> Optimized:
+        lowered = _lowered(module, exports, options.parallel, options.level, debug)
+        return optimize(lowered.text(), lowered.target, options.level)
+
+    def simd_lines(self, module: Module, exports: Sequence[str], options: Options) -> list[int]:
+        lowered = _lowered(module, exports, options.parallel, level=3)
+        places = (lowered.places[place] for place in optimize(lowered.text(), lowered.target, 3).vectorized())
+        return [line for file, line in places if not in_library(file)]
+
+
+CPU = Cpu()
+
+
+def _object_code(
+    module: Module, signatures: Sequence[Signature], options: Options, name: str
+) -> tuple[Loadable, list[bytes]]:
+    """``module``, of the Python function ``name``, compiled with a stub for each of ``signatures``.
+
+    The stubs, and what is common to all modules, are objects of their own, whose texts have no names of the program's:
+    most often they are in the cache.
+    """
+    exports = list(dict.fromkeys(s.function for s in signatures))
+    lowered = _lowered(module, exports, options.parallel, options.level)
+    symbols = stubs(signatures)
+    entries = {s.function: f"adc.entry{k}" for k, s in enumerate(signatures)}
+    fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
+    own = llvm_text.with_aliases(lowered.text(whole=False), {f"adc.{name}": entry for name, entry in entries.items()})
+    texts = [own, llvm_text.alone(lowered.target.triple, fragments), lowered.common_text()]
+    optimized = [optimize_or_find(text, lowered.target, options.level) for text in texts if text]
+    tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
+    names = [running.NAMES] if lowered.counted else []
+    loops = [running.Loop(name, loop.loc, loop.sweep, loop.is_part) for loop in lowered.counted]
+    made = Loadable(
+        tuple(each.key for each in optimized),
+        tuple(signatures),
+        (*symbols, *tables, *names),
+        tuple(dict.fromkeys(symbol for text in texts for symbol in stub.imports(text))),
+        tuple((symbol, function) for function, symbol in lowered.linking.names.items()),
+        tuple(loops),
+        tuple(lowered.sites),
+        lowered.elsewhere,
+    )
+    return made, [each.object_code for each in optimized]
+
+
+def _lowered(module: Module, exports: Sequence[str], parallel: bool, level: int, debug: bool = False) -> Lowered:
+    counted = CountSteps(exports).run(module)
+    vectors = vectorises(level)
+    return lower_module(counted, exports=exports, threads=parallel, polls=True, vectors=vectors, debug=debug)
