@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc import compiler, kernels
+from adc import cpu, kernels
 from adc.backend import object_cache, runtime
 from adc.frontend.kernels import COMPILED_ONCE, compiled_once
 from adc.ir.externals import SYMBOL
@@ -151,7 +151,7 @@ def test_it_is_what_it_is_as_a_part_of_the_program(name: str, monkeypatch: pytes
     """Bit for bit, and with subscripts that are checked."""
     f, given = PROGRAMS[name]
     apart = adc.value_and_grad(f)(*given)
-    monkeypatch.setattr(compiler, "library_for", lambda options: None)
+    monkeypatch.setattr(cpu, "library_for", lambda options: None)
     whole = adc.value_and_grad(adc.jit_grad(f))(*given)
     np.testing.assert_array_equal(apart[0], whole[0])
     np.testing.assert_array_equal(apart[1], whole[1])
