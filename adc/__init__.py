@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from adc.modes import hessian, hvp, jacobian, jvp, sparse_hessian, sparse_jacobian
     from adc.pullbacks import Pullback
     from adc.rules import clear_new_rule_hooks, frule, no_rule, on_new_rule, refresh_rules, rrule, scalar_rule
+    from adc.shots.summing import sum_shots
     from adc.watch.watching import progress
 
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "sparse_jacobian",
     "steps",
     "stop_gradient",
+    "sum_shots",
     "test_rule",
     "value_and_grad",
     "vjp",
@@ -106,6 +108,7 @@ _HOMES = {
     "sparse_jacobian": "adc.modes",
     "steps": "adc.checkpoints",
     "stop_gradient": "adc.frontend",
+    "sum_shots": "adc.shots.summing",
     "test_rule": "adc.checks.checking",
     "value_and_grad": "adc.decorator",
     "vjp": "adc.decorator",

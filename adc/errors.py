@@ -31,6 +31,7 @@ from adc.ir.diagnostics import (
     ShapeError,
     ToolError,
     UnsetError,
+    WorkerError,
 )
 from adc.ir.notices import AdcWarning
 
@@ -62,6 +63,7 @@ __all__ = [
     "ShapeError",
     "ToolError",
     "UnsetError",
+    "WorkerError",
 ]
 
 for _name in __all__:

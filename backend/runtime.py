@@ -18,7 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from adc.backend import support, support_libraries, support_products, support_sorts, target
+from adc.backend import granted, support, support_libraries, support_products, support_sorts, target
 from adc.backend.library import (
     array_memory,
     callable_slots,
@@ -143,14 +143,8 @@ def _is_linux() -> bool:
 
 
 def threads_asked() -> int:
-    """``ADC_NUM_THREADS``, else ``OMP_NUM_THREADS``, else the processors that this process may run on."""
-    for variable in ("ADC_NUM_THREADS", "OMP_NUM_THREADS"):
-        text = os.environ.get(variable, "")
-        if text.isdigit() and int(text) > 0:
-            return min(int(text), 1024)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """What the environment asks for, else the processors that this process is granted."""
+    return granted.asked() or min(granted.processors(), 1024)
 
 
 def address(name: str) -> int:

@@ -313,6 +313,10 @@ class ToolError(AdcError, OSError):
     """A file that cannot be used, or a program (the linker) that failed."""
 
 
+class WorkerError(AdcError, RuntimeError):
+    """A worker of an executor that ended before what it ran."""
+
+
 class InternalError(AdcError, RuntimeError):
     """A defect of adc: it failed where it should have compiled or refused."""
 

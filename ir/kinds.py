@@ -153,6 +153,7 @@ INVALID_OPTION = _kind("invalid-option", d.ArgumentValueError, "an option with a
 UNKNOWN_SIZE = _kind("unknown-size", d.ArgumentError, "memory= for a gradient whose memory cannot be predicted")
 MISSING_PACKAGE = _kind("missing-package", d.ArgumentError, "something that needs a package which is not installed")
 NOT_SENDABLE = _kind("not-sendable", d.ArgumentError, "something to pickle that cannot be sent to another process")
+LOST_WORKER = _kind("lost-worker", d.WorkerError, "workers of an executor that ended before their shots did")
 UNKNOWN_TYPES = _kind("unknown-types", d.ArgumentError, "argument types that are not known, or not spelled right")
 
 # Derivatives ----------------------------------------------------------------------------------------------------------

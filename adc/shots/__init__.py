@@ -1,0 +1,1 @@
+"""Sums over shots, which any executor may run: ``adc.sum_shots``."""

@@ -1,0 +1,172 @@
+"""The shots that were sent to an executor, and their answers in order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from adc.errors import AdcError, Note
+from adc.ir import kinds
+from adc.shots.executors import Runner, Source, Ticket, is_broken, is_lost, runner
+from adc.shots.parcels import Done, Failed, Missing, Part, Shared, Task, Unknown
+
+_LOST = 2  # times that a shot is run again after its worker was lost
+
+
+class _Started:
+    """A shot that was sent, until it is summed."""
+
+    def __init__(self, index: int, args: tuple[Any, ...]) -> None:
+        self.index = index
+        self.args = args
+        self.ticket: Ticket | None = None
+        self.lost = 0
+        self.by_value = False
+
+
+class Queue:
+    """The shots that are sent and not summed, in order."""
+
+    def __init__(self, parts: tuple[Part, ...], source: Source, in_flight: int | None, count: int | None) -> None:
+        self._parts = parts
+        self._source = source
+        self._asked = in_flight
+        self._count = count
+        self._by_value = False
+        self._waiting: deque[_Started] = deque()
+        self._begin()
+
+    def _begin(self) -> None:
+        """With an executor that has run nothing yet."""
+        self._runner: Runner = runner(self._source.executor, Shared(self._parts))
+        workers = self._runner.workers
+        self._most = self._asked or (1 if self._source.executor is None else 2 * (workers or os.cpu_count() or 1))
+        self._whole = (workers or self._most) if self._runner.sends else 0
+
+    def answers(self, shots: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+        """The number of each shot, and its value and gradient."""
+        index, ended = 0, False
+        while True:
+            while not ended and len(self._waiting) < self._most:
+                try:
+                    shot = next(shots)
+                except StopIteration:
+                    ended = True
+                    break
+                entry = _Started(index, shot if type(shot) is tuple else (shot,))
+                index += 1
+                self._waiting.append(entry)
+                self._start(entry)
+            if not self._waiting:
+                return
+            first = self._waiting[0]
+            found = self._answer(first)
+            self._waiting.popleft()
+            yield first.index, found
+
+    def cancel(self) -> None:
+        for entry in self._waiting:
+            if entry.ticket is not None:
+                with suppress(Exception):
+                    entry.ticket.cancel()
+        self._waiting.clear()
+
+    def _start(self, entry: _Started, *, whole: bool = False) -> None:
+        carries = whole or self._whole > 0
+        self._whole -= 1
+        entry.by_value = self._by_value
+        task = Task(self._parts, entry.args, carries, entry.by_value, self._runner.processes)
+        try:
+            entry.ticket = self._runner.start(task)
+        except Exception as error:
+            entry.ticket = None
+            self._after(error, entry)
+
+    def _answer(self, entry: _Started) -> Any:
+        """Value and gradient of a shot, run again as often as it must be."""
+        while True:
+            if entry.ticket is None:
+                self._start(entry, whole=True)
+                continue
+            try:
+                found = entry.ticket.get()
+            except Exception as error:
+                self._after(error, entry)
+                continue
+            if isinstance(found, Done):
+                return found.found
+            if isinstance(found, Failed):
+                raise in_shot(found.error, entry.index, self._count)
+            if isinstance(found, Unknown):
+                if entry.by_value:
+                    raise in_shot(found.error, entry.index, self._count)
+                self._by_value = True
+            self._send_what_is_missing()
+
+    def _send_what_is_missing(self) -> None:
+        """Start all shots again whose workers had not got what they share."""
+        for entry in self._waiting:
+            if entry.ticket is not None and entry.ticket.ended():
+                with suppress(Exception):  # comes when it is this shot's turn
+                    if isinstance(entry.ticket.get(), Missing):
+                        self._start(entry, whole=True)
+
+    def _after(self, error: Exception, entry: _Started) -> None:
+        """Make an end, or see to it that the shot is started again, after what the executor raised."""
+        if not (is_lost(error) or (is_broken(error) and self._source.renews)):
+            raise in_shot(error, entry.index, self._count)
+        entry.lost += 1
+        if entry.lost > _LOST:
+            raise _lost(entry.index, self._count, f"lost {entry.lost} times with its worker", "") from error
+        if is_broken(error):
+            if not self._source.renews:
+                raise _lost(
+                    entry.index,
+                    self._count,
+                    "not run to its end: the executor lost a worker, and runs nothing any more",
+                    "give a function that makes executors, executor=functools.partial(ProcessPoolExecutor, 4), and adc "
+                    "has a new one made and runs the shots again that were lost",
+                ) from error
+            self._source.renew()
+        self._again()
+
+    def _again(self) -> None:
+        """Begin anew with all that has no answer yet."""
+        for entry in self._waiting:
+            if entry.ticket is not None and not _has_answer(entry.ticket):
+                with suppress(Exception):
+                    entry.ticket.cancel()
+                entry.ticket = None
+        self._begin()
+        for entry in self._waiting:
+            if entry.ticket is None:
+                self._start(entry)
+
+
+def _has_answer(ticket: Ticket) -> bool:
+    if not ticket.ended():
+        return False
+    try:
+        ticket.get()
+    except Exception:
+        return False
+    return True
+
+
+def _lost(index: int, count: int | None, what: str, help: str) -> AdcError:
+    return kinds.LOST_WORKER(f"sum_shots: {_named(index, count)} was {what}", help=help)
+
+
+def in_shot(error: Exception, index: int, count: int | None) -> Exception:
+    """The exception with a note of the shot."""
+    if isinstance(error, AdcError):
+        return error.noted(Note(f"in {_named(index, count)}"))
+    error.add_note(f"in {_named(index, count)}")
+    return error
+
+
+def _named(index: int, count: int | None) -> str:
+    return f"shot {index}" if count is None else f"shot {index} of {count}, counted from 0"

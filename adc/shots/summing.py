@@ -1,0 +1,109 @@
+"""``adc.sum_shots``: value and gradient summed over shots, on whatever executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sized
+from typing import Any
+
+from adc.boundary import public
+from adc.decorator import JitFunction, value_and_grad
+from adc.gradient_function import GradientFunction
+from adc.ir import kinds
+from adc.options import ArgNames, ArgNums
+from adc.shots.bar import Tell, shown
+from adc.shots.executors import Source
+from adc.shots.in_order import Queue, in_shot
+from adc.shots.parcels import Part
+from adc.shots.totals import added, started
+
+
+@public
+def sum_shots(
+    fn: Callable[..., Any],
+    shots: Iterable[Any],
+    model: Any = (),
+    *,
+    argnums: ArgNums = None,
+    argnames: ArgNames = (),
+    executor: Any = None,
+    in_flight: int | None = None,
+    progress: bool | Tell = False,
+) -> tuple[Any, Any]:
+    """``(value, gradient)`` of the sum of ``fn(*model, *shot)`` over all shots.
+
+    ``model``: the first arguments, which are the same for all shots, as a tuple; ``shots``: an iterable of tuples of
+    the other arguments. What is no tuple is one argument. ``argnums`` and ``argnames`` say by which arguments of the
+    model the gradient is, as in ``adc.grad``; without them it is by what ``jit_grad`` was told, or the first. It has
+    the container, shapes and dtypes of the argument.
+
+    ``executor`` runs the shots: anything with ``submit`` as ``concurrent.futures`` has it (pools of threads and of
+    processes, loky's, those of ``mpi4py.futures``), a client of Dask, a pool of ``multiprocessing`` or Ray, anything
+    else with ``map``, joblib's ``Parallel``; or a function without parameters that makes one of these. None is this
+    thread. The sum is in the order of the shots, so it has the same bits whatever runs them and whoever is first.
+
+    The model is sent once for each worker, as far as its parts are not there yet. At most ``in_flight`` shots are
+    sent and not summed, by default two for each worker: so many gradients are held at most.
+
+    An exception of a shot is raised here, with a note which says in which shot. If a worker process ends before its
+    shot, the shot is run again: by Dask itself, and in a new pool if ``executor`` is a function that makes one. A pool
+    of ``concurrent.futures`` that lost a worker runs nothing any more, and then there is an error of kind
+    ``lost-worker``.
+
+    ``progress``: True shows a bar, or lines where there is no terminal; a function is called with the numbers of shots
+    that are summed and that there are (None, if ``shots`` does not say).
+    """
+    if in_flight is not None and (not isinstance(in_flight, int) or in_flight < 1):
+        raise kinds.INVALID_OPTION(f"in_flight must be a positive integer, not {in_flight!r}")
+    given = model if type(model) is tuple else (model,)
+    function = _derivative(fn, argnums, argnames)
+    _check(function, len(given))
+    count = len(shots) if isinstance(shots, Sized) else None
+    with shown(progress, count) as tell:
+        queue = Queue(tuple(map(Part, (function, *given))), Source(executor), in_flight, count)
+        try:
+            return _total(queue.answers(iter(shots)), tell, count)
+        finally:
+            queue.cancel()
+
+
+def _derivative(fn: Any, argnums: ArgNums, argnames: ArgNames) -> Any:
+    """What gives value and gradient."""
+    if argnums is None and not argnames and isinstance(getattr(fn, "func", fn), JitFunction):
+        return fn.value_and_grad
+    return value_and_grad(fn, argnums, argnames)
+
+
+def _check(function: Any, given: int) -> None:
+    """Refuse the gradient by what differs from shot to shot: the sum of these is the derivative of nothing."""
+    derivative = getattr(function, "func", function)
+    if not isinstance(derivative, GradientFunction):
+        return
+    bound = len(getattr(function, "args", ()))
+    names, chosen = derivative._subject.parameters.names, derivative._chosen
+    asked = [*chosen.numbers, *(names.index(name) for name in chosen.names if name in names)]
+    beyond = next((k for k in asked if k >= given + bound), None)
+    if beyond is not None:
+        name = names[beyond] if beyond < len(names) else f"number {beyond - bound}"
+        raise kinds.WRONG_ARGNUMS(
+            f"sum_shots: the gradient is by argument {name}, which is not of the model but differs from shot to shot",
+            help=f"put it in the model, which has {given} argument{'s' * (given != 1)} here, or choose by argnums",
+        )
+
+
+def _total(answers: Iterator[tuple[int, Any]], tell: Tell, count: int | None) -> tuple[Any, Any]:
+    value: Any = None
+    gradient: Any = None
+    done = 0
+    for index, (one, by) in answers:
+        try:
+            if done == 0:
+                value, gradient = one, started(by)
+            else:
+                value, gradient = value + one, added(gradient, by)
+        except Exception as error:
+            raise in_shot(error, index, count) from None
+        done += 1
+        tell(done, count)
+    if done == 0:
+        raise kinds.WRONG_ARGUMENTS("sum_shots: there are no shots", help="pass one shot at least")
+    return value, gradient
