@@ -224,12 +224,17 @@ class Dispatcher(NativeCallable):
         kind = self._kept_as
         staged.record = None if kind is None else records.name_of(kind, staged)
         spec = None if staged.record is None else records.find(staged.record, staged, self._miss)
-        if spec is None:
-            said = notices.said
-            spec = self._compile(staged)
-            if notices.said != said:  # the next process is to say it, too
-                staged.record = None
-            self._keep(spec)
+        if spec is not None:
+            return spec
+        with records.alone(staged.record) as waited:
+            if waited and staged.record is not None:
+                spec = records.find(staged.record, staged, self._miss)
+            if spec is None:
+                said = notices.said
+                spec = self._compile(staged)
+                if notices.said != said:  # the next process is to say it, too
+                    staged.record = None
+                self._keep(spec)
         return spec
 
     @staticmethod

@@ -33,6 +33,7 @@ from adc.backend.target import Target
 from adc.ir.notices import warn
 
 SUFFIX = ".adc-object"
+LOCK = ".adc-lock"
 _LIMIT = 1_000_000_000
 _DIGEST = 32
 _MAKERS = "optimize.py", "loop_nodes.py", "moved_loads.py", "partial_sums.py", "target.py"
@@ -77,8 +78,8 @@ def _makers() -> str:
 
 def find(name: str) -> bytes | None:
     """The code that was kept; None if there is none, or if the file is damaged or of another name."""
-    with contextlib.suppress(OSError), _place(name) as place:
-        number = os.open(_file(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+    with contextlib.suppress(OSError), place(name) as inner:
+        number = os.open(_file(name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=inner)
         with open(number, "rb") as file:
             _check(number, stat.S_ISREG, "a file")
             data = file.read()
@@ -97,19 +98,15 @@ def keep(name: str, code: bytes) -> None:
     if folder is None or len(code) > limit() / 4:
         return
     with contextlib.suppress(OSError):
-        inner = folder / name[:2]
-        if not inner.exists():
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            inner.mkdir(mode=0o700, exist_ok=True)
-        with _place(name) as place:
+        with place(name, make=True) as inner:
             unfinished = f"{secrets.token_hex(8)}{SUFFIX}"
-            number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=place)
+            number = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=inner)
             try:
                 with open(number, "wb") as file:
                     file.write(_seal(name, code) + code)
-                os.replace(unfinished, _file(name), src_dir_fd=place, dst_dir_fd=place)
+                os.replace(unfinished, _file(name), src_dir_fd=inner, dst_dir_fd=inner)
             except BaseException:
-                os.unlink(unfinished, dir_fd=place)
+                os.unlink(unfinished, dir_fd=inner)
                 raise
         _written += len(code)
         if _written > limit() / 4:
@@ -123,12 +120,15 @@ class _Unsafe(OSError):
 
 
 @contextlib.contextmanager
-def _place(name: str) -> Iterator[int]:
+def place(name: str, *, make: bool = False) -> Iterator[int]:
     """The directory of a file, open: it and the one around it are this user's, and nobody else's to write to. What is
-    looked at is what is then used, whatever happens to its name meanwhile."""
+    looked at is what is then used, whatever happens to its name meanwhile. ``make`` it if it is not there."""
     folder = directory()
     if folder is None:
         raise FileNotFoundError
+    if make and not (folder / name[:2]).exists():
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (folder / name[:2]).mkdir(mode=0o700, exist_ok=True)
     try:
         outer = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -196,9 +196,11 @@ def usage() -> tuple[int, int]:
 def clear() -> int:
     """Delete all files; how many there were. Raises ``OSError`` where that is not allowed."""
     folder = directory()
-    files = list(_files(folder)) if folder is not None else []
-    for file in files:
-        file.path.unlink(missing_ok=True)
+    if folder is None:
+        return 0
+    files = list(_files(folder))
+    for path in (*(file.path for file in files), *folder.glob(f"??/*{LOCK}")):
+        path.unlink(missing_ok=True)
     return len(files)
 
 

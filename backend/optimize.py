@@ -6,7 +6,7 @@ from functools import cached_property
 
 import llvmlite.binding as llvm
 
-from adc.backend import object_cache
+from adc.backend import cache_locks, object_cache
 from adc.backend.loop_nodes import LoopNodes, Place, serial
 from adc.backend.moved_loads import moved_loads
 from adc.backend.partial_sums import has_chains, keep_chains
@@ -93,9 +93,13 @@ def optimize_or_find(text: str, target: Target, level: int = 3) -> Optimized:
     """The same, with the object code that an earlier process kept, or kept for later ones."""
     key = object_cache.key(text, target, level)
     kept = object_cache.find(key)
-    made = Optimized(text, target, level, kept, key)
-    if kept is None:
-        object_cache.keep(key, made.object_code)
+    if kept is not None:
+        return Optimized(text, target, level, kept, key)
+    with cache_locks.held(key):
+        kept = object_cache.find(key)  # of a process that was there first
+        made = Optimized(text, target, level, kept, key)
+        if kept is None:
+            object_cache.keep(key, made.object_code)
     return made
 
 

@@ -13,12 +13,13 @@ import hashlib
 import inspect
 import io
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from adc import changes
-from adc.backend import object_cache
+from adc.backend import cache_locks, object_cache
 from adc.binding import static_values, table_of
 from adc.fingerprints import digest, fingerprint, of_rules
 from adc.frontend.abstract import Tuple
@@ -51,6 +52,16 @@ def name_of(kind: tuple[Any, ...], staged: Staged) -> str | None:
         return digest((kind, subject.fn, subject.options, staged.abstracts, makers()))
     except Exception:  # of something nothing can be said that holds in another process
         return None
+
+
+@contextmanager
+def alone(name: str | None) -> Iterator[bool]:
+    """No other process makes what has this record meanwhile; whether one did, and may have written it."""
+    if name is None:
+        yield False
+        return
+    with cache_locks.held(_slot(name, 0), outermost=True) as waited:
+        yield waited
 
 
 # Writing --------------------------------------------------------------------------------------------------------------
