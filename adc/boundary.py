@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import ParamSpec, TypeVar
 
@@ -35,7 +37,7 @@ def leaving(error: BaseException, what: str = "") -> BaseException:
     """``error`` as users see it; ``what`` was called. Exceptions that are not adc's are returned as they are."""
     if not is_own(error):
         return error
-    if isinstance(error, AdcError) and not hasattr(error, _BARE):
+    if isinstance(error, AdcError) and not hasattr(error, _BARE) and not _calls.are_unnamed:
         error = _with_call(error, what)
     if full_traceback():
         setattr(error, _BARE, False)
@@ -43,6 +45,23 @@ def leaving(error: BaseException, what: str = "") -> BaseException:
     setattr(error, _BARE, True)
     error.__cause__, error.__suppress_context__ = None, True
     return error.with_traceback(None)
+
+
+class _Calls(threading.local):
+    are_unnamed = False
+
+
+_calls = _Calls()
+
+
+@contextmanager
+def unnamed_calls() -> Iterator[None]:
+    """Errors do not name the call meanwhile: an executor makes it, and what the user called is added afterwards."""
+    before, _calls.are_unnamed = _calls.are_unnamed, True
+    try:
+        yield
+    finally:
+        _calls.are_unnamed = before
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:

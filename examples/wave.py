@@ -1,12 +1,15 @@
 """Full-waveform inversion: the velocity of the ground from what receivers at the surface heard of a few shots.
 
-    python examples/wave.py [--quick] [--memory BYTES] [--iterations N] [--output DIRECTORY]
+    python examples/wave.py [--quick] [--memory BYTES] [--iterations N] [--output DIRECTORY] [--workers N]
 
 Pressure obeys the acoustic wave equation in two dimensions, second order in time and fourth in space, with layers at
 all four sides that damp what enters them. A shot is a Ricker wavelet at one place of the surface, recorded by receivers
 along it. The misfit of a shot is half the sum of squares of what its traces differ from the recorded ones. Its gradient
 by the velocity wants the field of every step, last step first: more than there shall be memory for, so that
 ``jit_grad(memory=...)`` keeps some of it and runs steps again. ``forecast`` says beforehand how many.
+``adc.sum_shots`` adds up misfit and gradient of all shots: with ``--workers 4`` on four processes, with ``--dask
+ADDRESS`` on a cluster of Dask, with ``mpiexec -n 5 python -m mpi4py.futures examples/wave.py --mpi`` on processes of
+MPI. The velocity that is found has the same bits each time.
 
 The recorded traces are made by the same scheme in plain NumPy, from a model with two bodies that the start knows
 nothing of. SciPy's L-BFGS-B minimises the sum over all shots; without SciPy it is gradient descent with a line search.
@@ -16,6 +19,9 @@ With matplotlib installed, pictures of the models, of a shot's traces and of the
 from __future__ import annotations
 
 import argparse
+import functools
+import hashlib
+import multiprocessing
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+import adc
 from adc import jit_grad, prange
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -32,13 +39,13 @@ Objective = Callable[[Array], tuple[float, Array]]
 SURFACE = 2  # rows between the damping layer and where sources and receivers are
 
 
-def shot_misfit(velocity, damping, ratio, wavelet, row, column, first, every, recorded):  # type: ignore[no-untyped-def]
+def shot_misfit(velocity, damping, ratio, wavelet, row, first, every, column, recorded):  # type: ignore[no-untyped-def]
     """Half the sum of squares of simulated minus recorded traces of one shot.
 
     ``velocity``: (n, m), km/s; ``damping``: (n, m), the fraction of the velocity of the pressure that half a step
     damps; ``ratio``: time step / spacing, s/km; ``wavelet``: (steps,), pressure that the source adds in each step at
     ``row``, ``column``; ``recorded``: (steps, count), traces of receivers in that row, at columns ``first``, ``first +
-    every`` and so on.
+    every`` and so on. All but the last two arguments are the same for all shots.
     """
     n, m = velocity.shape
     steps, count = recorded.shape
@@ -89,17 +96,23 @@ class Survey:
         n, m = self.truth.shape
         return slice(self.row + 3, n - self.border), slice(self.border, m - self.border)
 
+    def model(self, velocity: Array) -> tuple[Any, ...]:
+        """The arguments of ``shot_misfit`` that are the same for all shots."""
+        ratio, first, every = self.interval / self.spacing, self.receivers.start, self.receivers.step
+        return velocity, self.damping, ratio, self.wavelet, self.row, first, every
+
+    def shots(self) -> list[tuple[int, Array]]:
+        """The others: where the source is, and what was recorded."""
+        return [(int(column), heard) for column, heard in zip(self.sources, self.recorded, strict=True)]
+
     def arguments(self, velocity: Array, shot: int) -> tuple[Any, ...]:
-        """The arguments of ``shot_misfit``."""
-        first, every = self.receivers.start, self.receivers.step
-        return velocity, *self._shot(shot), first, every, self.recorded[shot]
+        """All arguments of ``shot_misfit``."""
+        return *self.model(velocity), *self.shots()[shot]
 
     def traces(self, velocity: Array, shot: int) -> Array:
         """What the receivers hear of a shot, (steps, count)."""
-        return traces(velocity, *self._shot(shot), self.receivers)
-
-    def _shot(self, shot: int) -> tuple[Array, float, Array, int, int]:
-        return self.damping, self.interval / self.spacing, self.wavelet, self.row, int(self.sources[shot])
+        ratio, column = self.interval / self.spacing, int(self.sources[shot])
+        return traces(velocity, self.damping, ratio, self.wavelet, self.row, column, self.receivers)
 
     def error(self, velocity: Array) -> float:
         """Root mean square of what a model is off the truth inside, in km/s."""
@@ -179,6 +192,7 @@ class Inversion:
 
     survey: Survey
     misfit: Any  # shot_misfit, by jit_grad
+    executor: Any = None  # what runs shots; this process by itself
     smooth: float = 3.0  # points
     most: float = 0.6  # km/s that the velocity may change by
     history: list[float] = field(default_factory=list)
@@ -196,14 +210,11 @@ class Inversion:
         return made
 
     def by_velocity(self, velocity: Array) -> tuple[float, Array]:
-        """The misfit of all shots and its gradient by the velocity: a call for each shot."""
-        total, gradient = 0.0, np.zeros_like(velocity)
-        for shot in range(len(self.survey.sources)):
-            value, by_shot = self.misfit.value_and_grad(*self.survey.arguments(velocity, shot))
-            total += value
-            gradient += by_shot
-            self.gradients += 1
-        return total, gradient
+        """The misfit of all shots and its gradient by the velocity."""
+        shots = self.survey.shots()
+        self.gradients += len(shots)
+        value, gradient = adc.sum_shots(self.misfit, shots, self.survey.model(velocity), executor=self.executor)
+        return float(value), gradient
 
     def objective(self, x: Array) -> tuple[float, Array]:
         """The misfit, as a part of that of the start, and its gradient by x."""
@@ -315,12 +326,32 @@ def draw(problem: Survey, found: Array, history: list[float], folder: Path) -> l
     return written
 
 
+def executor_for(options: argparse.Namespace) -> Any:
+    """What runs shots; of processes, a function that makes a pool, and another one if that loses a worker."""
+    if options.workers:
+        from concurrent.futures import ProcessPoolExecutor
+
+        return functools.partial(ProcessPoolExecutor, options.workers, multiprocessing.get_context("spawn"))
+    if options.dask:
+        from distributed import Client
+
+        return Client(options.dask)
+    if options.mpi:
+        from mpi4py.futures import MPIPoolExecutor
+
+        return MPIPoolExecutor()
+    return None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a small survey, in seconds")
     parser.add_argument("--memory", help="what a gradient may take; default: 500MB, or 1500kB if quick")
     parser.add_argument("--iterations", type=int, help="default: 15, or 10 if quick")
     parser.add_argument("--output", type=Path, default=Path("demo-output"), help="where the pictures go")
+    parser.add_argument("--workers", type=int, help="run shots on so many processes of this machine")
+    parser.add_argument("--dask", metavar="ADDRESS", help="run shots on the workers of this scheduler of Dask")
+    parser.add_argument("--mpi", action="store_true", help="run shots on processes of MPI, by mpi4py.futures")
     options = parser.parse_args()
     memory = options.memory or ("1500kB" if options.quick else "500MB")
     problem = survey(quick=options.quick)
@@ -333,13 +364,14 @@ def main() -> None:
     (loop,) = forecast.loops
     print(f"\na tape of all steps would take {loop.steps * loop.tape / 1e6:.4g} MB; allowed are {memory}")
 
-    inversion = Inversion(problem, misfit)
+    inversion = Inversion(problem, misfit, executor_for(options))
     start = time.perf_counter()
     found, method = inversion.run(options.iterations or (10 if options.quick else 15))
     seconds = time.perf_counter() - start
     history = inversion.history
     print(f"{method}: {inversion.gradients} gradients of shots in {seconds:.1f} s")
     print(f"misfit: {history[0]:.4g} at the start, {history[-1]:.4g} in the end")
+    print(f"digest of the velocity: {hashlib.sha256(found.tobytes()).hexdigest()[:16]}")
     first, last = problem.error(problem.start), problem.error(found)
     print(f"error of the velocity: {first:.4f} km/s at the start, {last:.4f} in the end")
     try:

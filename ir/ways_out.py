@@ -54,6 +54,7 @@ WAYS_OUT = {
     "unknown-size": "use checkpoint= with a schedule",
     "missing-package": "install it",
     "not-sendable": "send the function and its arguments, and make it there",
+    "lost-worker": "find out why the worker ended: memory is a common reason",
     "unknown-types": 'annotate the parameters, or give the types as in "f64[:, :], f64, i64"',
     "wrong-argnums": "argnums are positions from 0, argnames the names of parameters",
     "not-checkpointed": "remove the schedule, or give it to another loop",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import itertools
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -222,6 +224,15 @@ def test_wave_model_is_recovered(wave: tuple[ModuleType, Any], frugal: Any, scip
     slope = float(inversion.objective(x)[1] @ step)
     ahead, behind = (inversion.objective(x + s * h * step)[0] for s in (1, -1))
     assert slope == pytest.approx((ahead - behind) / (2 * h), rel=1e-5)
+
+
+def test_wave_on_an_executor(wave: tuple[ModuleType, Any], frugal: Any) -> None:
+    module, survey = wave
+    with ThreadPoolExecutor(2) as pool:
+        found = [module.Inversion(survey, frugal, executor).by_velocity(survey.start) for executor in (None, pool)]
+    assert found[0][0] == found[1][0] and found[0][1].tobytes() == found[1][1].tobytes()
+    terms = [frugal.value_and_grad(*survey.arguments(survey.start, shot)) for shot in range(len(survey.sources))]
+    assert found[0][1].tobytes() == functools.reduce(np.add, (by for _, by in terms)).tobytes()
 
 
 def test_wave(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ class Source:
         """Have a new executor made."""
         assert self._make is not None
         self.executor = self._make()
-        if _makes_executors(self.executor):
+        if self.executor is None or _makes_executors(self.executor):
             raise _no_executor(self.executor)
         try:
             _made[self._make] = os.getpid(), self.executor

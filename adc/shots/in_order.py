@@ -169,4 +169,4 @@ def in_shot(error: Exception, index: int, count: int | None) -> Exception:
 
 
 def _named(index: int, count: int | None) -> str:
-    return f"shot {index}" if count is None else f"shot {index} of {count}, counted from 0"
+    return f"shot {index}" if count is None else f"shot {index} of {count} (counted from 0)"

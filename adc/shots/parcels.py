@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adc.backend import granted, runtime
+from adc.boundary import unnamed_calls
 from adc.errors import AdcError, Note
 
 Key = tuple[str, ...]
@@ -160,10 +161,11 @@ def dumps(value: Any, by_value: bool = False) -> bytes:
 
 
 def _called(function: Any, args: tuple[Any, ...]) -> Done | Failed:
-    try:
-        return Done(function(*args))
-    except Exception as error:
-        return Failed(error)
+    with unnamed_calls():
+        try:
+            return Done(function(*args))
+        except Exception as error:
+            return Failed(error)
 
 
 def _parts(key: Key, data: list[bytes] | None) -> list[Any] | None:
