@@ -76,7 +76,9 @@ class Snapshot:
         name = load.operands[0].hint or "an array"
         around = "".join(f" x trips of the loop at line {loop.loc.line}" for loop in self.loops)
         size = scalar_bytes(load.result.type)
-        return f"line {load.loc.line}: {name} before the loop: {load.result.type}, {size} bytes x its elements{around}"
+        note = " (where subscripts are checked one by one)" if load.parent is not None and is_cold(load.parent) else ""
+        whole = f"{load.result.type}, {size} bytes x its elements{around}{note}"
+        return f"line {load.loc.line}: {name} before the loop: {whole}"
 
     def recipe(self, load: Op) -> list[Value]:
         return [self.memory, *self.starts, *load.operands[1:]]
@@ -120,8 +122,6 @@ class _Finder:
     def loop(self, load: Op) -> Op | None:
         """The outermost such loop that the memref is defined outside of."""
         memref, block, found = load.operands[0], load.parent, None
-        if block is None or is_cold(block):
-            return None
         while block is not None and (op := block.parent_op) is not None:
             if self._writes(op, memref) or not visible_outside(memref, op):
                 break
@@ -154,7 +154,12 @@ def _reaches(load: Op, loop: Op) -> _Reaches | None:
 def _reach(subscript: Value, loop: Op) -> _Reach | None:
     """What a subscript is within ``loop``: a counter or a value from outside, plus a constant; None if neither."""
     offset = 0
-    while (op := subscript.op) is not None and op.opdef is ops.addi and not visible_outside(subscript, loop):
+    while (op := subscript.op) is not None and op.opdef in (ops.addi, ops.bound):
+        if visible_outside(subscript, loop):
+            break
+        if op.opdef is ops.bound:
+            subscript = op.operands[0]
+            continue
         constants = [k for k in (0, 1) if constant_of(op.operands[k]) is not None]
         if not constants:
             return None

@@ -321,6 +321,21 @@ def blocks(values, first, columns, x0, steps):
     return np.sum(x * x)
 
 
+def padded(values, first, columns, x0, steps):
+    """Subscripts that are no subscripts, and not used as such: each is checked when it is."""
+    n = x0.shape[0]
+    x, y = x0.copy(), np.zeros_like(x0)
+    for _ in range(steps):
+        for i in range(n):
+            s = 0.2 * x[i] * x[n - 1 - i]
+            for e in range(first[i], first[i + 1]):
+                if columns[e] % 3 != 0:
+                    s += values[e] * x[columns[e] - 1] * x[columns[e] - 1]
+            y[i] = math.tanh(s) + 0.3 * x[i]
+        x, y = y, x
+    return np.sum(x * x)
+
+
 PROGRAMS = [
     sparse_power,
     sparse_three,
@@ -350,6 +365,16 @@ def graph(n, row, steps=3, seed=3):
 @pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
 def test_sparse(function: Callable[..., Any]) -> None:
     check(function, graph(7, 4), graph(2, 2), graph(4, 2, 0))
+
+
+def test_subscripts_out_of_range() -> None:
+    values, first, columns, x0, steps = graph(6, 4)
+    check(padded, (values, first, np.where(columns % 2 == 0, 3 * 10**6, columns), x0, steps))
+    check(padded, (values, first, columns, x0, steps))
+    columns[-1] = 1000
+    for function in (sparse_power, two_states):
+        with pytest.raises(IndexError):
+            jit_grad(argnums=(0, 3))(function).grad(values, first, columns, x0, steps)
 
 
 def net(n, m, steps=3, seed=4):
@@ -423,6 +448,31 @@ def neighbours(values, near, x0, steps):
                 y[i] += values[i, k] * x[near[i, k]] * x[i]
         x, y = y, x
     return np.sum(x)
+
+
+def test_tape_has_the_size_of_the_states() -> None:
+    """Also where subscripts are checked one by one, so that it is known before the program runs."""
+    rng = np.random.default_rng(2)
+    n, row, steps = 300, 16, 50
+    first, columns = np.arange(0, n * row + 1, row), rng.integers(0, n, n * row)
+    taken = jit_grad(argnums=(0, 2))(neighbours).grad.forecast(
+        rng.random((n, row)), rng.integers(0, n, (n, row)), rng.random(n), steps
+    )
+    assert 8 * n * steps <= taken.peak < 2 * 8 * n * steps
+    args = rng.random(n * row), first, columns, rng.random(n), steps
+    taken = jit_grad(argnums=(0, 3))(sparse_power).grad.forecast(*args)
+    assert 2 * 8 * n * steps <= taken.peak < 5 * 8 * n * steps
+
+
+def test_memory_of_sparse_products() -> None:
+    rng = np.random.default_rng(2)
+    n, row, steps = 60, 4, 40
+    first, columns = np.arange(0, n * row + 1, row), rng.integers(0, n, n * row)
+    args = rng.random(n * row) / row, first, columns, rng.random(n), steps
+    small = jit_grad(argnums=(0, 3), memory=16000)(sparse_power)
+    assert small.grad.forecast(*args).peak <= 16000
+    for x, y in zip(jit_grad(argnums=(0, 3))(sparse_power).grad(*args), small.grad(*args), strict=True):
+        np.testing.assert_array_equal(x, y)
 
 
 def test_neighbours() -> None:
