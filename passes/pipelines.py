@@ -42,6 +42,7 @@ from adc.passes.simplify.inline import Inline
 from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
+from adc.passes.small_arrays.replace_small_arrays import ReplaceSmallArrays
 from adc.passes.sums.factor_sums import FactorSums
 from adc.passes.sums.match_products import MatchProducts
 from adc.passes.threads.keep_promises import KeepPromises
@@ -67,6 +68,7 @@ PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     *SIMPLIFY,
     IfChanged(Inline(), SIMPLIFY),
+    IfChanged(ReplaceSmallArrays(), SIMPLIFY),
     IfChanged(EarlyChecks(), (CSE(),)),
     IfChanged(ForwardElements(), SIMPLIFY),
     IfChanged(SplitIndexSets(), TIDY),

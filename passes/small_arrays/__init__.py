@@ -1,0 +1,1 @@
+"""Arrays of few elements, known in number, become scalars."""

@@ -1,0 +1,156 @@
+"""Small arrays of which every subscript is a number: their elements become values of their own.
+
+A walk in order knows which value each element has. Loops carry what is written in them, and branches choose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index
+from adc.ir.builder import build, contractible, insert_at
+from adc.ir.core import Block, Func, Op, Value
+from adc.ir.types import MemRefType, Type
+from adc.passes.rewrite import replace_op
+from adc.passes.small_arrays.carrying import allocate, read, subscripts_of
+from adc.passes.small_arrays.sharing import writes
+from adc.passes.small_arrays.unrolling import Numbers
+from adc.passes.small_arrays.webs import Shape
+
+Elements = dict[Value, tuple[Value, ...]]
+"""The elements of each array, as they are at a place."""
+
+
+def promote(func: Func, shapes: Mapping[Value, Shape]) -> None:
+    """Replace the arrays ``shapes``, allocations of ``func``, by scalars. Other uses than of elements are returns."""
+    _Promotion(shapes).block(func.body, {})
+
+
+class _Promotion:
+    def __init__(self, shapes: Mapping[Value, Shape]) -> None:
+        self._shapes = shapes
+        self._numbers = Numbers(shapes)
+        self._written: dict[Op, dict[Value, None]] = {}
+        for memref in shapes:
+            for op, position in memref.uses:
+                if writes(op, position):
+                    self._note(memref, op)
+
+    def _note(self, memref: Value, write: Op) -> None:
+        """What is around the write, inside the block of the array, hands on what was written."""
+        block = write.parent
+        while block is not memref.block:
+            around = block.parent_op if block is not None else None
+            assert around is not None
+            self._written.setdefault(around, {})[memref] = None
+            block = around.parent
+
+    def block(self, block: Block, now: Elements) -> None:
+        """Rebuild ``block``; ``now`` is changed to what holds at its end."""
+        new = block.in_place_of()
+        for op in block.ops:
+            with insert_at(new, op.loc):
+                if not self._element_use(op, now):
+                    self._inside(op, now)
+                    new.append(op)
+        block.set_ops(new.ops)
+
+    # Elements ---------------------------------------------------------------------------------------------------------
+
+    def _element_use(self, op: Op, now: Elements) -> bool:
+        """Do what ``op`` does to the arrays, if it does but that."""
+        kind = op.opdef
+        if kind is ops.alloc and op.result in self._shapes:
+            t = op.result.type
+            assert isinstance(t, MemRefType)
+            now[op.result] = (const(0, t.element),) * len(subscripts_of(self._shapes[op.result]))
+            op.drop()
+        elif kind is ops.load and op.operands[0] in self._shapes:
+            replace_op(op, [now[op.operands[0]][self._at(op.operands[0], op.operands[1:])]])
+        elif kind in (ops.store, ops.accumulate) and op.operands[1] in self._shapes:
+            self._store(op, now)
+        elif kind is ops.dim and op.operands[0] in self._shapes:
+            replace_op(op, [const_index(self._shapes[op.operands[0]][op.attrs["dim"]])])
+        elif kind is ops.fill and op.operands[1] in self._shapes:
+            now[op.operands[1]] = (op.operands[0],) * len(now[op.operands[1]])
+            op.drop()
+        elif kind is ops.copy and not self._shapes.keys().isdisjoint(op.operands):
+            self._copy(op, now)
+        else:
+            if kind is ops.return_:
+                self._return(op, now)
+            return False
+        return True
+
+    def _at(self, memref: Value, subscripts: Sequence[Value]) -> int:
+        """Which of all elements is meant."""
+        shape, place = self._shapes[memref], 0
+        for d, subscript in enumerate(subscripts):
+            number = self._numbers.of(subscript)
+            assert number is not None and 0 <= number < shape[d]
+            place += number * math.prod(shape[d + 1 :])
+        return place
+
+    def _store(self, op: Op, now: Elements) -> None:
+        value, memref, *subscripts = op.operands
+        place, elements = self._at(memref, subscripts), list(now[memref])
+        if op.opdef is ops.accumulate:
+            with contractible():
+                value = (ops.addf if value.type.is_float else ops.addi)(elements[place], value)
+        elements[place] = value
+        now[memref] = tuple(elements)
+        op.drop()
+
+    def _copy(self, op: Op, now: Elements) -> None:
+        source, target = op.operands
+        shape = self._shapes[source if source in self._shapes else target]
+        values = now[source] if source in self._shapes else tuple(read(source, shape))
+        if target in self._shapes:
+            now[target] = values
+        else:
+            for at, value in zip(subscripts_of(shape), values, strict=True):
+                build(ops.store, [value, target, *map(const_index, at)])
+        op.drop()
+
+    def _return(self, op: Op, now: Elements) -> None:
+        for position, memref in enumerate(op.operands):
+            if memref in self._shapes:
+                op.set_operand(position, allocate(memref.type, self._shapes[memref], now[memref], memref.hint))
+
+    # Loops and branches -----------------------------------------------------------------------------------------------
+
+    def _inside(self, op: Op, now: Elements) -> None:
+        """Rebuild the regions of ``op``, which carries or chooses what is written in them; then ``now`` is that."""
+        if not op.regions:
+            return
+        written = list(self._written.get(op, ()))
+        kind = op.opdef
+        if kind is ops.for_ or kind is ops.while_:
+            _add(op, written, now)
+        if kind is ops.while_:
+            before, after = op.regions
+            self._region(before, written, now, carries=True)
+            self._region(after, written, now, carries=True)
+        else:
+            for region in op.regions:
+                self._region(region, written, now, carries=kind is ops.for_)
+        now.update({memref: _new(op.add_result, memref, now) for memref in written})
+
+    def _region(self, region: Block, written: Sequence[Value], now: Elements, *, carries: bool) -> None:
+        inside = dict(now)
+        if carries:
+            inside.update({memref: _new(region.add_arg, memref, now) for memref in written})
+        self.block(region, inside)
+        _add(region.terminator, written, inside)
+
+
+def _add(op: Op, memrefs: Iterable[Value], now: Elements) -> None:
+    for memref in memrefs:
+        for value in now[memref]:
+            op.add_operand(value)
+
+
+def _new(add: Callable[[Type, str], Value], memref: Value, now: Elements) -> tuple[Value, ...]:
+    return tuple(add(value.type, memref.hint) for value in now[memref])

@@ -1,0 +1,201 @@
+"""Loops that small arrays are gone through in: which ones, how long they are written out, and writing them out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Op, Value
+from adc.ir.evaluate import Undefined
+from adc.ir.rewrite import Mapping as Copies
+from adc.ir.rewrite import clone_op
+from adc.passes.analysis.kinds import COUNTED
+from adc.passes.rewrite import replace_op
+from adc.passes.small_arrays.webs import Shape
+
+DEPTH = 24
+"""Subscripts are made of few operations."""
+
+
+class Numbers:
+    """What integers are, where some loop counters have a value and some memrefs a shape."""
+
+    def __init__(self, shapes: Mapping[Value, Shape]) -> None:
+        self._shapes = shapes
+        self.counters: dict[Value, int] = {}
+
+    def of(self, value: Value, depth: int = DEPTH) -> int | None:
+        op = value.op
+        if op is None:
+            return self.counters.get(value)
+        kind = op.opdef
+        if kind is ops.constant:
+            number = op.attrs["value"]
+            return int(number) if value.type.is_integer else None
+        if kind is ops.dim:
+            shape = self._shapes.get(op.operands[0])
+            return None if shape is None else shape[op.attrs["dim"]]
+        if depth == 0 or not value.type.is_integer:
+            return None
+        if kind is ops.bound:
+            subscript, extent = (self.of(v, depth - 1) for v in op.operands)
+            if subscript is None or extent is None or not -extent <= subscript < extent:
+                return None
+            return subscript % extent
+        if kind.evaluate is None or not kind.pure:
+            return None
+        numbers = [self.of(v, depth - 1) for v in op.operands]
+        if None in numbers:
+            return None
+        try:
+            return int(kind.evaluate(op.attrs, value.type, *numbers))
+        except Undefined:
+            return None
+
+    def trips(self, loop: Op) -> range | None:
+        lower, upper, step = (self.of(v) for v in loop.operands[:3])
+        return None if lower is None or upper is None or step is None or step < 1 else range(lower, upper, step)
+
+    def loops_of(self, value: Value, depth: int = DEPTH) -> list[Op] | None:
+        """The loops with whose counters alone ``value`` changes; None if it changes otherwise."""
+        op = value.op
+        if op is None:
+            loop = value.owner.parent_op if isinstance(value.owner, Block) else None
+            return [loop] if loop is not None and value.index == 0 and _may_be_written_out(loop) else None
+        if self.of(value, depth) is not None:
+            return []
+        if depth == 0 or not (op.opdef is ops.bound or (op.opdef.evaluate is not None and op.opdef.pure)):
+            return None
+        found: list[Op] = []
+        for operand in op.operands:
+            inner = self.loops_of(operand, depth - 1)
+            if inner is None:
+                return None
+            found += inner
+        return found
+
+
+def _may_be_written_out(loop: Op) -> bool:
+    """What other attributes say of a loop, of how it is to run, would be lost."""
+    return loop.opdef in COUNTED and loop.attrs.keys() <= {"threads"}
+
+
+def loops_to_write_out(subscripts: Sequence[Value], numbers: Numbers) -> set[Op] | None:
+    """The loops without which subscripts would be numbers, and those on which the bounds of these depend; None if they
+    cannot be."""
+    found: set[Op] = set()
+    work = list(subscripts)
+    while work:
+        loops = numbers.loops_of(work.pop())
+        if loops is None:
+            return None
+        for loop in loops:
+            if loop not in found:
+                found.add(loop)
+                work += loop.operands[:3]
+    return found
+
+
+class TooLong(Exception):
+    """A nest has more code, written out, than it is worth."""
+
+
+def length(op: Op, chosen: set[Op], numbers: Numbers, most: int) -> int:
+    """How many operations ``op`` has when the chosen loops in it are written out. ``TooLong``: more than ``most``."""
+    if op not in chosen:
+        return 1 + _length(op, chosen, numbers, most)
+    trips = numbers.trips(op)
+    if trips is None or len(trips) > most:
+        raise TooLong
+    total = 0
+    counter = op.regions[0].args[0]
+    for number in trips:
+        numbers.counters[counter] = number
+        total += _length(op, chosen, numbers, most - total)
+        if total > most:
+            raise TooLong
+    numbers.counters.pop(counter, None)
+    return total
+
+
+def _length(op: Op, chosen: set[Op], numbers: Numbers, most: int) -> int:
+    total = 0
+    for region in op.regions:
+        for inner in region.ops:
+            total += length(inner, chosen, numbers, most - total)
+            if total > most:
+                raise TooLong
+    return total
+
+
+def write_out(func: Func, chosen: set[Op], numbers: Numbers) -> None:
+    """Have the code of each iteration of the chosen loops in the place of these."""
+    _Writer(chosen, numbers).block(func.body)
+
+
+class _Writer:
+    def __init__(self, chosen: set[Op], numbers: Numbers) -> None:
+        self._chosen = chosen
+        self._numbers = numbers
+
+    def block(self, block: Block) -> None:
+        if not any(inner in self._chosen for inner in block.walk()):
+            return
+        new = block.in_place_of()
+        for op in block.ops:
+            if op in self._chosen:
+                with insert_at(new, op.loc):
+                    results = self._loop(op, {})
+                replace_op(op, results)
+                continue
+            new.append(op)
+            for region in op.regions:
+                self.block(region)
+        block.set_ops(new.ops)
+
+    def _loop(self, loop: Op, copies: Copies) -> list[Value]:
+        """Append all iterations of a loop; returns what its results are."""
+        trips = self._numbers.trips(loop)
+        assert trips is not None
+        (body,) = loop.regions
+        carried = [copies.get(v, v) for v in loop.operands[3:]]
+        for number in trips:
+            self._numbers.counters[body.args[0]] = number
+            copies[body.args[0]] = const_index(number)
+            copies.update(zip(body.args[1:], carried, strict=False))
+            self._copy(body.ops[:-1], copies)
+            given = [copies.get(v, v) for v in body.terminator.operands]
+            carried = given if loop.opdef is ops.for_ else list(_combined(body.terminator, carried, given))
+        self._numbers.counters.pop(body.args[0], None)
+        return carried
+
+    def _copy(self, operations: Sequence[Op], copies: Copies) -> None:
+        for op in operations:
+            if op in self._chosen:
+                copies.update(zip(op.results, self._loop(op, copies), strict=True))
+            elif any(inner in self._chosen for region in op.regions for inner in region.walk()):
+                self._copy_around(op, copies)
+            else:
+                clone_op(op, copies)
+
+    def _copy_around(self, op: Op, copies: Copies) -> None:
+        """Append a copy of ``op``, with loops inside that are written out."""
+        regions = []
+        for region in op.regions:
+            copy = Block([a.type for a in region.args], [a.hint for a in region.args])
+            copies.update(zip(region.args, copy.args, strict=True))
+            with insert_at(copy):
+                self._copy(region.ops, copies)
+            regions.append(copy)
+        operands = [copies.get(v, v) for v in op.operands]
+        types = [r.type for r in op.results]
+        made = build(op.opdef, operands, dict(op.attrs), types, regions, op.loc)
+        copies.update(zip(op.results, made.results, strict=True))
+
+
+def _combined(end: Op, so_far: Sequence[Value], given: Sequence[Value]) -> Iterator[Value]:
+    """What parallel iterations add to what they reduce, in order."""
+    for kind, before, value in zip(end.attrs["kinds"], so_far, given, strict=True):
+        yield ops.COMBINE[kind][0 if value.type.is_float else 1](before, value)

@@ -1,0 +1,158 @@
+"""Memrefs that hand on one another's memory: an allocation, what loops carry and branches choose of it, and so on.
+
+A *web* is a set of memrefs that are connected so. All of them become scalars, or none does. What is done with them is
+told apart: *flows*, by which one memref of the web becomes another; and all other uses, which read or write elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from adc.ir import ops
+from adc.ir.core import Block, Func, Op, Value
+from adc.ir.types import FloatType, IntType, MemRefType
+from adc.passes.analysis.extents import Extent, Extents
+
+Shape = tuple[int, ...]
+Use = tuple[Op, int]
+
+
+@dataclass
+class Web:
+    """``members`` in program order, ``flows`` and ``others`` their uses; ``shape`` is that of all, once it is found.
+    ``values``: the members that operations with regions, and choices, make of others."""
+
+    members: list[Value] = field(default_factory=list)
+    flows: list[Use] = field(default_factory=list)
+    others: list[Use] = field(default_factory=list)
+    shape: Shape = ()
+
+    @property
+    def allocations(self) -> list[Op]:
+        return [v.op for v in self.members if v.op is not None and v.op.opdef is ops.alloc]
+
+    @property
+    def joined(self) -> list[Op]:
+        """The operations that make members of others, outer before inner."""
+        found: dict[Op, None] = {}
+        for v in self.members:
+            op = v.op if v.op is not None else v.owner.parent_op if isinstance(v.owner, Block) else None
+            if op is not None and op.opdef in _JOINS:
+                found[op] = None
+        return list(found)
+
+
+_JOINS = frozenset({ops.for_, ops.while_, ops.if_, ops.select})
+
+
+def is_of_numbers(value: Value) -> bool:
+    t = value.type
+    return isinstance(t, MemRefType) and isinstance(t.element, FloatType | IntType)
+
+
+def find_webs(func: Func) -> list[Web]:
+    """The webs of memrefs of numbers, in program order."""
+    leader: dict[Value, Value] = {}
+
+    def find(v: Value) -> Value:
+        root = v
+        while (up := leader.setdefault(root, root)) is not root:
+            root = up
+        while leader[v] is not root:
+            leader[v], v = root, leader[v]
+        return root
+
+    order: dict[Value, None] = {v: None for v in func.args if is_of_numbers(v)}
+    for op in func.walk():
+        for block in op.regions:
+            order.update((v, None) for v in block.args if is_of_numbers(v))
+        order.update((v, None) for v in op.results if is_of_numbers(v))
+        for group in _joined(op):
+            first, *rest = group
+            for v in rest:
+                leader[find(v)] = find(first)
+    webs: dict[Value, Web] = {}
+    for v in order:
+        web = webs.setdefault(find(v), Web())
+        web.members.append(v)
+        for use in v.uses:
+            (web.flows if _hands_on(*use) else web.others).append(use)
+    return list(webs.values())
+
+
+def _joined(op: Op) -> Iterator[tuple[Value, ...]]:
+    """Groups of memrefs of which ``op`` makes some of the others."""
+    kind = op.opdef
+    if kind not in _JOINS:
+        return
+    groups: list[tuple[Value, ...]]
+    if kind is ops.for_:
+        (body,) = op.regions
+        groups = list(zip(op.operands[3:], body.args[1:], body.terminator.operands, op.results, strict=True))
+    elif kind is ops.while_:
+        before, after = op.regions
+        groups = list(zip(op.operands, before.args, after.terminator.operands, strict=True))
+        groups += list(zip(before.terminator.operands[1:], after.args, op.results, strict=True))
+    elif kind is ops.if_:
+        groups = list(zip(*(region.terminator.operands for region in op.regions), op.results, strict=True))
+    else:
+        groups = [(*op.operands[1:], op.result)]
+    yield from (group for group in groups if is_of_numbers(group[0]))
+
+
+def _hands_on(op: Op, position: int) -> bool:
+    kind = op.opdef
+    return kind in _JOINS or kind is ops.yield_ or kind is ops.condition
+
+
+def find_shapes(webs: list[Web], most: int) -> dict[Value, Shape]:
+    """The shapes of the members of webs that have the same one throughout, known and of ``most`` elements at most.
+
+    A loop that carries arrays makes new ones like the old: of such extents nothing is asked, if others are known.
+    """
+    extents = Extents()
+    shapes: dict[Value, Shape] = {}
+    left = [web for web in webs if web.allocations]
+    changed = True
+    while changed and left:
+        changed = False
+        for web in list(left):
+            shape = _common(web, extents, shapes)
+            if shape is None:
+                continue
+            left.remove(web)
+            size = 1
+            for extent in shape:
+                size *= extent
+            if 0 < size <= most:
+                web.shape = shape
+                shapes.update((v, shape) for v in web.members)
+                changed = True
+    return shapes
+
+
+def _common(web: Web, extents: Extents, shapes: dict[Value, Shape]) -> Shape | None:
+    """The shape of all members, () if they have none in common or it is not known; None if that depends on others."""
+    own = set(web.members)
+    found: list[Extent | None] = [None] * len(extents.shape(web.members[0]))
+    waits = False
+    for v in web.members:
+        if v.op is None or v.op.opdef is not ops.alloc:
+            if v.op is None and v.owner.parent_op is None:  # type: ignore[union-attr]
+                return ()
+            continue
+        for d, extent in enumerate(extents.shape(v)):
+            if isinstance(extent, tuple):
+                memref, at = extent
+                if memref in own and at == d:
+                    continue
+                extent = shapes[memref][at] if memref in shapes else extent
+            if not isinstance(extent, int):
+                waits = True
+            elif found[d] is None:
+                found[d] = extent
+            elif found[d] != extent:
+                return ()
+    known = tuple(e for e in found if isinstance(e, int))
+    return None if waits else known if len(known) == len(found) else ()
