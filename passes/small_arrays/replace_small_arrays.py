@@ -24,7 +24,7 @@ from adc.passes.small_arrays.carrying import carry_scalars
 from adc.passes.small_arrays.promotion import promote
 from adc.passes.small_arrays.sharing import may_be_copies, writes
 from adc.passes.small_arrays.unrolling import Numbers, TooLong, length, loops_to_write_out, write_out
-from adc.passes.small_arrays.webs import Shape, Web, find_shapes, find_webs
+from adc.passes.small_arrays.webs import Web, find_shapes, find_webs
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,11 @@ class ReplaceSmallArrays:
         if found.loops:
             write_out(func, found.loops, found.numbers)
             found = _Found(func, self.most, 0)
-        shapes: dict[Value, Shape] = {}
-        for web in found.webs:
-            made = carry_scalars(web)
-            shapes.update((memref, web.shape) for memref in (*(op.result for op in web.allocations), *made))
+        shapes = {memref: web.shape for web in found.webs for memref in web.members}
         if shapes:
-            promote(func, shapes)
+            made = carry_scalars(func, shapes)
+            arrays = [memref for memref in shapes if memref.op is not None and memref.op.opdef is ops.alloc]
+            promote(func, {**{memref: shapes[memref] for memref in arrays}, **made})
 
 
 class _Found:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.core import Block, Func, Op, Value
+from adc.ir.core import Func, Op, Value
 from adc.ir.types import FloatType, IntType, MemRefType
 from adc.passes.analysis.extents import Extent, Extents
 
@@ -20,8 +20,7 @@ Use = tuple[Op, int]
 
 @dataclass
 class Web:
-    """``members`` in program order, ``flows`` and ``others`` their uses; ``shape`` is that of all, once it is found.
-    ``values``: the members that operations with regions, and choices, make of others."""
+    """``members`` in program order, ``flows`` and ``others`` their uses; ``shape`` is that of all, once it is found."""
 
     members: list[Value] = field(default_factory=list)
     flows: list[Use] = field(default_factory=list)
@@ -32,18 +31,8 @@ class Web:
     def allocations(self) -> list[Op]:
         return [v.op for v in self.members if v.op is not None and v.op.opdef is ops.alloc]
 
-    @property
-    def joined(self) -> list[Op]:
-        """The operations that make members of others, outer before inner."""
-        found: dict[Op, None] = {}
-        for v in self.members:
-            op = v.op if v.op is not None else v.owner.parent_op if isinstance(v.owner, Block) else None
-            if op is not None and op.opdef in _JOINS:
-                found[op] = None
-        return list(found)
 
-
-_JOINS = frozenset({ops.for_, ops.while_, ops.if_, ops.select})
+JOINS = frozenset({ops.for_, ops.while_, ops.if_, ops.select})
 
 
 def is_of_numbers(value: Value) -> bool:
@@ -84,7 +73,7 @@ def find_webs(func: Func) -> list[Web]:
 def _joined(op: Op) -> Iterator[tuple[Value, ...]]:
     """Groups of memrefs of which ``op`` makes some of the others."""
     kind = op.opdef
-    if kind not in _JOINS:
+    if kind not in JOINS:
         return
     groups: list[tuple[Value, ...]]
     if kind is ops.for_:
@@ -103,7 +92,7 @@ def _joined(op: Op) -> Iterator[tuple[Value, ...]]:
 
 def _hands_on(op: Op, position: int) -> bool:
     kind = op.opdef
-    return kind in _JOINS or kind is ops.yield_ or kind is ops.condition
+    return kind in JOINS or kind is ops.yield_ or kind is ops.condition
 
 
 def find_shapes(webs: list[Web], most: int) -> dict[Value, Shape]:
