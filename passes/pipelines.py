@@ -43,6 +43,7 @@ from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.small_arrays.replace_small_arrays import ReplaceSmallArrays
+from adc.passes.small_arrays.small_extents import SmallExtents
 from adc.passes.sums.factor_sums import FactorSums
 from adc.passes.sums.match_products import MatchProducts
 from adc.passes.threads.keep_promises import KeepPromises
@@ -68,6 +69,7 @@ PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     *SIMPLIFY,
     IfChanged(Inline(), SIMPLIFY),
+    IfChanged(SmallExtents(), SIMPLIFY),
     IfChanged(ReplaceSmallArrays(), SIMPLIFY),
     IfChanged(EarlyChecks(), (CSE(),)),
     IfChanged(ForwardElements(), SIMPLIFY),

@@ -60,7 +60,7 @@ def allocate(t: Type, shape: Shape, values: Sequence[Value], hint: str = "") -> 
 
 
 class _Copies:
-    """For one operation: ``before`` and ``after`` are what comes in front of it and behind it, ``arrays`` the copies."""
+    """For one operation: ``before`` and ``after`` are what comes in front and behind, ``arrays`` the copies."""
 
     def __init__(self, shapes: Mapping[Value, Shape]) -> None:
         self._shapes = shapes

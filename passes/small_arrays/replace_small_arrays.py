@@ -24,7 +24,7 @@ from adc.passes.small_arrays.carrying import carry_scalars
 from adc.passes.small_arrays.promotion import promote
 from adc.passes.small_arrays.sharing import may_be_copies, writes
 from adc.passes.small_arrays.unrolling import Numbers, TooLong, length, loops_to_write_out, write_out
-from adc.passes.small_arrays.webs import Web, find_shapes, find_webs
+from adc.passes.small_arrays.webs import Web, find_shapes, find_webs, is_known, is_known_use
 
 
 @dataclass(frozen=True)
@@ -58,12 +58,12 @@ class _Found:
     """The ``webs`` of a function that become scalars, and the ``loops`` that are written out for that."""
 
     def __init__(self, func: Func, most: int, code: int) -> None:
-        webs = [web for web in find_webs(func) if all(map(_is_known, web.members))]
+        webs = [web for web in find_webs(func) if all(map(is_known, web.members))]
         self.numbers = Numbers(find_shapes(webs, most))
         self.loops: set[Op] = set()
         self.webs: list[Web] = []
         for web in webs:
-            if web.shape and all(_is_known_use(*use) for use in web.others) and _gains(web) and may_be_copies(web):
+            if web.shape and all(is_known_use(*use) for use in web.others) and _gains(web) and may_be_copies(web):
                 loops = self._loops(web)
                 if loops is not None and self._is_short(loops, code):
                     self.loops |= loops
@@ -75,11 +75,18 @@ class _Found:
         around: set[Op] = set()
         for op, position in web.others:
             if op.opdef in ELEMENT:
-                subscripts += op.operands[position + 1 :]
+                places = op.operands[position + 1 :]
+                if any(self._is_outside(v, extent) for v, extent in zip(places, web.shape, strict=True)):
+                    return None  # this code never runs
+                subscripts += places
             if writes(op, position):
                 around.update(_parallel_between(op, op.operands[position].block))
         subscripts += [loop.regions[0].args[0] for loop in around]
         return loops_to_write_out(subscripts, self.numbers)
+
+    def _is_outside(self, subscript: Value, extent: int) -> bool:
+        number = self.numbers.of(subscript)
+        return number is not None and not 0 <= number < extent
 
     def _is_short(self, loops: set[Op], code: int) -> bool:
         chosen = self.loops | loops
@@ -90,25 +97,6 @@ class _Found:
         except TooLong:
             return False
         return True
-
-
-def _is_known(memref: Value) -> bool:
-    """Whether it is new memory, nothing, or what loops and branches hand on."""
-    op = memref.op
-    if op is None:
-        return isinstance(memref.owner, Block) and memref.owner.parent_op is not None
-    return op.opdef in _MADE
-
-
-_MADE = frozenset({ops.alloc, ops.undef, ops.for_, ops.while_, ops.if_, ops.select})
-
-
-def _is_known_use(op: Op, position: int) -> bool:
-    if op.opdef in ELEMENT:
-        return ELEMENT[op.opdef] == position
-    if op.opdef is ops.fill:
-        return position == 1
-    return op.opdef in (ops.dim, ops.copy, ops.return_)
 
 
 def _gains(web: Web) -> bool:

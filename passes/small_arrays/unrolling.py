@@ -74,7 +74,7 @@ class Numbers:
             if inner is None:
                 return None
             found += inner
-        return found
+        return found or None  # else it is made of numbers, and has no value: a subscript out of range
 
 
 def _may_be_written_out(loop: Op) -> bool:

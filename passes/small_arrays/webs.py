@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adc.ir import ops
-from adc.ir.core import Func, Op, Value
+from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import FloatType, IntType, MemRefType
 from adc.passes.analysis.extents import Extent, Extents
+from adc.passes.analysis.kinds import ELEMENT
 
 Shape = tuple[int, ...]
 Use = tuple[Op, int]
@@ -38,6 +39,25 @@ JOINS = frozenset({ops.for_, ops.while_, ops.if_, ops.select})
 def is_of_numbers(value: Value) -> bool:
     t = value.type
     return isinstance(t, MemRefType) and isinstance(t.element, FloatType | IntType)
+
+
+def is_known(memref: Value) -> bool:
+    """Whether it is new memory, nothing, or what loops and branches hand on."""
+    op = memref.op
+    if op is None:
+        return isinstance(memref.owner, Block) and memref.owner.parent_op is not None
+    return op.opdef in _MADE
+
+
+_MADE = frozenset({ops.alloc, ops.undef, ops.for_, ops.while_, ops.if_, ops.select})
+
+
+def is_known_use(op: Op, position: int) -> bool:
+    if op.opdef in ELEMENT:
+        return ELEMENT[op.opdef] == position
+    if op.opdef is ops.fill:
+        return position == 1
+    return op.opdef in (ops.dim, ops.copy, ops.return_)
 
 
 def find_webs(func: Func) -> list[Web]:
@@ -66,7 +86,7 @@ def find_webs(func: Func) -> list[Web]:
         web = webs.setdefault(find(v), Web())
         web.members.append(v)
         for use in v.uses:
-            (web.flows if _hands_on(*use) else web.others).append(use)
+            (web.flows if hands_on(*use) else web.others).append(use)
     return list(webs.values())
 
 
@@ -90,7 +110,7 @@ def _joined(op: Op) -> Iterator[tuple[Value, ...]]:
     yield from (group for group in groups if is_of_numbers(group[0]))
 
 
-def _hands_on(op: Op, position: int) -> bool:
+def hands_on(op: Op, position: int) -> bool:
     kind = op.opdef
     return kind in JOINS or kind is ops.yield_ or kind is ops.condition
 

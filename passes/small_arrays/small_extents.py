@@ -1,0 +1,246 @@
+"""Versions of functions for arguments of few elements, where the function all but says how many.
+
+    def f(u, steps):
+        for _ in range(steps):
+            u = u + h * np.array([...three numbers...])
+
+works for three numbers alone, unless ``steps`` is 0. One test of the extent chooses between a version in which it is a
+number, so that ``u`` can be values, and one for the rest, which ends in the first iteration with an error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import const, const_index, constant_of
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import holds
+from adc.ir.rewrite import Mapping as Copies
+from adc.ir.rewrite import clone_op
+from adc.ir.types import MemRefType, i1
+from adc.passes.analysis.cold import COLD
+from adc.passes.analysis.extents import Extents
+from adc.passes.rewrite import replace_op
+from adc.passes.small_arrays.sharing import may_be_copies
+from adc.passes.small_arrays.webs import Web, find_webs, hands_on, is_known, is_known_use, is_of_numbers
+
+Dimension = tuple[Value, int]
+"""Of an argument."""
+
+
+@dataclass(frozen=True)
+class SmallExtents:
+    """Choose a version of a function where that makes arrays of at most ``most`` elements known; the function has at
+    most ``code`` operations."""
+
+    most: int = 16
+    code: int = 600
+    name: ClassVar[str] = "small-extents"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            if any(map(_is_readonly, func.args, func.arg_attrs)) and sum(1 for _ in func.walk()) <= self.code:
+                equations = _equations(func, self.most)
+                known = func.body
+                for dimension, extent in equations.items():
+                    known = _version(func, known, dimension, extent)
+                if equations:
+                    _copy_arguments(func, known, equations)
+        return module
+
+
+def _is_readonly(arg: Value, attrs: dict[str, object]) -> bool:
+    return bool(attrs.get("adc.readonly")) and "adc.alias" not in attrs
+
+
+# What extents have to be -------------------------------------------------------------------------------------------
+
+
+def _equations(func: Func, most: int) -> dict[Dimension, int]:
+    """Which extents of arguments have to be what, for arrays to be of few elements; without contradictions."""
+    own = {arg for arg, attrs in zip(func.args, func.arg_attrs, strict=True) if _is_readonly(arg, attrs)}
+    extents = Extents()
+    found: dict[Dimension, int] = {}
+    checked = _checked(func)
+    for web in find_webs(func):
+        if web.allocations and all(v in own or is_known(v) for v in web.members) and _is_replaced(web, own):
+            equations = _of_web(web, own, extents, checked, most)
+            if all(found.get(dimension, extent) == extent for dimension, extent in equations.items()):
+                found |= equations
+    return found
+
+
+def _is_replaced(web: Web, own: set[Value]) -> bool:
+    """Whether its memrefs may be copies, if their extents are known: also if the caller's array is among them."""
+    returned = any(op.opdef is ops.return_ for op, _ in web.others)
+    if returned and not own.isdisjoint(web.members):
+        return False
+    return all(is_known_use(*use) for use in web.others if use[0].operands[use[1]] not in own) and may_be_copies(web)
+
+
+def _checked(func: Func) -> dict[Dimension, int]:
+    """Numbers that extents have to be, as the program checks."""
+    found: dict[Dimension, int] = {}
+    for op in func.walk():
+        pair = _equality(op)
+        if pair is not None:
+            found[pair[0]] = pair[1]
+    return found
+
+
+def _equality(op: Op) -> tuple[Dimension, int] | None:
+    """The extent that ``op`` asserts to be a number."""
+    made = op.operands[0].op if op.opdef is ops.assert_ else None
+    if made is None or made.opdef is not ops.cmpi or made.attrs["predicate"] != "eq":
+        return None
+    for a, b in (made.operands, made.operands[::-1]):
+        number = constant_of(b)
+        if number is not None and a.op is not None and a.op.opdef is ops.dim:
+            return (a.op.operands[0], a.op.attrs["dim"]), int(number)
+    return None
+
+
+def _of_web(
+    web: Web, own: set[Value], extents: Extents, checked: dict[Dimension, int], most: int
+) -> dict[Dimension, int]:
+    """The equations that make the shape of a web known; none if it does not come to that, or is known as it is."""
+    rank = len(extents.shape(web.members[0]))
+    numbers: list[set[int]] = [set() for _ in range(rank)]
+    unknown: list[set[Dimension]] = [set() for _ in range(rank)]
+    members = set(web.members)
+    for v in web.members:
+        for d in range(rank):
+            if (v, d) in checked:
+                numbers[d].add(checked[v, d])
+        if v not in own and (v.op is None or v.op.opdef is not ops.alloc):
+            continue
+        for d, extent in enumerate(extents.shape(v)):
+            if isinstance(extent, int):
+                numbers[d].add(extent)
+            elif isinstance(extent, tuple) and extent[0] in own:
+                unknown[d].add(extent)
+                if extent in checked:
+                    numbers[d].add(checked[extent])
+            elif not (isinstance(extent, tuple) and extent[0] in members and extent[1] == d):
+                return {}
+    if not any(unknown) or any(len(known) != 1 for known in numbers):
+        return {}
+    shape = [next(iter(known)) for known in numbers]
+    if not 0 < math.prod(shape) <= most:
+        return {}
+    return {dimension: shape[d] for d, dimensions in enumerate(unknown) for dimension in sorted(dimensions, key=_order)}
+
+
+def _order(dimension: Dimension) -> tuple[int, int]:
+    return dimension[0].index, dimension[1]
+
+
+# Versions ----------------------------------------------------------------------------------------------------------
+
+
+def _version(func: Func, block: Block, dimension: Dimension, extent: int) -> Block:
+    """Have ``block`` twice: where the extent is this number, which is returned, and where it is not."""
+    arg, d = dimension
+    end = block.pop()
+    before, known, other = Block(), Block(), Block()
+    with insert_at(before, func.loc):
+        number = const_index(extent)
+        test = ops.cmpi(ops.dim(arg, dim=d), number, predicate="eq")
+    mapping: Copies = {}
+    with insert_at(known, func.loc):
+        for op in block.ops:
+            clone_op(op, mapping)
+        build(ops.yield_, [mapping.get(v, v) for v in end.operands], loc=end.loc)
+    for op in list(known.walk()):
+        if op.opdef is ops.dim and op.operands[0] is arg and op.attrs["dim"] == d:
+            op.result.replace_uses(number)
+    other.set_ops(block.ops)
+    with insert_at(other, func.loc):
+        build(ops.yield_, end.operands, loc=end.loc)
+    _end_early(other, dimension, extent)
+    choice = Op(ops.if_, [test], [v.type for v in end.operands], {COLD: "else"}, [known, other], func.loc)
+    results = Op(end.opdef, choice.results, (), loc=end.loc)
+    end.drop()
+    block.set_ops([*before.ops, choice, results])
+    return known
+
+
+def _copy_arguments(func: Func, block: Block, equations: Mapping[Dimension, int]) -> None:
+    """In ``block``, where the equations hold: what is handed on of an argument is a copy, and so is what comes out, so
+    that all others become values."""
+    start, finish = Block(), Block()
+    end = block.pop()
+    for arg in func.args:
+        t = arg.type
+        if not is_of_numbers(arg) or not isinstance(t, MemRefType):
+            continue
+        shape = [equations.get((arg, d), extent) for d, extent in enumerate(t.shape)]
+        uses = [(op, k) for op, k in arg.uses if hands_on(op, k) and holds(block, op)]
+        if uses and None not in shape:
+            with insert_at(start, func.loc):
+                copy = _copy_of(arg, [const_index(e) for e in shape if e is not None])
+            for op, position in uses:
+                op.set_operand(position, copy)
+    for position, memref in enumerate(end.operands):
+        if is_of_numbers(memref) and memref.op is not None and memref.block is block:
+            assert isinstance(memref.type, MemRefType)
+            with insert_at(finish, end.loc):
+                copy = _copy_of(memref, [ops.dim(memref, dim=d) for d in range(memref.type.rank)])
+            end.set_operand(position, copy)
+    block.set_ops([*start.ops, *block.ops, *finish.ops, end])
+
+
+def _copy_of(memref: Value, extents: list[Value]) -> Value:
+    t = memref.type
+    assert isinstance(t, MemRefType)
+    dynamic = [e for e, known in zip(extents, t.shape, strict=True) if known is None]
+    copy = ops.alloc(*dynamic, type=t)
+    build(ops.copy, [memref, copy])
+    return copy
+
+
+def _end_early(block: Block, dimension: Dimension, extent: int) -> None:
+    """Loops in ``block``, where the extent is not this number, that check it in each iteration: they fail in the first
+    one, if there is one."""
+    extents = Extents()
+    new = Block()
+    for op in list(block.ops):
+        check = next(_failing(op, extents, dimension, extent), None) if op.opdef is ops.for_ else None
+        if check is None:
+            new.append(op)
+            continue
+        lower, upper = op.operands[:2]
+        body = op.regions[0]
+        first, none = Block(), Block()
+        mapping: Copies = dict(zip(body.args, (lower, *op.operands[3:]), strict=True))
+        with insert_at(first, op.loc):
+            for inner in body.ops[: body.ops.index(check)]:
+                clone_op(inner, mapping)
+            shown = [mapping.get(v, v) for v in check.operands[1:]]
+            build(ops.assert_, [const(False, i1), *shown], dict(check.attrs), loc=check.loc)
+            build(ops.yield_, ())
+        with insert_at(none, op.loc):
+            build(ops.yield_, ())
+        with insert_at(new, op.loc):
+            runs = ops.cmpi(lower, upper, predicate="slt")
+            build(ops.if_, [runs], {}, [], [first, none])
+        replace_op(op, op.operands[3:])
+    block.set_ops(new.ops)
+
+
+def _failing(loop: Op, extents: Extents, dimension: Dimension, extent: int) -> Iterator[Op]:
+    """The checks of a loop that fail in its first iteration."""
+    body = loop.regions[0]
+    starts = dict(zip(body.args[1:], loop.operands[3:], strict=True))
+    for op in body.ops:
+        pair = _equality(op)
+        if pair is not None and pair[1] == extent:
+            (memref, d), _ = pair
+            memref = starts.get(memref, memref)
+            if extents.shape(memref)[d] == dimension:
+                yield op
