@@ -12,18 +12,15 @@ nothing that a reverse sweep has to keep but numbers. It is done before differen
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.nesting import enclosing
-from adc.passes.analysis.kinds import ELEMENT
+from adc.ir.core import Func, Module, Op
 from adc.passes.small_arrays.carrying import carry_scalars
 from adc.passes.small_arrays.promotion import promote
-from adc.passes.small_arrays.sharing import may_be_copies, writes
-from adc.passes.small_arrays.unrolling import Numbers, TooLong, length, loops_to_write_out, write_out
+from adc.passes.small_arrays.sharing import may_be_copies
+from adc.passes.small_arrays.unrolling import Numbers, are_short, loops_of_uses, write_out
 from adc.passes.small_arrays.webs import Web, find_shapes, find_webs, is_known, is_known_use
 
 
@@ -64,39 +61,10 @@ class _Found:
         self.webs: list[Web] = []
         for web in webs:
             if web.shape and all(is_known_use(*use) for use in web.others) and _gains(web) and may_be_copies(web):
-                loops = self._loops(web)
-                if loops is not None and self._is_short(loops, code):
+                loops = loops_of_uses(web.others, web.shape, self.numbers)
+                if loops is not None and are_short(loops, self.loops | loops, self.numbers, code):
                     self.loops |= loops
                     self.webs.append(web)
-
-    def _loops(self, web: Web) -> set[Op] | None:
-        """The loops that have to be written out; None if not all subscripts would be numbers then."""
-        subscripts: list[Value] = []
-        around: set[Op] = set()
-        for op, position in web.others:
-            if op.opdef in ELEMENT:
-                places = op.operands[position + 1 :]
-                if any(self._is_outside(v, extent) for v, extent in zip(places, web.shape, strict=True)):
-                    return None  # this code never runs
-                subscripts += places
-            if writes(op, position):
-                around.update(_parallel_between(op, op.operands[position].block))
-        subscripts += [loop.regions[0].args[0] for loop in around]
-        return loops_to_write_out(subscripts, self.numbers)
-
-    def _is_outside(self, subscript: Value, extent: int) -> bool:
-        number = self.numbers.of(subscript)
-        return number is not None and not 0 <= number < extent
-
-    def _is_short(self, loops: set[Op], code: int) -> bool:
-        chosen = self.loops | loops
-        try:
-            for loop in loops:
-                if chosen.isdisjoint(enclosing(loop.parent)):
-                    length(loop, chosen, self.numbers, code)
-        except TooLong:
-            return False
-        return True
 
 
 def _gains(web: Web) -> bool:
@@ -105,14 +73,3 @@ def _gains(web: Web) -> bool:
     returns = sum(op.opdef is ops.return_ for op, _ in web.others)
     reads = any(op.opdef is ops.load or (op.opdef is ops.copy and at == 0) for op, at in web.others)
     return returns <= 1 and (bool(web.flows) or reads)
-
-
-def _parallel_between(op: Op, home: Block | None) -> Iterator[Op]:
-    """The parallel loops around ``op``, inside of ``home``."""
-    for around in enclosing(op.parent):
-        if home in around.regions or around.parent is None:
-            return
-        if around.opdef is ops.parallel:
-            yield around
-        if around.parent is home:
-            return

@@ -27,7 +27,8 @@ from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.extents import Extents
 from adc.passes.rewrite import replace_op
 from adc.passes.small_arrays.sharing import may_be_copies
-from adc.passes.small_arrays.webs import Web, find_webs, hands_on, is_known, is_known_use, is_of_numbers
+from adc.passes.small_arrays.unrolling import Numbers, are_short, loops_of_uses
+from adc.passes.small_arrays.webs import Shape, Web, find_webs, hands_on, is_known, is_known_use, is_of_numbers
 
 Dimension = tuple[Value, int]
 """Of an argument."""
@@ -36,16 +37,17 @@ Dimension = tuple[Value, int]
 @dataclass(frozen=True)
 class SmallExtents:
     """Choose a version of a function where that makes arrays of at most ``most`` elements known; the function has at
-    most ``code`` operations."""
+    most ``code`` operations, and loops over the arrays ``written_out`` when they are."""
 
     most: int = 16
     code: int = 600
+    written_out: int = 400
     name: ClassVar[str] = "small-extents"
 
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
             if any(map(_is_readonly, func.args, func.arg_attrs)) and sum(1 for _ in func.walk()) <= self.code:
-                equations = _equations(func, self.most)
+                equations = _equations(func, self.most, self.written_out)
                 known = func.body
                 for dimension, extent in equations.items():
                     known = _version(func, known, dimension, extent)
@@ -61,26 +63,36 @@ def _is_readonly(arg: Value, attrs: dict[str, object]) -> bool:
 # What extents have to be -------------------------------------------------------------------------------------------
 
 
-def _equations(func: Func, most: int) -> dict[Dimension, int]:
+def _equations(func: Func, most: int, code: int) -> dict[Dimension, int]:
     """Which extents of arguments have to be what, for arrays to be of few elements; without contradictions."""
     own = {arg for arg, attrs in zip(func.args, func.arg_attrs, strict=True) if _is_readonly(arg, attrs)}
     extents = Extents()
     found: dict[Dimension, int] = {}
     checked = _checked(func)
     for web in find_webs(func):
-        if web.allocations and all(v in own or is_known(v) for v in web.members) and _is_replaced(web, own):
-            equations = _of_web(web, own, extents, checked, most)
-            if all(found.get(dimension, extent) == extent for dimension, extent in equations.items()):
-                found |= equations
+        if web.allocations and all(v in own or is_known(v) for v in web.members):
+            shape, equations = _of_web(web, own, extents, checked)
+            agree = all(found.get(dimension, extent) == extent for dimension, extent in equations.items())
+            if equations and agree and 0 < math.prod(shape) <= most:
+                together = {**found, **equations}
+                if _is_replaced(web, own, shape, together, code):
+                    found = together
     return found
 
 
-def _is_replaced(web: Web, own: set[Value]) -> bool:
-    """Whether its memrefs may be copies, if their extents are known: also if the caller's array is among them."""
+def _is_replaced(
+    web: Web, own: set[Value], shape: Shape, equations: Mapping[Dimension, int], code: int
+) -> bool:
+    """Whether its memrefs become values where the equations hold: also if the caller's array is among them."""
     returned = any(op.opdef is ops.return_ for op, _ in web.others)
     if returned and not own.isdisjoint(web.members):
         return False
-    return all(is_known_use(*use) for use in web.others if use[0].operands[use[1]] not in own) and may_be_copies(web)
+    uses = [(op, position) for op, position in web.others if op.operands[position] not in own]
+    if not all(is_known_use(*use) for use in uses) or not may_be_copies(web):
+        return False
+    numbers = Numbers(dict.fromkeys(web.members, shape), equations)
+    loops = loops_of_uses(uses, shape, numbers)
+    return loops is not None and are_short(loops, loops, numbers, code)
 
 
 def _checked(func: Func) -> dict[Dimension, int]:
@@ -106,20 +118,20 @@ def _equality(op: Op) -> tuple[Dimension, int] | None:
 
 
 def _of_web(
-    web: Web, own: set[Value], extents: Extents, checked: dict[Dimension, int], most: int
-) -> dict[Dimension, int]:
-    """The equations that make the shape of a web known; none if it does not come to that, or is known as it is."""
+    web: Web, own: set[Value], extents: Extents, checked: dict[Dimension, int]
+) -> tuple[Shape, dict[Dimension, int]]:
+    """The shape that a web has if equations hold; without equations if it does not come to that, or is known as it is.
+    """
     rank = len(extents.shape(web.members[0]))
     numbers: list[set[int]] = [set() for _ in range(rank)]
     unknown: list[set[Dimension]] = [set() for _ in range(rank)]
     members = set(web.members)
     for v in web.members:
-        for d in range(rank):
+        for d, extent in enumerate(extents.shape(v)):
             if (v, d) in checked:
                 numbers[d].add(checked[v, d])
-        if v not in own and (v.op is None or v.op.opdef is not ops.alloc):
-            continue
-        for d, extent in enumerate(extents.shape(v)):
+            if v not in own and (v.op is None or v.op.opdef is not ops.alloc):
+                continue
             if isinstance(extent, int):
                 numbers[d].add(extent)
             elif isinstance(extent, tuple) and extent[0] in own:
@@ -127,13 +139,11 @@ def _of_web(
                 if extent in checked:
                     numbers[d].add(checked[extent])
             elif not (isinstance(extent, tuple) and extent[0] in members and extent[1] == d):
-                return {}
-    if not any(unknown) or any(len(known) != 1 for known in numbers):
-        return {}
-    shape = [next(iter(known)) for known in numbers]
-    if not 0 < math.prod(shape) <= most:
-        return {}
-    return {dimension: shape[d] for d, dimensions in enumerate(unknown) for dimension in sorted(dimensions, key=_order)}
+                return (), {}
+    if any(len(known) != 1 for known in numbers):
+        return (), {}
+    shape = tuple(next(iter(known)) for known in numbers)
+    return shape, {dimension: shape[d] for d, found in enumerate(unknown) for dimension in sorted(found, key=_order)}
 
 
 def _order(dimension: Dimension) -> tuple[int, int]:

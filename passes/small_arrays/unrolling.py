@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.evaluate import Undefined
+from adc.ir.nesting import enclosing
 from adc.ir.rewrite import Mapping as Copies
 from adc.ir.rewrite import clone_op
-from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.kinds import COUNTED, ELEMENT
 from adc.passes.rewrite import replace_op
-from adc.passes.small_arrays.webs import Shape
+from adc.passes.small_arrays.sharing import writes
+from adc.passes.small_arrays.webs import Shape, Use
 
 DEPTH = 24
 """Subscripts are made of few operations."""
@@ -22,8 +24,10 @@ DEPTH = 24
 class Numbers:
     """What integers are, where some loop counters have a value and some memrefs a shape."""
 
-    def __init__(self, shapes: Mapping[Value, Shape]) -> None:
+    def __init__(self, shapes: Mapping[Value, Shape], extents: Mapping[tuple[Value, int], int] | None = None) -> None:
+        """``extents``: some of other memrefs."""
         self._shapes = shapes
+        self._extents = extents or {}
         self.counters: dict[Value, int] = {}
 
     def of(self, value: Value, depth: int = DEPTH) -> int | None:
@@ -35,8 +39,9 @@ class Numbers:
             number = op.attrs["value"]
             return int(number) if value.type.is_integer else None
         if kind is ops.dim:
-            shape = self._shapes.get(op.operands[0])
-            return None if shape is None else shape[op.attrs["dim"]]
+            memref, d = op.operands[0], op.attrs["dim"]
+            shape = self._shapes.get(memref)
+            return self._extents.get((memref, d)) if shape is None else shape[d]
         if depth == 0 or not value.type.is_integer:
             return None
         if kind is ops.bound:
@@ -53,6 +58,10 @@ class Numbers:
             return int(kind.evaluate(op.attrs, value.type, *numbers))
         except Undefined:
             return None
+
+    def is_outside(self, subscript: Value, extent: int) -> bool:
+        number = self.of(subscript)
+        return number is not None and not 0 <= number < extent
 
     def trips(self, loop: Op) -> range | None:
         lower, upper, step = (self.of(v) for v in loop.operands[:3])
@@ -82,11 +91,35 @@ def _may_be_written_out(loop: Op) -> bool:
     return loop.opdef in COUNTED and loop.attrs.keys() <= {"threads"}
 
 
-def loops_to_write_out(subscripts: Sequence[Value], numbers: Numbers) -> set[Op] | None:
-    """The loops without which subscripts would be numbers, and those on which the bounds of these depend; None if they
-    cannot be."""
+def loops_of_uses(uses: Iterable[Use], shape: Shape, numbers: Numbers) -> set[Op] | None:
+    """The loops that have to be written out for all subscripts of arrays of one shape to be numbers; None if they would
+    not be then."""
+    subscripts: list[Value] = []
+    around: set[Op] = set()
+    for op, position in uses:
+        if op.opdef in ELEMENT:
+            places = op.operands[position + 1 :]
+            if any(numbers.is_outside(v, extent) for v, extent in zip(places, shape, strict=True)):
+                return None  # this code never runs
+            subscripts += places
+        if writes(op, position):
+            around.update(_parallel_between(op, op.operands[position].block))
+    return _written_out([*subscripts, *(loop.regions[0].args[0] for loop in around)], numbers)
+
+
+def _parallel_between(op: Op, home: Block | None) -> Iterator[Op]:
+    """The parallel loops around ``op``, inside of ``home``."""
+    for around in enclosing(op.parent):
+        if home in around.regions:
+            return
+        if around.opdef is ops.parallel:
+            yield around
+
+
+def _written_out(values: Sequence[Value], numbers: Numbers) -> set[Op] | None:
+    """The loops without which these would be numbers, and those on which the bounds of these depend."""
     found: set[Op] = set()
-    work = list(subscripts)
+    work = list(values)
     while work:
         loops = numbers.loops_of(work.pop())
         if loops is None:
@@ -96,6 +129,17 @@ def loops_to_write_out(subscripts: Sequence[Value], numbers: Numbers) -> set[Op]
                 found.add(loop)
                 work += loop.operands[:3]
     return found
+
+
+def are_short(loops: set[Op], chosen: set[Op], numbers: Numbers, code: int) -> bool:
+    """Whether each outermost one of ``loops`` has at most ``code`` operations when all ``chosen`` are written out."""
+    try:
+        for loop in loops:
+            if chosen.isdisjoint(enclosing(loop.parent)):
+                length(loop, chosen, numbers, code)
+    except TooLong:
+        return False
+    return True
 
 
 class TooLong(Exception):

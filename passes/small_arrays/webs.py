@@ -6,6 +6,7 @@ told apart: *flows*, by which one memref of the web becomes another; and all oth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -131,10 +132,7 @@ def find_shapes(webs: list[Web], most: int) -> dict[Value, Shape]:
             if shape is None:
                 continue
             left.remove(web)
-            size = 1
-            for extent in shape:
-                size *= extent
-            if 0 < size <= most:
+            if shape and 0 < math.prod(shape) <= most:
                 web.shape = shape
                 shapes.update((v, shape) for v in web.members)
                 changed = True
