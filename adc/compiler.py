@@ -37,7 +37,7 @@ from adc.passes.checkpointing.budget import Chosen, choose_schedules, workspace
 from adc.passes.checkpointing.calls import expand_calls
 from adc.passes.checkpointing.footprint import Unsized
 from adc.passes.checkpointing.outline_steps import OutlineSteps, StepsPlan, without_schedules
-from adc.passes.differentiation import differentiate, forward
+from adc.passes.differentiation import differentiate, forward, ranks
 from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.demand import CallPlan
 from adc.passes.differentiation.inner import define_derivatives, takes_derivatives
@@ -158,6 +158,7 @@ class Staged:
                 path = (self.subject.parameters.names.index(str(name)), *map(int, positions))
                 shown = containers.label(self.abstracts, self.subject.parameters.names, path)
                 raise UnknownConstant(shown, path) from None
+        ranks.settle_ranks(traced.module, traced.entry)
         if options.contract:
             contract(traced.module)
         return traced
@@ -192,6 +193,7 @@ class Staged:
                 f"the gradient of {self.subject.name} is not one float, so it has no gradient",
                 help="differentiate by one float argument first",
             )
+        ranks.refuse_ranks(traced.module, traced.entry, "the gradient of a gradient", "adc.hvp has second derivatives")
         # The outer gradient has schedules of its own: the inner one keeps a tape.
         return self._as_function(traced, wanted, with_value=False, steps=False)
 
@@ -249,10 +251,10 @@ class Staged:
     ) -> tuple[Module, differentiate.Adjoint]:
         """A module with the gradient, before what is done to lower it.
 
-        ``clears``: shadows may hold anything when it is called; else they must be zero. Arguments that overlap share
-        shadows, which then must be. ``steps``: whether loops have their schedules, and calls are run again.
-        ``last``: it is not differentiated itself.
+        ``clears``: shadows may hold anything when it is called; else, and where arguments overlap, they must be zero.
+        ``steps``: whether loops have their schedules, and calls are run again. ``last``: it is not differentiated.
         """
+        ranks.check_loss(traced.module, traced.entry)
         if not steps:
             expand_calls(traced.module, [traced.entry])
         module = self._simplified_for_last(traced) if last else self.simplified(traced)
@@ -277,6 +279,7 @@ class Staged:
 
     def split(self, traced: Traced, wanted: Wanted) -> tuple[Module, differentiate.Adjoint, CallPlan]:
         """A module with the two halves of the pullback, before what is done to lower it."""
+        ranks.check_pullback(traced.module, traced.entry)
         module = self._in_steps(self._simplified_for_last(traced))
         with self.measure("differentiate"):
             adjoint, plan = differentiate.split(module, traced.entry, wanted.wrt)

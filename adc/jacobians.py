@@ -26,6 +26,7 @@ from adc.frontend.traced import Result, ResultLeaf, ResultTuple
 from adc.ir import kinds
 from adc.jvps import JvpCode, Pattern
 from adc.options import Derivative, Selection
+from adc.passes.differentiation.ranks import refuse_ranks
 from adc.pullbacks import Pullback, PullbackCode
 from adc.selecting import Wanted, is_float, select
 from adc.specialise import Specialisation
@@ -117,6 +118,8 @@ class Jacobian(Specialisation):
     def __init__(self, staged: Staged, of: Derivative, chosen: Selection, mode: Mode, miss: Any) -> None:
         self._forward = JvpCode(staged, of)
         super().__init__(staged, self._forward.traced)
+        help = "adc.jvp and a pullback go along one direction on each rank"
+        refuse_ranks(self.traced.module, self.traced.entry, "the Jacobian", help)
         self._wrapped_miss = miss
         self._mode = mode
         self._reverse: PullbackCode | None = None

@@ -17,6 +17,7 @@ from adc.frontend.functions.declared import Library
 from adc.frontend.functions.finish import finish
 from adc.frontend.functions.signature import receive
 from adc.frontend.objects import growing, heap
+from adc.frontend.rules import ranks
 from adc.frontend.rules.layout import Layout
 from adc.frontend.rules.registry import RULES
 from adc.frontend.traced import Leaf, ResultTuple, Traced, gathered, result_tree
@@ -102,6 +103,12 @@ def _traced(
                 empty: Any = () if parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL else {}
                 value = receive(gathered(empty, len(objects)), name, frame.add_argument)
                 frame.env[name] = heap.unpack(frame, value, objects, given=True)
+    same = ranks.parameters(callee, parameters)
+    for position, leaf in enumerate(leaves):
+        if leaf.path[0] in same:
+            func.arg_attrs[position][ranks.SAME] = True
+    with frame.in_body():
+        ranks.receive(frame, same)
     if tracer.entry is None:
         with frame.in_body():
             positional, keywords = Layout.of(callee.source).spread(frame)
@@ -109,6 +116,8 @@ def _traced(
     else:
         tracer.consult(callee.identity)
         result = tracer.run(callee, frame)
+    with frame.in_body():
+        result = ranks.left(frame, result, bool(same))
     with insert_at(func.body, func.loc):
         heap.check_result(frame, result)
         left = growing.exact(frame, heap.outcome(frame, result))

@@ -1,4 +1,4 @@
-"""Functions that mean something to the compiler: ``prange`` and ``stop_gradient``."""
+"""What means something to the compiler: ``prange``, ``stop_gradient`` and ``Same``."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def stop_gradient(x: Any) -> Any:
     if isinstance(x, tuple):
         return type(x)(*map(stop_gradient, x)) if hasattr(x, "_fields") else tuple(map(stop_gradient, x))
     return x.copy() if isinstance(x, np.ndarray) else x
+
+
+class Same:
+    """The annotation of a parameter that has one value on all ranks (``adc.mpi``).
+
+    Its gradient is that by the one value, and the same on all ranks too. Arrays of it are only read.
+    """

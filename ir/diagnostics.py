@@ -309,6 +309,12 @@ class FileError(AdcError, OSError):
     default_kind = "no-file"
 
 
+class RankError(AdcError, RuntimeError):
+    """Ranks that do not fit together: one has failed, all wait for one another, or they do not do the same."""
+
+    default_kind = "rank-failed"
+
+
 class ToolError(AdcError, OSError):
     """A file that cannot be used, or a program (the linker) that failed."""
 

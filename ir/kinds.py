@@ -181,6 +181,13 @@ INVALID_RULE = _kind("invalid-rule", d.ArgumentError, "a derivative rule that is
 WRONG_RULE = _kind("wrong-rule", d.CompileTypeError, "a derivative rule that does not fit its function, or a call")
 CHANGED_ARRAY = _kind("changed-array", d.DifferentiationError, "an array changed between the two sweeps of a pullback")
 
+# Ranks ----------------------------------------------------------------------------------------------------------------
+
+COLLECTIVE_APART = _kind(
+    "collective-apart", d.CompileSyntaxError, "what all ranks have to do at once, under a condition that may differ"
+)
+NOT_SAME = _kind("not-same", d.DifferentiationError, "the gradient of a value that may differ between ranks")
+
 # Running --------------------------------------------------------------------------------------------------------------
 
 INDEX_OUT_OF_BOUNDS = _kind("index-out-of-bounds", d.BoundsError, "a subscript outside its array")
@@ -193,6 +200,7 @@ UNSET_VARIABLE = _kind("unset-variable", d.UnsetError, "a variable that is read 
 OUT_OF_MEMORY = _kind("out-of-memory", d.OutOfMemoryError, "not enough memory")
 NO_FILE = _kind("no-file", d.FileError, "a file for snapshots that cannot be opened or written")
 SHAPE_MISMATCH = _kind("shape-mismatch", d.ShapeError, "arrays whose extents do not fit")
+RANK_FAILED = _kind("rank-failed", d.RankError, "ranks that do not fit together, or one of which has failed")
 
 # The command line -----------------------------------------------------------------------------------------------------
 

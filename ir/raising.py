@@ -103,6 +103,8 @@ def exception(error: str, message: Message, values: Sequence[object], loc: Loc =
         made = _kept.pop(int(values[0]))  # type: ignore[call-overload]
     else:
         made = _raised(error, message, iter(values))
+    if isinstance(made, diagnostics.AdcError) and made.loc == UNKNOWN:
+        return made.placed(loc)
     if loc != UNKNOWN:
         made.add_note("\n".join(place(loc)))
     return diagnostics.made(made)

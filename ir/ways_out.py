@@ -72,6 +72,10 @@ WAYS_OUT = {
     "invalid-rule": "docs/rules.md shows how rules are declared",
     "wrong-rule": "docs/rules.md shows what a rule takes and returns",
     "changed-array": "do not change the array before the pullback is called, or pass a copy",
+    "collective-apart": "let the condition depend on what is the same on all ranks: parameters that are annotated "
+    "mpi.Same, results of mpi.allreduce, mpi.allgather and mpi.bcast, mpi.size()",
+    "not-same": "return what is the same on all ranks, such as mpi.allreduce(...) of what each has, and annotate "
+    "parameters that have one value with mpi.Same; or take a pullback, with a cotangent on each rank",
     "no-such-function": "check the path and the name",
     "tool-failed": "read what the program printed",
     "too-deep": "split the expression or the function",

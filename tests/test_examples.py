@@ -53,6 +53,13 @@ def test_heat(tmp_path: Path) -> None:
         assert (tmp_path / "out" / "heat.png").stat().st_size > 10_000
 
 
+def test_ranks(tmp_path: Path) -> None:
+    script = str(ROOT / "examples" / "ranks.py")
+    told = [run(script, "--iterations", "4", *more, folder=tmp_path) for more in ((), ("--simulate", "3"))]
+    one, three = (text.splitlines()[-1].split(": ")[1] for text in told)
+    assert one == three and "3 ranks: " in told[1]
+
+
 def test_bratu() -> None:
     """A steady state, found with quadratic convergence; the least hot one of L = 1 is known to be 0.0781 at most."""
     module, n = load("bratu"), 31

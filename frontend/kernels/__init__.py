@@ -20,6 +20,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 COMPILED_ONCE: set[FunctionType] = set()
 REVERSE: dict[FunctionType, FunctionType] = {}
 FORWARD: dict[FunctionType, FunctionType] = {}
+COLLECTIVE: set[FunctionType] = set()
+"""Those that all ranks call at once and that give all the same; see ``adc.passes.differentiation.locality``."""
+CROSSING: set[FunctionType] = set()
+"""Those by which numbers come from other ranks; see ``adc.passes.analysis.messages``."""
 
 
 def compiled_once(function: F) -> F:
@@ -40,6 +44,14 @@ def reverse_rule(function: Callable[..., Any]) -> Callable[[F], F]:
 def forward_rule(function: Callable[..., Any]) -> Callable[[F], F]:
     """Mark what takes the tangents and the arguments of a kernel, and returns its value and the tangent of that."""
     return _marked(FORWARD, function)
+
+
+def with_rules(function: Callable[..., Any], reverse: Callable[..., Any], forward: Callable[..., Any]) -> FunctionType:
+    """Give a function both rules, and let it be a part of the programs that use it: one with effects."""
+    _marked(REVERSE, function)(reverse)
+    _marked(FORWARD, function)(forward)
+    assert isinstance(function, FunctionType)
+    return function
 
 
 def _marked(table: dict[FunctionType, FunctionType], function: Callable[..., Any]) -> Callable[[F], F]:

@@ -16,6 +16,7 @@ from adc.frontend.libraries import (
     library_iterators,
     library_lapack,
     library_math,
+    library_messages,
     library_numpy,
     library_prelude,
     library_products,
@@ -52,6 +53,7 @@ LIBRARY: dict[Any, Rule] = {
     **library_prelude.TABLE,
     **library_sorting.TABLE,
     **library_lapack.TABLE,
+    **library_messages.TABLE,
     print: printing.print_,
 }
 

@@ -98,5 +98,5 @@ def _by_object(modules: frozenset[str]) -> dict[Any, FunctionType]:
 
 
 def _module(name: str) -> str:
-    """SciPy's modules are imported one by one, NumPy's all at once."""
-    return ".".join(name.split(".")[: 2 if name.startswith("scipy.") else 1])
+    """Those of SciPy and of adc are imported one by one, NumPy's all at once."""
+    return ".".join(name.split(".")[: 2 if name.startswith(("scipy.", "adc.")) else 1])

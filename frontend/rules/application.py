@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from adc.frontend import abstract, kernels
+from adc.frontend import abstract, kernels, prelude
 from adc.frontend.arrays import arrays as numeric_arrays
 from adc.frontend.callee import Callee
 from adc.frontend.data.values import AbstractValue, Compound, Static
@@ -24,7 +24,7 @@ from adc.frontend.rules.tracing import Ruled
 from adc.frontend.syntax.source import FunctionSource, SourceFile, function_source
 from adc.frontend.syntax.texts import NoSource
 from adc.ir.builder import current_loc
-from adc.ir.core import Func
+from adc.ir.core import Func, Loc
 
 
 def call(
@@ -37,8 +37,12 @@ def call(
 ) -> AbstractValue | None:
     """Call a function that has rules; None if none of them is for these arguments."""
     source = _source(function)
+    place: Loc | None = None
     if source is not None:
-        target = Callee.of(function, current_loc())
+        if prelude.is_helper(function):
+            place = current_loc()
+        target = Callee.of(function, current_loc()) if place is None else Callee.of_library(function, place)
+        source = target.source
         defaults = {name: _default(target, frame, name) for name in target.defaults}
         bound = bind(frame, source.node, source.name, args, kwargs, defaults)
         layout = Layout.of(source)
@@ -62,9 +66,9 @@ def call(
         plain = _library(function, chosen.main, layout, call_plain, call_function)
     if chosen.main.kind == "scalar" and plain is None:
         return None  # which says that there is no way to compute it
-    ruled = Ruled(chosen, layout, plain, call_function)
+    ruled = Ruled(chosen, layout, plain, call_function, place)
     callee = Callee(
-        ("ruled", id(function), chosen.reverse, chosen.forward, layout),
+        ("ruled", id(function), chosen.reverse, chosen.forward, layout, place),
         source or _stand_in(chosen.main),
         {},
         {},

@@ -6,7 +6,7 @@ import types
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adc.frontend import abstract
+from adc.frontend import abstract, kernels
 from adc.frontend.data.described import describe
 from adc.frontend.data.values import AbstractValue
 from adc.frontend.errors import refuse
@@ -20,6 +20,7 @@ from adc.frontend.syntax.texts import NoSource
 from adc.ir import kinds, ops
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Value
+from adc.ir.messages import COLLECTIVE, CROSSING
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type
 
@@ -58,6 +59,10 @@ def make(
     func.attrs["adc.rule"] = "; ".join(dict.fromkeys(map(str, rules)))
     captured = [k for k, c in enumerate(func.args) if c.index >= _given(frame) and _is_float(c.type)]
     func.attrs["adc.constant"] = (*unknown, *captured)
+    if chosen.function in kernels.COLLECTIVE:
+        func.attrs[COLLECTIVE] = True
+    if chosen.function in kernels.CROSSING:
+        func.attrs[CROSSING] = True
     if reverse is not None:
         made += _reverse_functions(frame, reverse, spec, chosen.reverse or chosen.main)
     if forward is not None:

@@ -65,6 +65,7 @@ class Ruled:
     layout: Layout
     plain: Callee | None
     call_function: CallFunction
+    place: Loc | None = None  # where all of it is said to stand: of a library's, where that is called
     reverse: Part | None = field(default=None, init=False)
     forward: Part | None = field(default=None, init=False)
     suffix: ClassVar[str] = ".ruled"
@@ -137,7 +138,7 @@ class Ruled:
     def _pulled(self, frame: Frame, packed: Values, rule: Rule, result: AbstractValue | None) -> Part:
         """The value, and the pullback; ``result`` is what the function returns, if that is known."""
         first = frame.func.body.in_place_of()
-        with insert_at(first, loc_of(rule)):
+        with insert_at(first, self.place or loc_of(rule)):
             value, pull = self._reverse_of(frame, rule)
         second = frame.func.body.in_place_of()
         inputs: list[Value] = []
@@ -150,7 +151,7 @@ class Ruled:
                 return Scalar(arg, leaf.dtype, leaf.weak)
             return array(arg, frozenset({frame.new_root("the cotangent of the result")}))
 
-        with insert_at(second, loc_of(rule)):
+        with insert_at(second, self.place or loc_of(rule)):
             given = pull(shaped_as(result or value, cotangent))
             positional = self.layout.spread(frame)[0]
             shown = f"what the pullback of the {rule.kind} of {name_of(rule.function)} returns"
@@ -263,7 +264,7 @@ class Ruled:
                 return Scalar(arg, leaf.dtype, leaf.weak)
             return array(arg, frozenset({frame.new_root("a tangent", "tangents are read-only")}))
 
-        with insert_at(block, loc_of(rule)):
+        with insert_at(block, self.place or loc_of(rule)):
             tangents = Tuple(tuple(shaped_as(v, tangent) for v in self._packed(packed, positional)))
             args = [tangents, *(v for _, v in positional)]
             value, given = self._pair(frame, rule, args, keywords, "the tangent")

@@ -18,7 +18,9 @@ from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.attached import attached, is_float
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
+from adc.ir.messages import CROSSING
 from adc.ir.types import MemRefType, RecordType, holds_records
+from adc.passes.analysis.messages import Messages
 from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.flow import (
     edges,
@@ -157,6 +159,7 @@ class _Callees:
     def __init__(self, module: Module) -> None:
         self.module = module
         self.returned = returned_memory(module)
+        self.crossing = Messages.asked(module).crossing
         nothing: frozenset[int] = frozenset()
         # Results and memref arguments that vary after a call, if the given arguments vary before it.
         self.forward = Fixpoint[tuple[str, frozenset[int]], tuple[frozenset[int], frozenset[int]]](
@@ -172,8 +175,11 @@ class _Callees:
         func = self.module.funcs[callee]
         rules = attached(func)
         if rules is not None:  # whatever the function computes
-            vary = not varied.isdisjoint((*rules.cotangents, *rules.tangents, *rules.constant))
-            return frozenset(k for k, t in enumerate(func.result_types) if vary and is_float(t)), frozenset()
+            known = frozenset((*rules.cotangents, *rules.tangents, *rules.constant))
+            crosses = CROSSING in func.attrs
+            vary = crosses or not varied.isdisjoint(known)
+            results = frozenset(k for k, t in enumerate(func.result_types) if vary and is_float(t))
+            return results, known if crosses else frozenset()
         inner = _Analysis(func, Interface(varied, frozenset()), self)
         inner._fixpoint(inner.result.varied, [func.args[k] for k in varied], inner._forward)
         args = frozenset(k for k, a in enumerate(func.args) if is_reference(a) and inner._marked(a))
@@ -184,7 +190,8 @@ class _Callees:
         func = self.module.funcs[callee]
         rules = attached(func)
         if rules is not None:
-            return frozenset((*rules.cotangents, *rules.tangents, *rules.constant) if results else ())
+            matters = results or CROSSING in func.attrs
+            return frozenset((*rules.cotangents, *rules.tangents, *rules.constant) if matters else ())
         inner = _Analysis(func, Interface(frozenset(), results, args), self)
         outputs = [func.body.terminator.operands[k] for k in results] + [func.args[k] for k in args]
         inner._fixpoint(inner.result.useful, outputs, inner._backward)
@@ -288,7 +295,9 @@ class _Analysis:
                 self._mark(op.operands[1])
         elif kind is ops.call:
             varied = self._positions(op.operands)
-            results, args = self.callees.forward((op.attrs["callee"], varied)) if varied else ((), ())
+            callee = op.attrs["callee"]
+            passes = varied or callee in self.callees.crossing
+            results, args = self.callees.forward((callee, varied)) if passes else ((), ())
             for k in results:
                 self._mark(op.results[k])
             for k in args:
@@ -335,9 +344,13 @@ class _Analysis:
             self._share_with_records(op)
             results = self._positions(op.results)
             args = frozenset(k for k, v in enumerate(op.operands) if is_reference(v) and self._marked(v))
-            if results or args:
-                for k in self.callees.backward((op.attrs["callee"], results, args)):
+            callee = op.attrs["callee"]
+            if results or args or callee in self.callees.crossing:
+                for k in self.callees.backward((callee, results, args)):
                     self._mark(op.operands[k])
+                if CROSSING in self.callees.module.funcs[callee].attrs:
+                    for result in op.results:
+                        self._mark(result)
         elif kind is ops.foreign:
             if any(self._marked(v) for v in foreign_outputs(op)):
                 for operand in filter(has_floats, op.operands):

@@ -11,6 +11,7 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.diagnostics import AdcError
 from adc.ir.externals import Named, provided
 from adc.ir.types import MemRefType, RecordType
+from adc.passes.analysis.messages import Messages
 from adc.passes.differentiation import user_rules
 from adc.passes.differentiation.activity import Activity, Interface, analyse
 from adc.passes.differentiation.choices import link_choices
@@ -204,6 +205,7 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
     """Differentiate the callees; what one of them needs a shadow of must have one here."""
     activity = augmented.activity
     calls = [op for op in augmented.func.walk() if op.opdef is ops.call]
+    crossing = Messages.asked(augmented.module).crossing
     stable = {
         op: frozenset(
             k for k, v in enumerate(op.operands) if isinstance(v.type, MemRefType) and legality.intact_after(op, v)
@@ -216,10 +218,12 @@ def _plan_calls(augmented: Augmented, legality: Legality, split: Split) -> None:
         augmented.calls.clear()
         for op in calls:
             interface = activity.interface_of(op)
-            if not _concerns(interface, op) or is_constant(augmented.module.funcs[op.attrs["callee"]]):
+            crosses = op.attrs["callee"] in crossing
+            concerned = crosses or _concerns(interface, op)
+            if not concerned or is_constant(augmented.module.funcs[op.attrs["callee"]]):
                 continue
             plan = split(op.attrs["callee"], interface, stable[op])
-            if not (plan.shadows or plan.cotangents_out or _makes_record(op)):
+            if not (plan.shadows or plan.cotangents_out or crosses or _makes_record(op)):
                 continue
             augmented.calls[op] = plan
             beside = [op.operands[k] for k in plan.shadows]

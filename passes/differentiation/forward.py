@@ -21,6 +21,7 @@ from adc.ir.core import Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.rewrite import clone_func
 from adc.ir.types import MemRefType
+from adc.passes.analysis.messages import Messages
 from adc.passes.differentiation.activity import Interface, analyse
 from adc.passes.differentiation.algebras import Derivatives
 from adc.passes.differentiation.augment import check_rules
@@ -98,7 +99,11 @@ class _Differentiator:
 
     def _has_tangents(self, op: Op, tangible: Tangible) -> bool:
         """Whether it is a call of what takes or makes tangents."""
-        if op.opdef is not ops.call or not tangible.concerns(op) or tangible.is_passive(op):
+        if op.opdef is not ops.call:
+            return False
+        if op.attrs["callee"] in Messages.asked(self.module).crossing:
+            return True
+        if not tangible.concerns(op) or tangible.is_passive(op):
             return False
         return not is_constant(self.module.funcs[op.attrs["callee"]])
 

@@ -90,6 +90,7 @@ RUNNING = KINDS.keys() & {
     *("index-out-of-bounds", "division-by-zero", "computed-value", "unset-variable", "out-of-memory", "no-file"),
     "shape-mismatch",
     "not-finite",
+    "rank-failed",
 }  # what goes wrong with these is a value
 
 

@@ -1,0 +1,96 @@
+"""Functions of several ranks: messages in compiled code, with gradients.
+
+All ranks run the same functions, each on arrays of its own. ``mpirun -n 4 python program.py`` starts four of them, with
+the package ``mpi4py``; without either there is one rank, number 0. ``simulate(n, f)`` runs n ranks in threads.
+
+Arrays and numbers may be floats and integers of 32 and 64 bits. Whatever is sent keeps its dtype, and has to have the
+dtype and the number of elements that the other side receives.
+
+The derivative is that of one function of what all ranks hold together, so ranks must call the same derivatives of the
+same functions at once. ``Same`` is the annotation of a parameter that has one value on all ranks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from adc.errors import RankError
+from adc.frontend.prelude import messages as _messages
+from adc.ir.messages import NOBODY
+from adc.mpi import processes as _processes
+from adc.mpi.simulated import simulate
+
+if TYPE_CHECKING:
+    from typing import Any as Same  # so that parameters may be used as what they are
+else:
+    from adc.frontend.marker import Same
+
+__all__ = [
+    "NOBODY",
+    "RankError",
+    "Same",
+    "allgather",
+    "allreduce",
+    "bcast",
+    "rank",
+    "recv",
+    "send",
+    "sendrecv",
+    "simulate",
+    "size",
+]
+
+_processes.find()
+
+
+def rank() -> int:
+    """The number of this rank, from 0 to ``size() - 1``."""
+    return int(_messages.rank())
+
+
+def size() -> int:
+    """How many ranks there are."""
+    return int(_messages.size())
+
+
+def allreduce(x: Any, op: str = "sum") -> Any:
+    """The sum of ``x`` over all ranks, element by element, or ``op="max"``, ``op="min"``: the same bits on all ranks.
+
+    ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
+    """
+    return _messages.allreduce(x, op)
+
+
+def allgather(x: Any) -> Any:
+    """The ``x`` of all ranks in an array with one more axis in front, of length ``size()``.
+
+    ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
+    """
+    return _messages.allgather(x)
+
+
+def bcast(x: Any, root: int = 0) -> Any:
+    """The ``x`` that the rank ``root`` has.
+
+    ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
+    """
+    return _messages.bcast(x, root)
+
+
+def sendrecv(x: Any, dest: int, source: int, tag: int = 0) -> Any:
+    """Send ``x`` to the rank ``dest``, and return what the rank ``source`` sends, which has the same shape.
+
+    Either may be ``NOBODY``: nothing is sent then, and what comes from nobody is zero.
+    """
+    return _messages.sendrecv(x, dest, source, tag)
+
+
+def send(x: Any, dest: int, tag: int = 0) -> None:
+    """Send ``x`` to the rank ``dest``, which receives it meanwhile; ``NOBODY``: do nothing."""
+    _messages.send(x, dest, tag)
+
+
+def recv(like: Any, source: int, tag: int = 0) -> Any:
+    """What the rank ``source`` sends: of the shape and dtype of ``like``, whose value does not matter. Zero if the rank
+    is ``NOBODY``."""
+    return _messages.recv(like, source, tag)

@@ -1,0 +1,167 @@
+"""Ranks that are threads of one process: for tests, and to try programs out without MPI.
+
+A message is handed over when both sides are there, as MPI may do it; so a program that needs room for messages on their
+way ends here with an error. If all ranks wait and none can go on, all raise ``RankError``, which says where they wait.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from adc.ir import kinds
+from adc.ir.messages import NOBODY, check_lengths, check_ranks, speak_to
+
+
+@dataclass
+class _World:
+    """What the ranks share. ``offers``: arrays by sender, receiver and tag, in order. ``meetings``: what each rank has
+    brought to the collective operations that not all have done."""
+
+    size: int
+    turn: threading.Condition = field(default_factory=threading.Condition)
+    offers: dict[tuple[int, int, int], list[_Offer]] = field(default_factory=dict)
+    meetings: dict[int, dict[int, tuple[str, Any]]] = field(default_factory=dict)
+    waiting: dict[int, tuple[str, Callable[[], bool]]] = field(default_factory=dict)
+    running: set[int] = field(default_factory=set)
+    failure: str = ""
+
+    def wait(self, rank: int, what: str, ready: Callable[[], bool]) -> None:
+        """Wait until ``ready``. Call it with the lock."""
+        self.waiting[rank] = what, ready
+        try:
+            while not ready():
+                self.check()
+                if self.failure:
+                    raise kinds.RANK_FAILED(self.failure)
+                self.turn.wait()
+        finally:
+            del self.waiting[rank]
+
+    def check(self) -> None:
+        """Note if all ranks wait for what does not come."""
+        if self.failure or not self.running <= self.waiting.keys():
+            return
+        if not any(ready() for _, ready in self.waiting.values()):
+            places = [f"rank {k} {self.waiting[k][0]}" for k in sorted(self.waiting)]
+            places += [f"rank {k} has ended" for k in range(self.size) if k not in self.waiting]
+            self.fail("no rank can go on: " + "; ".join(places))
+
+    def fail(self, why: str) -> None:
+        self.failure = self.failure or why
+        self.turn.notify_all()
+
+    def end(self, rank: int) -> None:
+        with self.turn:
+            self.running.discard(rank)
+            self.check()
+
+
+@dataclass(eq=False)
+class _Offer:
+    data: Any
+    taken: bool = False
+
+
+@dataclass
+class _Rank:
+    """One rank's view; see ``adc.ir.messages.Communicator``."""
+
+    world: _World
+    rank: int
+    met: int = 0
+
+    @property
+    def size(self) -> int:
+        return self.world.size
+
+    def exchange(self, sent: Any, received: Any, dest: int, source: int, tag: int) -> None:
+        check_ranks(self.size, dest, source)
+        world = self.world
+        with world.turn:
+            offer = _Offer(sent, taken=dest == NOBODY)
+            if dest != NOBODY:
+                world.offers.setdefault((self.rank, dest, tag), []).append(offer)
+                world.turn.notify_all()
+            if source != NOBODY:
+                coming = world.offers.setdefault((source, self.rank, tag), [])
+                world.wait(self.rank, f"waits for a message from rank {source} with tag {tag}", lambda: bool(coming))
+                found = coming.pop(0)
+                found.taken = True
+                check_lengths(source, len(found.data), len(received), tag)
+                if found.data.dtype != received.dtype:
+                    raise TypeError(f"rank {source} sends {found.data.dtype}, and {received.dtype} is received")
+                received[:] = found.data
+                world.turn.notify_all()
+            what = f"waits for rank {dest} to receive a message with tag {tag}"
+            world.wait(self.rank, what, lambda: offer.taken)
+
+    def allreduce(self, given: Any, total: Any) -> None:
+        parts = self._meet("allreduce", given, equal=True)
+        total[:] = parts[0]
+        for part in parts[1:]:
+            total += part
+
+    def allgather(self, given: Any, all: Any) -> None:
+        for k, part in enumerate(self._meet("allgather", given, equal=True)):
+            all[k * len(given) : (k + 1) * len(given)] = part
+
+    def bcast(self, given: Any, found: Any, root: int) -> None:
+        check_ranks(self.size, root)
+        found[:] = self._meet(f"bcast from rank {root}", given, equal=True)[root]
+
+    def _meet(self, what: str, given: Any, *, equal: bool) -> list[Any]:
+        """What all ranks bring, in their order."""
+        world, number = self.world, self.met
+        self.met += 1
+        with world.turn:
+            here = world.meetings.setdefault(number, {})
+            here[self.rank] = f"{what} of {len(given)} {given.dtype}", given.copy()
+            world.turn.notify_all()
+            world.wait(self.rank, f"waits for others in {what}", lambda: len(here) == world.size)
+            told = {text for text, _ in here.values()}
+            if len(told) > 1:
+                done = "; ".join(f"rank {k} does {here[k][0]}" for k in sorted(here))
+                raise kinds.RANK_FAILED(f"ranks do not do the same: {done}")
+            return [here[k][1] for k in range(world.size)]
+
+
+def simulate(n: int, f: Callable[..., Any], *args: Any) -> list[Any]:
+    """Run ``f(*args)`` as ``n`` ranks, which are threads of this process; what each returns.
+
+    ``adc.mpi.rank()`` is another one in each. If ranks raise, the first exception is raised here, and the others, as
+    soon as they would wait, are ended.
+    """
+    world = _World(n, running=set(range(n)))
+    results: list[Any] = [None] * n
+    errors: list[BaseException] = []
+
+    def run(rank: int) -> None:
+        speak_to(_Rank(world, rank))
+        try:
+            results[rank] = f(*args)
+        except BaseException as error:
+            with world.turn:
+                errors.append(error)
+                world.fail(f"rank {rank} raised {type(error).__name__}: {error}")
+        finally:
+            speak_to(None)
+            world.end(rank)
+
+    threads = [threading.Thread(target=run, args=(k,), name=f"rank {k}") for k in range(n)]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except BaseException as error:  # an interrupt: the ranks are not to wait for ever
+        with world.turn:
+            world.fail(f"{type(error).__name__}: {error}")
+        for thread in threads:
+            thread.join()
+        raise
+    if errors:
+        raise errors[0]
+    return results

@@ -1,0 +1,37 @@
+"""Messages to other ranks, for traced code and for plain Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from adc.ir import messages
+
+
+@dataclass(frozen=True)
+class Routine:
+    """One that compiled code calls (``adc.ir.messages``). ``parameters`` has a letter for each of its own: ``i`` for an
+    integer, ``a`` for an array with one axis, ``A`` if it is written to. ``number``: it returns one."""
+
+    name: str
+    parameters: str = ""
+    number: bool = False
+
+    def __call__(self, *args: Any) -> Any:
+        value = messages.answer(self.name, args)
+        return value if self.number else None
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The positions of what it writes to."""
+        return tuple(k for k, letter in enumerate(self.parameters) if letter.isupper())
+
+
+rank = Routine("rank", number=True)
+size = Routine("size", number=True)
+exchange = Routine("exchange", "aAiii")  # sent received dest source tag
+allreduce = Routine("allreduce", "aA")  # given total
+allgather = Routine("allgather", "aA")  # given all
+bcast = Routine("bcast", "aAi")  # given found root
+
+ROUTINES = (rank, size, exchange, allreduce, allgather, bcast)

@@ -1,0 +1,244 @@
+"""Messages between ranks: ``adc.mpi``.
+
+Four functions of arrays with one axis have derivative rules, and all else is made of them. What is differentiated is
+one function of what all ranks hold together: so a cotangent of what several ranks have a copy of is in parts, whose sum
+over these ranks it is, and the derivative of each function is its transpose. Nothing has to be known of the ranks'
+conditions but that all run the same code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.kernels import COLLECTIVE, CROSSING, messages, with_rules
+from adc.frontend.prelude import constant, stands_for, unsupported
+from adc.ir.messages import NOBODY
+
+
+def exchanged(x: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
+    """Send ``x``, and receive ``count`` numbers; zeros if they come from nobody. ``x`` is an array that the caller has
+    made for this: it counts as depending on what is differentiated by (``adc.passes.analysis.messages``)."""
+    return _exchanged(x, count, dest, source, tag)
+
+
+def _exchanged(x: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
+    y = np.zeros(count, x.dtype)
+    messages.exchange(x, y, dest, source, tag)
+    return y
+
+
+def _exchanged_reverse(x: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
+    length = len(x)
+
+    def pullback(g: Any) -> Any:
+        return exchanged(g, length, source, dest, tag), None, None, None, None
+
+    return exchanged(x, count, dest, source, tag), pullback
+
+
+def _exchanged_forward(tangents: Any, x: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
+    y = exchanged(x, count, dest, source, tag)
+    return y, exchanged(tangents[0], count, dest, source, tag)
+
+
+def summed(x: Any) -> Any:
+    """The sum over all ranks."""
+    return _summed(x)
+
+
+def _summed(x: Any) -> Any:
+    y = np.empty(len(x), x.dtype)
+    messages.allreduce(x, y)
+    return y
+
+
+def _summed_reverse(x: Any) -> Any:
+    return summed(x), lambda g: summed(g)
+
+
+def _summed_forward(tangents: Any, x: Any) -> Any:
+    return summed(x), summed(tangents[0])
+
+
+def gathered(x: Any) -> Any:
+    """The arrays of all ranks, one behind the other; they have one length."""
+    return _gathered(x)
+
+
+def _gathered(x: Any) -> Any:
+    y = np.empty(messages.size() * len(x), x.dtype)
+    messages.allgather(x, y)
+    return y
+
+
+def _gathered_reverse(x: Any) -> Any:
+    n = len(x)
+
+    def pullback(g: Any) -> Any:
+        first = messages.rank() * n
+        return summed(g)[first : first + n].copy()
+
+    return gathered(x), pullback
+
+
+def _gathered_forward(tangents: Any, x: Any) -> Any:
+    return gathered(x), gathered(tangents[0])
+
+
+def handed_out(x: Any, root: Any) -> Any:
+    """The array that the rank ``root`` has; all have one of its length."""
+    return _handed_out(x, root)
+
+
+def _handed_out(x: Any, root: Any) -> Any:
+    y = np.empty(len(x), x.dtype)
+    messages.bcast(x, y, root)
+    return y
+
+
+def _handed_out_reverse(x: Any, root: Any) -> Any:
+    def pullback(g: Any) -> Any:
+        total = summed(g)
+        if messages.rank() != root:
+            total[:] = 0.0
+        return total, None
+
+    return handed_out(x, root), pullback
+
+
+def _handed_out_forward(tangents: Any, x: Any, root: Any) -> Any:
+    return handed_out(x, root), handed_out(tangents[0], root)
+
+
+def spread(x: Any) -> Any:
+    """``x``, which is the same on all ranks, as what each has a copy of."""
+    return x.copy()
+
+
+def _spread_reverse(x: Any) -> Any:
+    return x.copy(), lambda g: summed(g)
+
+
+def _spread_forward(tangents: Any, x: Any) -> Any:
+    return x.copy(), tangents[0].copy()
+
+
+def picked(x: Any, same: Any) -> Any:
+    """``x``, as what the first rank has, if it is the ``same`` on all: its cotangent is that of all together."""
+    return x.copy()
+
+
+def _picked_reverse(x: Any, same: Any) -> Any:
+    def pullback(g: Any) -> Any:
+        found = g.copy()
+        if same and messages.rank() != 0:
+            found[:] = 0.0
+        return found, None
+
+    return x.copy(), pullback
+
+
+def _picked_forward(tangents: Any, x: Any, same: Any) -> Any:
+    return x.copy(), tangents[0].copy()
+
+
+def given_to_all(x: Any) -> Any:
+    """A number or an array that is the same on all ranks, as it comes in."""
+    return as_given(spread(laid_out(x)), x)
+
+
+def left_by_all(x: Any, same: Any) -> Any:
+    """A number as it is returned."""
+    return picked(laid_out(x), same)[0]
+
+
+CROSSING.add(with_rules(exchanged, _exchanged_reverse, _exchanged_forward))
+COLLECTIVE.add(with_rules(summed, _summed_reverse, _summed_forward))
+COLLECTIVE.add(with_rules(gathered, _gathered_reverse, _gathered_forward))
+COLLECTIVE.add(with_rules(handed_out, _handed_out_reverse, _handed_out_forward))
+with_rules(spread, _spread_reverse, _spread_forward)
+with_rules(picked, _picked_reverse, _picked_forward)
+
+
+def laid_out(x: Any) -> Any:
+    """The elements of an array, or a number, as an array with one axis."""
+    return np.ascontiguousarray(np.asarray(x)).reshape(-1)
+
+
+def as_given(y: Any, x: Any) -> Any:
+    """An array with one axis in the shape of ``x``; a number if that is one."""
+    if np.ndim(x) == 0:
+        return y[0]
+    return y.reshape(np.shape(x))
+
+
+def has_derivatives(x: Any) -> bool:
+    """Whether an array is of floats; integers are sent without rules."""
+    return bool(x.dtype == np.float64 or x.dtype == np.float32)
+
+
+@stands_for("adc.mpi.rank")
+def rank() -> Any:
+    return messages.rank()
+
+
+@stands_for("adc.mpi.size")
+def size() -> Any:
+    return messages.size()
+
+
+@stands_for("adc.mpi.allreduce")
+def allreduce(x: Any, op: Any = "sum") -> Any:
+    op = constant(op)
+    given = laid_out(x)
+    if op == "sum":
+        return as_given(summed(given) if has_derivatives(given) else _summed(given), x)
+    if op != "max" and op != "min":
+        unsupported(f"mpi.allreduce() has no op={op!r}", "the operations are 'sum', 'max' and 'min'")
+    all = in_rows(given)
+    if op == "max":
+        return as_given(np.max(all, axis=0), x)
+    return as_given(np.min(all, axis=0), x)
+
+
+def in_rows(given: Any) -> Any:
+    """The arrays of all ranks as the rows of one."""
+    all = gathered(given) if has_derivatives(given) else _gathered(given)
+    return all.reshape((messages.size(), len(given)))
+
+
+@stands_for("adc.mpi.allgather")
+def allgather(x: Any) -> Any:
+    return in_rows(laid_out(x)).reshape((messages.size(), *np.shape(x)))
+
+
+@stands_for("adc.mpi.bcast")
+def bcast(x: Any, root: Any = 0) -> Any:
+    given = laid_out(x)
+    return as_given(handed_out(given, root) if has_derivatives(given) else _handed_out(given, root), x)
+
+
+@stands_for("adc.mpi.sendrecv")
+def sendrecv(x: Any, dest: Any, source: Any, tag: Any = 0) -> Any:
+    given = laid_out(x).copy()
+    return as_given(moved(given, len(given), dest, source, tag), x)
+
+
+@stands_for("adc.mpi.send")
+def send(x: Any, dest: Any, tag: Any = 0) -> None:
+    moved(laid_out(x).copy(), 0, dest, NOBODY, tag)
+
+
+@stands_for("adc.mpi.recv")
+def recv(like: Any, source: Any, tag: Any = 0) -> Any:
+    nothing = np.empty(0, np.asarray(like).dtype)
+    return as_given(moved(nothing, np.size(like), NOBODY, source, tag), like)
+
+
+def moved(given: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
+    """What comes from one rank, while an array goes to another one."""
+    if has_derivatives(given):
+        return exchanged(given, count, dest, source, tag)
+    return _exchanged(given, count, dest, source, tag)

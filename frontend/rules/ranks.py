@@ -1,0 +1,86 @@
+"""What comes in and goes out of functions that several ranks run together (``adc.mpi``).
+
+Derivatives are those of one function of what all ranks hold. What is the same on all ranks is a single number of that
+function: each rank has a copy, and cotangents of copies are added up. So parameters of ``mpi.Same`` are spread at the
+entrance, and results that are the same are those of the first rank.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+from typing import Any
+
+from adc.frontend.callee import Callee
+from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.values import AbstractValue, Array, Complex, Compound, Ref, Scalar, Static, Tuple
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame
+from adc.frontend.marker import Same
+from adc.frontend.prelude import messages
+from adc.ir import kinds, ops
+from adc.ir.arith import const
+from adc.ir.messages import LIBRARY
+from adc.ir.types import ComplexType, i1
+
+SAME = "adc.same"  # of an argument: see adc.passes.differentiation.locality
+LEFT = "adc.left"  # of the call for a result: its second operand is whether it is the same on all ranks
+
+_READ_ONLY = "it is annotated mpi.Same: what is the same on all ranks is only read"
+
+
+def parameters(callee: Callee, signature: inspect.Signature) -> frozenset[str]:
+    """The parameters that are annotated ``mpi.Same``."""
+    return frozenset(n for n, p in signature.parameters.items() if _is_same(p.annotation, callee.module_globals))
+
+
+def _is_same(annotation: Any, names: dict[str, Any]) -> bool:
+    """Whether an annotation is ``Same``, or ``Annotated`` with it; it may be text that names it."""
+    if isinstance(annotation, str) and "Same" in annotation:
+        try:
+            annotation = eval(annotation, names)
+        except Exception:
+            return False
+    return annotation is Same or Same in getattr(annotation, "__metadata__", ())
+
+
+def receive(frame: Frame, same: frozenset[str]) -> None:
+    """Spread the parameters that are the same on all ranks."""
+    for name in sorted(same):
+        v = frame.env[name]
+        if isinstance(v, Ref | Compound | Complex) or (isinstance(v, Array) and v.is_complex):
+            raise refuse(
+                frame.func.loc,
+                f"'{name}' is annotated mpi.Same and is {describe_type(v)}",
+                "annotate numbers and arrays of real numbers, each a parameter of its own",
+                kind=kinds.WRONG_TYPE,
+            )
+        if isinstance(v, Scalar | Array) and v.dtype.is_float:
+            v = frame.tracer.call(frame, Static(messages.given_to_all), [v], {})
+        if isinstance(v, Array):
+            v = replace(v, roots=v.roots | {frame.new_root(name, _READ_ONLY)})
+        frame.env[name] = v
+
+
+def left(frame: Frame, result: AbstractValue, speaks: bool) -> AbstractValue:
+    """A result as it is returned; ``speaks``: derivatives need messages even if the function does not."""
+    return _left(frame, result) if speaks or _sends(frame) else result
+
+
+def _sends(frame: Frame) -> bool:
+    funcs = frame.tracer.module.funcs.values()
+    return any(op.opdef is ops.foreign and op.attrs["library"] == LIBRARY for f in funcs for op in f.body.ops)
+
+
+def _left(frame: Frame, v: AbstractValue) -> AbstractValue:
+    if isinstance(v, Tuple):
+        return v.of(_left(frame, item) for item in v.items)
+    if not isinstance(v, Scalar) or not v.dtype.is_float or isinstance(v.dtype, ComplexType):
+        return v
+    # Whether it is the same is found out when the whole program is there.
+    found = frame.tracer.call(frame, Static(messages.left_by_all), [v, Scalar(const(True, i1), i1)], {})
+    called = frame.tracer.called
+    assert called is not None
+    called[0].set_attr(LEFT, True)
+    assert isinstance(found, Scalar)
+    return replace(found, weak=v.weak)

@@ -1,0 +1,177 @@
+"""What compiled code says to other ranks, by functions that this process provides.
+
+Each is an ``adc.foreign`` whose effects are in order. Code names it by its symbol and types alone; which communicator
+is meant, that of MPI or one that is simulated, is found when it is called, by the thread that calls. So code is the
+same on all ranks, and holds no address and no handle.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from adc.ir.externals import Named, Provided, provide_all
+from adc.ir.raising import kept
+from adc.ir.types import MemRefType, Type, f32, f64, i32, i64
+
+LIBRARY = "adc.mpi"
+NOBODY = -1
+"""The rank of nobody: what is sent to it is lost, and from it comes nothing."""
+
+COLLECTIVE, CROSSING = "adc.collective", "adc.crossing"
+"""Attributes of functions with derivative rules: all ranks call it at once, and it gives all the same; what it gives
+comes from other ranks."""
+
+DTYPES: dict[Type, Any] = {f64: np.float64, f32: np.float32, i64: np.int64, i32: np.int32}
+
+
+class Communicator(Protocol):
+    """A group of ranks, as one of them sees it. Arrays are C-contiguous, with one axis, and of one dtype in a call."""
+
+    @property
+    def rank(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+    def exchange(self, sent: Any, received: Any, dest: int, source: int, tag: int) -> None:
+        """Send one array, receive another one; to and from ``NOBODY`` nothing."""
+
+    def allreduce(self, given: Any, total: Any) -> None:
+        """The sum over the ranks, with the same bits on all of them."""
+
+    def allgather(self, given: Any, all: Any) -> None:
+        """The arrays of all ranks, in their order."""
+
+    def bcast(self, given: Any, found: Any, root: int) -> None:
+        """The array of the rank ``root``."""
+
+
+class Single:
+    """One rank by itself."""
+
+    rank, size = 0, 1
+
+    def exchange(self, sent: Any, received: Any, dest: int, source: int, tag: int) -> None:
+        check_ranks(1, dest, source)
+        if (dest == 0) != (source == 0):
+            raise RuntimeError("a single rank sends to itself and does not receive at once, or the other way round")
+        if dest == 0:
+            check_lengths(0, len(sent), len(received), tag)
+            received[:] = sent
+
+    def allreduce(self, given: Any, total: Any) -> None:
+        total[:] = given
+
+    def allgather(self, given: Any, all: Any) -> None:
+        all[:] = given
+
+    def bcast(self, given: Any, found: Any, root: int) -> None:
+        check_ranks(1, root)
+        if root == NOBODY:
+            raise ValueError("bcast() needs a root")
+        found[:] = given
+
+
+def check_ranks(size: int, *ranks: int) -> None:
+    """Raise for what is no rank; ``NOBODY`` is one."""
+    for rank in ranks:
+        if not NOBODY <= rank < size:
+            raise ValueError(f"there is no rank {rank}: there are {size}")
+
+
+def check_lengths(source: int, sent: int, received: int, tag: int) -> None:
+    """Raise if a message does not fit where it is received."""
+    if sent != received:
+        raise ValueError(
+            f"the message from rank {source} with tag {tag} has {sent} numbers, and {received} are received"
+        )
+
+
+_here = threading.local()
+_found: list[Callable[[], Communicator]] = [Single]
+
+
+def communicator() -> Communicator:
+    """Whom the calling thread speaks to."""
+    known = getattr(_here, "communicator", None)
+    return known if known is not None else _found[0]()
+
+
+def speak_to(group: Communicator | None) -> None:
+    """Let the calling thread speak to a group of its own; None: to that of the process."""
+    _here.communicator = group
+
+
+def found_by(finder: Callable[[], Communicator]) -> None:
+    """Say how the group of the process is found."""
+    _found[0] = finder
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What compiled code calls: an array comes as a pointer and its extent. Zero, or the number of an exception."""
+
+    symbol: str
+    types: tuple[Type, ...]
+
+    def __call__(self, *raw: Any) -> int:
+        try:
+            return answer(self.symbol, self._values(raw))
+        except BaseException as error:  # an interrupt, too: ctypes would show it and go on
+            return kept(error) if self.symbol not in NUMBERS else -1
+
+    def _values(self, raw: Sequence[Any]) -> list[Any]:
+        rest, values = iter(raw), []
+        for t in self.types:
+            if isinstance(t, MemRefType):
+                data, count = next(rest), next(rest)
+                dtype = np.dtype(DTYPES[t.element])
+                empty = data is None or count == 0
+                buffer = b"" if empty else (ctypes.c_char * (count * dtype.itemsize)).from_address(data)
+                values.append(np.frombuffer(buffer, dtype))
+            else:
+                values.append(next(rest))
+        return values
+
+
+NUMBERS = ("rank", "size")
+
+
+def answer(symbol: str, values: Sequence[Any]) -> int:
+    """Do what compiled code, or Python, asks for."""
+    group = communicator()
+    if symbol in NUMBERS:
+        return int(getattr(group, symbol))
+    getattr(group, symbol)(*values)
+    return 0
+
+
+_callbacks: dict[Named, Any] = {}  # they live as long as code that may call them
+
+
+def _provided(named: Named) -> Provided | None:
+    types = [c for t in named.operands for c in _c_types(t)]
+    function = _callbacks[named] = ctypes.CFUNCTYPE(ctypes.c_int64, *types)(_Call(named.symbol, named.operands))
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address is not None
+
+    def call(*values: Any) -> int:
+        try:
+            return answer(named.symbol, values)
+        except BaseException as error:
+            return kept(error)
+
+    return Provided(address, call, linked=False, shown=f"mpi.{named.symbol}(), which is Python's")
+
+
+def _c_types(t: Type) -> list[Any]:
+    return [ctypes.c_void_p, ctypes.c_int64] if isinstance(t, MemRefType) else [ctypes.c_int64]
+
+
+provide_all(LIBRARY, _provided)

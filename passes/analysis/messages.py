@@ -1,0 +1,58 @@
+"""Which functions of a module speak to other ranks (``adc.ir.messages``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from adc.ir import ops
+from adc.ir.callgraph import callees
+from adc.ir.core import Func, Module, Op
+from adc.ir.known import of_module
+from adc.ir.messages import LIBRARY, NUMBERS
+from adc.ir.types import MemRefType
+
+
+def is_message(op: Op) -> bool:
+    """Whether an operation is such a function, others than those that say which rank this is."""
+    return op.opdef is ops.foreign and op.attrs["library"] == LIBRARY and op.attrs["symbol"] not in NUMBERS
+
+
+def is_collective(op: Op) -> bool:
+    """Whether all ranks have to do it at once."""
+    return is_message(op) and op.attrs["symbol"] != "exchange"
+
+
+class Messages:
+    """``speaking``: the functions that send or receive, or call such functions. ``crossing``: those by which floats go
+    to another place of the program, perhaps, on another rank: from there they may depend on what they do not depend on
+    here, and matter where they do not matter here. So they have derivatives wherever anything has some."""
+
+    def __init__(self, module: Module) -> None:
+        self.speaking = _closed(module, is_message)
+        self.crossing = _closed(module, _crosses)
+
+    @classmethod
+    def asked(cls, module: Module) -> Messages:
+        """Those of a module as it is, made if they are not known."""
+        return of_module(cls, module, lambda: cls(module))
+
+
+def _crosses(op: Op) -> bool:
+    if not is_message(op) or op.attrs["symbol"] != "exchange":
+        return False
+    return any(isinstance(v.type, MemRefType) and v.type.element.is_float for v in op.operands)
+
+
+def _closed(module: Module, chosen: Callable[[Op], bool]) -> frozenset[str]:
+    """The functions with such an operation, and those that call them."""
+
+    def has(func: Func) -> bool:
+        return bool(func.body.ops) and chosen(func.body.ops[0])  # it is all that such a function does
+
+    found = {name for name, func in module.funcs.items() if has(func)}
+    work = True
+    while work:
+        more = {n for n, f in module.funcs.items() if n not in found and not found.isdisjoint(callees(f))}
+        found |= more
+        work = bool(more)
+    return frozenset(found)

@@ -1,0 +1,216 @@
+"""Messages between ranks and their transposes: each against plain Python, forward mode and differences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adc
+from adc import jit_grad, mpi
+from tests.ranks.programs import SIZES, check_transposed, on_ranks
+
+
+@jit_grad
+def ring(x: Any) -> Any:
+    n, k = mpi.size(), mpi.rank()
+    y = mpi.sendrecv(np.sin(x), (k + 1) % n, (k - 1) % n)
+    return np.sum(y * x**2)
+
+
+@jit_grad
+def line(x: Any) -> Any:
+    """To the right, where there is somebody."""
+    n, k = mpi.size(), mpi.rank()
+    right = k + 1 if k + 1 < n else mpi.NOBODY
+    y = mpi.sendrecv(x[1:], right, k - 1)
+    return np.sum(y * x[:-1])
+
+
+@jit_grad
+def pipeline(x: Any) -> Any:
+    """Each adds to what comes and hands it on: receives before it sends, under conditions."""
+    n, k = mpi.size(), mpi.rank()
+    total = np.zeros(len(x))
+    if k > 0:
+        total = mpi.recv(total, k - 1, tag=3)
+    total = total * 1.5 + x * x
+    if k < n - 1:
+        mpi.send(total, k + 1, 3)
+        return 0.0
+    return np.sum(total)
+
+
+@jit_grad
+def crossing(x: Any) -> Any:
+    """What is sent here does not depend on anything for some ranks; what is received there matters for others."""
+    n, k = mpi.size(), mpi.rank()
+    total = 0.0
+    for step in range(3):
+        if k % 2 == 0:
+            if k + 1 < n:
+                if step == 1:
+                    mpi.send(x[0] * x, k + 1, step)
+                else:
+                    mpi.send(np.full(len(x), 2.0), k + 1, step)
+        else:
+            y = mpi.recv(np.ones(len(x)), k - 1, step)
+            if step > 0:
+                total += np.sum(y * x)
+    return total
+
+
+@jit_grad
+def elsewhere(x: Any) -> Any:
+    """The first rank has no result of its own, and the last no other input."""
+    n, k = mpi.size(), mpi.rank()
+    if n > 1 and k == 0:
+        mpi.send(x**3, n - 1)
+    if n > 1 and k == n - 1:
+        return np.sum(mpi.recv(np.empty(len(x)), 0))
+    return 0.0
+
+
+@jit_grad
+def there_and_back(x: Any) -> Any:
+    """In a helper that returns nothing, in a loop."""
+    n, k = mpi.size(), mpi.rank()
+    u = x.copy()
+    for _ in range(3):
+        pass_on(u, (k + 1) % n, (k - 1) % n)
+        u *= x
+    return np.sum(u)
+
+
+def pass_on(u: Any, right: Any, left: Any) -> None:
+    first = mpi.sendrecv(u[:1], right, left)
+    u[-1] = first[0] * np.cos(u[-1])
+
+
+@jit_grad
+def reduced(x: Any) -> Any:
+    total = mpi.allreduce(x * x)
+    return np.sum(np.sin(total) * x) * mpi.allreduce(x[0])
+
+
+@jit_grad
+def largest(x: Any) -> Any:
+    return mpi.allreduce(np.max(x), "max") * np.sum(x) + np.sum(mpi.allreduce(x, op="min") ** 2)
+
+
+@jit_grad
+def everything(x: Any) -> Any:
+    all = mpi.allgather(x)
+    y = 0.0
+    for k in range(mpi.size()):
+        y += (k + 1.0) * np.sum(np.sin(all[k]) * x)
+    return y + np.sum(mpi.allgather(x[1]) ** 2) * x[0]
+
+
+@jit_grad
+def handed_out(x: Any) -> Any:
+    last = mpi.size() - 1
+    return np.sum(mpi.bcast(x * x, last) * x) + mpi.bcast(x[0]) ** 2 * x[1]
+
+
+@jit_grad
+def scalars(x: Any) -> Any:
+    n, k = mpi.size(), mpi.rank()
+    a = mpi.sendrecv(x[0] * x[1], (k + 1) % n, (k - 1) % n)
+    count = mpi.allreduce(len(x) + k)
+    return a * a * count + mpi.sendrecv(k, (k + 1) % n, (k - 1) % n) * x[2]
+
+
+@jit_grad
+def matrices(x: Any) -> Any:
+    a = np.outer(x, x)
+    n, k = mpi.size(), mpi.rank()
+    b = mpi.sendrecv(a.T, (k + 1) % n, (k - 1) % n)
+    return np.sum(mpi.allreduce(b @ a[:, ::2]))
+
+
+@jit_grad
+def singles(x: Any) -> Any:
+    y = mpi.allreduce(x.astype(np.float32) * np.float32(2.0))
+    return np.sum(y.astype(np.float64) * x)
+
+
+PROGRAMS = (
+    *(ring, line, pipeline, crossing, elsewhere, there_and_back),
+    *(reduced, largest, everything, handed_out, scalars, matrices),
+)
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_derivatives_are_transposes(f: Any, n: int) -> None:
+    check_transposed(f, n)
+
+
+def test_single_precision_is_kept() -> None:
+    xs = [np.arange(3.0), np.arange(3.0) + 0.1]
+    assert on_ranks(singles, xs) == on_ranks(singles.__wrapped__, xs)
+
+
+@jit_grad(_engine="interpreter")
+def interpreted(x: Any) -> Any:
+    n, k = mpi.size(), mpi.rank()
+    y = mpi.sendrecv(np.sin(x), (k + 1) % n, (k - 1) % n)
+    return np.sum(y * mpi.allreduce(x))
+
+
+def test_interpreter_speaks_too() -> None:
+    check_transposed(interpreted, 2, length=2, second=False)
+
+
+@jit_grad
+def scheduled(x: Any, kinds: mpi.Same, shifts: mpi.Same) -> Any:
+    """Messages as a table says: random programs without compiling each."""
+    n, k = mpi.size(), mpi.rank()
+    u, s = x.copy(), 0.0
+    for step in range(len(kinds)):
+        kind, shift = kinds[step], shifts[step]
+        if kind == 0:
+            v = mpi.sendrecv(u, (k + shift) % n, (k - shift) % n, step)
+            u = 0.5 * u + np.sin(v)
+        elif kind == 1:
+            u = u * np.cos(mpi.allreduce(u[shift % len(u)]))
+        elif kind == 2:
+            u[shift % len(u)] = mpi.bcast(u, shift % n)[0] * s + 0.1
+        elif kind == 3:
+            if k == shift % n:
+                mpi.send(u * u, (shift + 1) % n, step)
+            if k == (shift + 1) % n and n > 1:
+                s += np.sum(mpi.recv(u, shift % n, step))
+        elif kind == 4:
+            s += mpi.allgather(u[0])[shift % n] * 0.5
+        else:
+            u *= 1.0 + 0.1 * mpi.allreduce(s, "max")
+    return np.sum(u) * (1.0 + s)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n", [2, 3])
+def test_random_programs(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    kinds, shifts = rng.integers(0, 6, 8), rng.integers(1, 5, 8)
+    # A single rank of the pair must not send to itself before it receives.
+    xs, dots = ([0.3 * rng.normal(size=4) for _ in range(n)] for _ in "ab")
+    same = kinds, shifts
+    values = on_ranks(scheduled, xs, same=same)
+    np.testing.assert_allclose(values, on_ranks(scheduled.__wrapped__, xs, same=same), rtol=1e-14)
+    tangents = on_ranks(lambda x, dot: adc.jvp(scheduled, (x, *same), (dot, None, None))[1], xs, dots)
+
+    def pulled(x: Any) -> Any:
+        _, back = scheduled.pullback(x, *same)
+        return back(1.0)[0]
+
+    bars = on_ranks(pulled, xs)
+    along = sum(float(np.dot(bar, dot)) for bar, dot in zip(bars, dots, strict=True))
+    np.testing.assert_allclose(sum(tangents), along, rtol=1e-12, atol=1e-13)
+    h = 1e-6
+    later, before = (
+        sum(on_ranks(scheduled, [x + s * dot for x, dot in zip(xs, dots, strict=True)], same=same)) for s in (h, -h)
+    )
+    np.testing.assert_allclose(along, (later - before) / (2 * h), rtol=1e-5, atol=1e-6)

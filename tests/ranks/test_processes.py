@@ -1,0 +1,76 @@
+"""Two processes with MPI do what two simulated ranks do, to the bit."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MPIEXEC = shutil.which("mpiexec")
+
+needs_mpi = pytest.mark.skipif(
+    MPIEXEC is None or importlib.util.find_spec("mpi4py") is None, reason="needs mpiexec and mpi4py"
+)
+
+PROGRAM = """
+import sys
+import numpy as np
+from adc import mpi
+from tests.ranks.test_same import loss, steps
+
+for f, x, same in ((loss, np.arange(6.0), (0.7, np.ones(3))), (steps, np.sin(np.arange(6.0)), (0.2, 3))):
+    def run():
+        return f.value_and_grad(np.split(x, 2)[mpi.rank()], *same)
+    value, bars = run()
+    wanted, others = mpi.simulate(2, run)[mpi.rank()]
+    assert value == wanted, (value, wanted)
+    for bar, other in zip(bars, others):
+        np.testing.assert_array_equal(bar, other)
+big = np.arange(3000.0) + mpi.rank()
+np.testing.assert_array_equal(mpi.allreduce(big), 2.0 * np.arange(3000.0) + 1.0)
+np.testing.assert_array_equal(mpi.allgather(big)[1], np.arange(3000.0) + 1.0)
+np.testing.assert_array_equal(mpi.bcast(big, 1), np.arange(3000.0) + 1.0)
+print("right", mpi.rank(), mpi.size())
+if "wait" in sys.argv:
+    mpi.recv(1.0, 1 - mpi.rank(), 5)
+if "differ" in sys.argv:
+    mpi.allreduce(np.ones(2 + mpi.rank()))
+if "raise" in sys.argv and mpi.rank() == 1:
+    raise KeyError("one of two")
+mpi.allreduce(1.0)
+"""
+
+
+def run(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [str(MPIEXEC), "-n", "2", sys.executable, "-c", PROGRAM, *options]
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": paths, "ADC_MPI_TIMEOUT": "2"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+@needs_mpi
+def test_same_bits_as_simulated() -> None:
+    done = run()
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n"))[1:] == ["right 0 2", "right 1 2"]
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    "option, said",
+    [
+        ("wait", "has waited 2 seconds for a message from rank"),
+        ("differ", "ranks do not do the same"),
+        ("raise", "KeyError: 'one of two'"),
+    ],
+)
+def test_failures_end_all_processes(option: str, said: str) -> None:
+    done = run(option)
+    assert done.returncode != 0
+    assert said in done.stderr
