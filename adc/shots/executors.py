@@ -10,12 +10,14 @@ import concurrent.futures
 import os
 import weakref
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from adc.ir import kinds
-from adc.shots.parcels import Shared, Task, run, run_shared
+from adc.shots.parcels import SUMS, Part, Shared, Task, run, run_shared
 
 _made: weakref.WeakKeyDictionary[Any, tuple[int, Any]] = weakref.WeakKeyDictionary()  # by what makes them
+_sent: weakref.WeakKeyDictionary[Any, list[frozenset[str]]] = weakref.WeakKeyDictionary()  # to executors, by last sums
 _METHODS = "submit", "apply_async", "map"
 
 
@@ -33,6 +35,7 @@ class Ticket(Protocol):
 class Runner(Protocol):
     workers: int | None  # how many tasks run at a time, if that is known
     sends: bool  # whether tasks are sent to processes that may lack what they share
+    lasts: bool  # whether it runs more after it lost workers
     processes: int | None  # how many processes of this machine share its processors, if that is known
 
     def start(self, task: Task) -> Ticket: ...
@@ -70,6 +73,21 @@ class Source:
             self.renew()
             return self.executor
         return executor
+
+
+def there(executor: Any) -> frozenset[str]:
+    """The parts, by digests, that were sent to workers of an executor by the sums before."""
+    try:
+        return frozenset().union(*_sent.get(executor, ()))
+    except TypeError:  # nothing can refer to it weakly
+        return frozenset()
+
+
+def remember(executor: Any, parts: Iterable[Part]) -> None:
+    """What the sum that ends has sent."""
+    digests = frozenset().union(*(part.digests() for part in parts))
+    with suppress(TypeError):
+        _sent[executor] = [*_sent.get(executor, ()), digests][-SUMS:]
 
 
 def _makes_executors(given: Any) -> bool:
@@ -118,7 +136,7 @@ class Here:
 
     def __init__(self) -> None:
         self.workers: int | None = 1
-        self.sends = False
+        self.sends = self.lasts = False
         self.processes: int | None = None
 
     def start(self, task: Task) -> Ticket:
@@ -143,7 +161,7 @@ class Submitting:
 
     def __init__(self, executor: Any) -> None:
         self._executor = executor
-        self.sends = True
+        self.sends, self.lasts = True, False
         self.workers = _count(executor, "_max_workers", "num_workers")
         self.processes = self.workers
 
@@ -171,7 +189,7 @@ class Scattering:
     def __init__(self, client: Any, shared: Shared) -> None:
         self._client = client
         self._shared = client.scatter([shared], broadcast=True, hash=False)[0]
-        self.sends = False
+        self.sends, self.lasts = False, True
         self.workers: int | None = sum(client.nthreads().values()) or None
         self.processes: int | None = None
 
@@ -184,7 +202,7 @@ class Applying:
 
     def __init__(self, pool: Any) -> None:
         self._pool = pool
-        self.sends = True
+        self.sends, self.lasts = True, True
         self.workers = _count(pool, "_processes")
         self.processes = self.workers
 
@@ -212,7 +230,7 @@ class Mapping:
     def __init__(self, executor: Any, call: Callable[[Sequence[Task]], Iterable[Any]]) -> None:
         self._call = call
         self._started: list[Batched] = []
-        self.sends = True
+        self.sends, self.lasts = True, _is_joblib(executor)  # which makes new processes
         self.workers = _count(executor, "n_jobs")
         self.processes: int | None = None
 

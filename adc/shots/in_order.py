@@ -10,7 +10,7 @@ from typing import Any
 
 from adc.errors import AdcError, Note
 from adc.ir import kinds
-from adc.shots.executors import Runner, Source, Ticket, is_broken, is_lost, runner
+from adc.shots.executors import Runner, Source, Ticket, is_broken, is_lost, remember, runner, there
 from adc.shots.parcels import Done, Failed, Missing, Part, Shared, Task, Unknown
 
 _LOST = 2  # times that a shot is run again after its worker was lost
@@ -24,6 +24,7 @@ class _Started:
         self.args = args
         self.ticket: Ticket | None = None
         self.lost = 0
+        self.missing = frozenset[str]()  # parts that a worker has lacked
         self.by_value = False
 
 
@@ -44,7 +45,10 @@ class Queue:
         self._runner: Runner = runner(self._source.executor, Shared(self._parts))
         workers = self._runner.workers
         self._most = self._asked or (1 if self._source.executor is None else 2 * (workers or os.cpu_count() or 1))
-        self._whole = (workers or self._most) if self._runner.sends else 0
+        # As many as there are workers carry what was not sent by a sum before.
+        self._there = there(self._source.executor)
+        self._workers = workers or self._most
+        self._first = self._workers if self._runner.sends else 0
 
     def answers(self, shots: Iterator[Any]) -> Iterator[tuple[int, Any]]:
         """The number of each shot, and its value and gradient."""
@@ -67,18 +71,24 @@ class Queue:
             self._waiting.popleft()
             yield first.index, found
 
-    def cancel(self) -> None:
+    def close(self) -> None:
+        """Give up what is not answered."""
+        remember(self._source.executor, self._parts)
         for entry in self._waiting:
             if entry.ticket is not None:
                 with suppress(Exception):
                     entry.ticket.cancel()
         self._waiting.clear()
 
-    def _start(self, entry: _Started, *, whole: bool = False) -> None:
-        carries = whole or self._whole > 0
-        self._whole -= 1
+    def _start(self, entry: _Started) -> None:
+        known: frozenset[str] | None = None
+        if entry.missing:  # it may go to another worker now, which lacks others: so these add up
+            known = frozenset().union(*(part.digests() for part in self._parts)) - entry.missing
+        elif self._first > 0:
+            known = self._there
+        self._first -= 1
         entry.by_value = self._by_value
-        task = Task(self._parts, entry.args, carries, entry.by_value, self._runner.processes)
+        task = Task(self._parts, entry.args, known, entry.by_value, self._runner.processes)
         try:
             entry.ticket = self._runner.start(task)
         except Exception as error:
@@ -89,7 +99,7 @@ class Queue:
         """Value and gradient of a shot, run again as often as it must be."""
         while True:
             if entry.ticket is None:
-                self._start(entry, whole=True)
+                self._start(entry)
                 continue
             try:
                 found = entry.ticket.get()
@@ -100,19 +110,22 @@ class Queue:
                 return found.found
             if isinstance(found, Failed):
                 raise in_shot(found.error, entry.index, self._count)
-            if isinstance(found, Unknown):
-                if entry.by_value:
-                    raise in_shot(found.error, entry.index, self._count)
-                self._by_value = True
+            if isinstance(found, Unknown) and entry.by_value:
+                raise in_shot(found.error, entry.index, self._count)
             self._send_what_is_missing()
 
     def _send_what_is_missing(self) -> None:
         """Start all shots again whose workers had not got what they share."""
         for entry in self._waiting:
-            if entry.ticket is not None and entry.ticket.ended():
-                with suppress(Exception):  # comes when it is this shot's turn
-                    if isinstance(entry.ticket.get(), Missing):
-                        self._start(entry, whole=True)
+            answer = _answer(entry.ticket)
+            if isinstance(answer, Unknown) and not entry.by_value:
+                if not self._by_value:  # all is sent in another form from now on
+                    self._by_value, self._there = True, frozenset()
+                    self._first = self._workers
+                self._start(entry)
+            elif isinstance(answer, Missing):
+                entry.missing |= answer.digests
+                self._start(entry)
 
     def _after(self, error: Exception, entry: _Started) -> None:
         """Make an end, or see to it that the shot is started again, after what the executor raised."""
@@ -122,7 +135,7 @@ class Queue:
         if entry.lost > _LOST:
             raise _lost(entry.index, self._count, f"lost {entry.lost} times with its worker", "") from error
         if is_broken(error):
-            if not self._source.renews:
+            if not (self._source.renews or self._runner.lasts):
                 raise _lost(
                     entry.index,
                     self._count,
@@ -130,13 +143,14 @@ class Queue:
                     "give a function that makes executors, executor=functools.partial(ProcessPoolExecutor, 4), and adc "
                     "has a new one made and runs the shots again that were lost",
                 ) from error
-            self._source.renew()
+            if self._source.renews:
+                self._source.renew()
         self._again()
 
     def _again(self) -> None:
         """Begin anew with all that has no answer yet."""
         for entry in self._waiting:
-            if entry.ticket is not None and not _has_answer(entry.ticket):
+            if entry.ticket is not None and _answer(entry.ticket) is None:
                 with suppress(Exception):
                     entry.ticket.cancel()
                 entry.ticket = None
@@ -146,14 +160,14 @@ class Queue:
                 self._start(entry)
 
 
-def _has_answer(ticket: Ticket) -> bool:
-    if not ticket.ended():
-        return False
+def _answer(ticket: Ticket | None) -> Any:
+    """The answer, if it is there; None if it is not, or if there will be none."""
+    if ticket is None or not ticket.ended():
+        return None
     try:
-        ticket.get()
+        return ticket.get()
     except Exception:
-        return False
-    return True
+        return None
 
 
 def _lost(index: int, count: int | None, what: str, help: str) -> AdcError:
@@ -163,7 +177,7 @@ def _lost(index: int, count: int | None, what: str, help: str) -> AdcError:
 def in_shot(error: Exception, index: int, count: int | None) -> Exception:
     """The exception with a note of the shot."""
     if isinstance(error, AdcError):
-        return error.noted(Note(f"in {_named(index, count)}"))
+        return error.noted(Note(f"in {_named(index, count)}")).with_traceback(error.__traceback__)
     error.add_note(f"in {_named(index, count)}")
     return error
 

@@ -24,7 +24,7 @@ from adc.errors import AdcError, Note
 
 Key = tuple[str, ...]
 _kept: dict[Key, dict[str, Any]] = {}  # the parts of the last sums that sent tasks to this process
-_SUMS = 2
+SUMS = 2
 _lock = threading.Lock()
 
 
@@ -44,22 +44,32 @@ class Part:
                 self._packed[by_value] = hashlib.sha256(data).hexdigest(), data
             return self._packed[by_value]
 
+    def digests(self) -> set[str]:
+        """Of what it was sent as."""
+        with self._lock:
+            return {digest for digest, _ in self._packed.values()}
+
 
 @dataclass
 class Task:
-    """One shot to run. ``whole``: it carries the parts; ``by_value``: and classes of the script that sends it."""
+    """One shot to run.
+
+    ``there``: the parts, by digests, that it does not carry, since workers should have them; None: it carries none.
+    ``by_value``: classes of the script that sends it are sent, too.
+    """
 
     parts: tuple[Part, ...]
     args: tuple[Any, ...]
-    whole: bool
+    there: frozenset[str] | None
     by_value: bool
     workers: int | None  # in processes of this machine that this one started, if that is known
     sender: int = field(default_factory=os.getpid)
 
     def __reduce__(self) -> Any:
-        packed = [part.packed(self.by_value) for part in self.parts]
-        data = [data for _, data in packed] if self.whole else None
-        key = tuple(digest for digest, _ in packed)
+        packed = dict(part.packed(self.by_value) for part in self.parts)
+        key = tuple(part.packed(self.by_value)[0] for part in self.parts)
+        there = packed.keys() if self.there is None else self.there
+        data = {digest: data for digest, data in packed.items() if digest not in there}
         return Sent, (key, data, dumps(self.args, self.by_value), self.workers, self.sender)
 
     def run(self) -> Done | Failed:
@@ -70,15 +80,15 @@ class Task:
 class Sent:
     """A task that came to another process."""
 
-    def __init__(self, key: Key, data: list[bytes] | None, args: bytes, workers: int | None, sender: int) -> None:
+    def __init__(self, key: Key, data: dict[str, bytes], args: bytes, workers: int | None, sender: int) -> None:
         self._key, self._data, self._args = key, data, args
         self._workers, self._sender = workers, sender
 
     def run(self) -> Answer:
         try:
             parts = _parts(self._key, self._data)
-            if parts is None:
-                return Missing()
+            if isinstance(parts, Missing):
+                return parts
             args = pickle.loads(self._args)
         except (AttributeError, ImportError) as error:
             return Unknown(error)
@@ -103,12 +113,15 @@ def run_shared(shared: Shared, args: tuple[Any, ...]) -> Done | Failed:
     return _called(function, (*model, *args))
 
 
+@dataclass
 class Missing:
-    """What a worker answers that has not got the parts."""
+    """What a worker answers that has not got some of the parts: their digests."""
+
+    digests: frozenset[str]
 
 
 @dataclass
-class Unknown(Missing):
+class Unknown:
     """What a worker answers that does not run the script in which something is defined."""
 
     error: Exception
@@ -139,7 +152,7 @@ class Failed:
         return _failed, (_sendable(self.error), where)
 
 
-Answer = Done | Failed | Missing
+Answer = Done | Failed | Missing | Unknown
 
 
 def run(task: Task | Sent) -> Answer:
@@ -168,18 +181,16 @@ def _called(function: Any, args: tuple[Any, ...]) -> Done | Failed:
             return Failed(error)
 
 
-def _parts(key: Key, data: list[bytes] | None) -> list[Any] | None:
-    """The parts of a task, of what it carries and of what is here; None if some are not."""
+def _parts(key: Key, data: dict[str, bytes]) -> list[Any] | Missing:
+    """The parts of a task, of what it carries and of what is here."""
     with _lock:
         known = {digest: value for parts in _kept.values() for digest, value in parts.items()}
-        if data is None and not known.keys() >= set(key):
-            return None
-        found = [
-            known[digest] if digest in known or data is None else pickle.loads(data[k]) for k, digest in enumerate(key)
-        ]
+        if missing := set(key) - known.keys() - data.keys():
+            return Missing(frozenset(missing))
+        found = [known[digest] if digest in known else pickle.loads(data[digest]) for digest in key]
         _kept.pop(key, None)
         _kept[key] = dict(zip(key, found, strict=True))
-        for old in list(_kept)[:-_SUMS]:
+        for old in list(_kept)[:-SUMS]:
             del _kept[old]
         return found
 

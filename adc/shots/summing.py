@@ -63,7 +63,7 @@ def sum_shots(
         try:
             return _total(queue.answers(iter(shots)), tell, count)
         finally:
-            queue.cancel()
+            queue.close()
 
 
 def _derivative(fn: Any, argnums: ArgNums, argnames: ArgNames) -> Any:

@@ -127,8 +127,12 @@ def test_what_shots_share_is_sent_once_for_each_worker() -> None:
     with_model = sum(size > large.nbytes for size in fake.bytes)
     assert 2 <= with_model <= 4  # a worker may get it with two shots before it has run one
     before = len(fake.bytes)
-    adc.sum_shots(weighted, shots, (2.0, large), executor=fake)
-    assert sum(size > large.nbytes for size in fake.bytes[before:]) <= 2
+    for x in (3.0, 4.0, 5.0):
+        assert adc.sum_shots(weighted, shots, (x, large), executor=fake)[1] == by
+    assert not any(size > large.nbytes for size in fake.bytes[before:])
+    fake.kept[1].clear()  # another process
+    assert adc.sum_shots(weighted, shots, (2.0, large), executor=fake)[1] == by
+    assert sum(size > large.nbytes for size in fake.bytes[before:]) <= 4  # that were in flight
 
 
 def test_shots_are_taken_when_they_are_needed() -> None:
@@ -521,10 +525,17 @@ def run_script(body: str, folder: Path, *before: str) -> None:
 def test_joblib(tmp_path: Path) -> None:
     pytest.importorskip("joblib")
     body = """
+    import os, signal
     import joblib
     from joblib.externals.loky import get_reusable_executor
+    def kill(done, count):
+        if done == 4:
+            children = open("/proc/self/task/%d/children" % os.getpid()).read().split()
+            workers = [pid for pid in children if "popen_loky" in open("/proc/" + pid + "/cmdline").read()]
+            os.kill(int(workers[0]), signal.SIGKILL)
     for executor in joblib.Parallel(2), get_reusable_executor:
-        assert bits(adc.sum_shots(misfit, shots, model, executor=executor)) == expected
+        for told in False, kill:
+            assert bits(adc.sum_shots(misfit, shots, model, executor=executor, progress=told)) == expected
     """
     run_script(_dedented(body), tmp_path, sys.executable)
 
