@@ -115,6 +115,9 @@ def _listed(item: Abstract, count: int, columns: Iterator[Any]) -> list[Any]:
         if column is None:
             return [None] * count
         return column.tolist() if item.weak else list(column)
+    if isinstance(item, Array):
+        column = next(columns)
+        return [None if column is None else column[k].copy() for k in range(count)]
     if isinstance(item, Tuple):
         parts = [_listed(part, count, columns) for part in item.items]
         return [build(item.form, [part[k] for part in parts]) for k in range(count)]
@@ -125,12 +128,20 @@ def _listed(item: Abstract, count: int, columns: Iterator[Any]) -> list[Any]:
 def _columns(item: Abstract, given: Sequence[Any]) -> list[Any]:
     if isinstance(item, Scalar):
         return [np.array([0.0 if one is None else one for one in given]) if item.type.is_float else None]
+    if isinstance(item, Array):
+        return [_stacked(given) if item.element.is_float or isinstance(item.element, ComplexType) else None]
     if not isinstance(item, Tuple):
         return []
     found: list[Any] = []
     for k, part in enumerate(item.items):
         found += _columns(part, [_part(item.form, one, k, len(item.items)) for one in given])
     return found
+
+
+def _stacked(given: Sequence[Any]) -> Any:
+    """The cotangents of arrays, of which some may be None, in one array; None if all are."""
+    some = next((one for one in given if one is not None), None)
+    return None if some is None else np.array([np.zeros_like(some) if one is None else one for one in given])
 
 
 def _part(form: Form, one: Any, k: int, count: int) -> Any:

@@ -120,7 +120,9 @@ def _traced(
         result = ranks.left(frame, result, bool(same))
     with insert_at(func.body, func.loc):
         heap.check_result(frame, result)
-        left = growing.exact(frame, heap.outcome(frame, result))
+        outcome = heap.outcome(frame, result)
+        growing.check_given(frame)
+        left = growing.exact(frame, outcome)
         tree, values = result_tree(left)
         assert isinstance(tree, ResultTuple)
         build(ops.return_, values)

@@ -52,6 +52,15 @@ class Heap:
     outer: dict[int, tuple[Ref, tuple[Any, ...], Callable[[], Any]]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Held:
+    """An array that ``op`` copied into a list; ``moved``: within it, or from the list that it was."""
+
+    op: Op
+    moved: bool
+    loc: Loc
+
+
 class Undetermined(Exception):
     """The path that is being traced depends on a result of which nothing is known yet."""
 
@@ -121,6 +130,8 @@ class Frame(Scope):
     groups: dict[int, Root] = field(default_factory=dict)
     written: set[Root] = field(default_factory=set)
     snapshots: list[tuple[Value, Roots, str]] = field(default_factory=list)  # copies in the place of views; see there
+    held: list[Held] = field(default_factory=list)  # arrays that were copied into lists; see ``objects.held``
+    call_writes: dict[Op, list[Value]] = field(default_factory=dict)  # what of their operands calls write to
     argument_roots: dict[int, Root] = field(default_factory=dict)
     heap: Heap = field(default_factory=Heap)
     pins: bool = True  # whether parameters that have to be known raise ``NeedsConstant``

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from adc.frontend.arrays import arrays, structured, subscripts
+from adc.frontend.arrays import arrays, structured
 from adc.frontend.containers import sequences
 from adc.frontend.control.loops import counted
 from adc.frontend.data.compounds import Structured
@@ -34,6 +34,7 @@ from adc.frontend.data.values import (
 )
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_scalar, convert, kind, load_scalar
 from adc.frontend.numeric.nests import materialise
 from adc.frontend.numeric.scalars import binary
@@ -117,7 +118,7 @@ def _list(frame: Frame, v: Ref) -> Items:
             found = heap.contents(frame, v)
             if growing.length(found) is not count:
                 raise _changing()
-            return growing.load(found, k)
+            return growing.load(frame, found, k)
 
         return Indexed(count, item)
 
@@ -159,7 +160,7 @@ def _changing() -> AdcError:
 
 def element(a: Array, k: Value) -> AbstractValue:
     """``a[k]`` for a ``k`` that is in range: an element, or a view of a row."""
-    return load_scalar(a.memref, [k], a.dtype) if a.rank == 1 else subscripts.row(a, k)
+    return load_scalar(a.memref, [k], a.dtype) if a.rank == 1 else views.row(a, k)
 
 
 def _range(r: Range) -> Items:

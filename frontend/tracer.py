@@ -333,6 +333,8 @@ class Tracer:
         snapshots.check(frame, written)
         frame.written |= written
         self.called = op, written
+        arrays = (a for v in values for a in arrays_of(v))
+        frame.call_writes[op] = [a.memref for root, a in zip(s.roots, arrays, strict=True) if root in s.written]
         fresh: dict[Root | None, Root] = {}
 
         def roots(k: int) -> Roots:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from adc.frontend.arrays import arrays, subscripts
+from adc.frontend.arrays import arrays
 from adc.frontend.data.dims import SHAPE_ERROR, Dim, dim_value, equal_dims, same_dim, static_dim
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, promote_types, store_scalar
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.traps import trap_unless
@@ -102,7 +103,7 @@ def _store_nested(frame: Frame, target: Array, value: AbstractValue, at: tuple[i
             _store_nested(frame, target, item, (*at, k))
     elif isinstance(value, Array | Lazy):
         for k in at:
-            target = subscripts.row(target, const_index(k))
+            target = views.row(target, const_index(k))
         arrays.store(frame, target, value)
     else:
         store_scalar(value, target.memref, list(map(const_index, at)), target.dtype)

@@ -23,7 +23,7 @@ from adc.frontend.data.values import AbstractValue, Array, Static, Tuple, is_arr
 from adc.frontend.errors import refuse
 from adc.frontend.forms import structured_form
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import nests
+from adc.frontend.numeric import nests, views
 from adc.frontend.numeric.slices import Item
 from adc.ir import kinds
 from adc.ir.builder import current_loc
@@ -121,7 +121,7 @@ def view_of(place: Element) -> Array:
     """An element of an array as an array without dimensions."""
     found = place.array
     for k in place.subscripts:
-        found = subscripts.row(found, k)
+        found = views.row(found, k)
     return found
 
 
@@ -145,7 +145,7 @@ def _as_element(owner: Structured) -> Structured:
 
 def element(owner: Structured, k: Value) -> Structured:
     """``owner[k]`` for a ``k`` that is in range."""
-    return _mapped(owner, lambda item: subscripts.row(item, k))
+    return _mapped(owner, lambda item: views.row(item, k))
 
 
 def transposed(owner: Structured) -> Structured:

@@ -8,7 +8,7 @@ from typing import Any
 
 from adc.frontend import looks
 from adc.frontend.containers import indexing, records
-from adc.frontend.data.dims import Dim, dim_value
+from adc.frontend.data.dims import dim_value
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import (
     AbstractValue,
@@ -31,7 +31,7 @@ from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import assigned, load_scalar, store_scalar
 from adc.frontend.numeric.nests import lazy_of, materialise
 from adc.frontend.numeric.slices import Item, Slice, Window, bound, is_full, is_none, window
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, list_changes
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
 from adc.ir.builder import at_loc, build, current_loc
@@ -89,7 +89,7 @@ def _read_container(frame: Frame, owner: AbstractValue, items: list[Item]) -> Ab
         if growing.grows(frame, owner) and len(items) == 1 and isinstance(items[0].value, Slice):
             assert isinstance(owner, Ref)
             held = heap.contents(frame, owner)
-            return growing.of_windows(frame, held, [view(w, items) for w in growing.windows(held)])
+            return list_changes.of_windows(frame, held, [view(w, expand(w.rank, items)) for w in growing.windows(held)])
         part = known_slice(items)
         if part is not None:
             return indexing.slice_of(frame, owner, part)
@@ -211,18 +211,6 @@ def part(owner: Array, k: int) -> Array:
     operands = [owner.memref, *offsets, *map(dim_value, owner.dims), one, *[one] * (owner.rank + 1)]
     attrs = {"static_steps": (1,) * (owner.rank + 1), "dropped": (owner.rank,)}
     return Array(build(ops.subview, operands, attrs).result, owner.dims, owner.roots)
-
-
-def row(owner: Array, k: Value, axis: int = 0) -> Array:
-    """The view ``owner[k]``, or that along another axis, for a ``k`` that is in range."""
-    zero, one = const_index(0), const_index(1)
-    extents: list[Dim] = [*owner.dims, 2] if owner.is_complex else [*owner.dims]
-    rank = len(extents)
-    offsets = [k if n == axis else zero for n in range(rank)]
-    sizes = [one if n == axis else dim_value(d) for n, d in enumerate(extents)]
-    operands = [owner.memref, *offsets, *sizes, *[one] * rank]
-    view = build(ops.subview, operands, {"static_steps": (1,) * rank, "dropped": (axis,)}).result
-    return Array(view, tuple(d for n, d in enumerate(owner.dims) if n != axis), owner.roots)
 
 
 def transpose(owner: Array | Lazy, permutation: tuple[int, ...]) -> Array | Lazy:

@@ -8,7 +8,7 @@ from adc.frontend.data.values import AbstractValue, Ref, Tuple, is_dict, is_list
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, kind
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, list_changes
 from adc.frontend.objects.merge import Clash
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -20,7 +20,7 @@ def operate(frame: Frame, symbol: str, a: AbstractValue, b: AbstractValue) -> Ab
     if symbol == "+" and is_list(a) and is_list(b):
         if growing.grows(frame, a) or growing.grows(frame, b):
             assert isinstance(a, Ref) and isinstance(b, Ref)
-            return growing.joined(frame, a, b)
+            return list_changes.joined(frame, a, b)
         return new_list(frame, [*_items(frame, a), *_items(frame, b)])
     if symbol == "+" and isinstance(a, Tuple) and isinstance(b, Tuple):
         return Tuple(a.items + b.items)
@@ -52,12 +52,12 @@ def _repeated(frame: Frame, v: AbstractValue, n: AbstractValue) -> AbstractValue
     assert isinstance(v, Ref)
     held = heap.contents(frame, v)
     try:
-        item = growing.type_of_items(held)
+        item = growing.type_of_items(frame, held)
     except Clash:
         return None
     if item is None:
         return None
-    return growing.repeated(frame, held, item, ops.maxsi(subscript(n), const_index(0)))
+    return list_changes.repeated(frame, held, item, ops.maxsi(subscript(n), const_index(0)))
 
 
 def _items(frame: Frame, v: AbstractValue) -> list[AbstractValue]:

@@ -30,7 +30,7 @@ from adc.frontend.data.values import (
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.numeric.convert import as_scalar, convert, kind
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, list_changes
 from adc.frontend.objects.merge import Clash, coerce, join
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -50,7 +50,7 @@ def read(frame: Frame, owner: AbstractValue, index: AbstractValue) -> AbstractVa
         return items[key]
     held = owner if isinstance(owner, Tuple) else heap.contents(frame, owner)  # type: ignore[arg-type]
     if isinstance(held, Contents) and growing.is_growing(held):
-        return growing.load(held, growing.position(held, subscript(index)))
+        return growing.load(frame, held, list_changes.position(held, subscript(index)))
     position = _position(frame, held, index)
     if isinstance(position, int):
         return held.items[position]
@@ -189,7 +189,7 @@ def store(frame: Frame, owner: Ref, index: AbstractValue, value: AbstractValue) 
         return
     held = heap.contents(frame, owner)
     if growing.is_growing(held):
-        growing.store(frame, owner, subscript(index), value)
+        list_changes.store(frame, owner, subscript(index), value)
         return
     position = _position(frame, held, index)
     if isinstance(position, int):

@@ -15,7 +15,8 @@ from adc.frontend.data.described import describe, widen
 from adc.frontend.data.values import AbstractValue, Unbound
 from adc.frontend.frame import Frame
 from adc.frontend.objects import heap
-from adc.frontend.objects.growing import common_type, converted, is_growing, uneven, with_room
+from adc.frontend.objects.columns import are_known
+from adc.frontend.objects.growing import buffers, common_type, converted, is_growing, uneven, with_room
 from adc.frontend.objects.joining import identical
 from adc.frontend.objects.merge import Clash
 from adc.ir.builder import insert_at
@@ -79,6 +80,8 @@ class Appends:
             before = carry.before[key]
             if key in self._room or not isinstance(before, Contents) or not is_growing(before):
                 continue
+            if not are_known(buffers(before)):  # the first item says what shape the arrays have
+                continue
             self._room[key] = count
             made = with_room(carry.frame, before, self.trips() * count)
             carry.before[key] = made
@@ -115,14 +118,14 @@ def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents 
     if not isinstance(end, Contents) or not uneven(start, end):
         return None
     try:
-        item = common_type(start, end)
+        item = common_type(carry.frame, start, end)
     except Clash:
         return None
     if item is None:
         return None
     if carry.appends.few and not is_growing(end):
         heap.unroll(carry.frame, [carry])
-    return converted(carry.frame, start, item)
+    return converted(carry.frame, start, item, end)
 
 
 def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:
@@ -132,8 +135,8 @@ def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) ->
     if not uneven(a, b):
         return otherwise
     return (
-        "a list whose length depends on the run holds numbers, or tuples of numbers; for other items, make an array "
-        "for all of them before (np.zeros) and store into its rows"
+        "a list whose length depends on the run holds numbers, arrays of one shape, or tuples of these; for other "
+        "items, make an array for all of them before (np.zeros) and store into its rows"
     )
 
 
@@ -149,14 +152,14 @@ def meet(
         return a, b
     assert isinstance(a, Contents) and isinstance(b, Contents)
     try:
-        item = common_type(a, b)
+        item = common_type(frame, a, b)
     except Clash:
         return a, b
     if item is None:
         return a, b
     unroll_few(frame, name)
     ends = []
-    for block, held in zip(blocks, (a, b), strict=True):
+    for block, held, other in zip(blocks, (a, b), (b, a), strict=True):
         with insert_at(block):
-            ends.append(converted(frame, held, item))
+            ends.append(converted(frame, held, item, other))
     return ends[0], ends[1]

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import abstract
-from adc.frontend.arrays import arrays, places, subscripts
+from adc.frontend.arrays import arrays, places
 from adc.frontend.containers import sequences
 from adc.frontend.control.branches import branch, trace
 from adc.frontend.control.loops import Counted, for_counted
@@ -30,6 +30,7 @@ from adc.frontend.expressions.conditions import condition
 from adc.frontend.expressions.evaluation import evaluate, evaluate_kept
 from adc.frontend.frame import Frame, discard
 from adc.frontend.iteration import Indexed, Items, sequence, unpacked
+from adc.frontend.numeric import views
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.numeric.nests import allocate
 from adc.frontend.objects import growing, heap
@@ -317,7 +318,7 @@ def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
     bind_target(frame, node.generators[0].target, items.item(const_index(0)))
     first = row()
     result = allocate(frame, [items.length, *first.dims], first.dtype)
-    arrays.store(frame, subscripts.row(result, const_index(0)), first)
+    arrays.store(frame, views.row(result, const_index(0)), first)
     counter: list[Value] = []
 
     def store() -> None:
@@ -325,7 +326,7 @@ def _rows(frame: Frame, walk: Walk, items: Indexed) -> Array:
         for a, b in zip(found.dims, first.dims, strict=True):
             if not same_dim(a, b):
                 trap_unless(equal_dims(a, b), "ValueError", "the requested array has an inhomogeneous shape")
-        arrays.store(frame, subscripts.row(result, ops.addi(counter[0], const_index(1))), found)
+        arrays.store(frame, views.row(result, ops.addi(counter[0], const_index(1))), found)
 
     left = Indexed(ops.subi(dim_value(items.length), const_index(1)), lambda k: items.item(ops.addi(k, const_index(1))))
     walk.loop(0, left, store, counter)

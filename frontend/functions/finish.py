@@ -5,6 +5,7 @@ from __future__ import annotations
 from adc.frontend.data.dims import NOT_ONE
 from adc.frontend.data.roots import grounded
 from adc.frontend.frame import Frame
+from adc.frontend.objects import held
 from adc.ir.core import Func
 
 
@@ -15,6 +16,7 @@ def finish(frame: Frame) -> set[int]:
         op.drop_attr(NOT_ONE)  # extents that are equal are read alike from here on
     if frame.abandoned:
         _drop_abandoned(frame.func)
+    held.check(frame)
     mutated: set[int] = set()
     written = grounded(frozenset(frame.written))
     for position, root in frame.argument_roots.items():

@@ -15,7 +15,7 @@ from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Compound, Static, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.numeric import nests
+from adc.frontend.numeric import nests, views
 from adc.frontend.objects import growing, heap
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds
@@ -93,7 +93,7 @@ def _along(v: Array, axis: int, k: Value) -> AbstractValue:
     """``v`` at ``k``, which is in range, along an axis: a number, or a view."""
     if v.rank == 1:
         return subscripts.Element(v, (k,)).load()
-    return subscripts.row(v, k, axis)
+    return views.row(v, k, axis)
 
 
 def arguments_of(frame: Frame, axes: Axes, function: AbstractValue, args: Sequence[AbstractValue]) -> list[Argument]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from adc.frontend.arrays import subscripts
 from adc.frontend.arrays.arrays import settled
 from adc.frontend.control.branches import trace
 from adc.frontend.data.callables import Bound
@@ -17,7 +16,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined, discard
 from adc.frontend.functions.extents import hoisted
 from adc.frontend.functions.mapped_arguments import Argument, Axes, arguments_of, items_of
-from adc.frontend.numeric import nests
+from adc.frontend.numeric import nests, views
 from adc.frontend.numeric.convert import as_number, store_scalar
 from adc.frontend.objects import growing, heap
 from adc.frontend.traps import trap_unless
@@ -152,7 +151,7 @@ def _store(frame: Frame, target: Array, k: Value, v: AbstractValue) -> None:
             f"adc.vmap() stacks results of one shape: for item {{}} axis {n} has extent {{}}, for the first {{}}",
             *sizes,
         )
-    nests.store(frame, subscripts.row(target, k), nests.lazy_of(v))
+    nests.store(frame, views.row(target, k), nests.lazy_of(v))
 
 
 def _refuse_writes(frame: Frame, function: AbstractValue, arguments: Sequence[Argument]) -> None:

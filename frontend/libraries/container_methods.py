@@ -14,7 +14,7 @@ from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.rules import no_keywords
 from adc.frontend.numeric import scalars
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import growing, heap, list_changes
 from adc.ir import kinds
 from adc.ir.builder import current_loc
 
@@ -57,7 +57,7 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
         return
     found = iteration.sequence(frame, more) if items is None else None
     if isinstance(found, iteration.Indexed):
-        growing.extend(frame, owner, dim_value(found.length), iteration.unchanging(frame, found.item))
+        list_changes.extend(frame, owner, dim_value(found.length), iteration.unchanging(frame, found.item))
         return
     if items is None:
         raise refuse(current_loc(), f"a list cannot be extended by {describe_type(more)} here", kind=kinds.NOT_ITERABLE)
@@ -66,7 +66,7 @@ def extend(frame: Frame, owner: Ref, more: AbstractValue) -> None:
 
 def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> AbstractValue:
     if growing.grows(frame, owner):
-        return growing.pop(frame, owner, None if position is None else indexing.subscript(position))
+        return list_changes.pop(frame, owner, None if position is None else indexing.subscript(position))
     items, k = _held(frame, owner), -1 if position is None else _index(owner, position)
     if not -len(items) <= k < len(items):
         what = "pop from empty list" if not items else f"pop index {k} is out of range for {len(items)} items"
@@ -78,7 +78,7 @@ def _pop(frame: Frame, owner: Ref, position: AbstractValue | None = None) -> Abs
 
 def _insert(frame: Frame, owner: Ref, position: AbstractValue, item: AbstractValue) -> AbstractValue:
     if growing.grows(frame, owner):
-        growing.insert(frame, owner, indexing.subscript(position), item)
+        list_changes.insert(frame, owner, indexing.subscript(position), item)
         return NONE
     items = _held(frame, owner)
     items.insert(_index(owner, position), item)
@@ -88,7 +88,7 @@ def _insert(frame: Frame, owner: Ref, position: AbstractValue, item: AbstractVal
 
 def _clear(frame: Frame, owner: Ref) -> AbstractValue:
     if growing.grows(frame, owner):
-        growing.clear(frame, owner)
+        list_changes.clear(frame, owner)
         return NONE
     heap.assign(frame, owner, [])
     return NONE

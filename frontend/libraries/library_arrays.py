@@ -43,7 +43,7 @@ from adc.frontend.numeric.convert import (
     nonzero,
     store_scalar,
 )
-from adc.frontend.objects import growing, heap
+from adc.frontend.objects import columns, growing, heap
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const, const_index
@@ -167,10 +167,12 @@ def _as_array(frame: Frame, name: str, value: AbstractValue, dtype: AbstractValu
         return array_of(frame, value, dtype_argument(dtype, None))
     if growing.grows(frame, value):  # of tuples of numbers
         assert isinstance(value, Ref)
-        rows = frame.tracer.call(
-            frame, Static(np.stack), [Tuple(tuple(growing.windows(heap.contents(frame, value))))], {"axis": Static(1)}
-        )
-        return _as_array(frame, name, rows, dtype, False)
+        held = heap.contents(frame, value)
+        rows, depth = columns.nested(growing.windows(held), growing.row_of(held))
+        assert isinstance(rows, Tuple)
+        made = array_of(frame, rows, dtype_argument(dtype, None))
+        order = Tuple((Static(depth), *(Static(k) for k in range(made.rank) if k != depth)))
+        return copy(frame, frame.tracer.call(frame, Static(np.transpose), [made, order], {}))  # type: ignore[arg-type]
     if is_numeric(value):
         number = nests.constant_array(value)
         return copy(frame, astype(number, dtype_argument(dtype, number.dtype)))

@@ -278,3 +278,15 @@ def _infer(owner: Array, dims: Sequence[Dim], at: int) -> list[Dim]:
         fits = ops.andi(fits, ops.cmpi(ops.muli(left, divisor), dim_value(whole), predicate="eq"))
     _check_size(fits, owner, dims, at)
     return [*dims[:at], left, *dims[at + 1 :]]
+
+
+def row(owner: Array, k: Value, axis: int = 0) -> Array:
+    """The view ``owner[k]``, or that along another axis, for a ``k`` that is in range."""
+    zero, one = const_index(0), const_index(1)
+    extents: list[Dim] = [*owner.dims, 2] if owner.is_complex else [*owner.dims]
+    rank = len(extents)
+    offsets = [k if n == axis else zero for n in range(rank)]
+    sizes = [one if n == axis else dim_value(d) for n, d in enumerate(extents)]
+    operands = [owner.memref, *offsets, *sizes, *[one] * rank]
+    view = build(ops.subview, operands, {"static_steps": (1,) * rank, "dropped": (axis,)}).result
+    return Array(view, tuple(d for n, d in enumerate(owner.dims) if n != axis), owner.roots)

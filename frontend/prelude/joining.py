@@ -108,6 +108,8 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
 
 @stands_for("numpy.dstack")
 def dstack(tup: Any) -> Any:
+    if isinstance(tup, np.ndarray) and tup.ndim < 4:
+        return tup.transpose(1, 2, 0).copy() if tup.ndim == 3 else np.atleast_2d(tup.T)[None].copy()
     return concatenate(tuple(np.atleast_3d(a) for a in tup), axis=2)
 
 
@@ -115,6 +117,8 @@ def dstack(tup: Any) -> Any:
 def column_stack(tup: Any) -> Any:
     if isinstance(tup, np.ndarray) and tup.ndim == 2:
         return tup.T.copy()
+    if isinstance(tup, np.ndarray) and tup.ndim > 2:
+        return concatenate(tup, axis=1)
     return concatenate(tuple(_column(np.atleast_1d(a)) for a in tup), axis=1)
 
 

@@ -23,7 +23,7 @@ from adc.frontend.libraries.attributes import attribute
 from adc.frontend.libraries.container_methods import extend, pairs
 from adc.frontend.names import lookup
 from adc.frontend.numeric import slices
-from adc.frontend.objects import cells, growing, heap
+from adc.frontend.objects import cells, growing, heap, list_changes
 from adc.frontend.traps import trap_unless
 from adc.frontend.unsupported import refuse_expression
 from adc.ir import kinds, ops
@@ -120,7 +120,7 @@ def _unpack(frame: Frame, target: ast.Tuple | ast.List, value: AbstractValue) ->
         return places.unpack(frame, value, wanted)
     if growing.grows(frame, value):
         assert isinstance(value, Ref)
-        return growing.unpack(heap.contents(frame, value), wanted)
+        return list_changes.unpack(frame, heap.contents(frame, value), wanted)
     if isinstance(value, Stream) and (found := iteration.unpacked(frame, value, wanted)) is not None:
         return found
     raise refuse(frame.loc(target), f"cannot unpack {describe_type(value)}", kind=kinds.NOT_ITERABLE)
@@ -138,7 +138,8 @@ def _unpack_starred(
     trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {star + behind} variables or more", length)
     first = [found.item(const_index(k)) for k in range(star)]
     rest = sequences.new_list(frame, [])
-    growing.extend(frame, rest, length - (star + behind), iteration.unchanging(frame, lambda k: found.item(k + star)))
+    item = iteration.unchanging(frame, lambda k: found.item(k + star))
+    list_changes.extend(frame, rest, length - (star + behind), item)
     return [*first, rest, *(found.item(length - (behind - k)) for k in range(behind))]
 
 

@@ -721,23 +721,81 @@ def found(n):
     return ys.index(2)
 
 
-def arrays(n):
-    u, ys = np.zeros(3), []
-    for _ in range(n):
-        ys.append(u.copy())
+def dicts(n):
+    ys = []
+    for i in range(n):
+        ys.append({"a": i})
     return ys[0]
 
 
 def test_the_way_out():
     with pytest.raises(CompileError) as caught:
-        adc.jit_grad(arrays)(4)
+        adc.jit_grad(dicts)(4)
     assert "np.zeros" in caught.value.help
+
+
+def rows(n):
+    ys = []
+    for i in range(n):
+        ys.append([i, i * 2.0])
+    return ys
+
+
+ROWS = [
+    rows, lists_of_lists, lambda n: np.array(rows(n)),
+    lambda n: rows(n)[1] == [1, 2.0], lambda n: rows(n)[1] < [1, 3.0],
+    lambda n: rows(n)[1] + rows(n)[2], lambda n: rows(n)[1] * 2, lambda n: rows(n)[1][1:],
+    lambda n: isinstance(rows(n)[1], list), lambda n: 2.0 in rows(n)[1], lambda n: sum(a * b for a, b in rows(n)),
+    lambda n: sorted(rows(n), key=lambda r: -r[1]), lambda n: np.array([[[i, 1.0], [2.0, i]] for i in range(n)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", ROWS)
+def test_items_that_are_lists(fn):
+    for n in (3, 5):
+        assert repr(adc.jit_grad(fn)(n)) == repr(fn(n))
+
+
+def row_changed(n):
+    ys = rows(n)
+    ys[1].append(3.0)
+    return ys
+
+
+def row_with_a_name(n):
+    ys = []
+    for i in range(n):
+        row = [i]
+        ys.append(row)
+        row.append(2)
+    return ys
+
+
+def first_row_with_a_name(n):
+    row = [1]
+    ys = [row]
+    for i in range(n):
+        ys.append([i])
+    row.append(2)
+    return ys
+
+
+@pytest.mark.parametrize(
+    ("fn", "says"),
+    [
+        (row_changed, "cannot be changed"),
+        (row_with_a_name, "which has a name"),
+        (first_row_with_a_name, "which has a name"),
+    ],
+)
+def test_items_that_are_lists_stay_as_they_are(fn, says):
+    with pytest.raises(CompileError, match=says):
+        adc.jit_grad(fn)(4)
 
 
 @pytest.mark.parametrize(
     "fn",
     [
-        lists_of_lists,
         strings_differ,
         changed_while_gone_through,
         known_list_changed_while_gone_through,

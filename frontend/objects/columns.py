@@ -1,0 +1,182 @@
+"""The columns of a list of run-time length: a buffer for each number, or for each array, that an item is made of.
+
+Arrays in items are kept by value: the buffer of one has a dimension more, and all items have arrays of one shape. So an
+array that became part of an item must not change any more: ``objects.held`` sees to the array that was there
+before, and what is read from the list is protected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from adc.frontend import abstract
+from adc.frontend.data.compounds import Contents, compound
+from adc.frontend.data.dims import Dim, dim_value, is_usable, same_dim
+from adc.frontend.data.roots import Roots
+from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, Static, Tuple
+from adc.frontend.elements import from_element, to_element
+from adc.frontend.forms import LIST
+from adc.frontend.frame import Frame
+from adc.frontend.numeric.bits import logical_not
+from adc.frontend.numeric.nests import allocate
+from adc.frontend.numeric.views import row
+from adc.frontend.objects import heap, held
+from adc.frontend.objects.merge import coerce, flatten
+from adc.frontend.traps import trap_unless
+from adc.ir import ops
+from adc.ir.arith import const_index
+from adc.ir.builder import build
+from adc.ir.core import Value
+
+Shape = tuple[Dim, ...] | None
+"""The extents of an array in an item, none of a number; None: there is no item as yet that they are known of."""
+
+Part = Value | Array
+"""What of an item goes into one column."""
+
+_ITEM = "it is an item of a list whose length depends on the run"
+
+UNEVEN = (
+    "the arrays of a list whose length depends on the run must all have one shape; for rows of several lengths extend "
+    "a list of numbers: xs.extend(row)"
+)
+
+
+def leaves(item: abstract.Abstract) -> list[abstract.Scalar | abstract.Array]:
+    """The numbers and arrays that an item is made of."""
+    return [leaf for leaf in abstract.walk_abstract(item) if isinstance(leaf, abstract.Scalar | abstract.Array)]
+
+
+def has_arrays(item: abstract.Abstract) -> bool:
+    return any(isinstance(leaf, abstract.Array) for leaf in leaves(item))
+
+
+def parts(frame: Frame, v: AbstractValue, item: abstract.Abstract) -> list[Part]:
+    """An item taken apart."""
+    if isinstance(item, abstract.Array):
+        assert isinstance(v, Array)
+        return [v]
+    if (isinstance(item, abstract.Tuple) and has_arrays(item)) or isinstance(v, Ref):
+        assert isinstance(item, abstract.Tuple)
+        inner = heap.contents(frame, v).items if isinstance(v, Ref) else v.items  # type: ignore[attr-defined]
+        return [part for one, t in zip(inner, item.items, strict=True) for part in parts(frame, one, t)]
+    return list(flatten(coerce(v, item)))
+
+
+def shapes(found: Sequence[Part]) -> list[Shape]:
+    return [part.dims if isinstance(part, Array) else () for part in found]
+
+
+def shapes_of(columns: Sequence[Array]) -> list[Shape]:
+    """Of the items that columns are for."""
+    return [column.dims[1:] for column in columns]
+
+
+def usable(found: Sequence[Shape]) -> list[Shape]:
+    """Shapes as far as they are known at the insertion point."""
+    return [shape if shape is not None and all(map(is_usable, shape)) else None for shape in found]
+
+
+def are_known(columns: Sequence[Array]) -> bool:
+    """Whether there has been an item that says which shapes arrays in items have."""
+    return not any(isinstance(d, int) and d == 0 for column in columns for d in column.dims[1:])
+
+
+def allocated(frame: Frame, item: abstract.Abstract, room: Value | int, found: Sequence[Shape]) -> list[Array]:
+    """Buffers with room for so many items."""
+    made = []
+    for leaf, shape in zip(leaves(item), found, strict=True):
+        if isinstance(leaf, abstract.Scalar):
+            made.append(allocate(frame, [room], leaf.type, "list"))
+        else:
+            made.append(allocate(frame, [room, *([0] * leaf.rank if shape is None else shape)], leaf.element, "list"))
+    return made
+
+
+def differ(columns: Sequence[Array], found: Sequence[Shape]) -> Value | None:
+    """Whether arrays have other shapes than the columns are for; None if it is known that they do not."""
+    result: Value | None = None
+    for column, shape in zip(columns, found, strict=True):
+        for a, b in zip(column.dims[1:], shape or (), strict=True):
+            if not same_dim(a, b):
+                other = ops.cmpi(dim_value(a), dim_value(b), predicate="ne")
+                result = other if result is None else ops.ori(result, other)
+    return result
+
+
+def check_shapes(columns: Sequence[Array], found: Sequence[Shape]) -> None:
+    """A list has arrays of one shape."""
+    other = differ(columns, found)
+    if other is not None:
+        trap_unless(logical_not(other), "ValueError", UNEVEN)
+
+
+def write(frame: Frame, columns: Sequence[Array], k: Value, found: Sequence[Part], *, moved: bool = False) -> None:
+    """Let item ``k`` be made of these parts. ``moved``: they are those of an item of the list itself."""
+    for column, part in zip(columns, found, strict=True):
+        frame.written |= column.roots
+        if isinstance(part, Array):
+            op = build(ops.copy, [part.memref, row(column, k).memref])
+            held.note(frame, op, moved)
+        else:
+            build(ops.store, [to_element(part, column.dtype), column.memref, k])
+
+
+def load(frame: Frame, columns: Sequence[Array], item: abstract.Abstract, k: Value) -> AbstractValue:
+    """Item ``k``, which is there; of the arrays in it there are views."""
+    given = iter(columns)
+
+    def protected(roots: Roots) -> Roots:
+        return roots | {frame.new_root("item", _ITEM)}
+
+    def make(a: abstract.Abstract) -> AbstractValue:
+        if isinstance(a, abstract.Scalar):
+            return Scalar(from_element(ops.load(next(given).memref, k)), a.type, a.weak)
+        if isinstance(a, abstract.Array):
+            found = row(next(given), k)
+            return Array(found.memref, found.dims, protected(found.roots))
+        if isinstance(a, abstract.Tuple):
+            items = tuple(map(make, a.items))
+            if a.form != LIST:
+                return compound(a.form, items)
+            ref = heap.reference(frame, LIST, _ITEM)
+            frame.env[ref.key] = Contents(items, LIST)
+            return ref
+        assert isinstance(a, abstract.Static)
+        return Static(a.value)
+
+    return make(item)
+
+
+def loaded_parts(columns: Sequence[Array], k: Value) -> list[Part]:
+    """The parts of item ``k``."""
+    return [
+        row(column, k) if column.rank > 1 or column.is_complex else from_element(ops.load(column.memref, k))
+        for column in columns
+    ]
+
+
+def window(column: Array, count: Value) -> Array:
+    """The first ``count`` items of a column, as a view."""
+    zero, one = const_index(0), const_index(1)
+    extents = [*column.dims[1:], 2] if column.is_complex else [*column.dims[1:]]
+    rank = 1 + len(extents)
+    operands = [column.memref, *[zero] * rank, count, *map(dim_value, extents), *[one] * rank]
+    view = build(ops.subview, operands, {"static_steps": (1,) * rank, "dropped": ()}).result
+    return Array(view, (count, *column.dims[1:]), column.roots)
+
+
+def nested(windows: Sequence[Array], item: abstract.Abstract) -> tuple[AbstractValue, int]:
+    """The windows in the place of what an item has in each column, and how many lists or tuples an item has around
+    each other."""
+    given = iter(windows)
+
+    def make(a: abstract.Abstract) -> AbstractValue:
+        if isinstance(a, abstract.Tuple):
+            return Tuple(tuple(map(make, a.items)), LIST)
+        return Static(a.value) if isinstance(a, abstract.Static) else next(given)
+
+    depth, inner = 0, item
+    while isinstance(inner, abstract.Tuple) and inner.items:
+        depth, inner = depth + 1, inner.items[0]
+    return make(item), depth

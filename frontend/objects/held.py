@@ -1,0 +1,135 @@
+"""Arrays that were copied into a list where Python's list has the array itself.
+
+That is the same as long as nothing is stored to the array later. ``check`` looks at the code of a whole function, when
+it is there, and refuses it where something may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, Held
+from adc.ir import kinds, ops
+from adc.ir.alias import Aliasing
+from adc.ir.builder import current_loc
+from adc.ir.core import Block, Loc, Op, Value
+from adc.ir.diagnostics import AdcError, Note
+from adc.ir.moments import strip_views
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType
+
+
+def note(frame: Frame, op: Op, moved: bool) -> None:
+    """``op`` copied an array into a list; ``moved``: one that was in it, or in a list that becomes this one."""
+    frame.held.append(Held(op, moved, current_loc()))
+
+
+@dataclass(frozen=True)
+class _Write:
+    op: Op
+    target: Value
+
+
+def check(frame: Frame) -> None:
+    """Refuse a function that may store to an array after it became an item of a list."""
+    if not frame.held:
+        return
+    alive = set(frame.func.walk())
+    own = {one.op for one in frame.held}
+    kept = [one for one in frame.held if one.op in alive and not one.moved]
+    aliasing = Aliasing(frame.func, frame.tracer.module)
+    writes = [w for op in alive if op not in own for w in _writes(frame, op)]
+    for one in kept:
+        roots = aliasing.roots(one.op.operands[0])
+        for write in writes:
+            if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(one.op, write):
+                raise _changed(one.loc, write.op.loc)
+        if not frame.entry:
+            _check_leaving(frame.func.body, aliasing, one)
+
+
+def _writes(frame: Frame, op: Op) -> Iterable[_Write]:
+    if op.opdef is ops.call:
+        return [_Write(op, v) for v in frame.call_writes.get(op, ())]
+    if Trait.WRITES not in op.opdef.traits or op.regions:
+        return ()
+    position = op.opdef.target
+    targets = [op.operands[position]] if position is not None else op.operands
+    return [_Write(op, v) for v in targets if isinstance(v.type, MemRefType)]
+
+
+def _changed(at: Loc, later: Loc | None) -> AdcError:
+    return refuse(
+        at,
+        "this array may be changed later, and with it the item of the list",
+        "append a copy: xs.append(u.copy())",
+        [Note("it is changed here", later)] if later is not None else [],
+        kind=kinds.UNSUPPORTED_CALL,
+    )
+
+
+def _check_leaving(body: Block, aliasing: Aliasing, one: Held) -> None:
+    """A list that a called function hands on has no arrays in it that its caller has by another way."""
+    returned = [v for v in body.terminator.operands if isinstance(v.type, MemRefType)]
+    outside: frozenset[Value] = frozenset().union(*(aliasing.roots(v) for v in (*returned, *body.args)))
+    list_, array = (aliasing.roots(v) for v in (one.op.operands[1], one.op.operands[0]))
+    if not list_.isdisjoint(outside) and not array.isdisjoint(outside):
+        raise _changed(one.loc, None)
+
+
+def _may_follow(copy: Op, write: _Write) -> bool:
+    """Whether the write may come after the copy and to what was copied, given that it may be the same memory at some
+    time."""
+    first, second, block = _in_common(copy, write.op)
+    later = block.ops.index(second) > block.ops.index(first)
+    if first is second and first.opdef is not ops.if_:
+        later = True
+    loop = _loop_around(block)
+    if loop is None:
+        return later
+    made = strip_views(write.target).op
+    if made is None or made.opdef is not ops.alloc or not _is_within(made, loop):
+        return True
+    # Memory of this iteration, which no later one writes to.
+    source = strip_views(copy.operands[0])
+    if not later or (isinstance(source.owner, Block) and source.owner is block):
+        return False
+    around = _ancestor_in(made, block)
+    return around is None or block.ops.index(around) < block.ops.index(first)
+
+
+def _in_common(a: Op, b: Op) -> tuple[Op, Op, Block]:
+    """The innermost block that has both in it, and the operations of it in which they are."""
+    blocks = {block: op for op, block in _ancestors(a)}
+    for op, block in _ancestors(b):
+        if block in blocks:
+            return blocks[block], op, block
+    raise AssertionError("of one function")
+
+
+def _ancestors(op: Op) -> list[tuple[Op, Block]]:
+    found: list[tuple[Op, Block]] = []
+    at: Op | None = op
+    while at is not None and at.parent is not None:
+        found.append((at, at.parent))
+        at = at.parent.parent_op
+    return found
+
+
+def _ancestor_in(op: Op, block: Block) -> Op | None:
+    return next((at for at, inside in _ancestors(op) if inside is block), None)
+
+
+def _loop_around(block: Block) -> Op | None:
+    at = block.parent_op
+    while at is not None:
+        if not at.opdef.traits.isdisjoint({Trait.LOOP, Trait.COUNTED}):
+            return at
+        at = at.parent.parent_op if at.parent is not None else None
+    return None
+
+
+def _is_within(op: Op, loop: Op) -> bool:
+    return any(at is loop for at, _ in _ancestors(op)[1:])

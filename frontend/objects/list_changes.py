@@ -1,0 +1,152 @@
+"""What programs do with lists of run-time length besides appending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from adc.frontend import abstract
+from adc.frontend.data.compounds import Contents
+from adc.frontend.data.dims import dim_value
+from adc.frontend.data.values import AbstractValue, Array, Ref
+from adc.frontend.errors import refuse
+from adc.frontend.frame import Frame, discard
+from adc.frontend.numeric.nests import nest, serial
+from adc.frontend.objects import columns, growing, heap
+from adc.frontend.objects.merge import Clash, join
+from adc.frontend.traps import trap_unless
+from adc.ir import kinds, ops
+from adc.ir.arith import const_index, constant_of
+from adc.ir.builder import current_loc, insert_at
+from adc.ir.core import Block, Value
+
+
+def extend(frame: Frame, ref: Ref, count: Value, item: Callable[[Value], AbstractValue]) -> None:
+    """Append ``item(0)``, ..., ``item(count - 1)`` to any list."""
+    scratch = Block()
+    with insert_at(scratch):
+        sample = item(const_index(0))
+        try:
+            wanted = growing.item_type(frame, sample)
+            before = growing.type_of_items(frame, heap.contents(frame, ref))
+            wanted = wanted if before is None else join(before, wanted)
+        except Clash as clash:
+            message = f"this list cannot be extended: {clash}"
+            raise refuse(current_loc(), message, growing.PREALLOCATE, kind=kinds.TYPE_DIFFERS) from None
+        shapes = columns.shapes(columns.parts(frame, sample, wanted))
+    discard(scratch)
+    held = growing.converted(frame, heap.contents(frame, ref), wanted)
+    if columns.has_arrays(wanted):
+        known = columns.usable(shapes)
+        if None in known:
+            _refuse_arrays(held, "extend", "append the arrays in a loop")
+        held = growing.with_room(frame, held, count, 1, known)
+    else:
+        held = growing.with_room(frame, held, count)
+    end = growing.length(held)
+    serial([count], lambda i: growing.write(frame, held, end + i[0], item(i[0])))
+    growing.assign(frame, ref, growing.held_of(wanted, end + count, growing.buffers(held)))
+
+
+def position(held: Contents, index: Value) -> Value:
+    """A checked subscript; negative ones count from the end."""
+    return ops.bound(index, growing.length(held))
+
+
+def store(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
+    """``ref[index] = item``."""
+    held = heap.contents(frame, ref)
+    _refuse_arrays(held, "change an item of", "make an array of the list, np.array(xs), and store into its rows")
+    now = growing.widened(frame, held, item)
+    k = position(now, index)
+    if now is not held:
+        held = growing.held_of(growing.row_of(now), growing.length(now), growing.buffers(now))
+    growing.assign(frame, ref, held)
+    growing.write(frame, now, k, item)
+
+
+def pop(frame: Frame, ref: Ref, index: Value | None) -> AbstractValue:
+    """``ref.pop(index)``: the items behind it move up."""
+    held = heap.contents(frame, ref)
+    _refuse_arrays(held, "take an item from", "keep a count of the items that are in use")
+    count = growing.length(held)
+    some = ops.cmpi(count, const_index(0), predicate="sgt")
+    trap_unless(some, "IndexError", "pop from empty list")
+    last = count - 1
+    at = last if index is None else position(held, index)
+    found = growing.load(frame, held, at)
+    if index is not None and constant_of(index) != -1:
+        serial([last - at], lambda i: growing.move(frame, held, at + i[0] + 1, held, at + i[0]))
+    growing.assign(frame, ref, growing.held_of(growing.row_of(held), last, growing.buffers(held)))
+    return found
+
+
+def insert(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
+    """``ref.insert(index, item)``: the items from there on move down."""
+    _refuse_arrays(heap.contents(frame, ref), "insert into", "append, and make an array in another order of the list")
+    now = growing.widened(frame, heap.contents(frame, ref), item)
+    held = growing.with_room(frame, now, const_index(1), growing.FIRST_ROOM)
+    count, zero = growing.length(held), const_index(0)
+    negative = ops.cmpi(index, zero, predicate="slt")
+    at = ops.select(negative, ops.maxsi(index + count, zero), ops.minsi(index, count))
+    serial([count - at], lambda i: growing.move(frame, held, count - i[0] - 1, held, count - i[0]))
+    growing.write(frame, held, at, item)
+    growing.assign(frame, ref, growing.held_of(growing.row_of(held), count + 1, growing.buffers(held)))
+
+
+def clear(frame: Frame, ref: Ref) -> None:
+    held = heap.contents(frame, ref)
+    _refuse_arrays(held, "clear", "begin a new list: xs = []")
+    growing.assign(frame, ref, growing.held_of(growing.row_of(held), const_index(0), growing.buffers(held)))
+
+
+def _refuse_arrays(held: Contents, what: str, help: str) -> None:
+    """Items that are arrays are views of what the list has, which stays as it is."""
+    if growing.is_growing(held) and growing.has_arrays(held):
+        message = f"cannot {what} a list of arrays whose length is known at run time only"
+        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_CALL)
+
+
+def joined(frame: Frame, a: Ref, b: Ref) -> Ref:
+    """``a + b``."""
+    first, second = heap.contents(frame, a), heap.contents(frame, b)
+    try:
+        item = growing.common_type(frame, first, second)
+    except Clash as clash:
+        raise refuse(
+            current_loc(), f"these lists cannot be joined: {clash}", growing.PREALLOCATE, kind=kinds.TYPE_DIFFERS
+        ) from None
+    assert item is not None
+    first = growing.converted(frame, first, item, second)
+    second = growing.converted(frame, second, item, first)
+    count = growing.length(first) + growing.length(second)
+    columns.check_shapes(growing.buffers(first), growing.shapes_in(second))
+    result = growing.allocated(frame, item, count, count, growing.shapes_in(first))
+    growing.copy_all(frame, first, result)
+    growing.copy_all(frame, second, result, growing.length(first))
+    return heap.new(frame, result.form, result.items)
+
+
+def repeated(frame: Frame, held: Contents, item: abstract.Abstract, times: Value) -> Ref:
+    """``held * times``, of which there is at least one item."""
+    once = growing.converted(frame, held, item)
+    count = growing.length(once) * times
+    result = growing.allocated(frame, item, count, count, growing.shapes_in(once))
+    size = growing.length(once)
+    nest([times, size], lambda i: growing.move(frame, once, i[1], result, i[0] * size + i[1]))
+    return heap.new(frame, result.form, result.items)
+
+
+def unpack(frame: Frame, held: Contents, wanted: int) -> list[AbstractValue]:
+    """``a, b, c = items``."""
+    fits = ops.cmpi(growing.length(held), const_index(wanted), predicate="eq")
+    trap_unless(fits, "ValueError", f"{{}} values cannot be unpacked into {wanted} variables", growing.length(held))
+    return [growing.load(frame, held, const_index(k)) for k in range(wanted)]
+
+
+def of_windows(frame: Frame, held: Contents, views: Sequence[Array]) -> Ref:
+    """A new list of what views of the buffers of ``held`` show."""
+    item = growing.row_of(held)
+    count = dim_value(views[0].dims[0]) if views else growing.length(held)
+    result = growing.allocated(frame, item, count, count, growing.shapes_in(held))
+    growing.copy_all(frame, growing.held_of(item, count, views), result)
+    return heap.new(frame, result.form, result.items)
