@@ -23,6 +23,7 @@ from adc.passes.scatter.settle_accumulates import SettleAccumulates
 from adc.passes.simd.align_loops import AlignLoops
 from adc.passes.simd.collect_checks import CollectChecks
 from adc.passes.simd.interleave import Interleave
+from adc.passes.simd.narrow_columns import NarrowColumns
 from adc.passes.simd.order_loops import OrderLoops
 from adc.passes.simd.vectorise_outer import VectoriseOuter
 from adc.passes.simplify.canonicalize import Canonicalize
@@ -92,7 +93,8 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 """What is rare, and what makes functions long, moves to functions of its own."""
 
 WIDEN: Pipeline = (
-    *(OrderLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks(), VectoriseOuter(), Interleave()),
+    *(OrderLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
+    *(NarrowColumns(), VectoriseOuter(), Interleave()),
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
 )
 """What makes loops faster when it is settled which are parallel."""

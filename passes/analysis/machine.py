@@ -25,6 +25,8 @@ class Machine:
     lanes: int
     """Iterations of a loop side by side, of doubles: some registers' worth, so that one waits for its sum while others
     go on, and what is the same for all is spread over many."""
+    few_lanes: int
+    """Lanes where there are no more iterations: those of a long register or of two short ones."""
 
 
 CPU = Machine(
@@ -34,6 +36,7 @@ CPU = Machine(
     last_cache_bytes=32 << 20,
     line_bytes=64,
     lanes=48,  # twelve of AVX2's registers are their sums, and four are left for what is added
+    few_lanes=8,
 )
 
 _asked: ContextVar[Machine | None] = ContextVar("machine", default=None)

@@ -14,6 +14,7 @@ from adc.ir.loop_attrs import BY_LANES, ONE_BY_ONE, TRIPS
 from adc.ir.nesting import inside
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType, Type, index
+from adc.passes.analysis.kinds import DIVISIONS, PURE
 from adc.passes.building import parallel_loop
 from adc.passes.simd.side_by_side import Lanes, Packing
 
@@ -58,12 +59,15 @@ _Step = Op | _Strip | _Together  # an operation: for all lanes at once
 
 
 class Expansion:
-    """A block of the iterations of a parallel loop."""
+    """A block of the iterations of a parallel loop. ``count`` of the lanes are in use, if it is not ``width``. If there
+    are ``few``, of blocks that are ``width`` apart, those that are not in use go along, without access to memory."""
 
-    def __init__(self, lanes: Lanes, width: int, by: int, count: Value | None = None) -> None:
+    def __init__(self, lanes: Lanes, width: int, by: int, count: Value | None = None, few: int | None = None) -> None:
         self.lanes = lanes
-        self.width = width
-        self.count = count  # of the lanes that are in use, if it is not ``width``
+        self.apart = width
+        self.width = width if few is None else few
+        self.count = count
+        self.idle = few is not None
         self.by = by  # the step of the loop
         self.body = lanes.loop.regions[0]
         self.home: dict[Value, _Strip] = {}
@@ -77,7 +81,7 @@ class Expansion:
     def block(self, number: Value) -> Sequence[Value]:
         """Append the iterations of a block; what they reduce to."""
         end = self.body.terminator
-        offset = ops.muli(number, const_index(self.width * self.by))
+        offset = ops.muli(number, const_index(self.apart * self.by))
         self.first = ops.addi(self.lanes.loop.operands[0], offset)
         for value in self._kept(self.steps, end.operands):
             self.buffers[value] = ops.alloc(type=MemRefType((self.width,), value.type))
@@ -247,7 +251,8 @@ class Expansion:
             with insert_at(block):
                 self._one(strip, block.args[0], uniform)
                 build(ops.yield_, ())
-            limits = [*self._lanes_in_use(), const_index(1)]
+            end = const_index(self.width) if self.count is None else self.count
+            limits = [const_index(0), end, const_index(1)]
             build(ops.for_, limits, {ONE_BY_ONE: True, TRIPS: self.width}, [], [block])
             return
         terms = list(strip.summed)
@@ -282,16 +287,17 @@ class Expansion:
         block = Block([index], ["lane"])
         with insert_at(block):
             lane = self._one(strip, block.args[0], uniform)
-            build(ops.reduce, [lane.value(v) for v in terms], {"kinds": tuple(kinds)})
+            found = [lane.unless_idle(lane.value(v), none) for v, none in zip(terms, neutral, strict=True)]
+            build(ops.reduce, found, {"kinds": tuple(kinds)})
         types: list[Type] = [v.type for v in terms]
         limits = [*self._lanes_in_use(), const_index(1)]
         return build(ops.parallel, [*limits, *neutral], self._marks(), types, [block]).results
 
     def _lanes_in_use(self) -> tuple[Value, Value]:
-        return const_index(0), const_index(self.width) if self.count is None else self.count
+        return const_index(0), const_index(self.width) if self.count is None or self.idle else self.count
 
     def _marks(self) -> dict[str, Any]:
-        return {BY_LANES: True} if self.count is None else {BY_LANES: True, TRIPS: self.width}
+        return {BY_LANES: True} if self.count is None or self.idle else {BY_LANES: True, TRIPS: self.width}
 
 
 class _Lane:
@@ -323,7 +329,31 @@ class _Lane:
         """Append what ``op`` does for this lane."""
         for value in used_from_outside([op]):
             self.value(value)
-        clone_op(op, self.known)
+        if self.expansion.idle and not _is_safe(op):
+            self._do_unless_idle(op)
+        else:
+            clone_op(op, self.known)
+
+    def _in_use(self) -> Value:
+        count = self.expansion.count
+        assert count is not None
+        return ops.cmpi(self.number, count, predicate="slt")
+
+    def unless_idle(self, value: Value, none: Value) -> Value:
+        """``value``, or ``none`` if the lane is not in use."""
+        return ops.select(self._in_use(), value, none) if self.expansion.idle else value
+
+    def _do_unless_idle(self, op: Op) -> None:
+        """Append what ``op`` does if the lane is in use; else its results are zero."""
+        blocks = Block(), Block()
+        with insert_at(blocks[0]):
+            known = dict(self.known)
+            clone_op(op, known)
+            build(ops.yield_, [known[r] for r in op.results])
+        with insert_at(blocks[1]):
+            build(ops.yield_, [const(0, r.type) for r in op.results])
+        made = build(ops.if_, [self._in_use()], {}, [r.type for r in op.results], blocks)
+        self.known.update(zip(op.results, made.results, strict=True))
 
     def value(self, value: Value) -> Value:
         """What stands for a value of the loop in this lane."""
@@ -345,3 +375,8 @@ class _Lane:
             return self.known[value]
         found: Value = ops.load(expansion.buffers[expansion._place(value)], self.number)
         return found
+
+
+def _is_safe(op: Op) -> bool:
+    """Whether ``op`` can be done with any operands, to no effect."""
+    return op.opdef in PURE and not op.regions and op.opdef not in DIVISIONS

@@ -140,6 +140,24 @@ def changed_in_between(a, b):
     return total + np.sum(d)
 
 
+def columns(a, b):
+    """Side by side in memory: sums, extremes, branches, integers, and what is left of a column."""
+    out = np.ones((2, len(a.T)))
+    total = 0.0
+    for j in prange(a.shape[1]):
+        s, most, count = 0.0, -9.0, 0
+        for i in range(len(a)):
+            x = a[i, j] * b[0, j] + np.sin(a[i, j])
+            if x > 0.0:
+                count += i
+                s += math.log(x)
+            most = max(most, x)
+            out[0, j] += x * s
+        out[1, j] = s + count
+        total += most * s
+    return total + np.sum(out)
+
+
 def kept_rows(a, b):
     """Local arrays with a row for each iteration, and a tape."""
     q = np.empty((len(a), len(b)))
@@ -175,15 +193,17 @@ def mixture(a, b):
 
 PROGRAMS = [
     matrix_product, distances, triangles, rows_from_the_end, with_branches, extremes, window_of_each, views,
-    changed_in_between, kept_rows, mixture,
+    changed_in_between, kept_rows, mixture, columns,
 ]  # fmt: skip
 
 
-@pytest.fixture(params=[2, 3, 4])
+@pytest.fixture(params=[(2, 1), (3, 2), (4, 1), (48, 8)])
 def narrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     """Few lanes, so that there are whole blocks and iterations left over, and copies of shadows for all sums."""
-    width: int = request.param
-    lower = tuple(type(p)(width) if isinstance(p, VectoriseOuter | Interleave) else p for p in pipelines.LOWER)
+    width: int
+    width, few = request.param
+    chosen = {VectoriseOuter: VectoriseOuter(width, few), Interleave: Interleave(width)}
+    lower = tuple(chosen.get(type(p), p) for p in pipelines.LOWER)
     monkeypatch.setattr(pipelines, "LOWER", lower)
     monkeypatch.setattr(privatisation, "WORTH", 1)
     pretend(monkeypatch, lanes=3)
