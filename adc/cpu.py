@@ -9,7 +9,8 @@ from typing import Any
 from adc.backend import llvm_text, running
 from adc.backend.calls import stub
 from adc.backend.calls.abi import Signature
-from adc.backend.lowering.lower import Lowered, lower_module
+from adc.backend.lowering.lower import Lowered, common_text, lower_module
+from adc.backend.lowering.lower_units import lower_units
 from adc.backend.optimize import Optimized, optimize, optimize_or_find, vectorises
 from adc.ir.core import Module
 from adc.ir.excerpts import in_library
@@ -78,16 +79,20 @@ def _object_code(
 ) -> tuple[Loadable, list[bytes]]:
     """``module``, of the Python function ``name``, compiled with a stub for each of ``signatures``.
 
-    The stubs, and what is common to all modules, are objects of their own, whose texts have no names of the program's:
-    most often they are in the cache.
+    The stubs, what is common to all modules, and the loop nests of a long function are objects of their own. No name of
+    the program's is in their texts: most often they are in the cache.
     """
     exports = list(dict.fromkeys(s.function for s in signatures))
-    lowered = _lowered(module, exports, options.parallel, options.level)
+    threads, vectors = options.parallel, vectorises(options.level)
+    counted = CountSteps(exports).run(module)
+    apart = lower_units(counted, threads=threads, vectors=vectors)
+    lowered = lower_module(counted, exports=exports, threads=threads, polls=True, vectors=vectors, units=apart.units)
     symbols = stubs(signatures)
     entries = {s.function: f"adc.entry{k}" for k, s in enumerate(signatures)}
     fragments = [stub.stub_ir(s, symbol, entries[s.function]) for s, symbol in zip(signatures, symbols, strict=True)]
     own = llvm_text.with_aliases(lowered.text(whole=False), {f"adc.{name}": entry for name, entry in entries.items()})
-    texts = [own, llvm_text.alone(lowered.target.triple, fragments), lowered.common_text()]
+    common = common_text([lowered, *apart.lowered])
+    texts = [own, llvm_text.alone(lowered.target.triple, fragments), common, *apart.texts.values()]
     optimized = [optimize_or_find(text, lowered.target, options.level) for text in texts if text]
     tables = [f"{s}.objects" for s, sig in zip(symbols, signatures, strict=True) if stub.objects_of(sig)]
     names = [running.NAMES] if lowered.counted else []
@@ -100,7 +105,7 @@ def _object_code(
         tuple((symbol, function) for function, symbol in lowered.linking.names.items()),
         tuple(loops),
         tuple(lowered.sites),
-        lowered.elsewhere,
+        tuple(dict.fromkeys(symbol for each in (lowered, *apart.lowered) for symbol in each.elsewhere)),
     )
     return made, [each.object_code for each in optimized]
 

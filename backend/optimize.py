@@ -133,7 +133,7 @@ def _without_wrong_simd(text: str, target: Target, level: int) -> llvm.ModuleRef
 
 def _pass_over(text: str, target: Target, level: int) -> llvm.ModuleRef:
     """The module after one run of the pipeline, in an LLVM context of its own: threads may do this at once."""
-    machine = target.machine(level)
+    machine = kept_machine(target, level)
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = machine.triple
     module.data_layout = str(machine.target_data)

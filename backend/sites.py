@@ -8,7 +8,7 @@ from adc.ir.core import Loc
 from adc.ir.raising import Message
 from adc.ir.types import Type
 
-NO_MEMORY = -2  # the number of every such place in a kernel, which has no lines that would tell a user anything
+NO_MEMORY = -3  # the number of every such place in a kernel, which has no lines that would tell a user anything
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ from adc.ir.types import Type
 SYMBOL = "adc.symbol"
 """Of a function: what its code is called, which was compiled before. The body only says what it reads and returns."""
 
+UNIT = "adc.unit"
+"""Of a function: a loop nest, or a rare copy of one, which is compiled by itself, for all modules that have it."""
+
 Partial = Callable[..., Value]
 
 RUNTIME = "run-time support"

@@ -9,7 +9,7 @@ values, with such an interface before those that are exported.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from adc.backend import support
@@ -19,7 +19,7 @@ from adc.backend.lowering.linking import Linking
 from adc.backend.lowering.lower_alias import Scopes
 from adc.backend.lowering.lower_control import call_by_value, return_status, return_values, symbol, value_type
 from adc.backend.lowering.lower_effects import LOOPS, Effects, Facts
-from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter, ModuleEmitter
+from adc.backend.lowering.lower_emitter import Counted, FunctionEmitter, ModuleEmitter, Unit
 from adc.backend.lowering.lower_memory import write
 from adc.backend.lowering.lower_table import LOWERINGS
 from adc.backend.lowering.lower_types import abi_types, quoted
@@ -28,6 +28,7 @@ from adc.backend.sites import Site
 from adc.backend.target import Target, host
 from adc.ir import ops
 from adc.ir.alias import Aliasing
+from adc.ir.callgraph import callees, closure
 from adc.ir.core import Func, Module
 from adc.ir.externals import SYMBOL
 from adc.ir.schedules import MEMORY
@@ -71,16 +72,18 @@ class Lowered:
         common = [text if whole else declaration for text, declaration in self.common.values()]
         return "\n".join([head, *declared, definitions, *common, self.functions, self.trailer])
 
-    def common_text(self) -> str:
-        """A module of the functions that are common to modules; empty if there are none."""
-        defined = "\n".join(text for text, _ in self.common.values())
-        for name in self.common:
-            defined = re.sub(rf"^define internal (\w+ @{re.escape(name)}\()", r"define \1", defined, flags=re.MULTILINE)
-        used = [text for name, text in self.declarations.items() if f"@{name}" in defined]
-        return "\n".join([f'target triple = "{self.target.triple}"', *used, defined]) if defined else ""
-
     def __str__(self) -> str:
         return self.text()
+
+
+def common_text(modules: Sequence[Lowered]) -> str:
+    """A module of the functions that are common to modules; empty if there are none."""
+    common = {name: text for each in modules for name, (text, _) in each.common.items()}
+    defined = "\n".join(common.values())
+    for name in common:
+        defined = re.sub(rf"^define internal (\w+ @{re.escape(name)}\()", r"define \1", defined, flags=re.MULTILINE)
+    used = {name: text for each in modules for name, text in each.declarations.items() if f"@{name}" in defined}
+    return "\n".join([f'target triple = "{modules[0].target.triple}"', *used.values(), defined]) if defined else ""
 
 
 def lower_module(
@@ -94,6 +97,7 @@ def lower_module(
     vectors: bool = True,
     linking: Linking | None = None,
     is_kernel: bool = False,
+    units: Mapping[str, Unit] | None = None,
 ) -> Lowered:
     """Lower a module for ``target`` (default: this machine).
 
@@ -103,6 +107,7 @@ def lower_module(
     those that are marked count their steps. ``vectors``: loops may become SIMD, so that functions of mathematics have
     variants for vectors. ``linking`` says how C functions are called: by default by addresses that
     this process knows. ``is_kernel``: other modules call it, and nothing but memory can be short in it.
+    ``units`` are functions that are lowered to modules of their own; what nothing but these call is left out.
     """
     target = target or host()
     if exports is None:
@@ -113,8 +118,9 @@ def lower_module(
     emitter = ModuleEmitter(module, target, effects, LOWERINGS, threads and target.openmp, info, is_kernel, limited)
     emitter.linking = linking or Linking()
     emitter.vectors = vectors
-    for func in module.funcs.values():
-        if SYMBOL in func.attrs:
+    emitter.units = units or {}
+    for func in _lowered_here(module, exports, emitter.units):
+        if SYMBOL in func.attrs or func.name in emitter.units:
             _declare_function(emitter, func)
         else:
             _lower_function(emitter, func, func.name in exports, depth)
@@ -132,6 +138,14 @@ def lower_module(
         common=emitter.common,
         places=tuple(emitter.places),
     )
+
+
+def _lowered_here(module: Module, exports: Collection[str], units: Mapping[str, Unit]) -> list[Func]:
+    """The functions that a module defines or declares, where ``units`` are modules of their own."""
+    if not units:
+        return list(module.funcs.values())
+    names = set(closure(module, exports, lambda func: [] if func.name in units else callees(func)))
+    return [func for name, func in module.funcs.items() if name in names]
 
 
 def _debug_scope(module: ModuleEmitter, func: Func) -> str:
@@ -217,6 +231,10 @@ def _declare_function(module: ModuleEmitter, func: Func) -> None:
     """A function whose code is elsewhere."""
     places = ["ptr"] * len(func.result_types)
     types = ["ptr", *(t for arg in func.args for t in abi_types(arg.type)), *places]
+    if func.name in module.units:
+        name = module.enter_unit(func.name)
+        module.declare(name, f"declare i32 @{quoted(name)}({', '.join(types)}) nounwind")
+        return
     name = func.attrs[SYMBOL]
     module.elsewhere[name] = f"declare i32 @{quoted(name)}({', '.join(types)}) nounwind"
 

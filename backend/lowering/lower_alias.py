@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adc.backend.lowering.lower_types import quoted
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
@@ -35,7 +34,6 @@ class Scopes:
         self._loops: dict[object, dict[int, str]] = {}
         self._suffixes: dict[Value, str] = {}
         self._roots: list[Value] = []
-        self._name = func.name
         self._collect(func)
 
     def _collect(self, func: Func) -> None:
@@ -48,7 +46,7 @@ class Scopes:
                         roots[root] = None
         self._roots = list(roots)[:MAX_SCOPES]
         if len(self._roots) > 1:
-            self._domain = self._emitter.distinct(lambda n: f"!{{{n}, !{quoted(self._name)}}}")
+            self._domain = self._emitter.distinct(lambda n: f"!{{{n}}}")
             for root in self._roots:
                 self._root_scopes[root] = self._scope(self._domain)
 

@@ -136,17 +136,25 @@ def call(e: FunctionEmitter, op: Op) -> None:
         given.append(f"ptr {stack_depth.limit(e)}")
     for v in op.operands:
         given += [f"{t} {x}" for t, x in zip(abi_types(v.type), abi_values(e[v], v.type), strict=True)]
-    if name not in e.module.effects.fallible:
+    fallible = name in e.module.effects.fallible
+    if not fallible and name not in e.module.units:
         results = call_by_value(e, symbol(name, "$value"), ", ".join(given), types)
     else:
         places = [e.stack(f"[{scalar_bytes(t)} x i8]") for t in types]
         given += [f"ptr {place}" for place in places]
-        callee = e.module.module.funcs[name]
-        target = f"@{quoted(callee.attrs[SYMBOL])}" if SYMBOL in callee.attrs else symbol(name)
-        status = e.let(f"call i32 {target}({', '.join(given)})")
-        e.fail_if(e.let(f"icmp ne i32 {status}, 0"))
+        status = e.let(f"call i32 {_target(e, name)}({', '.join(given)})")
+        if fallible:
+            e.fail_if(e.let(f"icmp ne i32 {status}, 0"), name)
         results = [read(e, op, place, t, "") for place, t in zip(places, types, strict=True)]
     e.env.update(zip(op.results, results, strict=True))
+
+
+def _target(e: FunctionEmitter, name: str) -> str:
+    """What a call of a function names, which is perhaps in another module."""
+    if name in e.module.units:
+        return f"@{quoted(e.module.enter_unit(name))}"
+    callee = e.module.module.funcs[name]
+    return f"@{quoted(callee.attrs[SYMBOL])}" if SYMBOL in callee.attrs else symbol(name)
 
 
 def foreign(e: FunctionEmitter, op: Op) -> None:

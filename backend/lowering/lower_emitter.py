@@ -45,6 +45,15 @@ class Counted:
     loc: Loc
 
 
+@dataclass(frozen=True)
+class Unit:
+    """A function that is a module of its own: its symbol there, and what can be raised in it, which it numbers from
+    zero."""
+
+    symbol: str
+    sites: tuple[Site, ...]
+
+
 @dataclass
 class ModuleEmitter:
     """What is common to the functions of one LLVM module."""
@@ -65,6 +74,8 @@ class ModuleEmitter:
     places: dict[tuple[str, int], int] = field(default_factory=dict)  # file and line of loops, numbered
     helpers: dict[object, str] = field(default_factory=dict)
     linking: Linking = field(default_factory=Linking)
+    units: Mapping[str, Unit] = field(default_factory=dict)  # functions that are modules of their own
+    firsts: dict[str, int] = field(default_factory=dict)  # by such a function, the number of its first site here
     vectors: bool = True  # functions have variants for the vectors that loops may become
     externals: dict[str, str] = field(default_factory=dict)  # the declarations of the user's C functions
     common: dict[str, tuple[str, str]] = field(default_factory=dict)  # the same in all: text, declaration
@@ -132,6 +143,14 @@ class ModuleEmitter:
             return NO_MEMORY
         self.sites.append(site)
         return len(self.sites) - 1
+
+    def enter_unit(self, function: str) -> str:
+        """The symbol of a function that is a module of its own, whose sites are from now on sites of this one."""
+        unit = self.units[function]
+        if function not in self.firsts:
+            self.firsts[function] = len(self.sites)
+            self.sites.extend(unit.sites)
+        return unit.symbol
 
     def count(self, loop: Counted) -> int:
         self.counted.append(loop)
@@ -378,10 +397,17 @@ class FunctionEmitter:
         arguments = f"ptr %ctx, i32 {site}, ptr {values}, i64 {len(operands)}"
         self.cold.append(f"  call void @adc_raise_values({arguments}){self.dbg}")
 
-    def fail_if(self, condition: str) -> None:
-        """Leave the function with an error that was recorded already."""
-        good = self.new_label()
-        self.branch_if(condition, self.fail_label(), good, self.likely(False))
+    def fail_if(self, condition: str, callee: str = "") -> None:
+        """Leave the function with an error that was recorded already: in ``callee``, which may be a module of its own,
+        where sites have other numbers."""
+        bad, good, first = self.fail_label(), self.new_label(), self.module.firsts.get(callee, 0)
+        if first and self.module.units[callee].sites:
+            bad = self.new_label()
+            self.module.declare("adc_move_site", support.DECLARATIONS["adc_move_site"] + " nounwind cold")
+            self.cold.append(f"{bad}:")
+            self.cold.append(f"  call void @adc_move_site(ptr %ctx, i32 {first}){self.dbg}")
+            self.cold.append(f"  br label %{self.fail_label()}{self.dbg}")
+        self.branch_if(condition, bad, good, self.likely(False))
         self.begin(good)
 
     def poll(self, note: Callable[[], None] | None = None) -> None:

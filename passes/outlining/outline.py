@@ -11,7 +11,8 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.rewrite import Mapping, clone_op, used_from_outside
-from adc.ir.types import MemRefType
+from adc.ir.types import MemRefType, Type
+from adc.passes.analysis.attributes import attr_key
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,12 @@ class Piece:
 
 
 def outline(module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasing) -> list[Func]:
-    """Move each piece to a function of its own, called something like ``name``. ``aliasing`` is outdated after that."""
+    """Move each piece to a function of its own, called something like ``name``. ``aliasing`` is outdated after that.
+
+    Coefficients are arguments: what differs in these alone is one function.
+    """
+    for piece in pieces:
+        _take_out_coefficients(piece)
     calls = [_copy_out(module, piece, name, aliasing) for piece in pieces]
     instead: dict[Op, Op | None] = {}
     for piece, call in zip(pieces, calls, strict=True):
@@ -40,10 +46,51 @@ def outline(module: Module, pieces: Sequence[Piece], name: str, aliasing: Aliasi
     return [module.funcs[call.attrs["callee"]] for call in calls]
 
 
+_ARITHMETIC = frozenset({ops.addf, ops.subf, ops.mulf, ops.fma, ops.call})
+_PLAIN = frozenset({0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5})
+
+
+def _inside(piece: Piece) -> set[Op]:
+    return {op for each in piece.moved for op in (each, *(o for region in each.regions for o in region.walk()))}
+
+
+def _is_coefficient(op: Op, inside: set[Op]) -> bool:
+    """Whether ``op`` is a float constant that the operations ``inside`` may as well have in a register: LLVM would make
+    nothing of its value."""
+    if op.opdef is not ops.constant or not op.result.type.is_float or op.attrs["value"] in _PLAIN:
+        return False
+    return all(user.opdef in _ARITHMETIC for user, _ in op.result.uses if user in inside)
+
+
+def _take_out_coefficients(piece: Piece) -> None:
+    """Move the coefficients in the regions of ``piece`` in front of it, equal ones as one."""
+    inside = _inside(piece)
+    nested = [op for each in piece.moved for region in each.regions for op in region.walk()]
+    found = [op for op in nested if _is_coefficient(op, inside)]
+    if not found:
+        return
+    first = piece.moved[0]
+    block = first.parent
+    assert block is not None
+    taken: dict[tuple[Type, object], Op] = {}
+    for op in found:
+        key = op.result.type, attr_key({"value": op.attrs["value"]})
+        if key not in taken:
+            taken[key] = Op(ops.constant, (), (op.result.type,), dict(op.attrs), (), op.loc)
+            block.insert(block.ops.index(first), taken[key])
+        op.result.replace_uses(taken[key].result)
+    gone = set(found)
+    for inner in {op.parent for op in found}:
+        assert inner is not None
+        inner.set_ops([op for op in inner.ops if op not in gone])
+
+
 def _copy_out(module: Module, piece: Piece, name: str, aliasing: Aliasing) -> Op:
     """A function that does the same, and a call of it that is in no block yet."""
     used = used_from_outside(piece.moved)
+    inside = _inside(piece)
     constants = [v.op for v in used if v.op is not None and v.op.opdef is ops.constant]
+    constants = [op for op in constants if not _is_coefficient(op, inside)]
     captured = [v for v in used if v.op not in constants]
     types, hints = [v.type for v in captured], [v.hint for v in captured]
     loc = piece.moved[0].loc

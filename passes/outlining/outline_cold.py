@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module
+from adc.ir.externals import UNIT
 from adc.passes.analysis.cold import COLD, cold_region, walk_warm
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.outlining.equal_functions import merge_equal
@@ -32,7 +33,7 @@ class OutlineCold:
             pieces = [piece for piece in pieces if not shows_frame(piece.moved)]
             if pieces:
                 for made in outline(module, pieces, f"{func.name}.cold", Aliasing.asked(func, module)):
-                    made.attrs[COLD] = True
+                    made.attrs.update({COLD: True, UNIT: True})
                     moved.append(made)
         merge_equal(module, moved)
         return module

@@ -14,6 +14,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op
+from adc.ir.externals import UNIT
 from adc.ir.loop_attrs import TILES
 from adc.passes.analysis.kinds import LOOPS
 from adc.passes.outlining.equal_functions import merge_equal
@@ -40,7 +41,7 @@ class OutlineNests:
             if _count(func.body, counts) > self.most:
                 pieces = list(_pieces(func.body, counts, self.most // 3))
                 for made in outline(module, pieces, f"{func.name}.nest", Aliasing.asked(func, module)):
-                    made.attrs["adc.noinline"] = True
+                    made.attrs.update({"adc.noinline": True, UNIT: True})
                     moved.append(made)
         merge_equal(module, moved)
         return module

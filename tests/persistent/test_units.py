@@ -1,0 +1,168 @@
+"""The loop nests of long functions are compilation units of their own: compiled once, whoever has them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adc import cpu, jit_grad
+from adc.backend import object_cache, runtime
+from adc.backend.lowering.lower_units import lower_units
+from adc.ir.parser import parse_module
+from adc.loading import run_file
+from adc.passes.outlining.outline_nests import OutlineNests
+
+X, Y = np.linspace(0.5, 1.5, 12), np.linspace(-1.0, 1.0, 12)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    runtime.address("adc_default_threads")
+    monkeypatch.setenv("ADC_CACHE", "1")
+    monkeypatch.setenv("ADC_CACHE_DIR", str(tmp_path / "kept"))
+    monkeypatch.setattr(OutlineNests, "most", property(lambda self: 3))  # functions of few loops are long
+    yield tmp_path
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The texts that LLVM was given: what was not in the cache."""
+    texts: list[str] = []
+    keep = object_cache.keep
+    optimize_or_find = cpu.optimize_or_find
+
+    def noted(text: str, *rest: Any) -> Any:
+        monkeypatch.setattr(object_cache, "keep", lambda *given: (texts.append(text), keep(*given)))
+        return optimize_or_find(text, *rest)
+
+    monkeypatch.setattr(cpu, "optimize_or_find", noted)
+    return texts
+
+
+def program(folder: Path, body: list[str], tail: str = "return np.sum(x)", name: str = "f") -> Callable[..., Any]:
+    """The function ``f(x, y, k)`` with ``body``, as a file of its own has it; it is not decorated."""
+    lines = ["x = x.copy()", "z = x.copy()", "n = x.shape[0]", *body, tail]
+    head = f"import math\nimport numpy as np\n\n\ndef {name}(x, y, k):\n"
+    file = folder / f"{name}{len(list(folder.iterdir()))}.py"
+    file.write_text(head + textwrap.indent("\n".join(lines), "    ") + "\n")
+    return getattr(run_file(file), name)
+
+
+def step(function: str, by: float = 1.5, at: str = "i + 1") -> str:
+    return f"for i in range(n - 1):\n    z[i] = math.{function}(x[{at}] * {by}) + y[i]\nx, z = z, x"
+
+
+FUNCTIONS = "sin", "cos", "tanh", "atan", "erf"
+
+
+def long(changed: str = "", by: float = 1.5) -> list[str]:
+    """Loops of different kinds, of which none is fused with another: each reads what lies beside it."""
+    each = [step(function, by + k) for k, function in enumerate(FUNCTIONS)]
+    return [*each[:2], changed, *each[3:]] if changed else each
+
+
+def same(function: Callable[..., Any]) -> None:
+    """Values as Python's, gradients as in forward mode."""
+    made = jit_grad(argnums=0)(function)
+    value, gradient = made.value_and_grad(X, Y, 1)
+    assert value == pytest.approx(function(X, Y, 1), rel=1e-14)
+    direction = np.cos(np.arange(12.0))
+    _, tangent = made.jvp((X, Y, 1), (direction, None, None))
+    assert np.dot(gradient, direction) == pytest.approx(tangent, rel=1e-11)
+
+
+def test_a_changed_statement_is_all_that_is_compiled(folder: Path, compiled: list[str]) -> None:
+    same(program(folder, long()))
+    first = len(compiled)
+    compiled.clear()
+    same(program(folder, long(step("expm1", 0.25))))
+    assert 0 < len(compiled) <= first // 2
+
+
+def test_coefficients_and_names_do_not_make_another_unit(folder: Path, compiled: list[str]) -> None:
+    made = jit_grad(program(folder, long()))
+    made(X, Y, 1)
+    assert sum("adc.unit." in text for text in compiled) >= len(FUNCTIONS)
+    compiled.clear()
+    other = program(folder, long(by=2.25), name="g")
+    assert jit_grad(other)(X, Y, 1) == pytest.approx(other(X, Y, 1), rel=1e-14)
+    assert not any('define i32 @"adc.unit.' in text for text in compiled)
+
+
+@pytest.mark.parametrize("at", [0, 4])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_errors_in_a_unit_name_their_line(folder: Path, at: int, threads: int) -> None:
+    """The places of errors have other numbers in each unit than in what calls it."""
+    body = long()
+    body[at] = "for i in range(n - 1):\n    z[i] = x[i + k] + y[k]"
+    function = program(folder, body)
+    source = Path(function.__code__.co_filename).read_text().splitlines()
+    line = next(n for n, text in enumerate(source, 1) if "x[i + k]" in text)
+    for call in (made := jit_grad(threads=threads)(function)), made.grad:
+        with pytest.raises(IndexError, match="index 12 is out of bounds") as error:
+            call(X, Y, 2)
+        assert error.value.lineno == line
+
+
+def test_two_units_of_one_text_are_called_from_two_lines(folder: Path) -> None:
+    body = long()
+    body[1] = body[4] = "for i in range(n - 1):\n    z[i] = x[i + k] + y[k]"
+    body[3] = "k += 1"
+    function = program(folder, body)
+    source = Path(function.__code__.co_filename).read_text().splitlines()
+    lines = [n for n, text in enumerate(source, 1) if "x[i + k]" in text]
+    made = jit_grad(function)
+    for k, line in ((2, lines[0]), (1, lines[1])):
+        with pytest.raises(IndexError) as error:
+            made(X, Y, k)
+        assert error.value.lineno == line
+
+
+NEST = """
+func.func @NAME(%a: memref<?xf64>, %i: index) attributes {adc.unit = true, adc.noinline = true} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %a, 0 : memref<?xf64>
+  scf.for %k = %c0 to %n step %c1 {
+    %x = memref.load %a[%k] : memref<?xf64>
+    memref.store %x, %a[%i] : memref<?xf64>
+  }
+  func.return
+}
+"""
+CALLER = """
+func.func @f(%a: memref<?xf64>, %i: index) {
+  func.call @NAME(%a, %i) : (memref<?xf64>, index) -> ()
+  func.return
+}
+"""
+
+
+def symbols(text: str) -> list[str]:
+    return list(lower_units(parse_module(text), threads=True, vectors=True).texts)
+
+
+def test_a_text_does_not_tell_names() -> None:
+    one, other = (symbols((NEST + CALLER).replace("NAME", name)) for name in ("one", "other.nest_2"))
+    assert len(one) == 1 and one == other
+
+
+def test_what_calls_other_functions_or_is_called_by_threads_stays() -> None:
+    helper = "func.func @g() {\n  func.return\n}\n"
+    calling = NEST.replace("  func.return", "  func.call @g() : () -> ()\n  func.return")
+    assert not symbols((helper + calling + CALLER).replace("NAME", "one"))
+    parallel = CALLER.replace(
+        "  func.call @NAME(%a, %i) : (memref<?xf64>, index) -> ()",
+        """  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%k) = (%c0) to (%i) step (%c1) {
+    func.call @NAME(%a, %k) : (memref<?xf64>, index) -> ()
+    scf.reduce()
+  }""",
+    )
+    assert not symbols((NEST + parallel).replace("NAME", "one"))
