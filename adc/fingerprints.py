@@ -22,6 +22,7 @@ import numpy as np
 
 from adc.frontend.functions.mapped import MAPPED
 from adc.frontend.looks import Structure
+from adc.frontend.marker import same_parameters
 from adc.frontend.rules.registry import Rule
 from adc.frontend.syntax import texts
 from adc.ir.types import Type
@@ -104,8 +105,8 @@ def _code(code: types.CodeType) -> object:
 
 
 def _function(fn: types.FunctionType) -> object:
-    """Its code, and what ``adc.vmap`` says of it. What it captured is looked at where it is traced."""
-    named = "function", fn.__module__, fn.__qualname__, _code(fn.__code__)
+    """Its code, and what annotations and ``adc.vmap`` say of it. What it captured is looked at where it is traced."""
+    named = "function", fn.__module__, fn.__qualname__, _code(fn.__code__), same_parameters(fn)
     marks = [name for name in vars(fn) if name.startswith("__adc_") and name not in _MEMOS]
     if not marks:
         return named

@@ -103,7 +103,7 @@ def _traced(
                 empty: Any = () if parameters.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL else {}
                 value = receive(gathered(empty, len(objects)), name, frame.add_argument)
                 frame.env[name] = heap.unpack(frame, value, objects, given=True)
-    same = ranks.parameters(callee, parameters)
+    same = ranks.parameters(callee)
     for position, leaf in enumerate(leaves):
         if leaf.path[0] in same:
             func.arg_attrs[position][ranks.SAME] = True

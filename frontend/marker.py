@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
@@ -28,3 +29,17 @@ class Same:
 
     Its gradient is that by the one value, and the same on all ranks too. Arrays of it are only read.
     """
+
+
+def same_parameters(fn: types.FunctionType) -> tuple[str, ...]:
+    """The parameters of a function that are annotated ``Same``, or ``Annotated`` with it; annotations may be text."""
+    return tuple(n for n, a in fn.__annotations__.items() if n != "return" and _is_same(a, fn.__globals__))
+
+
+def _is_same(annotation: Any, names: dict[str, Any]) -> bool:
+    if isinstance(annotation, str) and "Same" in annotation:
+        try:
+            annotation = eval(annotation, names)
+        except Exception:
+            return False
+    return annotation is Same or Same in getattr(annotation, "__metadata__", ())

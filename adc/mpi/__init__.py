@@ -18,6 +18,7 @@ from adc.errors import RankError
 from adc.frontend.prelude import messages as _messages
 from adc.ir.messages import NOBODY
 from adc.mpi import processes as _processes
+from adc.mpi.grids import Grid, grid
 from adc.mpi.simulated import simulate
 
 if TYPE_CHECKING:
@@ -27,11 +28,14 @@ else:
 
 __all__ = [
     "NOBODY",
+    "Grid",
     "RankError",
     "Same",
     "allgather",
     "allreduce",
     "bcast",
+    "exchange",
+    "grid",
     "rank",
     "recv",
     "send",
@@ -94,3 +98,12 @@ def recv(like: Any, source: int, tag: int = 0) -> Any:
     """What the rank ``source`` sends: of the shape and dtype of ``like``, whose value does not matter. Zero if the rank
     is ``NOBODY``."""
     return _messages.recv(like, source, tag)
+
+
+def exchange(u: Any, grid: Grid, width: int = 1) -> None:
+    """Set the outer ``width`` rows of ``u`` along each axis of the grid to those of the neighbours' inside.
+
+    The array of each rank is its block with ``width`` rows more on both sides of the leading axes, as many as the grid
+    has. Rows where there is no neighbour stay as they are. Corners come from the neighbours across.
+    """
+    _messages.exchange(u, grid, width)

@@ -242,3 +242,15 @@ def moved(given: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
     if has_derivatives(given):
         return exchanged(given, count, dest, source, tag)
     return _exchanged(given, count, dest, source, tag)
+
+
+@stands_for("adc.mpi.exchange")
+def exchange(u: Any, grid: Any, width: Any = 1) -> None:
+    for axis, (lower, upper) in enumerate(grid.sides):
+        v = np.moveaxis(u, axis, 0)
+        from_lower = sendrecv(v[-2 * width : -width], upper, lower)
+        from_upper = sendrecv(v[width : 2 * width], lower, upper)
+        if lower != NOBODY:
+            v[:width] = from_lower
+        if upper != NOBODY:
+            v[-width:] = from_upper

@@ -7,16 +7,14 @@ entrance, and results that are the same are those of the first rank.
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import replace
-from typing import Any
 
 from adc.frontend.callee import Callee
 from adc.frontend.data.type_names import describe_type
 from adc.frontend.data.values import AbstractValue, Array, Complex, Compound, Ref, Scalar, Static, Tuple
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
-from adc.frontend.marker import Same
+from adc.frontend.marker import same_parameters
 from adc.frontend.prelude import messages
 from adc.ir import kinds, ops
 from adc.ir.arith import const
@@ -29,19 +27,9 @@ LEFT = "adc.left"  # of the call for a result: its second operand is whether it 
 _READ_ONLY = "it is annotated mpi.Same: what is the same on all ranks is only read"
 
 
-def parameters(callee: Callee, signature: inspect.Signature) -> frozenset[str]:
+def parameters(callee: Callee) -> frozenset[str]:
     """The parameters that are annotated ``mpi.Same``."""
-    return frozenset(n for n, p in signature.parameters.items() if _is_same(p.annotation, callee.module_globals))
-
-
-def _is_same(annotation: Any, names: dict[str, Any]) -> bool:
-    """Whether an annotation is ``Same``, or ``Annotated`` with it; it may be text that names it."""
-    if isinstance(annotation, str) and "Same" in annotation:
-        try:
-            annotation = eval(annotation, names)
-        except Exception:
-            return False
-    return annotation is Same or Same in getattr(annotation, "__metadata__", ())
+    return frozenset(same_parameters(callee.function))
 
 
 def receive(frame: Frame, same: frozenset[str]) -> None:

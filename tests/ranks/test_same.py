@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import types
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
 
 import adc
 from adc import jit_grad, mpi
+from adc.fingerprints import digest
 from tests.ranks.programs import SIZES, on_ranks
 
 
@@ -145,3 +147,23 @@ def tied(x: Any) -> Any:
 
 def test_the_first_of_equals_has_the_derivative() -> None:
     assert on_ranks(tied.grad, [1.0, 3.0, 3.0]) == [0.0, 2.0, 0.0]
+
+
+def test_annotations_tell_records_apart() -> None:
+    """Code that an earlier process compiled is for the same annotations."""
+
+    def f(x: Any, r: mpi.Same) -> Any:
+        return mpi.allreduce(np.sum(x)) * r
+
+    other = types.FunctionType(f.__code__, f.__globals__, f.__name__)
+    assert digest(f) != digest(other)
+    other.__annotations__ = {"x": "float", "r": "Annotated[float, mpi.Same]"}
+    assert digest(f) == digest(other)
+
+
+def test_annotated() -> None:
+    @jit_grad(argnums=1)
+    def f(x: Any, r: Annotated[float, mpi.Same]) -> Any:
+        return mpi.allreduce(np.sum(x)) * r
+
+    assert on_ranks(f.grad, [np.ones(3), np.ones(2)], same=(2.0,)) == [5.0, 5.0]
