@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from adc.ir import kinds
+from adc.shots.overlaps import refuse_overlaps
 from adc.shots.parcels import SUMS, Part, Shared, Task, run, run_shared
 
 _made: weakref.WeakKeyDictionary[Any, tuple[int, Any]] = weakref.WeakKeyDictionary()  # by what makes them
@@ -188,12 +189,14 @@ class Scattering:
 
     def __init__(self, client: Any, shared: Shared) -> None:
         self._client = client
+        self._shared_values = shared.values
         self._shared = client.scatter([shared], broadcast=True, hash=False)[0]
         self.sends, self.lasts = False, True
         self.workers: int | None = sum(client.nthreads().values()) or None
         self.processes: int | None = None
 
     def start(self, task: Task) -> Ticket:
+        refuse_overlaps(self._shared_values[0], (*self._shared_values[1:], *task.args))
         return Future(self._client.submit(run_shared, self._shared, task.args, pure=False))
 
 

@@ -21,6 +21,7 @@ from typing import Any
 from adc.backend import granted, runtime
 from adc.boundary import unnamed_calls
 from adc.errors import AdcError, Note
+from adc.shots.overlaps import refuse_overlaps
 
 Key = tuple[str, ...]
 _kept: dict[Key, dict[str, Any]] = {}  # the parts of the last sums that sent tasks to this process
@@ -66,6 +67,7 @@ class Task:
     sender: int = field(default_factory=os.getpid)
 
     def __reduce__(self) -> Any:
+        refuse_overlaps(self.parts[0].value, (*(part.value for part in self.parts[1:]), *self.args))
         packed = dict(part.packed(self.by_value) for part in self.parts)
         key = tuple(part.packed(self.by_value)[0] for part in self.parts)
         there = packed.keys() if self.there is None else self.there

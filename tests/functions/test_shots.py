@@ -385,6 +385,39 @@ def test_refusals() -> None:
         adc.sum_shots(surveyed.one, [1.0])
 
 
+def test_arguments_that_overlap() -> None:
+    """In this process they are one; what is sent is a copy of each."""
+
+    def reads(x, y, k):
+        return np.sum(x * y) * k
+
+    def writes(x, y, k):
+        x[0] = y[1] * k
+        return np.sum(x * y)
+
+    def writes_inside(x, y, k):
+        return writes(x, y[0], k)
+
+    a = np.arange(1.0, 4.0)
+    for executor in (None, Fake()):
+        value, by = adc.sum_shots(reads, [1.0, 2.0], (a, a[::-1]), argnums=(0, 1), executor=executor)
+        assert value == 30.0 and by[0].tolist() == [9.0, 6.0, 3.0] and by[1].tolist() == [3.0, 6.0, 9.0]
+        adc.sum_shots(writes, [1.0, 2.0], (a[:1], a[1:]), executor=executor)
+    for function, model in (writes, (a, a)), (writes, (a, a[::-1])), (writes_inside, (a, [a])):
+        adc.sum_shots(function, [1.0, 2.0], model)
+        with pytest.raises(adc.AdcError, match="shares memory with another one") as caught:
+            adc.sum_shots(function, [1.0, 2.0], model, executor=Fake())
+        assert caught.value.kind == "overlapping-arguments"
+    ground, other = Ground(a, 1.0), Ground(a.copy(), 2.0)
+    product = lambda one, two, k: np.sum(one.speed * two.speed) * k
+    adc.sum_shots(product, [1.0], (ground, ground))
+    adc.sum_shots(product, [1.0], (ground, other), executor=Fake())
+    with pytest.raises(adc.AdcError, match="have an object in common"):
+        adc.sum_shots(product, [1.0], (ground, ground), executor=Fake())
+    with pytest.raises(adc.AdcError, match="have an object in common"):
+        adc.sum_shots(product, [(ground, 1.0)], ground, executor=Fake())
+
+
 # What is summed -------------------------------------------------------------------------------------------------------
 
 

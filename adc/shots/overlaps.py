@@ -1,0 +1,42 @@
+"""What cannot be sent apart: arguments that share memory, or an object, which the function writes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from adc import aliasing
+from adc.containers import lower
+from adc.dispatch import sharing
+from adc.ir import kinds
+
+
+def refuse_overlaps(function: Any, args: tuple[Any, ...]) -> None:
+    """Raises ``ArgumentError`` if a call with copies of the arguments would not be the same as one with themselves."""
+    derivative, first = getattr(function, "func", function), getattr(function, "args", ())
+    keywords = getattr(function, "keywords", {})
+    parameters = derivative._subject.parameters
+    lowered = lower(parameters.names, parameters.bind((*first, *args), keywords))
+    arrays = dict(enumerate(_arrays(lowered.values)))
+    if aliasing.groups(arrays) and sharing(derivative, (*first, *args), keywords):
+        raise kinds.OVERLAPPING_ARGUMENTS(
+            f"{derivative._subject.name} writes to an argument that shares memory with another one, which other "
+            "processes are sent apart from it",
+            help="pass a copy of one of them",
+        )
+    apart = [(*first, *keywords.values()), *((value,) for value in args)]  # as they are sent
+    if sum(len(lower(["argument"] * len(values), values).objects) for values in apart) > len(lowered.objects):
+        raise kinds.OVERLAPPING_ARGUMENTS(
+            f"two arguments of {derivative._subject.name} have an object in common, which would be sent twice",
+            help="pass a copy of it",
+        )
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif type(value) is tuple:
+        for item in value:
+            yield from _arrays(item)
