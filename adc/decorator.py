@@ -226,8 +226,8 @@ def jit_grad(
     gradients for a tuple. ``argnames`` are names of parameters or of captured variables, whose gradients come in a
     dict. With both, the result is ``(those of argnums, dict)``.
 
-    ``threads`` is the number of threads of parallel loops (default: ``ADC_NUM_THREADS``, or all cores). With
-    ``parallel=False`` no loop runs on threads.
+    ``threads`` is the number of threads of parallel loops (default: ``ADC_NUM_THREADS``, or the processors
+    that the process is granted). With ``parallel=False`` no loop runs on threads.
 
     ``accumulate`` says how parallel loops sum what several iterations add to one element of a gradient: ``"gather"``,
     ``"rows"``, ``"blocks"``, ``"colours"``, ``"private"``, ``"serial"`` or ``"atomic"`` where that is possible.

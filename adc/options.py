@@ -48,8 +48,8 @@ def default_debug() -> str | None:
 class Options:
     """How compiled code runs.
 
-    ``threads``: how many threads parallel loops use; None is ``ADC_NUM_THREADS``, or all cores. ``parallel``: whether
-    any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs the IR in the reference
+    ``threads``: how many threads parallel loops use; None is ``ADC_NUM_THREADS``, or what is granted. ``parallel``:
+    whether any loop runs on threads (``prange`` included). ``engine``: ``"interpreter"`` runs the IR in the reference
     interpreter instead of native code, slowly; it is the oracle of the tests. ``level`` is how much LLVM optimises,
     from 0 to 3, by default ``ADC_LEVEL``, or 3; less compiles faster. ``bounds``: whether subscripts are checked;
     benchmarks measure what that costs.
