@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from types import MappingProxyType
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Op, Value
+from adc.ir.core import Attr, Block, Op, Value
+from adc.ir.opdef import OpDef
 from adc.ir.types import MemRefType, index
 
 
@@ -17,13 +19,26 @@ def sum_of(terms: Sequence[Value]) -> Value:
     return reduce(ops.addf, terms)
 
 
-def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, step: int = 1, **attrs: bool) -> Op:
-    """Append a parallel loop; ``body`` builds what it does for a counter."""
-    block = Block([index], ["x"])
+def loop_of(
+    opdef: OpDef,
+    lower: Value,
+    upper: Value,
+    step: Value,
+    body: Callable[[Value], object],
+    counter: str,
+    attrs: Mapping[str, Attr] = MappingProxyType({}),
+) -> Op:
+    """Append an ``scf.for`` or ``scf.parallel`` without results; ``body`` builds what it does for a counter."""
+    block = Block([index], [counter])
     with insert_at(block):
         body(block.args[0])
-        build(ops.reduce, ())
-    return build(ops.parallel, [lower, upper, const_index(step)], dict(attrs), [], [block])
+        build(ops.yield_ if opdef is ops.for_ else ops.reduce, ())
+    return build(opdef, [lower, upper, step], dict(attrs), [], [block])
+
+
+def parallel_loop(lower: Value, upper: Value, body: Callable[[Value], None], *, step: int = 1, **attrs: bool) -> Op:
+    """Append a parallel loop; ``body`` builds what it does for a counter."""
+    return loop_of(ops.parallel, lower, upper, const_index(step), body, "x", attrs)
 
 
 def strip(number: Value, size: Value, upper: Value, lower: Value | None = None) -> tuple[Value, Value]:

@@ -14,17 +14,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.arith import const_index, constant_of, trip_count
-from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Module, Op, Value
+from adc.ir.arith import const_index, constant_of
+from adc.ir.builder import insert_at
+from adc.ir.core import Block, Module, Op
 from adc.ir.loop_attrs import REVERSE
-from adc.ir.nesting import inside
-from adc.ir.rewrite import Mapping, clone_op, used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.costs import cost_of, trips
 from adc.passes.analysis.kinds import LOOPS, PURE
-from adc.passes.building import parallel_loop, strip
+from adc.passes.distribution.expansion import Cut, Limits, in_strips
 from adc.passes.rewrite import put_instead
 
 BLOCK = 32
@@ -68,15 +66,25 @@ def _cut(loop: Op) -> None:
         return
     if any(o.opdef in (ops.accumulate, ops.alloc, ops.dealloc) for op in body.ops for o in with_inner(op)):
         return
-    again: dict[Op, None] = {}
-    kept = [v for v in used_from_outside(second) if inside(v, loop) and not _repeat(v, loop, again)]
-    if len(kept) > MOST_BUFFERS or any(isinstance(v.type, MemRefType) for v in kept):
+    cut = Cut(loop, second, _is_subscript)
+    if len(cut.kept) > MOST_BUFFERS or any(isinstance(v.type, MemRefType) for v in cut.kept):
         return
-    made = Block()
-    with insert_at(made, loop.loc):
-        _build(loop, first, [*again, *second], kept)
+
+    def block(limits: Limits) -> None:
+        for half in cut.build(limits, BLOCK, ops.parallel):
+            half.drop_attr("threads")
+            if REVERSE in loop.attrs:
+                half.set_attr(REVERSE, True)
+
+    with insert_at(Block(), loop.loc) as made:
+        in_strips(loop, const_index(BLOCK), ops.parallel, dict(loop.attrs), "x", block)
     put_instead(loop, made.ops)
     loop.drop()
+
+
+def _is_subscript(op: Op) -> bool:
+    """Whether an operation on integers is as well done again."""
+    return op.opdef in PURE and (op.opdef is ops.constant or op.opdef.dialect == "arith")
 
 
 def with_inner(op: Op) -> list[Op]:
@@ -95,49 +103,3 @@ def _stays(op: Op) -> bool:
 def has_functions(part: Sequence[Op]) -> bool:
     """Whether there are elementary functions that are better computed as SIMD."""
     return any(op.opdef.dialect == "math" and cost_of(op.opdef) >= FUNCTION for op in part)
-
-
-def _repeat(value: Value, loop: Op, again: dict[Op, None]) -> bool:
-    """Whether ``value`` is a subscript that is as well computed again; notes in ``again`` what that takes."""
-    if not inside(value, loop) or value is loop.regions[0].args[0]:
-        return True
-    op = value.op
-    if op is None or op.opdef not in PURE or op.parent is not loop.regions[0] or value.type.is_float:
-        return False
-    if op.opdef is not ops.constant and op.opdef.dialect != "arith":
-        return False
-    if not all(_repeat(v, loop, again) for v in op.operands):
-        return False
-    again[op] = None
-    return True
-
-
-def _build(loop: Op, first: Sequence[Op], second: Sequence[Op], kept: Sequence[Value]) -> None:
-    lower, upper, step = loop.operands[:3]
-    iterations = trip_count(lower, upper, step)
-
-    def block(number: Value) -> None:
-        start, count = strip(number, const_index(BLOCK), upper, lower)
-        buffers = [ops.alloc(type=MemRefType((BLOCK,), v.type)) for v in kept]
-
-        def one(x: Value) -> None:
-            mapping: Mapping = {loop.regions[0].args[0]: ops.addi(start, x)}
-            for op in first:
-                clone_op(op, mapping)
-            for value, buffer in zip(kept, buffers, strict=True):
-                build(ops.store, [mapping[value], buffer, x])
-
-        def other(x: Value) -> None:
-            mapping: Mapping = {loop.regions[0].args[0]: ops.addi(start, x)}
-            for value, buffer in zip(kept, buffers, strict=True):
-                mapping[value] = ops.load(buffer, x)
-            for op in second:
-                clone_op(op, mapping)
-
-        marks = {name: True for name in loop.attrs if name != "threads"}
-        parallel_loop(const_index(0), count, one, **marks)
-        parallel_loop(const_index(0), count, other, **marks)
-
-    # Blocks are counted: the start of one after the last could wrap around.
-    blocks = ops.ceildivsi(iterations, const_index(BLOCK))
-    parallel_loop(const_index(0), blocks, block, **dict.fromkeys(loop.attrs, True))

@@ -18,17 +18,17 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of, trip_count
-from adc.ir.builder import at_loc, build, insert_at
+from adc.ir.builder import insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import ONE_BY_ONE, PRIVATE, TRIPS
 from adc.ir.nesting import inside
-from adc.ir.rewrite import Mapping, clone_op, used_from_outside
-from adc.ir.types import MemRefType, index
+from adc.ir.rewrite import used_from_outside
+from adc.ir.types import MemRefType
 from adc.passes.analysis.costs import cost_of, cost_of_block
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import COUNTED, LOOPS, PURE
-from adc.passes.building import strip
 from adc.passes.distribution.distribute_functions import has_functions, with_inner
+from adc.passes.distribution.expansion import Cut, in_strips
 from adc.passes.rewrite import put_instead
 
 STRIP = 64
@@ -121,35 +121,23 @@ def terms_are_apart(loop: Op, terms: Collection[Op]) -> bool:
 
 
 def _strips(loop: Op, memory: Memory) -> None:
-    lower, upper, step = loop.operands[:3]
-    terms = _adding(loop)
-    block = Block([index], ["strip"])
-    with insert_at(block):
-        start, length = strip(block.args[0], const_index(STRIP), upper, lower)
-        end = ops.addi(start, length)
+    def repeatable(op: Op) -> bool:
+        return op.opdef in PURE or (op.opdef is ops.load and not memory.may_write(loop, op.operands[0]))
 
-        def repeatable(op: Op) -> bool:
-            return op.opdef in PURE or (op.opdef is ops.load and not memory.may_write(loop, op.operands[0]))
-
-        terms_first(loop, terms, (start, end), (), STRIP, repeatable)
-        build(ops.yield_, ())
-    strips = ops.ceildivsi(trip_count(lower, upper, step), const_index(STRIP))
-    build(ops.for_, [const_index(0), strips, const_index(1)], {ONE_BY_ONE: True}, [], [block])
+    terms, size = _adding(loop), const_index(STRIP)
+    in_strips(
+        loop, size, ops.for_, {ONE_BY_ONE: True}, "strip",
+        lambda limits: terms_first(loop, terms, limits, (), STRIP, repeatable),
+    )
 
 
 def rows_last(loop: Op, repeatable: Callable[[Op], bool]) -> Op:
     """Append what ``loop`` does, which ends in rows: for strips of iterations, a parallel loop with all that comes
     before the rows, and one in order that adds their terms (see ``terms_first``), which is returned."""
-    lower, upper, step = loop.operands[:3]
-    trips = trip_count(lower, upper, step)
-    size = ops.maxsi(ops.minsi(trips, const_index(LONG_STRIP)), const_index(1))
-    block = Block([index], ["part"])
-    with insert_at(block):
-        start, length = strip(block.args[0], size, upper, lower)
-        _, second = _cut(loop, _adding(loop), (start, ops.addi(start, length)), (), size, repeatable)
-        build(ops.yield_, ())
-    build(ops.for_, [const_index(0), ops.ceildivsi(trips, size), const_index(1)], {}, [], [block])
-    return second
+    size = ops.maxsi(ops.minsi(trip_count(*loop.operands[:3]), const_index(LONG_STRIP)), const_index(1))
+    cut, made = Cut(loop, _adding(loop), repeatable), list[Op]()
+    in_strips(loop, size, ops.for_, {}, "part", lambda limits: made.extend(cut.build(limits, size, ops.for_)))
+    return made[1]
 
 
 def terms_first(
@@ -166,72 +154,10 @@ def terms_first(
     ``initial``: what the loop's reductions begin with; they are returned. Subscripts are computed again by operations
     that are ``repeatable``, and kept otherwise.
     """
-    first, second = _cut(loop, terms, limits, initial, size, repeatable)
+    first, second = Cut(loop, terms, repeatable).build(limits, size, ops.for_, initial)
     for name in ("threads", PRIVATE, ONE_BY_ONE):
         first.drop_attr(name)
     second.set_attr(TRIPS, size)
     if not any(op.regions for op in first.regions[0].ops):
         first.set_attr(TRIPS, size)
     return first.results
-
-
-def _cut(
-    loop: Op,
-    terms: Collection[Op],
-    limits: tuple[Value, Value],
-    initial: Sequence[Value],
-    size: int | Value,
-    repeatable: Callable[[Op], bool],
-) -> tuple[Op, Op]:
-    """Append a loop with all but ``terms``, and one with these: ``size`` iterations, or fewer."""
-    body, step = loop.regions[0], loop.operands[2]
-    again = _Again(loop, repeatable)
-    wanted = [v for v in used_from_outside(list(terms)) if inside(v, loop) and not again.has(v)]
-    known, extents = (size, ()) if isinstance(size, int) else (None, (size,))
-    buffers = {value: ops.alloc(*extents, type=MemRefType((known,), value.type)) for value in wanted}
-
-    first = Block([index], [body.args[0].hint])
-    mapping: Mapping = {body.args[0]: first.args[0]}
-    with insert_at(first):
-        for op in body.ops[:-1]:
-            if op not in terms:
-                clone_op(op, mapping)
-        here = ops.subi(first.args[0], limits[0])
-        for value, buffer in buffers.items():
-            build(ops.store, [mapping.get(value, value), buffer, here])
-        clone_op(body.terminator, mapping)
-    made = build(ops.parallel, [*limits, step, *initial], dict(loop.attrs), [v.type for v in initial], [first])
-
-    second = Block([index], [body.args[0].hint])
-    mapping = {body.args[0]: second.args[0]}
-    with insert_at(second):
-        here = ops.subi(second.args[0], limits[0])
-        for value, buffer in buffers.items():
-            mapping[value] = ops.load(buffer, here)
-        for op in body.ops:
-            if op in again.ops or op in terms:
-                with at_loc(op.loc):
-                    clone_op(op, mapping)
-        build(ops.yield_, ())
-    return made, build(ops.for_, [*limits, step], {}, [], [second])
-
-
-class _Again:
-    """What is as well computed again."""
-
-    def __init__(self, loop: Op, repeatable: Callable[[Op], bool]) -> None:
-        self.loop = loop
-        self.repeatable = repeatable
-        self.ops: set[Op] = set()
-
-    def has(self, value: Value) -> bool:
-        """Whether ``value`` can be had so; what that takes is then in ``ops``."""
-        op = value.op
-        if not inside(value, self.loop) or value is self.loop.regions[0].args[0] or op in self.ops:
-            return True
-        if op is None or op.parent is not self.loop.regions[0] or op.regions or value.type.is_float:
-            return False
-        if not self.repeatable(op) or not all(self.has(v) for v in op.operands):
-            return False
-        self.ops.add(op)
-        return True

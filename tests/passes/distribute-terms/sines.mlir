@@ -19,18 +19,17 @@ func.func @f(%x: memref<?xf64>, %k: memref<?xindex>, %a: memref<?xf64>, %n: inde
 func.func @f(%x: memref<?xf64>, %k: memref<?xindex>, %a: memref<?xf64>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
   %c0_0 = arith.constant 0 : index
   %0 = arith.maxsi %n, %c0_0 : index
-  %c64 = arith.constant 64 : index
   %1 = arith.ceildivsi %0, %c64 : index
   %c0_1 = arith.constant 0 : index
   %c1_0 = arith.constant 1 : index
   scf.for %strip = %c0_1 to %1 step %c1_0 {
-    %c64_0 = arith.constant 64 : index
-    %2 = arith.muli %strip, %c64_0 : index
+    %2 = arith.muli %strip, %c64 : index
     %3 = arith.addi %c0, %2 : index
     %4 = arith.subi %n, %3 : index
-    %5 = arith.minsi %4, %c64_0 : index
+    %5 = arith.minsi %4, %c64 : index
     %6 = arith.addi %3, %5 : index
     %7 = memref.alloc() : memref<64xf64>
     scf.parallel (%i) = (%3) to (%6) step (%c1) {
