@@ -12,7 +12,8 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import MemRefType, Type
 from adc.passes.rewrite import keep_carried, keep_while, replace_op
-from adc.passes.small_arrays.webs import JOINS, Shape
+from adc.passes.small_arrays.views import Shape
+from adc.passes.small_arrays.webs import JOINS
 
 
 def carry_scalars(func: Func, shapes: Mapping[Value, Shape]) -> dict[Value, Shape]:

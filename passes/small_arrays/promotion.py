@@ -5,19 +5,20 @@ A walk in order knows which value each element has. Loops carry what is written 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const, const_index
 from adc.ir.builder import build, contractible, insert_at
 from adc.ir.core import Block, Func, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.types import MemRefType, Type
+from adc.passes.analysis.kinds import VIEWS
 from adc.passes.rewrite import replace_op
 from adc.passes.small_arrays.carrying import allocate, read, subscripts_of
 from adc.passes.small_arrays.sharing import writes
 from adc.passes.small_arrays.unrolling import Numbers
-from adc.passes.small_arrays.webs import Shape
+from adc.passes.small_arrays.views import Shape, with_views
 
 Elements = dict[Value, tuple[Value, ...]]
 """The elements of each array, as they are at a place."""
@@ -34,7 +35,7 @@ class _Promotion:
         self._numbers = Numbers(shapes)
         self._written: dict[Op, dict[Value, None]] = {}
         for memref in shapes:
-            for op, position in memref.uses:
+            for op, position in with_views(list(memref.uses)):
                 if writes(op, position):
                     self._note(memref, op)
 
@@ -67,16 +68,22 @@ class _Promotion:
             assert isinstance(t, MemRefType)
             now[op.result] = (const(0, t.element),) * len(subscripts_of(self._shapes[op.result]))
             op.drop()
-        elif kind is ops.load and op.operands[0] in self._shapes:
-            replace_op(op, [now[op.operands[0]][self._at(op.operands[0], op.operands[1:])]])
-        elif kind in (ops.store, ops.accumulate) and op.operands[1] in self._shapes:
+        elif kind in VIEWS and self._is_of(op, 0):
+            op.drop()  # whoever looks through it finds what it was made by
+        elif kind is ops.load and self._is_of(op, 0):
+            (place,) = self._places(op, 0)
+            replace_op(op, [now[strip_views(op.operands[0])][place]])
+        elif kind is ops.dim and self._is_of(op, 0):
+            shape = self._numbers.shape(op.operands[0])
+            assert shape is not None
+            replace_op(op, [const_index(shape[op.attrs["dim"]])])
+        elif kind in (ops.store, ops.accumulate) and self._is_of(op, 1):
             self._store(op, now)
-        elif kind is ops.dim and op.operands[0] in self._shapes:
-            replace_op(op, [const_index(self._shapes[op.operands[0]][op.attrs["dim"]])])
-        elif kind is ops.fill and op.operands[1] in self._shapes:
-            now[op.operands[1]] = (op.operands[0],) * len(now[op.operands[1]])
+        elif kind is ops.fill and self._is_of(op, 1):
+            places = self._places(op, 1)
+            self._put(op.operands[1], places, [op.operands[0]] * len(places), now)
             op.drop()
-        elif kind is ops.copy and not self._shapes.keys().isdisjoint(op.operands):
+        elif kind is ops.copy and (self._is_of(op, 0) or self._is_of(op, 1)):
             self._copy(op, now)
         else:
             if kind is ops.return_:
@@ -84,31 +91,44 @@ class _Promotion:
             return False
         return True
 
-    def _at(self, memref: Value, subscripts: Sequence[Value]) -> int:
-        """Which of all elements is meant."""
-        shape, place = self._shapes[memref], 0
-        for d, subscript in enumerate(subscripts):
-            number = self._numbers.of(subscript)
-            assert number is not None and 0 <= number < shape[d]
-            place += number * math.prod(shape[d + 1 :])
-        return place
+    def _is_of(self, op: Op, position: int) -> bool:
+        """Whether an operand is one of the arrays, or a view of one."""
+        return strip_views(op.operands[position]) in self._shapes
+
+    def _places(self, op: Op, position: int) -> list[int]:
+        """Which elements are meant."""
+        places = self._numbers.elements(op, position)
+        assert None not in places
+        return [place for place in places if place is not None]
+
+    def _put(self, memref: Value, places: Sequence[int], values: Sequence[Value], now: Elements) -> None:
+        base = strip_views(memref)
+        elements = list(now[base])
+        for place, value in zip(places, values, strict=True):
+            elements[place] = value
+        now[base] = tuple(elements)
 
     def _store(self, op: Op, now: Elements) -> None:
-        value, memref, *subscripts = op.operands
-        place, elements = self._at(memref, subscripts), list(now[memref])
+        value, memref = op.operands[:2]
+        (place,) = self._places(op, 1)
         if op.opdef is ops.accumulate:
+            before = now[strip_views(memref)][place]
             with contractible():
-                value = (ops.addf if value.type.is_float else ops.addi)(elements[place], value)
-        elements[place] = value
-        now[memref] = tuple(elements)
+                value = (ops.addf if value.type.is_float else ops.addi)(before, value)
+        self._put(memref, [place], [value], now)
         op.drop()
 
     def _copy(self, op: Op, now: Elements) -> None:
         source, target = op.operands
-        shape = self._shapes[source if source in self._shapes else target]
-        values = now[source] if source in self._shapes else tuple(read(source, shape))
-        if target in self._shapes:
-            now[target] = values
+        shape = self._numbers.shape(source if self._is_of(op, 0) else target)
+        assert shape is not None
+        if self._is_of(op, 0):
+            elements = now[strip_views(source)]
+            values = [elements[place] for place in self._places(op, 0)]
+        else:
+            values = read(source, shape)
+        if self._is_of(op, 1):
+            self._put(target, self._places(op, 1), values, now)
         else:
             for at, value in zip(subscripts_of(shape), values, strict=True):
                 build(ops.store, [value, target, *map(const_index, at)])

@@ -61,7 +61,7 @@ class _Found:
         self.webs: list[Web] = []
         for web in webs:
             if web.shape and all(is_known_use(*use) for use in web.others) and _gains(web) and may_be_copies(web):
-                loops = loops_of_uses(web.others, web.shape, self.numbers)
+                loops = loops_of_uses(web.others, self.numbers)
                 if loops is not None and are_short(loops, self.loops | loops, self.numbers, code):
                     self.loops |= loops
                     self.webs.append(web)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.nesting import place_in
 from adc.passes.analysis.kinds import LOOPS, TARGET
-from adc.passes.small_arrays.webs import Use, Web
+from adc.passes.small_arrays.views import Use, with_views
+from adc.passes.small_arrays.webs import Web
 
 
 def may_be_copies(web: Web) -> bool:
@@ -51,7 +53,7 @@ def _written_before_handed_on(web: Web, places: _Places) -> bool:
     for op, position in web.others:
         if not writes(op, position):
             continue
-        memref = op.operands[position]
+        memref = strip_views(op.operands[position])
         home = memref.block
         if memref.op is None or memref.op.opdef is not ops.alloc or home is None:
             return False
@@ -80,7 +82,7 @@ def _last(memref: Value, flows: list[Use], places: _Places) -> bool:
     if len(ends) != 1 or len(ways) != len(flows) or (len(flows) > 1 and not sides):
         return False
     handing = {op for op, _ in flows}
-    others = {places.at(home, op) for op, _ in memref.uses if op not in handing}
+    others = {places.at(home, op) for op, _ in with_views(list(memref.uses)) if op not in handing}
     return all(at < min(ends) or (at == min(ends) and sides) for at in others)
 
 

@@ -19,6 +19,7 @@ from adc.ir import ops
 from adc.ir.arith import const, const_index, constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.moments import strip_views
 from adc.ir.nesting import holds
 from adc.ir.rewrite import Mapping as Copies
 from adc.ir.rewrite import clone_op
@@ -28,7 +29,8 @@ from adc.passes.analysis.extents import Extents
 from adc.passes.rewrite import replace_op
 from adc.passes.small_arrays.sharing import may_be_copies
 from adc.passes.small_arrays.unrolling import Numbers, are_short, loops_of_uses
-from adc.passes.small_arrays.webs import Shape, Web, find_webs, hands_on, is_known, is_known_use, is_of_numbers
+from adc.passes.small_arrays.views import Shape
+from adc.passes.small_arrays.webs import Web, find_webs, hands_on, is_known, is_known_use, is_of_numbers
 
 Dimension = tuple[Value, int]
 """Of an argument."""
@@ -87,11 +89,11 @@ def _is_replaced(
     returned = any(op.opdef is ops.return_ for op, _ in web.others)
     if returned and not own.isdisjoint(web.members):
         return False
-    uses = [(op, position) for op, position in web.others if op.operands[position] not in own]
+    uses = [(op, position) for op, position in web.others if strip_views(op.operands[position]) not in own]
     if not all(is_known_use(*use) for use in uses) or not may_be_copies(web):
         return False
     numbers = Numbers(dict.fromkeys(web.members, shape), equations)
-    loops = loops_of_uses(uses, shape, numbers)
+    loops = loops_of_uses(uses, numbers)
     return loops is not None and are_short(loops, loops, numbers, code)
 
 

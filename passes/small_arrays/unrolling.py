@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from adc.ir import ops
@@ -12,10 +13,10 @@ from adc.ir.evaluate import Undefined
 from adc.ir.nesting import enclosing
 from adc.ir.rewrite import Mapping as Copies
 from adc.ir.rewrite import clone_op
-from adc.passes.analysis.kinds import COUNTED, ELEMENT
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, VIEWS
 from adc.passes.rewrite import replace_op
 from adc.passes.small_arrays.sharing import writes
-from adc.passes.small_arrays.webs import Shape, Use
+from adc.passes.small_arrays.views import Shape, Use, element, numbers_of, shape_of_view
 
 DEPTH = 24
 """Subscripts are made of few operations."""
@@ -40,7 +41,7 @@ class Numbers:
             return int(number) if value.type.is_integer else None
         if kind is ops.dim:
             memref, d = op.operands[0], op.attrs["dim"]
-            shape = self._shapes.get(memref)
+            shape = self.shape(memref)
             return self._extents.get((memref, d)) if shape is None else shape[d]
         if depth == 0 or not value.type.is_integer:
             return None
@@ -59,9 +60,26 @@ class Numbers:
         except Undefined:
             return None
 
-    def is_outside(self, subscript: Value, extent: int) -> bool:
-        number = self.of(subscript)
-        return number is not None and not 0 <= number < extent
+    def shape(self, memref: Value) -> Shape | None:
+        """That of a memref, or of a view of one."""
+        view = memref.op
+        if view is None or view.opdef not in VIEWS:
+            return self._shapes.get(memref)
+        return shape_of_view(view, self.of, self.shape)
+
+    def elements(self, op: Op, position: int) -> list[int | None]:
+        """Which elements an operation reads or writes of the array that is an operand, or that is what that is a view
+        of; None for one that is not known, or does not exist."""
+        memref = op.operands[position]
+        if op.opdef in ELEMENT:
+            numbers = [self.of(v) for v in op.operands[position + 1 :]]
+            places = [tuple(n for n in numbers if n is not None)] if None not in numbers else [()]
+        else:
+            places = list(itertools.product(*map(range, self.shape(memref) or ())))
+        if self.shape(memref) is None or any(len(at) != len(self.shape(memref) or ()) for at in places):
+            return [None]
+        found = [element(memref, at, self.of, self.shape) for at in places]
+        return [None if place is None else place[1] for place in found]
 
     def trips(self, loop: Op) -> range | None:
         lower, upper, step = (self.of(v) for v in loop.operands[:3])
@@ -91,20 +109,29 @@ def _may_be_written_out(loop: Op) -> bool:
     return loop.opdef in COUNTED and loop.attrs.keys() <= {"threads"}
 
 
-def loops_of_uses(uses: Iterable[Use], shape: Shape, numbers: Numbers) -> set[Op] | None:
-    """The loops that have to be written out for all subscripts of arrays of one shape to be numbers; None if they would
-    not be then."""
+def loops_of_uses(uses: Iterable[Use], numbers: Numbers) -> set[Op] | None:
+    """The loops that have to be written out for all subscripts, and what views are made by, to be numbers; None if they
+    would not be then."""
     subscripts: list[Value] = []
     around: set[Op] = set()
     for op, position in uses:
+        made_by: list[Value] = []
         if op.opdef in ELEMENT:
-            places = op.operands[position + 1 :]
-            if any(numbers.is_outside(v, extent) for v, extent in zip(places, shape, strict=True)):
-                return None  # this code never runs
-            subscripts += places
+            made_by += op.operands[position + 1 :]
+        memref = op.operands[position]
+        while memref.op is not None and memref.op.opdef in VIEWS:
+            made_by += numbers_of(memref.op)
+            memref = memref.op.operands[0]
+        known = all(numbers.of(v) is not None for v in made_by)
+        if known and (op.opdef in ELEMENT or op.opdef in _WHOLE) and None in numbers.elements(op, position):
+            return None  # a subscript out of range: this code never runs
+        subscripts += made_by
         if writes(op, position):
-            around.update(_parallel_between(op, op.operands[position].block))
+            around.update(_parallel_between(op, memref.block))
     return _written_out([*subscripts, *(loop.regions[0].args[0] for loop in around)], numbers)
+
+
+_WHOLE = frozenset({ops.copy, ops.fill})
 
 
 def _parallel_between(op: Op, home: Block | None) -> Iterator[Op]:

@@ -14,15 +14,14 @@ from adc.ir import ops
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import FloatType, IntType, MemRefType
 from adc.passes.analysis.extents import Extent, Extents
-from adc.passes.analysis.kinds import ELEMENT
-
-Shape = tuple[int, ...]
-Use = tuple[Op, int]
+from adc.passes.analysis.kinds import ELEMENT, VIEWS
+from adc.passes.small_arrays.views import Shape, Use, with_views
 
 
 @dataclass
 class Web:
-    """``members`` in program order, ``flows`` and ``others`` their uses; ``shape`` is that of all, once it is found."""
+    """``members`` in program order, ``flows`` and ``others`` their uses, those of their views among the latter;
+    ``shape`` is that of all, once it is found."""
 
     members: list[Value] = field(default_factory=list)
     flows: list[Use] = field(default_factory=list)
@@ -58,7 +57,10 @@ def is_known_use(op: Op, position: int) -> bool:
         return ELEMENT[op.opdef] == position
     if op.opdef is ops.fill:
         return position == 1
-    return op.opdef in (ops.dim, ops.copy, ops.return_)
+    view = op.operands[position].op
+    if op.opdef is ops.return_:
+        return view is None or view.opdef not in VIEWS
+    return op.opdef in (ops.dim, ops.copy) or (op.opdef in VIEWS and position == 0)
 
 
 def find_webs(func: Func) -> list[Web]:
@@ -86,8 +88,8 @@ def find_webs(func: Func) -> list[Web]:
     for v in order:
         web = webs.setdefault(find(v), Web())
         web.members.append(v)
-        for use in v.uses:
-            (web.flows if hands_on(*use) else web.others).append(use)
+        for use in with_views(list(v.uses)):
+            (web.flows if hands_on(*use) and use in v.uses else web.others).append(use)
     return list(webs.values())
 
 

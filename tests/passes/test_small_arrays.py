@@ -166,9 +166,29 @@ def new_each_time(a, steps):
     return np.sum(x * x)
 
 
+def backwards(a, steps):
+    x = np.array([a, 2.0, 3.0])
+    for _ in range(steps):
+        x = x[::-1].copy() * 0.5 + a
+    return x[0] * x[1] - x[2]
+
+
+def shapes(a, steps):
+    m = 0.5 * np.array([a, 1.0, 0.5, -0.2, a * a, 0.3]).reshape(2, 3)
+    total = 0.0
+    for _ in range(steps):
+        t = m.T.copy()
+        square = m @ t
+        m = np.cos(t.reshape(2, 3)) + 0.1 * m[::-1, ::-1] * np.sin(np.trace(square))
+        m[1] = 0.5 * m[0, ::-1]
+        total += np.sum(np.diag(square)) + m.ravel()[4]
+    return total
+
+
 POINTS = np.random.default_rng(0).random((5, 3))
 VALUES: dict[Callable[..., Any], tuple[Any, ...]] = {
-    **dict.fromkeys((runge_kutta, in_place, slices, in_a_tuple, in_an_object, in_a_list), (0.3, 7)),
+    **dict.fromkeys((runge_kutta, in_place, slices, backwards, shapes), (0.3, 7)),
+    **dict.fromkeys((in_a_tuple, in_an_object, in_a_list), (0.3, 7)),
     **dict.fromkeys((chosen, swapped, two_names, three_rows, new_each_time), (0.3, 7)),
     **dict.fromkeys((rotations, quaternion), (0.4, POINTS)),
     until: (0.3, 30.0),
@@ -220,13 +240,6 @@ def summed_in_parallel(a, points):
     return total[0] * total[1] + total[2]
 
 
-def backwards(a, steps):
-    x = np.array([a, 2.0, 3.0])
-    for _ in range(steps):
-        x = x[::-1].copy() * 0.5 + a
-    return x[0] * x[1] - x[2]
-
-
 def twice_in_a_tuple(a, steps):
     x = np.array([a, 1.0])
     pair = (x, x)
@@ -237,7 +250,7 @@ def twice_in_a_tuple(a, steps):
 
 
 MEMORY: dict[Callable[..., Any], tuple[Any, ...]] = {
-    **dict.fromkeys((written_through, shared_at_first, looked_at_later, backwards, twice_in_a_tuple), (0.3, 5)),
+    **dict.fromkeys((written_through, shared_at_first, looked_at_later, twice_in_a_tuple), (0.3, 5)),
     subscripts_at_run_time: (0.5, np.array([0, 2, 1, 1, 0])),
     summed_in_parallel: (0.4, POINTS),
 }
