@@ -18,12 +18,12 @@ from adc.ir.nesting import enclosing, inside
 from adc.ir.types import IndexType, IntType
 from adc.passes.analysis.extents import Extent, Extents
 from adc.passes.analysis.integers import Integers, Interval
+from adc.passes.analysis.kinds import COUNTED
 
 MAX_TERMS = 12
 MAX_DEGREE = 4
 MAX_DEPTH = 48
 MAX_CONSTANT = 1 << 62
-LOOPS = frozenset({ops.for_, ops.parallel})
 INT64: Interval = (-(1 << 63), (1 << 63) - 1)
 
 
@@ -47,7 +47,7 @@ class Symbol:
         owner = self.value.owner
         if self.dim is None and isinstance(owner, Block) and self.value.index == 0:
             op = owner.parent_op
-            if op is not None and op.opdef in LOOPS:
+            if op is not None and op.opdef in COUNTED:
                 return op
         return None
 

@@ -18,9 +18,10 @@ from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.opdef import Trait
 from adc.ir.types import MemRefType
-from adc.passes.analysis.affine import INT64, LOOPS, Form, Forms, Symbol, never_zero
+from adc.passes.analysis.affine import INT64, Form, Forms, Symbol, never_zero
 from adc.passes.analysis.conditions import MEANING, comparisons
 from adc.passes.analysis.effects import Summaries
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.questions import Questions
 from adc.passes.analysis.spans import Span, through_reshape, through_subview
 
@@ -375,6 +376,6 @@ def _always_runs(op: Op, loop: Op) -> bool:
     for outer in enclosing(op.parent):
         if outer is loop:
             return True
-        if outer.opdef not in LOOPS:
+        if outer.opdef not in COUNTED:
             return False
     return False

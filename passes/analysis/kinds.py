@@ -18,11 +18,14 @@ LINEAR = ops.having(Trait.LINEAR)
 DIVISIONS = ops.having(Trait.DIVISION)
 COUNTED = ops.having(Trait.COUNTED)
 LOOPS = ops.having(Trait.LOOP)
+STRUCTURED = COUNTED | {ops.if_}
+"""Control flow of which is known that it comes to an end."""
 REGIONS = frozenset(kind for kind in ops.TABLE.values() if kind.regions)
 ELEMENT: dict[OpDef, int] = {kind: kind.element for kind in ops.TABLE.values() if kind.element is not None}
 """What reads or changes one element of an array, and which operand the array is; subscripts follow it."""
 TARGET = ops.having(target=1)
 """What writes to elements of the array that is its second operand."""
+ELEMENT_WRITES = TARGET & ELEMENT.keys()
 SILENT = frozenset(kind for kind in ops.TABLE.values() if not kind.regions) - READS - WRITES - TRAPS
 """Without regions, and neither reading nor writing memory nor ending the run."""
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from adc.ir.core import Block, Op
 from adc.ir.nesting import enclosing
-from adc.passes.analysis.affine import LOOPS, Form, Forms
+from adc.passes.analysis.affine import Form, Forms
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import TRUE, Ranges
 from adc.passes.analysis.running import running
 
@@ -45,6 +46,6 @@ class Questions:
         """What is not negative because the loops around ``block`` run."""
         known = self._running.get(block)
         if known is None:
-            loops = (op for op in enclosing(block) if op.opdef in LOOPS)
+            loops = (op for op in enclosing(block) if op.opdef in COUNTED)
             known = self._running[block] = list(running(self.forms, loops))
         return known

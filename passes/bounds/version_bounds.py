@@ -22,11 +22,12 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
-from adc.passes.analysis.affine import LOOPS, Form, Forms, Symbol, is_wide
+from adc.passes.analysis.affine import Form, Forms, Symbol, is_wide
 from adc.passes.analysis.cold import COLD, walk_warm, warm_regions
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extremes import Extremes, Origins
 from adc.passes.analysis.integers import SmallIntegers
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import FALSE, LIMITS, TRUE, Condition, Emitter, Ranges, both, leaves, sides
 from adc.passes.analysis.running import running
 from adc.passes.rewrite import replace_op
@@ -147,7 +148,7 @@ class _Prover(_Scoped):
         block.set_ops(kept.ops)
 
     def _proved(self, op: Op) -> str | None:
-        loops = [o for o in enclosing(op.parent) if o.opdef in LOOPS]
+        loops = [o for o in enclosing(op.parent) if o.opdef in COUNTED]
         ranges = Ranges(self.forms, facts=running(self.forms, loops))
         for way in _ways(self.forms, op):
             if all(ranges.nonnegative(form) == TRUE for form in way.conditions):
@@ -184,7 +185,7 @@ class _Versioner(_Scoped):
         new = block.in_place_of()
         for op in block.ops:
             self.assume(op)
-            if op.opdef in LOOPS:
+            if op.opdef in COUNTED:
                 self._nest(op, new)
             else:
                 for region in warm_regions(op):

@@ -12,8 +12,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import Access
-
-_SIMPLE = frozenset({ops.parallel, ops.for_, ops.if_})
+from adc.passes.analysis.kinds import STRUCTURED
 
 
 def parts(op: Op, accesses: Sequence[Access], rows: dict[Access, Form]) -> list[tuple[Form, frozenset[Op]]] | None:
@@ -21,7 +20,7 @@ def parts(op: Op, accesses: Sequence[Access], rows: dict[Access, Form]) -> list[
 
     ``rows``: of accesses of fields, which row. Those of one part are at constant distances.
     """
-    if op.opdef is not ops.parallel or any(o.opdef not in _SIMPLE or o.results for o in _with_regions(op)):
+    if op.opdef is not ops.parallel or any(o.opdef not in STRUCTURED or o.results for o in _with_regions(op)):
         return None
     position = {inner: n for n, inner in enumerate(op.regions[0].walk())}
     stores = sorted({a.op for a in accesses if a.changes and a.op in position}, key=position.__getitem__)

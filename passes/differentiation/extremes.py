@@ -19,11 +19,10 @@ from adc.ir.core import Block, Func, Op, Value
 from adc.ir.rewrite import Mapping, inline_block
 from adc.ir.types import FloatType, IntType, index
 from adc.passes.analysis.cold import COLD
-from adc.passes.analysis.kinds import PURE, READS, TERMINATORS, VIEWS, WRITES
+from adc.passes.analysis.kinds import PURE, READS, REGIONS, TERMINATORS, VIEWS, WRITES
 
 _NOWHERE = 2**63 - 1
-_REGIONS = frozenset({ops.parallel, ops.for_, ops.if_, ops.while_})
-_REPEATED = (PURE | READS | VIEWS | TERMINATORS | _REGIONS | {ops.bound}) - WRITES
+_REPEATED = (PURE | READS | VIEWS | TERMINATORS | REGIONS | {ops.bound}) - WRITES
 
 
 def locate_extremes(func: Func, active: set[Value]) -> None:

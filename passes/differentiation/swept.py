@@ -16,10 +16,8 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.extents import Extent, Extents
-from adc.passes.analysis.kinds import COUNTED, LOOPS
+from adc.passes.analysis.kinds import COUNTED, ELEMENT_WRITES, LOOPS
 from adc.passes.differentiation.tape import visible_outside
-
-_SETS = (ops.store, ops.accumulate)
 
 
 class Swept:
@@ -47,7 +45,7 @@ class Swept:
         if op.opdef in (ops.fill, ops.copy):
             target = op.operands[1]
             return not path and strip_views(target) is target and self._meets(target, memref)
-        if op.opdef not in _SETS or around is None or not self._meets(op.operands[1], memref):
+        if op.opdef not in ELEMENT_WRITES or around is None or not self._meets(op.operands[1], memref):
             return False
         counters = {loop.regions[0].args[0]: loop for loop in path}
         for subscript in op.operands[2:]:

@@ -16,8 +16,9 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, RecordType
-from adc.passes.analysis.affine import LOOPS, never_zero
+from adc.passes.analysis.affine import never_zero
 from adc.passes.analysis.dependence import Access, Analysis
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import TRUE, Ranges
 
 Accumulations = Sequence[Op]
@@ -110,12 +111,12 @@ class Fission:
     def _levels(self, a: Access, b: Access) -> list[Op]:
         """The loops around both, the outermost first."""
         around_b = set(enclosing(b.op.parent))
-        around = [o for o in enclosing(a.op.parent) if o in around_b and (o.opdef in LOOPS or o.opdef is ops.while_)]
+        around = [o for o in enclosing(a.op.parent) if o in around_b and (o.opdef in COUNTED or o.opdef is ops.while_)]
         return around[: around.index(self.loop) + 1][::-1]
 
     def _other_iterations_apart(self, a: Access, b: Access) -> bool:
         """Whether the two never meet in different iterations of the loops around both, sequential ones included."""
-        return all(level.opdef in LOOPS and self.analysis.independent(a, b, level) for level in self._levels(a, b))
+        return all(level.opdef in COUNTED and self.analysis.independent(a, b, level) for level in self._levels(a, b))
 
     def _never_meet(self, a: Access, b: Access) -> bool:
         if self._apart(a, b):
@@ -159,7 +160,7 @@ class Fission:
 
     def _innermost(self, op: Op) -> Op | None:
         """The loop that ``op`` is in."""
-        return next((o for o in enclosing(op.parent) if o.opdef in LOOPS or o.opdef is ops.while_), None)
+        return next((o for o in enclosing(op.parent) if o.opdef in COUNTED or o.opdef is ops.while_), None)
 
     # Copies -----------------------------------------------------------------------------------------------------------
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.ir.nesting import enclosing
-from adc.passes.analysis.affine import LOOPS, Form
+from adc.passes.analysis.affine import Form
 from adc.passes.analysis.dependence import MAX_PAIRS, Access, Analysis, distinct
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.spans import Span
 
 _KEEP_FROM_VECTORS = frozenset({ops.call, ops.while_, ops.if_})
@@ -58,7 +59,7 @@ class Bodies:
     def _find(self, loop: Op) -> Body:
         inner = list(loop.regions[0].walk())
         accesses = self.analysis.accesses(loop)
-        nested, scalar = (any(op.opdef in kinds for op in inner) for kinds in (LOOPS, _KEEP_FROM_VECTORS))
+        nested, scalar = (any(op.opdef in kinds for op in inner) for kinds in (COUNTED, _KEEP_FROM_VECTORS))
         body = Body(len(inner), nested, scalar, bool(accesses.obstacles), _ranges_inside(loop))
         self._include(body, accesses.found)
         return body

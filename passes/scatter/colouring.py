@@ -27,6 +27,7 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, i1, i64, index
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.effects import Memory
+from adc.passes.analysis.kinds import STRUCTURED
 from adc.passes.analysis.ranges import Emitter
 from adc.passes.building import strip
 from adc.passes.distribution.distribute_terms import terms_are_apart, terms_first
@@ -71,7 +72,7 @@ def find_colouring(fission: Fission, groups: Sequence[Sequence[Op]], memory: Mem
         return None
     terms = [op for group in groups for op in group]
     needed = fission.surroundings(terms, [v for op in terms for v in op.operands[2:]])
-    if any(op.regions and op.opdef not in _STRUCTURES for op in needed):
+    if any(op.regions and op.opdef not in STRUCTURED for op in needed):
         return None
     if any(not (op.opdef.pure or op.opdef in _READ or op.regions) for op in needed):
         return None
@@ -84,7 +85,6 @@ def find_colouring(fission: Fission, groups: Sequence[Sequence[Op]], memory: Mem
     return found if found.around else None
 
 
-_STRUCTURES = frozenset({ops.for_, ops.parallel, ops.if_})
 _READ = frozenset({ops.load, ops.bound, ops.yield_, ops.reduce})
 
 

@@ -16,9 +16,9 @@ from adc.ir.builder import insert_at
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing
 from adc.ir.types import MemRefType
-from adc.passes.analysis.affine import LOOPS
 from adc.passes.analysis.dependence import Access, Analysis
 from adc.passes.analysis.extents import Extents
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import TRUE, Ranges
 from adc.passes.analysis.running import running
 
@@ -59,7 +59,7 @@ def _branches(op: Op, loop: Op) -> list[Op] | None:
 def _in_range(analysis: Analysis, op: Op) -> bool:
     """Whether the element exists whenever the loops around run, whatever the branches say."""
     forms = analysis.forms
-    loops = [o for o in enclosing(op.parent) if o.opdef in LOOPS]
+    loops = [o for o in enclosing(op.parent) if o.opdef in COUNTED]
     ranges = Ranges(forms, facts=[*analysis.facts, *running(forms, loops)])
     extents = Extents(analysis.conditions)
     for d, subscript in enumerate(op.operands[2:]):

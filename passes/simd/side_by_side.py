@@ -28,7 +28,7 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.effects import Memory
-from adc.passes.analysis.kinds import COUNTED, ELEMENT, LOOPS, PURE, TARGET, TERMINATORS
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, ELEMENT_WRITES, LOOPS, PURE, STRUCTURED, TERMINATORS
 
 GATHER = 4.0
 """What loading from memory that lanes do not have side by side costs, where loading side by side costs 1."""
@@ -38,9 +38,6 @@ DEPTH = 8.0
 
 MOST = 1.5
 """At greater average costs the iterations go one by one, whose sums the processor overlaps by itself."""
-
-_WRITES = TARGET & ELEMENT.keys()
-_BRANCHING = frozenset({ops.for_, ops.parallel, ops.if_})
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +75,7 @@ class Lanes:
         return self.loop.regions[0].args[0]
 
     def is_uniform(self, op: Op) -> bool:
-        return not op.regions and op.opdef not in _WRITES and self.varying.isdisjoint(op.results)
+        return not op.regions and op.opdef not in ELEMENT_WRITES and self.varying.isdisjoint(op.results)
 
     def is_of_lanes(self, value: Value) -> bool:
         """Whether each lane computes ``value`` by itself."""
@@ -202,7 +199,7 @@ class _Analysis:
         """Refuse what cannot be done for several iterations in turn, in the place of one."""
         for inner in (op, *(o for region in op.regions for o in region.walk())):
             kind = inner.opdef
-            known = kind in PURE or kind in TERMINATORS or kind in ELEMENT or kind in _BRANCHING
+            known = kind in PURE or kind in TERMINATORS or kind in ELEMENT or kind in STRUCTURED
             if not known or (kind is ops.load and isinstance(inner.result.type, MemRefType)):
                 raise _Unfit
 

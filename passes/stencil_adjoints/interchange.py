@@ -17,7 +17,7 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
-from adc.passes.analysis.affine import LOOPS
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import Emitter
 from adc.passes.building import choose
 from adc.passes.distribution.fission import Fission
@@ -39,7 +39,7 @@ def recognise_interchange(fission: Fission, op: Op) -> Interchange | None:
     access = next(a for a in fission.accesses.found if a.op is op)
     chain = list(enclosing(op.parent))
     chain = chain[: chain.index(fission.loop) + 1][::-1]
-    if access.where is None or any(o.opdef not in LOOPS for o in chain) or inside(op.operands[1], fission.loop):
+    if access.where is None or any(o.opdef not in COUNTED for o in chain) or inside(op.operands[1], fission.loop):
         return None
     bounds = [s for o in chain for v in o.operands[:3] for s in forms.of(v).symbols()]
     if any(inside(s.value, fission.loop) for s in bounds):

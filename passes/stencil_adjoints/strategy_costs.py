@@ -15,7 +15,7 @@ from adc.ir import ops
 from adc.ir.core import Op, Value
 from adc.passes.analysis.attributes import attr_key
 from adc.passes.analysis.costs import cost_of, storage_cost
-from adc.passes.analysis.kinds import ELEMENT, TARGET
+from adc.passes.analysis.kinds import ELEMENT_WRITES
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.stencils import Stencil
 from adc.passes.stencil_adjoints.tiles import size_of
@@ -65,7 +65,7 @@ class Costs:
     def separate(self, stencils: Sequence[Stencil]) -> float:
         """A nest for each stencil, and one for what else the loop does."""
         total = sum(self.tiled(s) if self.favour_tiles(s) else self.gathered(s) for s in stencils)
-        rest = [op for op in self.fission.position if op not in _terms(stencils) and op.opdef in _WRITES]
+        rest = [op for op in self.fission.position if op not in _terms(stencils) and op.opdef in ELEMENT_WRITES]
         results = self.fission.loop.regions[0].terminator.operands
         return total + _cost(self.fission.slice([v for op in rest for v in op.operands] + list(results))) + _cost(rest)
 
@@ -90,9 +90,6 @@ class Costs:
 
     def _slice(self, stencil: Stencil, shifts: Sequence[tuple[int, ...]]) -> set[Op]:
         return self.fission.slice(term.value for term in stencil.terms if term.shift in shifts)
-
-
-_WRITES = TARGET & ELEMENT.keys()
 
 
 def _terms(stencils: Iterable[Stencil]) -> set[Op]:

@@ -17,7 +17,8 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping
 from adc.ir.types import MemRefType, index
-from adc.passes.analysis.affine import LOOPS, Form, Symbol
+from adc.passes.analysis.affine import Form, Symbol
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.building import choose, parallel_loop
 from adc.passes.distribution.fission import Fission
 from adc.passes.stencil_adjoints.gather import Axis, Subscripts, between, both
@@ -49,7 +50,7 @@ def recognise_windows(fission: Fission, op: Op) -> Convolution | None:
     access = next(a for a in fission.accesses.found if a.op is op)
     chain = list(enclosing(op.parent))
     chain = chain[: chain.index(fission.loop) + 1][::-1]
-    if access.where is None or any(o.opdef not in LOOPS for o in chain):
+    if access.where is None or any(o.opdef not in COUNTED for o in chain):
         return None
     for loop in chain:
         bounds = [s for v in loop.operands[:2] for s in forms.of(v).symbols()]

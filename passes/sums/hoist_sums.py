@@ -15,15 +15,14 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.types import Type, index
-from adc.passes.analysis.affine import LOOPS, Form
+from adc.passes.analysis.affine import Form
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.dependence import Analysis
+from adc.passes.analysis.kinds import COUNTED, STRUCTURED
 from adc.passes.analysis.ranges import Emitter
 from adc.passes.checkpointing.conventions import is_over_steps
 from adc.passes.plans import ShadowPlan
 from adc.passes.sums.touched import Touched
-
-_SEEN_THROUGH = LOOPS | {ops.if_}
 
 
 @dataclass
@@ -74,9 +73,9 @@ class HoistSums:
             fixed = not inside(base, outer) and not any(inside(s.value, outer) for f in subscripts for s in f.symbols())
             if is_over_steps(self.func, outer):
                 break
-            if outer.opdef not in _SEEN_THROUGH or not fixed or not self._touched.leaves(outer, base):
+            if outer.opdef not in STRUCTURED or not fixed or not self._touched.leaves(outer, base):
                 break
-            if outer.opdef in LOOPS:
+            if outer.opdef in COUNTED:
                 found = outer
         return None if found is None else _Place(found, base, subscripts)
 

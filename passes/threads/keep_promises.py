@@ -20,11 +20,11 @@ from adc.ir.diagnostics import Note
 from adc.ir.nesting import enclosing
 from adc.ir.opdef import OpDef
 from adc.ir.rewrite import clone_func, inline_block
-from adc.passes.analysis.affine import LOOPS
 from adc.passes.analysis.cold import is_cold
 from adc.passes.analysis.dependence import Access, Analysis
 from adc.passes.analysis.effects import Summaries
 from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.analysis.ranges import TRUE, Ranges
 from adc.passes.analysis.records import names_arguments
 from adc.passes.analysis.running import running
@@ -134,7 +134,7 @@ def _settle_subscripts(loop: Op, analysis: Analysis) -> None:
     """A subscript that is not negative stands for itself, or the run ends with an IndexError."""
     for op in loop.regions[0].walk():
         if op.opdef is ops.bound:
-            loops = [o for o in enclosing(op.parent) if o.opdef in LOOPS]
+            loops = [o for o in enclosing(op.parent) if o.opdef in COUNTED]
             ranges = Ranges(analysis.forms, facts=[*analysis.facts, *running(analysis.forms, loops)])
             subscript = op.operands[0]
             if ranges.nonnegative(analysis.forms.of(subscript)) == TRUE:
