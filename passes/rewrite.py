@@ -115,7 +115,7 @@ def to_sequential(loop: Op) -> Op:
         totals = []
         for kind, so_far, value in zip(end.attrs["kinds"], carried, end.operands, strict=True):
             opdef = ops.COMBINE[kind][0 if value.type.is_float else 1]
-            totals.append(opdef(so_far, value))
+            totals.append(opdef(value, so_far) if kind in ("min", "max") else opdef(so_far, value))
         build(ops.yield_, totals)
     end.drop()
     loop.set_regions(())

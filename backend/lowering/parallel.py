@@ -52,7 +52,7 @@ def combine(e: FunctionEmitter, kind: str, t: Type, x: str, y: str, flags: str =
         return e.let(f"{text} {flags if t.is_float else ''}{register} {x}, {y}")
     name = f"{text}.f{t.width}" if isinstance(t, FloatType) else f"{text}.{register}"
     e.module.declare(name, f"declare {register} @{name}({register}, {register})")
-    return e.let(f"call {register} @{name}({register} {x}, {register} {y})")
+    return e.let(f"call {register} @{name}({register} {y}, {register} {x})")
 
 
 def neutral(kind: str, t: Type) -> str:

@@ -6,6 +6,7 @@ A lowering is given the function's emitter, the operation and its operands as LL
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 from adc.backend.lowering import sincos, vectormath
 from adc.backend.lowering.lower_emitter import FunctionEmitter
@@ -112,7 +113,21 @@ def _compare(instruction: str) -> Lowering:
 
 def _select(e: FunctionEmitter, op: Op, condition: str, x: str, y: str) -> str:
     kind = _kind(op)
+    name = _number_or_infinity(op)
+    if name is not None:
+        return _intrinsic(name)(e, op, y, x)
     return e.let(f"select i1 {condition}, {kind} {x}, {kind} {y}")
+
+
+def _number_or_infinity(op: Op) -> str | None:
+    """What a selected infinity in the place of NaN comes to: the maximum with the least number, or the minimum with the
+    greatest. LLVM takes a selection apart that an extreme is made of, and then does not make the loop SIMD."""
+    condition, infinity = (v.op for v in op.operands[:2]) if op.opdef is ops.select else (None, None)
+    if condition is None or condition.opdef is not ops.cmpf or condition.attrs["predicate"] != "uno":
+        return None
+    if set(condition.operands) != {op.operands[2]} or infinity is None or infinity.opdef is not ops.constant:
+        return None
+    return {inf: "llvm.minnum", -inf: "llvm.maxnum"}.get(infinity.attrs["value"])
 
 
 def _strong(compute: Lowering) -> Lowering:

@@ -6,6 +6,9 @@ way round it is SIMD. Adjoints have such nests (that of ``v @ a`` by ``a``), and
 parallel loops may run in any order, so the two may change places: what the outer loop loads for the inner one is then
 loaded for each element.
 
+A loop that finds the extreme of a column, or its product, and is in one over columns, takes its steps in order: then
+``vectorise-outer`` finds those of many columns side by side. (An extreme has no order; products are NumPy's so.)
+
 Reference: Allen and Kennedy, Optimizing Compilers for Modern Architectures, Morgan Kaufmann 2001, section 9.3.
 """
 
@@ -20,14 +23,14 @@ from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE
-from adc.ir.nesting import inside
+from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import Forms
 from adc.passes.analysis.cold import walk_warm
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT, PURE
-from adc.passes.rewrite import put_instead
+from adc.passes.rewrite import put_instead, to_sequential
 
 STRIDED = 8
 """What an element costs whose neighbours in the loop are apart in memory, where one beside them costs 1."""
@@ -50,7 +53,28 @@ class OrderLoops:
                 memory, forms = Memory.asked(func, summaries), Forms()
                 for outer, inner in [pair for pair in pairs if _pays(*pair, forms) and _may_change(*pair, memory)]:
                     _exchange(outer, inner)
+            forms = Forms()
+            for inner in [op for op in walk_warm(func.body) if _is_along_column(op, forms)]:
+                put_instead(inner, [to_sequential(inner)])
         return module
+
+
+def _is_along_column(inner: Op, forms: Forms) -> bool:
+    """Whether a loop is all for an extreme or a product along which neighbours are apart, in a loop along which they
+    are side by side."""
+    if inner.opdef is not ops.parallel or not inner.results or any(op.regions for op in inner.regions[0].ops):
+        return False
+    outer = next(enclosing(inner.parent), None)
+    if outer is None or outer.opdef is not ops.parallel or any(inside(v, outer) for v in inner.operands):
+        return False
+    kinds = inner.regions[0].terminator.attrs["kinds"]
+    if not set(kinds) <= _IN_ORDER or not all(r.type.is_float for r in inner.results):
+        return False
+    body, column, row = inner.regions[0].ops[:-1], outer.regions[0].args[0], inner.regions[0].args[0]
+    return _cost(body, column, forms) < _cost(body, row, forms)
+
+
+_IN_ORDER = frozenset({"min", "max", "mul"})
 
 
 def _pair(outer: Op) -> tuple[Op, Op] | None:

@@ -104,6 +104,8 @@ def _narrow_or(short: Expansion, few: int) -> _Body:
     rest = short.count
     assert rest is not None
     narrow = Expansion(short.lanes, short.width, short.by, rest, few=few)
+    if short.width <= few:
+        return narrow.block
     return _either(
         short.lanes.loop, lambda _: ops.cmpi(rest, const_index(few), predicate="sle"), narrow.block, short.block
     )
