@@ -13,7 +13,7 @@ from adc.ir import kinds
 from adc.shots.executors import Runner, Source, Ticket, is_broken, is_lost, remember, runner, there
 from adc.shots.parcels import Done, Failed, Missing, Part, Shared, Task, Unknown
 
-_LOST = 2  # times that a shot is run again after its worker was lost
+_LOST = 2  # times that workers may be lost before a shot ends
 
 
 class _Started:
@@ -23,7 +23,6 @@ class _Started:
         self.index = index
         self.args = args
         self.ticket: Ticket | None = None
-        self.lost = 0
         self.missing = frozenset[str]()  # parts that a worker has lacked
         self.by_value = False
 
@@ -38,6 +37,9 @@ class Queue:
         self._count = count
         self._by_value = False
         self._waiting: deque[_Started] = deque()
+        self._summed = 0
+        self._lost = 0  # times that workers were lost since a shot ended
+        self._ended = 0  # shots, when workers were lost last
         self._begin()
 
     def _begin(self) -> None:
@@ -69,6 +71,7 @@ class Queue:
             first = self._waiting[0]
             found = self._answer(first)
             self._waiting.popleft()
+            self._summed += 1
             yield first.index, found
 
     def close(self) -> None:
@@ -131,9 +134,11 @@ class Queue:
         """Make an end, or see to it that the shot is started again, after what the executor raised."""
         if not (is_lost(error) or (is_broken(error) and self._source.renews)):
             raise in_shot(error, entry.index, self._count)
-        entry.lost += 1
-        if entry.lost > _LOST:
-            raise _lost(entry.index, self._count, f"lost {entry.lost} times with its worker", "") from error
+        ended = self._summed + sum(_answer(other.ticket) is not None for other in self._waiting)
+        self._lost = self._lost + 1 if ended == self._ended else 1
+        self._ended = ended
+        if self._lost > _LOST:
+            raise _lost(entry.index, self._count, f"lost {self._lost} times with its worker", "") from error
         if is_broken(error):
             if not (self._source.renews or self._runner.lasts):
                 raise _lost(

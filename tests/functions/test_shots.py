@@ -298,6 +298,33 @@ def test_a_shot_that_ends_all_its_workers_is_an_error() -> None:
     assert len(made) == 1 + _LOST
 
 
+class Ending(Breaking):
+    """A pool that one shot ends each time, and all that come after it."""
+
+    def submit(self, function: Any, task: Any) -> Any:
+        self.left = 0 if task.args == (3.0,) else self.left
+        return super().submit(function, task)
+
+
+def test_the_shot_that_ends_its_workers_is_named() -> None:
+    for in_flight in (1, 2, 5, 50):
+        with pytest.raises(adc.errors.WorkerError, match=r"shot 3 of 7.* was lost 3 times"):
+            adc.sum_shots(
+                lambda x, k: x * k, np.arange(7.0), 2.0, executor=lambda: Ending(99, broken), in_flight=in_flight
+            )
+
+
+def test_many_pools_may_be_lost_as_long_as_shots_end() -> None:
+    made: list[Breaking] = []
+
+    def make() -> Breaking:
+        made.append(Breaking(1, broken))
+        return made[-1]
+
+    assert is_right(adc.sum_shots(shot, SHOTS, MODEL, executor=make, in_flight=7))
+    assert len(made) == 7
+
+
 def test_a_cancelled_shot_runs_again() -> None:
     """As clients of Dask raise it where all workers that had the model are lost."""
     cancelled = [concurrent.futures.CancelledError()]
