@@ -132,9 +132,11 @@ class _Call:
             if isinstance(t, MemRefType):
                 data, count = next(rest), next(rest)
                 dtype = np.dtype(DTYPES[t.element])
-                empty = data is None or count == 0
-                buffer = b"" if empty else (ctypes.c_char * (count * dtype.itemsize)).from_address(data)
-                values.append(np.frombuffer(buffer, dtype))
+                if data is None or count == 0:
+                    values.append(np.empty(0, dtype))
+                else:
+                    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(data)
+                    values.append(np.frombuffer(memory, dtype))
             else:
                 values.append(next(rest))
         return values

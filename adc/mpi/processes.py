@@ -78,7 +78,7 @@ class Processes:
         if source != NOBODY:
             begun.append(self.world.Irecv([room, self.mpi.BYTE], source=source, tag=tag))
         if dest != NOBODY:
-            begun.append(self.world.Issend([np.frombuffer(sent, np.uint8), self.mpi.BYTE], dest=dest, tag=tag))
+            begun.append(self.world.Issend([sent.view(np.uint8), self.mpi.BYTE], dest=dest, tag=tag))
         places = [] if source == NOBODY else [f"a message from rank {source} with tag {tag}"]
         places += [] if dest == NOBODY else [f"rank {dest} to receive a message with tag {tag}"]
         found = self._wait(begun, " and ".join(places))
@@ -119,7 +119,7 @@ class Processes:
         """The arrays of all ranks, which are short. Raises on all if they do not do the same."""
         text = f"{what} of {len(given)} {given.dtype}".encode()
         head = np.frombuffer(hashlib.blake2b(text, digest_size=16).digest(), np.uint8)
-        mine = np.concatenate([head, np.frombuffer(given.tobytes(), np.uint8)])
+        mine = np.concatenate([head, given.view(np.uint8)])
         all = np.empty((self.size, len(mine)), np.uint8)
         try:
             self._wait([self.world.Iallgather(mine, all)], f"others in {what}")

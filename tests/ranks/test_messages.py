@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import adc
-from adc import jit_grad, mpi
+from adc import jit_grad, mpi, prange
 from tests.ranks.programs import SIZES, check_transposed, on_ranks
 
 
@@ -131,6 +131,62 @@ def matrices(x: Any) -> Any:
 
 
 @jit_grad
+def windows(x: Any) -> Any:
+    n, k = mpi.size(), mpi.rank()
+    right, left = (k + 1) % n, (k - 1) % n
+    back, odd = mpi.sendrecv(x[::-1], right, left), mpi.sendrecv(np.outer(x, np.sin(x)).T[1:, ::2], left, right)
+    return np.sum(back * x) + np.sum(odd * x[1:, np.newaxis]) + np.sum(mpi.sendrecv(x[:0], right, left))
+
+
+@jit_grad(threads=2)
+def in_parallel_loops(x: Any) -> Any:
+    n, k = mpi.size(), mpi.rank()
+    u = x.copy()
+    for i in prange(len(x)):
+        u[i] = mpi.sendrecv(u[i] * x[i], (k + 1) % n, (k - 1) % n)
+    return np.sum(adc.vmap(lambda a: mpi.sendrecv(a * a, (k + 1) % n, (k - 1) % n) * a)(u))
+
+
+@adc.checkpoint
+def stage(u: Any) -> Any:
+    n, k = mpi.size(), mpi.rank()
+    return mpi.sendrecv(np.sin(u) * u, (k + 1) % n, (k - 1) % n)
+
+
+@jit_grad
+def run_again(x: Any) -> Any:
+    u = x.copy()
+    for _ in range(3):
+        u = stage(u)
+    return down(u, 3)
+
+
+def down(x: Any, count: Any) -> Any:
+    if count == 0:
+        return np.sum(x)
+    return down(mpi.sendrecv(x * x[0], mpi.rank(), mpi.rank()), count - 1) * 0.5
+
+
+@jit_grad
+def jumps(x: Any) -> Any:
+    n, k = mpi.size(), mpi.rank()
+    s = 0.0
+    for i in range(10):
+        if i > k + 2:
+            break
+        if (i + k) % 2:
+            continue
+        if k + 1 < n and i == 0 and k % 2 == 0:
+            mpi.send(x * x[0], k + 1, 9)
+        s += x[i % 3] ** 2
+    if k % 2 == 1:
+        s += np.sum(mpi.recv(x, k - 1, 9) * x)
+        if s > 0.3:
+            return s * 2.0
+    return s
+
+
+@jit_grad
 def singles(x: Any) -> Any:
     y = mpi.allreduce(x.astype(np.float32) * np.float32(2.0))
     return np.sum(y.astype(np.float64) * x)
@@ -139,6 +195,7 @@ def singles(x: Any) -> Any:
 PROGRAMS = (
     *(ring, line, pipeline, crossing, elsewhere, there_and_back),
     *(reduced, largest, everything, handed_out, scalars, matrices),
+    *(windows, in_parallel_loops, run_again, jumps),
 )
 
 
