@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from adc.ir import ops
+from adc.ir.core import Op
 from adc.ir.externals import Named, Provided, provide_all
 from adc.ir.raising import kept
 from adc.ir.types import MemRefType, Type, f32, f64, i32, i64
@@ -26,6 +28,9 @@ NOBODY = -1
 COLLECTIVE, CROSSING = "adc.collective", "adc.crossing"
 """Attributes of functions with derivative rules: all ranks call it at once, and it gives all the same; what it gives
 comes from other ranks."""
+
+TAGS = 32000
+"""Tags from here on are those of what all ranks do at once. MPI has 32767 at least."""
 
 DTYPES: dict[Type, Any] = {f64: np.float64, f32: np.float32, i64: np.int64, i32: np.int32}
 
@@ -41,6 +46,9 @@ class Communicator(Protocol):
 
     def exchange(self, sent: Any, received: Any, dest: int, source: int, tag: int) -> None:
         """Send one array, receive another one; to and from ``NOBODY`` nothing."""
+
+    def shift(self, sent: Any, received: Any, dest: int, source: int, tag: int) -> None:
+        """The same, done by all ranks at once."""
 
     def allreduce(self, given: Any, total: Any) -> None:
         """The sum over the ranks, with the same bits on all of them."""
@@ -64,6 +72,8 @@ class Single:
         if dest == 0:
             check_lengths(0, len(sent), len(received), tag)
             received[:] = sent
+
+    shift = exchange
 
     def allreduce(self, given: Any, total: Any) -> None:
         total[:] = given
@@ -143,11 +153,26 @@ class _Call:
 
 
 NUMBERS = ("rank", "size")
+PAIRED = frozenset({"exchange"})
+"""What two ranks do with each other wherever they are; all else is done by all ranks at once, or by one alone."""
+
+
+def is_message(op: Op) -> bool:
+    """Whether an operation speaks to other ranks."""
+    return op.opdef is ops.foreign and op.attrs["library"] == LIBRARY and op.attrs["symbol"] not in NUMBERS
+
+
+def is_together(op: Op) -> bool:
+    """Whether a foreign function is one that all ranks call at once, so that all may do so again, or one that only
+    tells which rank this is."""
+    return op.attrs["library"] == LIBRARY and op.attrs["symbol"] not in PAIRED
 
 
 def answer(symbol: str, values: Sequence[Any]) -> int:
     """Do what compiled code, or Python, asks for."""
     group = communicator()
+    if symbol in PAIRED and not 0 <= values[-1] < TAGS:
+        raise ValueError(f"the tag {values[-1]} is not one of 0 to {TAGS - 1}")
     if symbol in NUMBERS:
         return int(getattr(group, symbol))
     getattr(group, symbol)(*values)

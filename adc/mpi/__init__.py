@@ -84,7 +84,7 @@ def bcast(x: Any, root: int = 0) -> Any:
 def sendrecv(x: Any, dest: int, source: int, tag: int = 0) -> Any:
     """Send ``x`` to the rank ``dest``, and return what the rank ``source`` sends, which has the same shape.
 
-    Either may be ``NOBODY``: nothing is sent then, and what comes from nobody is zero.
+    Either may be ``NOBODY``: nothing is sent then, and what comes from nobody is zero. Tags are less than 32000.
     """
     return _messages.sendrecv(x, dest, source, tag)
 
@@ -104,6 +104,7 @@ def exchange(u: Any, grid: Grid, width: int = 1) -> None:
     """Set the outer ``width`` rows of ``u`` along each axis of the grid to those of the neighbours' inside.
 
     The array of each rank is its block with ``width`` rows more on both sides of the leading axes, as many as the grid
-    has. Rows where there is no neighbour stay as they are. Corners come from the neighbours across.
+    has. Rows where there is no neighbour stay as they are. Corners come from the neighbours across. All ranks have to
+    call it at once.
     """
     _messages.exchange(u, grid, width)

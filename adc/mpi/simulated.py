@@ -98,6 +98,8 @@ class _Rank:
             what = f"waits for rank {dest} to receive a message with tag {tag}"
             world.wait(self.rank, what, lambda: offer.taken)
 
+    shift = exchange
+
     def allreduce(self, given: Any, total: Any) -> None:
         parts = self._meet("allreduce", given, equal=True)
         total[:] = parts[0]

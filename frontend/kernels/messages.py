@@ -30,8 +30,9 @@ class Routine:
 rank = Routine("rank", number=True)
 size = Routine("size", number=True)
 exchange = Routine("exchange", "aAiii")  # sent received dest source tag
+shift = Routine("shift", "aAiii")  # the same, by all ranks at once
 allreduce = Routine("allreduce", "aA")  # given total
 allgather = Routine("allgather", "aA")  # given all
 bcast = Routine("bcast", "aAi")  # given found root
 
-ROUTINES = (rank, size, exchange, allreduce, allgather, bcast)
+ROUTINES = (rank, size, exchange, shift, allreduce, allgather, bcast)

@@ -14,7 +14,7 @@ import numpy as np
 
 from adc.frontend.kernels import COLLECTIVE, CROSSING, messages, with_rules
 from adc.frontend.prelude import constant, stands_for, unsupported
-from adc.ir.messages import NOBODY
+from adc.ir.messages import NOBODY, TAGS
 
 
 def exchanged(x: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
@@ -41,6 +41,25 @@ def _exchanged_reverse(x: Any, count: Any, dest: Any, source: Any, tag: Any) -> 
 def _exchanged_forward(tangents: Any, x: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
     y = exchanged(x, count, dest, source, tag)
     return y, exchanged(tangents[0], count, dest, source, tag)
+
+
+def shifted(x: Any, dest: Any, source: Any, tag: Any) -> Any:
+    """The array of ``source``, which is as long as ``x``: all ranks do this at once."""
+    return _shifted(x, dest, source, tag)
+
+
+def _shifted(x: Any, dest: Any, source: Any, tag: Any) -> Any:
+    y = np.zeros(len(x), x.dtype)
+    messages.shift(x, y, dest, source, tag)
+    return y
+
+
+def _shifted_reverse(x: Any, dest: Any, source: Any, tag: Any) -> Any:
+    return shifted(x, dest, source, tag), lambda g: (shifted(g, source, dest, tag), None, None, None)
+
+
+def _shifted_forward(tangents: Any, x: Any, dest: Any, source: Any, tag: Any) -> Any:
+    return shifted(x, dest, source, tag), shifted(tangents[0], dest, source, tag)
 
 
 def summed(x: Any) -> Any:
@@ -155,6 +174,7 @@ def left_by_all(x: Any, same: Any) -> Any:
 
 
 CROSSING.add(with_rules(exchanged, _exchanged_reverse, _exchanged_forward))
+with_rules(shifted, _shifted_reverse, _shifted_forward)
 COLLECTIVE.add(with_rules(summed, _summed_reverse, _summed_forward))
 COLLECTIVE.add(with_rules(gathered, _gathered_reverse, _gathered_forward))
 COLLECTIVE.add(with_rules(handed_out, _handed_out_reverse, _handed_out_forward))
@@ -248,9 +268,16 @@ def moved(given: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
 def exchange(u: Any, grid: Any, width: Any = 1) -> None:
     for axis, (lower, upper) in enumerate(grid.sides):
         v = np.moveaxis(u, axis, 0)
-        from_lower = sendrecv(v[-2 * width : -width], upper, lower)
-        from_upper = sendrecv(v[width : 2 * width], lower, upper)
+        from_lower = along(v[-2 * width : -width], upper, lower, TAGS + 2 * axis)
+        from_upper = along(v[width : 2 * width], lower, upper, TAGS + 2 * axis + 1)
         if lower != NOBODY:
             v[:width] = from_lower
         if upper != NOBODY:
             v[-width:] = from_upper
+
+
+def along(x: Any, dest: Any, source: Any, tag: Any) -> Any:
+    """What all ranks hand on along an axis of their grid."""
+    given = laid_out(x)
+    found = shifted(given, dest, source, tag) if has_derivatives(given) else _shifted(given, dest, source, tag)
+    return as_given(found, x)

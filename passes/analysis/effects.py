@@ -12,6 +12,7 @@ from adc.ir.callgraph import recursive
 from adc.ir.core import Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
 from adc.ir.known import of_function, of_module
+from adc.ir.messages import is_together
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.kinds import READS, SILENT, TRAPS, WRITES
 
@@ -21,6 +22,7 @@ class Effects:
     """``everything``: any memory that is visible outside of one local allocation may be read and written. ``ordered``:
     it has effects outside of the program's memory, and must be done exactly as often as it is reached, in its order;
     it counts as what ``traps``, with which nothing that can be seen changes places, and which is not done beforehand.
+    ``once``: nor may it be done again in a reverse sweep, as what all ranks do together may be.
     """
 
     reads: set[Value] = field(default_factory=set)
@@ -28,6 +30,7 @@ class Effects:
     everything: bool = False
     traps: bool = False
     ordered: bool = False
+    once: bool = False
 
     def include(self, other: Effects) -> None:
         self.reads |= other.reads
@@ -35,6 +38,7 @@ class Effects:
         self.everything |= other.everything
         self.traps |= other.traps
         self.ordered |= other.ordered
+        self.once |= other.once
 
 
 NOTHING = Effects()
@@ -145,7 +149,9 @@ class Memory:
             arrays = [v for v in op.operands if isinstance(v.type, MemRefType)]
             written = {root for k in op.attrs["written"] for root in roots(op.operands[k])}
             ordered = op.attrs["ordered"]
-            return Effects({root for v in arrays for root in roots(v)}, written, traps=ordered, ordered=ordered)
+            once = ordered and not is_together(op)
+            read = {root for v in arrays for root in roots(v)}
+            return Effects(read, written, traps=ordered, ordered=ordered, once=once)
         touched = {root for v in op.operands if isinstance(v.type, MemRefType) for root in roots(v)}
         reads = set(touched) if op.opdef in READS else set()
         writes = set(touched) if op.opdef in WRITES else set()
@@ -153,7 +159,9 @@ class Memory:
 
     def _call(self, op: Op) -> Effects:
         summary = self._summaries.of(op.attrs["callee"])
-        total = Effects(traps=summary is None or summary.traps, ordered=summary is None or summary.ordered)
+        total = Effects(traps=True, ordered=True, once=True)
+        if summary is not None:
+            total = Effects(traps=summary.traps, ordered=summary.ordered, once=summary.once)
         for position, operand in enumerate(op.operands):
             if isinstance(operand.type, RecordType):
                 total.everything = True
@@ -173,12 +181,13 @@ def _is_allocated(root: Value) -> bool:
 @dataclass(frozen=True)
 class Summary:
     """Which arguments a function may read from or write to, memrefs held by them included, whether it may trap, and
-    whether it has effects that are in order."""
+    whether it has effects that are in order, and such as must not be repeated."""
 
     reads: frozenset[int]
     writes: frozenset[int]
     traps: bool
     ordered: bool = False
+    once: bool = False
 
 
 class Summaries:
@@ -214,4 +223,4 @@ class Summaries:
         reach = {k: memory.reach(func.args[k]) for k in positions}
         reads = {k for k in positions if total.everything or not reach[k].isdisjoint(total.reads)}
         writes = {k for k in positions if total.everything or not reach[k].isdisjoint(total.writes)}
-        return Summary(frozenset(reads), frozenset(writes), total.traps, total.ordered)
+        return Summary(frozenset(reads), frozenset(writes), total.traps, total.ordered, total.once)

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adc.ir import ops
 from adc.ir.callgraph import callees
 from adc.ir.core import Func, Module, Op
 from adc.ir.known import of_module
-from adc.ir.messages import LIBRARY, NUMBERS
+from adc.ir.messages import PAIRED, is_message
 from adc.ir.types import MemRefType
-
-
-def is_message(op: Op) -> bool:
-    """Whether an operation is such a function, others than those that say which rank this is."""
-    return op.opdef is ops.foreign and op.attrs["library"] == LIBRARY and op.attrs["symbol"] not in NUMBERS
-
-
-def is_collective(op: Op) -> bool:
-    """Whether all ranks have to do it at once."""
-    return is_message(op) and op.attrs["symbol"] != "exchange"
 
 
 class Messages:
@@ -38,7 +27,7 @@ class Messages:
 
 
 def _crosses(op: Op) -> bool:
-    if not is_message(op) or op.attrs["symbol"] != "exchange":
+    if not is_message(op) or op.attrs["symbol"] not in PAIRED:
         return False
     return any(isinstance(v.type, MemRefType) and v.type.element.is_float for v in op.operands)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import kinds, ops
+from adc.ir.builder import insert_at
 from adc.ir.callgraph import reachable
-from adc.ir.core import Block, Func, Loc, Module, Op
+from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.moments import strip_views
 from adc.ir.nesting import enclosing
-from adc.ir.rewrite import used_from_outside
+from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.schedules import ALL_STEPS, SCHEDULE, Schedule
 from adc.ir.types import MemRefType, holds_records
 from adc.passes.analysis.effects import Memory, Summaries
@@ -31,6 +32,7 @@ from adc.passes.checkpointing.outline import CountedLoop, OpenLoop
 
 OPEN = "its length is not known before, so that it takes adc.revolve(snapshots) or 'recompute-all' only"
 ORDERED = "it prints, or calls a C function whose effects are in order, as often as the program says"
+OF_RANKS = "several ranks run it together, and what fits into memory= may differ between them: give a schedule"
 OPEN_ON_DISK = "its length is not known before, so that its snapshots cannot be on disk"
 
 
@@ -107,8 +109,13 @@ class OutlineSteps:
         """Why it is not possible, or nothing."""
         summaries = Summaries.asked(module)
         memory = Memory.asked(func, summaries)
-        if memory.effects(loop).ordered:
+        effects = memory.effects(loop)
+        if effects.once:
             return ORDERED
+        if effects.ordered and schedule.memory:
+            return OF_RANKS
+        if _make_views_inside(loop, memory):
+            memory = Memory.asked(func, summaries)
         is_open = loop.opdef is ops.while_
         if is_open and schedule.steps != 1 and not schedule.memory:
             return OPEN
@@ -209,6 +216,32 @@ def _of_condition(loop: Op, memory: Memory) -> str:
     if any(effects.everything or effects.writes for effects in map(memory.effects, before.ops)):
         return "what decides whether it goes on changes memory"
     return ""
+
+
+def _make_views_inside(loop: Op, memory: Memory) -> bool:
+    """Make views of arrays in the loop that writes to them: that they do not change does not put them before it.
+    Whether there were such views."""
+    views = [v for v in used_inside(loop) if isinstance(v.type, MemRefType) and strip_views(v) is not v]
+    views = [v for v in views if memory.may_write(loop, v)]
+    for region in loop.regions if views else ():
+        mapping: dict[Value, Value] = {}
+        with insert_at(Block(), loop.loc) as made:
+            for view in views:
+                _copy_view(view, mapping)
+        inside = set(region.walk())
+        for view in views:
+            for op, position in [use for use in view.uses if use[0] in inside]:
+                op.set_operand(position, mapping[view])
+        region.set_ops([*made.ops, *region.ops])
+    return bool(views)
+
+
+def _copy_view(view: Value, mapping: dict[Value, Value]) -> None:
+    if view in mapping or strip_views(view) is view:
+        return
+    assert view.op is not None
+    _copy_view(view.op.operands[0], mapping)
+    clone_op(view.op, mapping)
 
 
 def _of_arrays(loop: Op, new: Sequence[int], memory: Memory) -> str:

@@ -17,9 +17,8 @@ from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing, returned_memory
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.fixpoint import Fixpoint
-from adc.ir.messages import COLLECTIVE, LIBRARY
+from adc.ir.messages import COLLECTIVE, LIBRARY, is_message, is_together
 from adc.ir.types import MemRefType, holds_records
-from adc.passes.analysis.messages import is_collective, is_message
 from adc.passes.differentiation.flow import edges
 
 SAME = "adc.same"
@@ -159,13 +158,12 @@ class _Analysis:
             self.mark(op.operands[k])
 
     def _foreign(self, op: Op, apart: bool) -> None:
-        if apart and is_collective(op):
+        symbol = op.attrs["symbol"] if op.attrs["library"] == LIBRARY else None
+        if apart and is_message(op) and is_together(op):
             raise _refused(op)
-        if op.attrs["library"] == LIBRARY and op.attrs["symbol"] == "size" and not apart:
+        if symbol in ("size", *SAME_FOR_ALL) and not apart:
             return
-        if is_collective(op):
-            return
-        if apart or op.attrs["ordered"] or is_message(op) or any(map(self.is_local, op.operands)):
+        if apart or op.attrs["ordered"] or any(map(self.is_local, op.operands)):
             for result in op.results:
                 self.mark(result)
             for k in op.attrs["written"]:
@@ -194,6 +192,9 @@ def _equal_values(func: Func) -> dict[Value, frozenset[Value]]:
                         found[one] = found.get(one, frozenset()) | {other}
     return found
 
+
+SAME_FOR_ALL = ("allreduce", "allgather", "bcast")
+"""The symbols of what gives all ranks the same."""
 
 _WRITE = frozenset({ops.store, ops.fill, ops.copy, ops.accumulate, ops.matmul, ops.grow, ops.pack})
 

@@ -45,7 +45,7 @@ def keeps_tape(module: Module, func: Func) -> str:
         return "it takes or returns an array of arrays"
     summary = Summaries(module).of(func.name)
     assert summary is not None
-    if summary.ordered:
+    if summary.once:
         return "it prints, or calls a C function whose effects are in order"
     groups = [attrs.get("adc.alias") for attrs in func.arg_attrs]
     if any(groups[k] is not None and groups.count(groups[k]) > 1 for k in summary.writes):
