@@ -16,6 +16,7 @@ from adc.passes.fusion.fuse_loops import FuseLoops
 from adc.passes.fusion.fuse_rows import FuseRows
 from adc.passes.fusion.fuse_sweeps import FuseSweeps
 from adc.passes.fusion.join_versions import JoinVersions
+from adc.passes.fusion.unswitch_loops import UnswitchLoops
 from adc.passes.outlining.outline_cold import OutlineCold
 from adc.passes.outlining.outline_nests import OutlineNests
 from adc.passes.scatter.lower_accumulate import LowerAccumulate
@@ -26,6 +27,7 @@ from adc.passes.simd.interleave import Interleave
 from adc.passes.simd.narrow_columns import NarrowColumns
 from adc.passes.simd.order_loops import OrderLoops
 from adc.passes.simd.vectorise_outer import VectoriseOuter
+from adc.passes.simplify.alternate_buffers import AlternateBuffers
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
@@ -43,6 +45,8 @@ from adc.passes.simplify.inline import Inline
 from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
+from adc.passes.simplify.swap_copied import SwapCopied
+from adc.passes.simplify.update_in_place import UpdateInPlace
 from adc.passes.small_arrays.replace_small_arrays import ReplaceSmallArrays
 from adc.passes.small_arrays.small_extents import SmallExtents
 from adc.passes.sums.factor_sums import FactorSums
@@ -72,6 +76,7 @@ PREPARE: Pipeline = (
     IfChanged(Inline(), SIMPLIFY),
     IfChanged(SmallExtents(), SIMPLIFY),
     IfChanged(ReplaceSmallArrays(), SIMPLIFY),
+    IfChanged(SwapCopied(), (Canonicalize(), CSE())),
     IfChanged(EarlyChecks(), (CSE(),)),
     IfChanged(ForwardElements(), SIMPLIFY),
     IfChanged(SplitIndexSets(), TIDY),
@@ -80,6 +85,11 @@ PREPARE: Pipeline = (
     KeepPromises(),
     Parallelise(),
     IfChanged(JoinVersions(), TIDY),
+    IfChanged(UnswitchLoops(), TIDY),
+    IfChanged(FuseLoops(), (*TIDY, DeadStores(), DCE())),
+    IfChanged(UpdateInPlace(), TIDY),
+    IfChanged(FirstWrites(), TIDY),
+    IfChanged(AlternateBuffers(), TIDY),
 )
 """From traced code to the primal that is differentiated, or lowered."""
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
 from adc.ir.nesting import enclosing, inside
-from adc.ir.types import IndexType, IntType
+from adc.passes.analysis.conditions import is_wide
 from adc.passes.analysis.extents import Extent, Extents
 from adc.passes.analysis.integers import Integers, Interval
 from adc.passes.analysis.kinds import COUNTED
@@ -332,12 +332,6 @@ class Forms:
         """Whether the form cannot wrap around: as an integer it is the value that it stands for."""
         low, high = self.interval(form, limit)
         return low >= INT64[0] and high <= INT64[1]
-
-
-def is_wide(value: Value) -> bool:
-    """Whether ``value`` is an integer of 64 bits."""
-    t = value.type
-    return isinstance(t, IndexType) or (isinstance(t, IntType) and t.width == 64 and not t.unsigned)
 
 
 def _modest(form: Form) -> bool:

@@ -33,6 +33,14 @@ def walk_warm(block: Block) -> Iterator[Op]:
             yield from walk_warm(region)
 
 
+def walk_likely(block: Block) -> Iterator[Op]:
+    """Every operation but those of cold regions, and of the other side of branches that are likely."""
+    for op in block.ops:
+        yield op
+        for region in op.regions[:1] if ops.LIKELY in op.attrs else warm_regions(op):
+            yield from walk_likely(region)
+
+
 def is_cold(block: Block) -> bool:
     """Whether ``block`` lies in a copy that is only there for subscripts out of the ordinary."""
     op = block.parent_op

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from adc.ir import ops
 from adc.ir.core import Op, Value
-from adc.passes.analysis.affine import is_wide
+from adc.ir.types import IndexType, IntType
 
 # What a comparison says: each ``(right - left) * sign - margin`` is not negative.
 MEANING = {
@@ -31,3 +31,9 @@ def conjuncts(condition: Value) -> Iterator[Value]:
     if condition.op is not None and condition.op.opdef is ops.andi:
         for operand in condition.op.operands:
             yield from conjuncts(operand)
+
+
+def is_wide(value: Value) -> bool:
+    """Whether ``value`` is an integer of 64 bits."""
+    t = value.type
+    return isinstance(t, IndexType) or (isinstance(t, IntType) and t.width == 64 and not t.unsigned)

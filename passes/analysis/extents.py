@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from adc.ir import ops
 from adc.ir.core import Block, Op, Value
+from adc.ir.nesting import with_enclosing
 from adc.ir.types import MemRefType
+from adc.passes.analysis.conditions import comparisons
 
 # An extent: a number, an SSA value, or "dimension d of this memref".
 Extent = int | Value | tuple[Value, int]
@@ -20,7 +22,8 @@ class Extents:
     """Finds the shape of a memref in terms of values that dominate it; remembers what it found.
 
     Loops: what a loop carries has the shape of its initial value if every value yielded to it has, assuming that of
-    all carried memrefs at once and dropping those for which it fails until the rest agree.
+    all carried memrefs at once and dropping those for which it fails until the rest agree. ``u = u + k`` asserts that u
+    and k are of one shape, and so is what it makes.
     """
 
     def __init__(
@@ -174,9 +177,13 @@ class Extents:
         slots = [k for k, arg in enumerate(args) if isinstance(arg.type, MemRefType)]
         start = {k: self.shape(inits[k]) for k in slots}
         found = {args[k]: self._unknown(args[k]) for k in slots}
+        equal: list[Values] = []
         while slots:
             self._assume({**outer, **{args[k]: start[k] for k in slots}})
             failed = {k for k in slots if self.shape(yields[k]) != start[k]}
+            if failed:
+                equal = equal or _equal_in_steps(loop)
+                failed = {k for k in failed if not self._follows(self.shape(yields[k]), start[k], equal)}
             if not failed:
                 break
             slots = [k for k in slots if k not in failed]
@@ -188,10 +195,55 @@ class Extents:
             self._assume({})
             self._shapes.update(found)
 
+    def equal_at(self, a: Shape, b: Shape, op: Op) -> bool:
+        """Whether two shapes are equal wherever ``op`` is reached, by assertions before it and branches around."""
+        return a == b or self._follows(a, b, _equal_before(op))
+
+    def _follows(self, a: Shape, b: Shape, equal: Iterable[Values]) -> bool:
+        """Whether two shapes are equal if the integers in each of ``equal`` are."""
+        pairs = [{self.extent(x), self.extent(y)} for x, y in equal]
+        return all(x == y or y in _closure(x, pairs) for x, y in zip(a, b, strict=True))
+
     def _assume(self, shapes: dict[Value, Shape]) -> None:
         self._assumed = shapes
         self._provisional = {}
         self._chosen = {}
+
+
+def _equal_in_steps(loop: Op) -> list[Values]:
+    """Pairs of integers that are equal if a step of ``loop`` ends."""
+    return [*_equal_before(loop), *_asserted_equal(op for region in loop.regions for op in region.ops)]
+
+
+def _equal_before(op: Op) -> list[Values]:
+    """Pairs of integers that are equal where ``op`` is reached."""
+    found: list[Values] = []
+    for one in with_enclosing(op):
+        block = one.parent
+        if block is None or one not in block.ops:
+            continue  # a pass is just putting it in its place
+        found += _asserted_equal(block.ops[: block.ops.index(one)])
+        branch = block.parent_op
+        if branch is not None and branch.opdef is ops.if_ and branch.regions and branch.regions[0] is block:
+            found += _equal_if(branch.operands[0])
+    return found
+
+
+def _asserted_equal(checks: Iterable[Op]) -> list[Values]:
+    return [pair for op in checks if op.opdef is ops.assert_ for pair in _equal_if(op.operands[0])]
+
+
+def _equal_if(condition: Value) -> list[Values]:
+    return [op.operands for op in comparisons(condition) if op.attrs["predicate"] == "eq"]
+
+
+def _closure(start: Extent, equal: Iterable[set[Extent]]) -> set[Extent]:
+    """All that equals ``start``, directly or through others."""
+    found, size = {start}, 0
+    while size < len(found):
+        size = len(found)
+        found = found.union(*(pair for pair in equal if not found.isdisjoint(pair)))
+    return found
 
 
 def _loops_around(op: Op) -> list[Op]:

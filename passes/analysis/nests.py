@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
@@ -67,8 +68,27 @@ def match_counters(loops: Sequence[Op], subscripts: Sequence[Value], integers: I
     return None if None in positions else [d for d in positions if d is not None]
 
 
-Box = list[tuple[Value, Value] | None]
-"""Per dimension: all of it, or from the one subscript to before the other one."""
+class Bounds(NamedTuple):
+    """From one subscript to before another one: ``offset`` and the numbers that a loop goes from and to."""
+
+    lower: Value
+    upper: Value
+    offset: int = 0
+
+    def built(self) -> tuple[Value, Value]:
+        """Append the two subscripts; equal ones if the loop does not run. If it does, they are in range."""
+        if not self.offset:
+            return self.lower, self.upper
+        upper = ops.maxsi(self.upper, self.lower)
+        ends = tuple(ops.addi(end, const_index(self.offset)) for end in (self.lower, upper))
+        if constant_of(self.lower) is None:  # the sums may have wrapped around
+            runs = ops.cmpi(self.lower, upper, predicate="slt")
+            ends = tuple(ops.select(runs, end, const_index(0)) for end in ends)
+        return ends[0], ends[1]
+
+
+Box = list[Bounds | None]
+"""Per dimension: all of it, or a part."""
 
 
 def covered_box(
@@ -98,35 +118,48 @@ def covered_box(
             rest = subscript.plus(integers.linear(counter)).plus(integers.linear(upper), -1)
             if not forwards and (rest.terms or rest.constant != -1):
                 return None
-        elif forwards and is_visible(lower, before) and is_visible(upper, before):
-            box[d] = lower, upper
+        elif subscript.terms == {counter: 1} and is_visible(lower, before) and is_visible(upper, before):
+            box[d] = Bounds(lower, upper, subscript.constant)
         else:
             return None
     return box
 
 
 def fill_outside(value: Value, memref: Value, box: Box) -> None:
-    """Append what fills an array outside of a box with a value: slabs at both ends of each dimension, within those of
-    the dimensions before."""
+    """Append what fills an array outside of a box with a value."""
+    for slab in _slabs(memref, box):
+        build(ops.fill, [value, slab(memref)])
+
+
+def copy_outside(source: Value, memref: Value, box: Box) -> None:
+    """Append what copies an array outside of a box from another one of the same shape."""
+    for slab in _slabs(memref, box):
+        build(ops.copy, [slab(source), slab(memref)])
+
+
+def _slabs(memref: Value, box: Box) -> list[Callable[[Value], Value]]:
+    """What an array has outside of a box, as what builds views of it: slabs at both ends of each dimension, within
+    those of the dimensions before."""
     zero, one = const_index(0), const_index(1)
     extents = [ops.dim(memref, dim=d) for d in range(len(box))]
     offsets, sizes = [zero] * len(box), list(extents)
+    attrs = {"static_steps": (1,) * len(box), "dropped": ()}
+    slabs: list[Callable[[Value], Value]] = []
 
-    def fill(d: int, start: Value, size: Value) -> None:
+    def add(d: int, start: Value, size: Value) -> None:
         at, counts = [*offsets], [*sizes]
         at[d], counts[d] = start, ops.maxsi(size, zero)
-        attrs = {"static_steps": (1,) * len(box), "dropped": ()}
-        view = build(ops.subview, [memref, *at, *counts, *([one] * len(box))], attrs).result
-        build(ops.fill, [value, view])
+        slabs.append(lambda array: build(ops.subview, [array, *at, *counts, *([one] * len(box))], attrs).result)
 
     for d, bounds in enumerate(box):
         if bounds is None:
             continue
         # Where the loops run at all, 0 <= lower < upper <= extent: their subscripts are in range.
-        lower, upper = bounds
+        lower, upper = bounds.built()
         first = ops.maxsi(lower, zero)
         end = ops.maxsi(upper, first)
         if constant_of(lower) != 0:
-            fill(d, zero, ops.minsi(first, extents[d]))
-        fill(d, end, extents[d] - end)
+            add(d, zero, ops.minsi(first, extents[d]))
+        add(d, end, extents[d] - end)
         offsets[d], sizes[d] = first, ops.maxsi(ops.minsi(end, extents[d]) - first, zero)
+    return slabs

@@ -22,8 +22,9 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Loc, Module, Op, Value
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
-from adc.passes.analysis.affine import Form, Forms, Symbol, is_wide
+from adc.passes.analysis.affine import Form, Forms, Symbol
 from adc.passes.analysis.cold import COLD, walk_warm, warm_regions
+from adc.passes.analysis.conditions import is_wide
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extremes import Extremes, Origins
 from adc.passes.analysis.integers import SmallIntegers

@@ -18,7 +18,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import inside, with_enclosing
-from adc.passes.analysis.cold import COLD, warm_regions
+from adc.passes.analysis.cold import COLD, walk_likely, warm_regions
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Effects, Memory, Summaries
 from adc.passes.analysis.kinds import ELEMENT
@@ -32,8 +32,8 @@ MAX_IN_NEST = 2000
 """Operations of a nest, all its loops together."""
 
 MOST_LOOPS = 64
-"""In a function with more, loops are not joined past others, and nests only if they become one throughout: else what
-is alike in many of them, as the layers of a network, would not be compiled once."""
+"""In a function with more, not counting what is rarely run, loops are not joined past others, and nests only if they
+become one throughout: else what is alike in many of them, as the layers of a network, would not be compiled once."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def fuse(module: Module, wanted: Fusible, past: Fusible | None = None) -> None:
     summaries = Summaries.asked(module)
     for func in module.funcs.values():
         loops = sum(op.opdef is ops.parallel for op in func.walk())
-        many = loops > MOST_LOOPS
+        many = sum(op.opdef is ops.parallel for op in walk_likely(func.body)) > MOST_LOOPS
         if loops > 1 and not (many and past):
             _Fusion(func, module, summaries, wanted, past, many).run()
 
@@ -171,7 +171,7 @@ class _Fusion:
         return not all(self.analysis.apart_now(m, n) for m, n in pairs)
 
     def _touched(self, op: Op) -> dict[Value, bool] | None:
-        """The arrays from around ``op`` whose elements it, or what is in it, reads or changes, and whether it changes
+        """The arrays from around ``op`` that it, or what is in it, reads or changes, and whether it changes
         them; None if it touches memory in another way."""
         found: dict[Value, bool] = {}
         for inner in (op, *(o for region in op.regions for o in region.walk())):
@@ -180,6 +180,9 @@ class _Fusion:
                 if inside(base, op):
                     return None
                 found[base] = found.get(base, False) or inner.opdef is not ops.load
+            elif inner.opdef is ops.copy and not any(inside(array, op) for array in inner.operands):
+                source, target = inner.operands
+                found |= {source: found.get(source, False), target: True}
             elif not inner.regions and (effects := self.memory.effects(inner)).reads | effects.writes:
                 return None
         return found

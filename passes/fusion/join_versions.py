@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -21,14 +20,13 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import with_enclosing
 from adc.ir.rewrite import Mapping, clone_op, inline_block
-from adc.ir.types import IndexType
-from adc.passes.analysis.cold import COLD, warm_regions
+from adc.passes.analysis.cold import warm_regions
 from adc.passes.analysis.conditions import comparisons, conjuncts
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Summaries
-from adc.passes.analysis.integers import says_more
 from adc.passes.analysis.speculation import Speculation
 from adc.passes.fusion.bodies import Bodies
+from adc.passes.fusion.choices import Same, is_choice
 from adc.passes.fusion.fuse_loops import fusible
 
 _SIMPLE = frozenset({ops.alloc, ops.assert_, ops.fill, ops.copy, ops.load, ops.store})
@@ -45,7 +43,7 @@ class JoinVersions:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
-            if any(_is_choice(op) for op in func.walk()):
+            if any(is_choice(op) for op in func.walk()):
                 _Joining(func, module, summaries, self.most).run()
         return module
 
@@ -71,19 +69,19 @@ class _Joining:
                 self._stretch(block, list(stretch))
 
     def _may_be_within(self, op: Op) -> bool:
-        return _is_choice(op) or op.opdef is ops.parallel or op.opdef in _SIMPLE or self.speculation.safe(op)
+        return is_choice(op) or op.opdef is ops.parallel or op.opdef in _SIMPLE or self.speculation.safe(op)
 
     def _stretch(self, block: Block, stretch: list[Op]) -> None:
         """Join what can be joined of operations that follow each other."""
         early = self._early(stretch)
-        at = next((n for n, op in enumerate(stretch) if _is_choice(op) and _is_late(op, stretch, early)), None)
+        at = next((n for n, op in enumerate(stretch) if is_choice(op) and _is_late(op, stretch, early)), None)
         if at is not None:
             self._stretch(block, stretch[:at])
             self._stretch(block, stretch[at + 1 :])
             return
-        choices = [op for op in stretch if _is_choice(op)]
+        choices = [op for op in stretch if is_choice(op)]
         assertions = [op for op in stretch if _asserts_equality(op, stretch, early)]
-        same = _Same(op.operands[0] for op in stretch if op in choices or op in assertions)
+        same = Same(op.operands[0] for op in stretch if op in choices or op in assertions)
         self.bodies = Bodies(self.analysis)
         loops = [(op, loop) for op in stretch for loop in _loops_of(op)]
         fused = {op for pair in itertools.combinations(loops, 2) if self._fusible(*pair, same) for op, _ in pair}
@@ -105,7 +103,7 @@ class _Joining:
                 early.add(op)
         return early
 
-    def _fusible(self, one: tuple[Op, Op], other: tuple[Op, Op], same: _Same) -> bool:
+    def _fusible(self, one: tuple[Op, Op], other: tuple[Op, Op], same: Same) -> bool:
         (place, first), (later, second) = one, other
         if place is later or first.attrs.get("threads") != second.attrs.get("threads"):
             return False
@@ -122,7 +120,7 @@ class _Joining:
         uses = [(user, n, r) for op in run for r in op.results for user, n in r.uses]
         used = [use for use in uses if inside.isdisjoint(with_enclosing(use[0]))]
         passed = list(dict.fromkeys(value for _, _, value in used))
-        same = _Same(conditions)
+        same = Same(conditions)
         known = {v for condition in conditions for v in conjuncts(condition)}
         fast, slow, made = Block(), Block(), Block()
         mapping: Mapping = {}
@@ -151,63 +149,8 @@ class _Joining:
         block.set_ops([*before, *early, *made.ops, *(op for op in after if op not in early)])
 
 
-class _Same:
-    """Which integers are equal if some conditions hold."""
-
-    def __init__(self, conditions: Iterable[Value]) -> None:
-        self._first: dict[Value, Value] = {}
-        self._asked: set[Value] = set()
-        equal = [op.operands for c in conditions for op in comparisons(c) if op.attrs["predicate"] == "eq"]
-        for a, b in equal:
-            self._unite(a, b)
-        chosen = [v.op for pair in equal for v in pair if v.op is not None and v.op.opdef is ops.select]
-        news = True
-        while news:
-            news = False
-            for op in chosen:
-                news |= self._is_either(op) and self._unite(op.operands[1], op.result)
-
-    def _unite(self, a: Value, b: Value) -> bool:
-        """Whether that was news."""
-        a, b = self.find(a), self.find(b)
-        if a is b:
-            return False
-        if says_more(b, a):
-            a, b = b, a
-        self._first[b] = a
-        return True
-
-    def _is_either(self, select: Op) -> bool:
-        """Whether it chooses between equal numbers."""
-        return self.find(select.operands[1]) is self.find(select.operands[2])
-
-    def find(self, value: Value) -> Value:
-        """The one that stands for all that equal ``value``."""
-        while value in self._first:
-            value = self._first[value]
-        if value.op is None or value.op.opdef is not ops.select or value in self._asked:
-            return value
-        self._asked.add(value)  # it may equal one of what it chooses from, so that asking for that asks for it
-        found = self.find(value.op.operands[1]) if self._is_either(value.op) else value
-        self._asked.discard(value)
-        if found is not value:
-            self._first[value] = found
-        return found
-
-    def replace_in(self, block: Block) -> None:
-        for op in block.walk():
-            for position, value in enumerate(op.operands):
-                if isinstance(value.type, IndexType) and (found := self.find(value)) is not value:
-                    op.set_operand(position, found)
-
-
-def _is_choice(op: Op) -> bool:
-    versions = op.opdef is ops.if_ and (op.attrs.get(COLD) == "else" or ops.LIKELY in op.attrs)
-    return versions and any(inner.opdef is ops.parallel for inner in op.regions[0].ops)
-
-
 def _loops_of(op: Op) -> list[Op]:
-    among = op.regions[0].ops if _is_choice(op) else [op]
+    among = op.regions[0].ops if is_choice(op) else [op]
     return [inner for inner in among if inner.opdef is ops.parallel]
 
 

@@ -18,7 +18,7 @@ from adc.ir.rewrite import clone_op
 from adc.ir.types import MemRefType, index
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.kinds import COUNTED
-from adc.passes.analysis.nests import fill_outside
+from adc.passes.analysis.nests import Bounds, fill_outside
 from adc.passes.rewrite import put_before
 from adc.passes.scatter.rows import Rows
 from adc.passes.stencil_adjoints.fills import find_fill
@@ -65,7 +65,7 @@ def _only_once(analysis: Analysis, term: Op, loop: Op) -> bool:
     return [access.op for access in found if not analysis.apart_now(access.base, base)] == [term]
 
 
-def _reach(row: Rows) -> tuple[Value, Value]:
+def _reach(row: Rows) -> Bounds:
     """Append the first element of the first row and the one after the last of the last row; 0 and 0 without rows."""
     lower, upper = row.loop.operands[:2]
 
@@ -80,4 +80,4 @@ def _reach(row: Rows) -> tuple[Value, Value]:
         build(ops.yield_, [const_index(0), const_index(0)])
     runs = ops.cmpi(lower, upper, predicate="slt")
     branch = build(ops.if_, [runs], None, [index, index], [some, none])
-    return branch.results[0], branch.results[1]
+    return Bounds(branch.results[0], branch.results[1])

@@ -2,12 +2,13 @@
 
 With structured control flow dominance is nesting: what was computed before in this block or in an enclosing one is
 available. Memory is followed on the same walk (``adc.passes.simplify.available``), so a load of what was just loaded or
-stored takes the value that is known. So are equalities: behind an assertion that two integers are equal there is one.
+stored takes the value that is known. So are equalities: behind an assertion that two integers are equal there is one,
+and so in a branch that is taken if they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.passes.analysis.attributes import attr_key
+from adc.passes.analysis.conditions import comparisons
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.integers import says_more
 from adc.passes.analysis.kinds import COMMUTATIVE, COUNTED, PURE, READS, WRITES
@@ -50,9 +52,10 @@ class _Walk:
     def run(self) -> None:
         self._block(self._func.body)
 
-    def _block(self, block: Block) -> None:
+    def _block(self, block: Block, equal: Iterable[Value] = ()) -> None:
+        """``equal`` are comparisons that hold in the block, of integers that are equal."""
         added: list[Key] = []
-        asserted: list[Value] = []
+        asserted = [gone for condition in equal if (gone := self._assert_equality(condition)) is not None]
         kept: list[Op] = []
         memory = self._memory
         mark = memory.enter() if memory else 0
@@ -81,8 +84,9 @@ class _Walk:
                     self._bounds.update(op.operands[:3])
                 if memory:
                     memory.before_region(op)
+                taken = list(comparisons(op.operands[0])) if kind is ops.if_ else []
                 for region in op.regions:
-                    self._block(region)
+                    self._block(region, [compare.result for compare in taken] if region is op.regions[0] else ())
                 if memory:
                     memory.after_region(op)
             elif memory is not None and (kind in READS or kind in WRITES):

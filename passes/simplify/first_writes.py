@@ -1,8 +1,9 @@
-"""Initial values of arrays that a loop over all elements would overwrite, or could set itself.
+"""Initial values of arrays that a loop over all elements, or most, would overwrite, or could set itself.
 
 An adjoint makes an array of zeros and adds to each element in the loop that follows. The zero then is stored by that
-loop, element by element, where forwarding turns it into a store of the first term; and ``copy`` or ``fill`` before a
-loop that stores every element go altogether. Each saves a pass over the array.
+loop, element by element, where forwarding turns it into a store of the first term. So is the element of what an array
+is a copy of, as in ``new = u.copy(); new[1:-1] += f(u)``. ``copy`` or ``fill`` before a loop that stores every element
+go altogether. Where a loop leaves out the rim, that alone is filled or copied. Each saves a pass over the array.
 """
 
 from __future__ import annotations
@@ -19,8 +20,16 @@ from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.integers import Integers
-from adc.passes.analysis.kinds import COUNTED, ELEMENT
-from adc.passes.analysis.nests import Box, covered_box, fill_outside, is_visible, loop_body_of, loops_between
+from adc.passes.analysis.kinds import COUNTED, ELEMENT, TARGET
+from adc.passes.analysis.nests import (
+    Box,
+    copy_outside,
+    covered_box,
+    fill_outside,
+    is_visible,
+    loop_body_of,
+    loops_between,
+)
 
 _INITIAL = frozenset({ops.fill, ops.copy})
 
@@ -69,9 +78,8 @@ class _FirstWrites:
                 if op.opdef is ops.fill and self._is_whole(target):
                     waiting[target] = op
                     continue
-                if op.opdef is ops.copy and self._is_whole(target) and target not in touched:
-                    waiting.pop(op.operands[0], None)
-                    self._touch(waiting, touched)
+                if op.opdef is ops.copy and self._is_whole(target) and not self._memory.may_overlap(*op.operands):
+                    self._touch(waiting, op, touched)
                     waiting[target] = op
                     continue
             if waiting and op.opdef in COUNTED:
@@ -80,17 +88,29 @@ class _FirstWrites:
                         dead.add(waiting[memref])
             if effects.everything:
                 waiting.clear()
-            self._touch(waiting, effects.reads | effects.writes)
+            self._touch(waiting, op, effects.reads | effects.writes)
         if dead:
             for op in dead:
                 op.drop()
             block.set_ops([new for op in block.ops for new in (*self._before.pop(op, ()), op) if new not in dead])
 
-    @staticmethod
-    def _touch(waiting: dict[Value, Op], roots: set[Value]) -> None:
-        for memref in list(waiting):
-            if memref in roots:
+    def _touch(self, waiting: dict[Value, Op], op: Op, roots: set[Value]) -> None:
+        """Forget what ``op``, which reads or writes memory of these ``roots``, may touch."""
+        for memref in [memref for memref in waiting if memref in roots]:
+            if self._may_touch(op, memref):
                 del waiting[memref]
+
+    def _may_touch(self, op: Op, memref: Value) -> bool:
+        """Whether ``op`` may touch an array that others have been in the place of, in other steps of a loop."""
+        if op.regions:
+            return any(self._may_touch(inner, memref) for region in op.regions for inner in region.ops)
+        effects = self._memory.effects(op)
+        if memref not in effects.reads | effects.writes and not effects.everything:
+            return False
+        if op.opdef is not ops.copy and op.opdef not in ELEMENT:
+            return True
+        arrays = op.operands if op.opdef is ops.copy else [op.operands[ELEMENT[op.opdef]]]
+        return any(self._memory.may_overlap(array, memref) for array in arrays)
 
     def _is_whole(self, memref: Value) -> bool:
         """Whether ``memref`` is an allocation itself, of which all uses can be seen; or a shadow, which is seen by
@@ -124,7 +144,7 @@ class _FirstWrites:
         if any(box):
             # That the subscripts are in range must follow from the loop's running.
             surely = any(access.parent is body for access in accesses)
-            if initial.opdef is not ops.fill or loops[-1] is not loop or not surely:
+            if loops[-1] is not loop or not surely or not self._may_be_later(initial, loop):
                 return False
         for access in accesses:
             place = place_in(body, access)
@@ -133,7 +153,8 @@ class _FirstWrites:
         if first.opdef is ops.store and first.parent is body:
             self._fill_around(loop, memref, initial, box)
             return True  # overwritten before it is read
-        if initial.opdef is not ops.fill:
+        kept = initial.opdef is ops.fill or self._may_be_later(initial, loop, within=True)
+        if not kept or (initial.opdef is ops.copy and first.parent is not body):
             return False
         self._fill_around(loop, memref, initial, box)
         place = place_in(body, first)
@@ -141,17 +162,40 @@ class _FirstWrites:
         at = body.ops.index(place)
         start = Block()
         with insert_at(start, initial.loc):
-            build(ops.store, [initial.operands[0], memref, *subscripts])
+            value = initial.operands[0]
+            if initial.opdef is ops.copy:
+                value = ops.load(value, *subscripts)
+            build(ops.store, [value, memref, *subscripts])
         body.set_ops([*body.ops[:at], *start.ops, *body.ops[at:]])
         return True
 
+    def _may_be_later(self, initial: Op, loop: Op, *, within: bool = False) -> bool:
+        """Whether what the initial value is copied from is still there in front of ``loop``, which is in the same
+        block; or ``within`` the loop, too."""
+        if initial.opdef is ops.fill:
+            return True
+        block, source = initial.parent, initial.operands[0]
+        if block is None or loop.parent is not block or self._memory.may_overlap(*initial.operands):
+            return False
+        between = block.ops[block.ops.index(initial) + 1 : block.ops.index(loop) + within]
+        return not any(self._may_change(op, source) for op in between)
+
+    def _may_change(self, op: Op, array: Value) -> bool:
+        """Whether ``op`` may change an array that it uses by other names at most at this moment."""
+        if not self._memory.may_write(op, array):
+            return False
+        if op.regions:
+            return any(self._may_change(inner, array) for region in op.regions for inner in region.ops)
+        return op.opdef not in TARGET or self._memory.may_overlap(op.operands[1], array)
+
     def _fill_around(self, loop: Op, memref: Value, initial: Op, box: Box) -> None:
-        """Before ``loop``, fill what is outside the box."""
+        """Before ``loop``, set what is outside the box."""
         if not any(box):
             return
         slabs = Block()
         with insert_at(slabs, initial.loc):
-            fill_outside(initial.operands[0], memref, box)
+            outside = fill_outside if initial.opdef is ops.fill else copy_outside
+            outside(initial.operands[0], memref, box)
         self._before.setdefault(loop, []).extend(slabs.ops)
 
     def _accesses(self, loop: Op, memref: Value) -> list[Op]:
@@ -165,9 +209,12 @@ class _FirstWrites:
             effects = self._memory.effects(op)
             if memref in effects.reads or memref in effects.writes or effects.everything:
                 position = ELEMENT.get(op.opdef)
-                if position is None or op.operands[position] is not memref:
+                if position is None:
                     return []
-                found.append(op)
+                if op.operands[position] is memref:
+                    found.append(op)
+                elif self._memory.may_overlap(op.operands[position], memref):
+                    return []
         return found
 
 

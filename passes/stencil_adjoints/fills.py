@@ -16,7 +16,7 @@ from adc.ir.builder import build
 from adc.ir.core import Block, Op, Value
 from adc.ir.types import MemRefType, i1
 from adc.passes.analysis.dependence import Analysis
-from adc.passes.analysis.nests import Box, fill_outside
+from adc.passes.analysis.nests import Bounds, Box, fill_outside
 from adc.passes.building import parallel_loop
 from adc.passes.stencil_adjoints.gather import Axis, Fresh
 from adc.passes.stencil_adjoints.stencils import Stencil
@@ -59,14 +59,14 @@ def fill_around(fill: Op, stencil: Stencil, axes: Sequence[Axis], shift: Sequenc
     for axis, origin in zip(stencil.axes, stencil.origin, strict=True):
         if axis is None:
             place = axes[0].value(origin)
-            box.append((place, ops.addi(place, const_index(1))))
+            box.append(Bounds(place, ops.addi(place, const_index(1))))
             continue
         along = axes[axis]
         lower, upper = (along.value(form + origin + shift[axis]) for form in (along.low, along.high))
         runs = along.runs()
         if runs is not None:  # else the sums may have wrapped around
             lower, upper = (ops.select(runs, limit, const_index(0)) for limit in (lower, upper))
-        box.append((lower, upper))
+        box.append(Bounds(lower, upper))
     fill_outside(fill.operands[0], stencil.base, box)
     block.set_ops([op for op in block.ops if op is not fill])
     fill.drop()

@@ -17,7 +17,7 @@ def two_sweeps(x: Any) -> Any:
     for _ in range(3):
         for i in range(1, len(x) - 1):
             u[i] = 0.4 * np.sin(v[i + 1]) + 0.3 * v[i]
-        for i in range(1, len(x) - 1):
+        for i in range(2, len(x) - 1):  # of another range: the two are not fused
             u[i] = 0.4 * v[i + 1] * v[i - 1] + 0.3 * u[i]
         u, v = v, u
     return np.sum(u * u) + np.sum(v * x)
