@@ -83,9 +83,7 @@ class _Nest:
         """Whether each column has sums of its own, and what is added is side by side in memory, and not changed."""
         stores = [op for op in self._body if op.opdef is ops.store]
         self.sums = {op.operands[1]: op.operands[2:] for op in stores}
-        if not self.sums or not any(op.operands[0].type.is_float for op in stores):
-            return False
-        if not all(self._is_of_column(memref, at) for memref, at in self.sums.items()):
+        if not self.sums or not all(self._is_of_column(memref, at) for memref, at in self.sums.items()):
             return False
         if any(memory.may_overlap(a, b) for a in self.sums for b in self.sums if a is not b):
             return False

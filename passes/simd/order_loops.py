@@ -68,7 +68,7 @@ def _is_along_column(inner: Op, forms: Forms) -> bool:
     if outer is None or outer.opdef is not ops.parallel or any(inside(v, outer) for v in inner.operands):
         return False
     kinds = inner.regions[0].terminator.attrs["kinds"]
-    if not set(kinds) <= _IN_ORDER or not all(r.type.is_float for r in inner.results):
+    if not set(kinds) <= _IN_ORDER:
         return False
     body, column, row = inner.regions[0].ops[:-1], outer.regions[0].args[0], inner.regions[0].args[0]
     return _cost(body, column, forms) < _cost(body, row, forms)

@@ -117,10 +117,10 @@ def outermost(block: Block) -> Iterator[Op]:
 
 
 def _is_chain(op: Op) -> bool:
-    """Whether an innermost loop hands a float on from each iteration to the next, or adds to what is of all lanes."""
+    """Whether an innermost loop hands a value on from each iteration to the next, or adds to what is of all lanes."""
     if op.opdef not in COUNTED:
         return False
-    carries = op.opdef is ops.for_ and any(v.type.is_float for v in op.regions[0].args)
+    carries = op.opdef is ops.for_ and len(op.regions[0].args) > 1
     if not carries and not any(inner.opdef is ops.accumulate for inner in op.regions[0].ops):
         return False
     return all(inner.opdef not in LOOPS for inner in op.regions[0].walk())

@@ -32,6 +32,25 @@ def test_any_number_of_columns(dtype: type) -> None:
                 np.testing.assert_array_equal(compiled[name](turned), f(turned), err_msg=f"{name} {a.shape}")
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int16, np.uint8, np.bool_, np.float32])
+def test_integers_and_places(dtype: type) -> None:
+    for name in ("max", "min", "sum", "prod", "argmax", "argmin"):
+        f = function_of(f"return np.{name}(a, axis=0)", "a")
+        compiled = adc.jit_grad(f)
+        for rows, columns in [(1, 3), (3, 2), (5, 8), (4, 9), (6, 50)]:
+            a = RNG.integers(0, 5, (rows, columns)).astype(dtype)
+            np.testing.assert_array_equal(compiled(a), f(a), strict=True, err_msg=f"{name} {a.shape}")
+
+
+def test_places_of_what_is_no_number() -> None:
+    f = function_of("return np.argmax(a, axis=0), np.argmin(a, axis=0)", "a")
+    compiled = adc.jit_grad(f)
+    for columns in (3, 8, 49):
+        a = RNG.integers(0, 3, (7, columns)).astype(float)
+        a[3, ::2] = a[5, 1:] = np.nan
+        np.testing.assert_array_equal(compiled(a), f(a))
+
+
 def test_zeros_of_both_signs() -> None:
     compiled = adc.jit_grad(function_of("return np.max(a, axis=0), np.min(a, axis=0), np.max(a), np.min(a)", "a"))
     for zeros in ([0.0, -0.0], [-0.0, 0.0]):

@@ -158,6 +158,20 @@ def columns(a, b):
     return total + np.sum(out)
 
 
+def counts(a, b):
+    """Integers alone are carried on: how many, and which."""
+    out = np.zeros((a.shape[1], 2))
+    for j in prange(a.shape[1]):
+        count, last = 0, -1
+        for i in range(len(a)):
+            if a[i, j] > b[0, j]:
+                count += 1
+                last = i * 3 - count
+        out[j, 0] = count
+        out[j, 1] = last
+    return np.sum(out) * np.sum(a * a) + np.sum(b)
+
+
 def kept_rows(a, b):
     """Local arrays with a row for each iteration, and a tape."""
     q = np.empty((len(a), len(b)))
@@ -193,7 +207,7 @@ def mixture(a, b):
 
 PROGRAMS = [
     matrix_product, distances, triangles, rows_from_the_end, with_branches, extremes, window_of_each, views,
-    changed_in_between, kept_rows, mixture, columns,
+    changed_in_between, kept_rows, mixture, columns, counts,
 ]  # fmt: skip
 
 
