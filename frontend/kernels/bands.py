@@ -31,9 +31,7 @@ def band_solved(below: Any, above: Any, ab: Any, b: Any) -> Any:
                 p = i
         if p != k:
             for j in range(k, last):
-                held = rows[k, j - k + below]
-                rows[k, j - k + below] = rows[p, j - p + below]
-                rows[p, j - p + below] = held
+                rows[k, j - k + below], rows[p, j - p + below] = rows[p, j - p + below], rows[k, j - k + below]
             for c in range(x.shape[1]):
                 other = x[k, c]
                 x[k, c] = x[p, c]

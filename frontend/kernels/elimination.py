@@ -38,9 +38,7 @@ def factored(a: Any) -> Any:
             if p != k:
                 parity = -parity
                 for j in range(n):
-                    held = columns[j, k]
-                    columns[j, k] = columns[j, p]
-                    columns[j, p] = held
+                    columns[j, k], columns[j, p] = columns[j, p], columns[j, k]
             pivot = columns[k, k]
             if pivot == 0.0:
                 singular = True
@@ -88,9 +86,7 @@ def solved(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
         for c in range(count):
             for k in range(n):
                 p = pivots[k] - 1
-                held = x[c, k]
-                x[c, k] = x[c, p]
-                x[c, p] = held
+                x[c, k], x[c, p] = x[c, p], x[c, k]
             for k in range(n):
                 done = x[c, k]
                 for i in range(k + 1, n):
@@ -144,9 +140,7 @@ def solved_transposed(a: Any, lu: Any, pivots: Any, b: Any) -> Any:
             for m in range(n):
                 k = n - 1 - m
                 p = pivots[k] - 1
-                held = x[c, k]
-                x[c, k] = x[c, p]
-                x[c, p] = held
+                x[c, k], x[c, p] = x[c, p], x[c, k]
     return x.T.copy()
 
 

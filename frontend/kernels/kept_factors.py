@@ -41,9 +41,7 @@ def moved(b: Any, pivots: Any, back: Any) -> Any:
         p = pivots[k]
         if p != k:
             for j in range(x.shape[1]):
-                held = x[k, j]
-                x[k, j] = x[p, j]
-                x[p, j] = held
+                x[k, j], x[p, j] = x[p, j], x[k, j]
     return x
 
 

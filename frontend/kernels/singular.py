@@ -161,9 +161,7 @@ def in_order(w: Any, v: Any, s: Any) -> None:
             if s[j] > s[k]:
                 k = j
         if k != i:
-            held = s[i]
-            s[i] = s[k]
-            s[k] = held
+            s[i], s[k] = s[k], s[i]
             for j in range(n):
                 x = w[i, j]
                 w[i, j] = w[k, j]

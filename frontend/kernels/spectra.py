@@ -45,9 +45,7 @@ def by_steps(v: Any, d: Any) -> Any:
             if d[j] < d[k]:
                 k = j
         if k != i:
-            held = d[k]
-            d[k] = d[i]
-            d[i] = held
+            d[k], d[i] = d[i], d[k]
             for j in range(n):
                 other = v[j, i]
                 v[j, i] = v[j, k]

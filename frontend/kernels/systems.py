@@ -34,13 +34,9 @@ def each_solved(a: Any, b: Any) -> Any:
                     place = i
             if place != p:
                 for j in range(p, n):
-                    held = w[p, j]
-                    w[p, j] = w[place, j]
-                    w[place, j] = held
+                    w[p, j], w[place, j] = w[place, j], w[p, j]
                 for c in range(columns):
-                    held = x[k, p, c]
-                    x[k, p, c] = x[k, place, c]
-                    x[k, place, c] = held
+                    x[k, p, c], x[k, place, c] = x[k, place, c], x[k, p, c]
             pivot = w[p, p]
             if pivot == 0.0:
                 singular = True

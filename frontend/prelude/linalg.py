@@ -10,7 +10,7 @@ from adc.frontend.kernels.elimination import determinant, factored, log_determin
 from adc.frontend.kernels.systems import LARGEST, each_solved
 from adc.frontend.kernels.triangles import cholesky_factor
 from adc.frontend.prelude import constant, stands_for
-from adc.frontend.prelude.matrices import batches, both_floats, each_pair, squares
+from adc.frontend.prelude.matrices import batches, both_floats, column, each_pair, squares
 
 
 @stands_for("numpy.linalg.solve")
@@ -18,9 +18,7 @@ def solve(a: Any, b: Any) -> Any:
     x, y = both_floats(a, b)
     x = squares(x)
     if y.ndim == 1:
-        column = np.zeros((y.shape[0], 1), y.dtype)
-        column[:, 0] = y
-        return _solve(x, column)[..., 0]
+        return _solve(x, column(y))[..., 0]
     return _solve(x, y)
 
 

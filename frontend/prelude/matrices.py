@@ -27,6 +27,13 @@ def both_floats(a: Any, b: Any) -> Any:
     return x, y
 
 
+def column(y: Any) -> Any:
+    """A vector as a matrix of one column."""
+    made = np.zeros((y.shape[0], 1), y.dtype)
+    made[:, 0] = y
+    return made
+
+
 def matrices(a: Any) -> Any:
     """Matrices of floats, along any leading axes."""
     x = floats(a)

@@ -8,7 +8,7 @@ import numpy as np
 
 from adc.frontend.kernels.bands import band_solved, band_turned, positive_band_solved
 from adc.frontend.prelude import constant, stands_for
-from adc.frontend.prelude.matrices import both_floats
+from adc.frontend.prelude.matrices import both_floats, column
 
 
 @stands_for("scipy.linalg.solve_banded")
@@ -24,7 +24,7 @@ def solve_banded(
             f"l+u+1 ({below + above + 1}) does not equal ab.shape[0] ({x.shape[0]})"
         )
     if y.ndim == 1:
-        return _solved(below, above, x, _column(y))[:, 0]
+        return _solved(below, above, x, column(y))[:, 0]
     return _solved(below, above, x, y)
 
 
@@ -49,7 +49,7 @@ def solveh_banded(
     if not constant(lower):
         x = band_turned(0, x.shape[0] - 1, x)
     if y.ndim == 1:
-        return _positive_solved(x, _column(y))[:, 0]
+        return _positive_solved(x, column(y))[:, 0]
     return _positive_solved(x, y)
 
 
@@ -63,9 +63,3 @@ def _positive_solved(x: Any, y: Any) -> Any:
 def _check(x: Any, y: Any) -> None:
     if x.shape[-1] != y.shape[0]:
         raise ValueError("shapes of ab and b are not compatible.")
-
-
-def _column(y: Any) -> Any:
-    column = np.zeros((y.shape[0], 1), y.dtype)
-    column[:, 0] = y
-    return column

@@ -12,7 +12,7 @@ from adc.frontend.kernels.triangles import lower_solved, upper_solved
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.frontend.prelude.decompositions import eigh_of, eigvalsh_of, pinv, qr, svd, svdvals
 from adc.frontend.prelude.linalg import cholesky, det, inv, solve
-from adc.frontend.prelude.matrices import both_floats, squares
+from adc.frontend.prelude.matrices import both_floats, column, squares
 
 
 @stands_for("scipy.linalg.inv")
@@ -55,9 +55,7 @@ def solve_triangular(
 
 def _triangular(x: Any, y: Any, is_lower: Any) -> Any:
     if y.ndim == 1:
-        column = np.zeros((y.shape[0], 1), y.dtype)
-        column[:, 0] = y
-        return _triangular(x, column, is_lower)[:, 0]
+        return _triangular(x, column(y), is_lower)[:, 0]
     if x.shape[0] != y.shape[0]:
         raise ValueError(f"shapes of a {x.shape} and b {y.shape} are incompatible")
     return lower_solved(x, y) if constant(is_lower) else upper_solved(x, y)
@@ -197,7 +195,5 @@ def lu_solve(
     lu, pivots = lu_and_piv
     x, y = both_floats(lu, b)
     if y.ndim == 1:
-        column = np.zeros((y.shape[0], 1), y.dtype)
-        column[:, 0] = y
-        return solved_by_factors(x, pivots, column, constant(trans) != 0)[:, 0]
+        return solved_by_factors(x, pivots, column(y), constant(trans) != 0)[:, 0]
     return solved_by_factors(x, pivots, y, constant(trans) != 0)
