@@ -26,7 +26,7 @@ def added(total: Any, term: Any) -> Any:
     if isinstance(total, np.ndarray):
         if total.shape != np.shape(term):
             raise ValueError(f"arrays of shapes {total.shape} and {np.shape(term)} cannot be added")
-        total += term
+        _add(total, term)
         return total
     if total is None:
         return None
@@ -37,3 +37,11 @@ def added(total: Any, term: Any) -> Any:
         raise ValueError(f"{type(total).__name__} and {type(term).__name__} of other parts cannot be added")
     pairs = zip(items_of(total, form), items_of(term, form), strict=True)
     return build(form, [added(one, more) for one, more in pairs])
+
+
+def _add(total: np.ndarray[Any, Any], term: np.ndarray[Any, Any]) -> None:
+    """Structured arrays are added field by field."""
+    if total.dtype.names is None:
+        total += term
+    for name in total.dtype.names or ():
+        _add(total[name], term[name])

@@ -470,6 +470,21 @@ def test_gradients_of_all_containers_are_summed() -> None:
         assert type(s) is type(terms[0][1][3]) and s == sum(t[1][3] for t in terms)
 
 
+def test_gradients_of_structured_arrays_are_summed() -> None:
+    inner = np.dtype([("w", np.float32)])
+    a = np.zeros(2, [("x", float), ("n", int), ("v", float, (2,)), ("deep", inner)])
+    a["x"], a["v"] = [1.0, 2.0], [[3.0, 4.0], [5.0, 6.0]]
+
+    def function(a, k):
+        return np.sum(a["x"] ** 2) * k + np.sum(a["v"] * a["v"]) + k * a["v"][0, 1]
+
+    for executor in (None, Fake()):
+        value, by = adc.sum_shots(function, [1.0, 3.0], a, executor=executor)
+        assert value == 4.0 * 5.0 + 2 * 86.0 + 4.0 * 4.0 and by.dtype == a.dtype
+        assert by["x"].tolist() == [8.0, 16.0] and by["v"].tolist() == [[12.0, 20.0], [20.0, 24.0]]
+        assert not by["n"].any() and not by["deep"]["w"].any()
+
+
 def test_what_gradients_are_by() -> None:
     @jit_grad(argnums=(1,))
     def product(x, y, k):
