@@ -16,7 +16,7 @@ nothing, even if it is infinite. That makes a difference only where B is not fin
 
 from __future__ import annotations
 
-from adc.backend.support_row_products import row_ir
+from adc.backend.support_row_products import row_ir, single_row
 from adc.backend.support_strong_products import STRONG
 from adc.backend.support_tiles import LOW, Tile, tiles_ir
 from adc.backend.target import Target
@@ -202,22 +202,7 @@ define void @adc_product_KIND(ptr %ctx, i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.r
 entry:
   %panel = alloca [PANEL x SCALAR], align 64
   %tile = alloca [TILE x SCALAR], align 64
-  %least.mn = call i64 @llvm.smin.i64(i64 %m, i64 %n)
-  %least = call i64 @llvm.smin.i64(i64 %least.mn, i64 %k)
-  %some = icmp sgt i64 %least, 0
-  br i1 %some, label %look, label %out
-out:
-  ret void
-look:
-  %single = icmp eq i64 %m, 1
-  %b.contiguous = icmp eq i64 %b.column, 1
-  %c.contiguous = icmp eq i64 %c.column, 1
-  %both.contiguous = and i1 %b.contiguous, %c.contiguous
-  %is.row = and i1 %single, %both.contiguous
-  br i1 %is.row, label %row, label %matrix
-row:
-  call void @adc_product_row_KIND(i64 %k, i64 %n, ptr %a, i64 %a.column, ptr %b, i64 %b.row, ptr %c, i1 false)
-  ret void
+""" + single_row(strong=False) + """\
 matrix:
   ; Rows of C are contiguous, or else columns may be: then C' = B' A'.
   %unit = icmp eq i64 %c.column, 1

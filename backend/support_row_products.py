@@ -159,3 +159,29 @@ def _rows(name: str, rows: int, lanes: int, fused: bool) -> list[str]:
             f"  br label %{at}",
         ]
     return [line for line in [*lines, f"{name}.done:"] if line]
+
+
+def single_row(*, strong: bool) -> str:
+    """The beginning of a product: nothing where there is nothing to add, and a kernel of its own for one row; what
+    comes next begins with ``matrix``."""
+    return _SINGLE_ROW.replace("STRONG", "true" if strong else "false")
+
+
+_SINGLE_ROW = """\
+  %least.mn = call i64 @llvm.smin.i64(i64 %m, i64 %n)
+  %least = call i64 @llvm.smin.i64(i64 %least.mn, i64 %k)
+  %some = icmp sgt i64 %least, 0
+  br i1 %some, label %look, label %out
+out:
+  ret void
+look:
+  %single = icmp eq i64 %m, 1
+  %b.contiguous = icmp eq i64 %b.column, 1
+  %c.contiguous = icmp eq i64 %c.column, 1
+  %both.contiguous = and i1 %b.contiguous, %c.contiguous
+  %is.row = and i1 %single, %both.contiguous
+  br i1 %is.row, label %one.row, label %matrix
+one.row:
+  call void @adc_product_row_KIND(i64 %k, i64 %n, ptr %a, i64 %a.column, ptr %b, i64 %b.row, ptr %c, i1 STRONG)
+  ret void
+"""

@@ -3,6 +3,8 @@ the names in capitals."""
 
 from __future__ import annotations
 
+from adc.backend.support_row_products import single_row
+
 STRONG = """
 ; Whether all of B is finite: zero times what is not is NaN.
 define internal i1 @adc_product_finite_KIND(i64 %rows, i64 %columns, ptr %b, i64 %b.row, i64 %b.column) nounwind
@@ -62,22 +64,7 @@ done:
 define void @adc_product_strong_KIND(ptr %ctx, i64 %m, i64 %n, i64 %k, ptr %a, i64 %a.row, i64 %a.column, ptr %b,
     i64 %b.row, i64 %b.column, ptr %c, i64 %c.row, i64 %c.column) nounwind {
 entry:
-  %least.mn = call i64 @llvm.smin.i64(i64 %m, i64 %n)
-  %least = call i64 @llvm.smin.i64(i64 %least.mn, i64 %k)
-  %some = icmp sgt i64 %least, 0
-  br i1 %some, label %look, label %out
-out:
-  ret void
-look:
-  %single = icmp eq i64 %m, 1
-  %b.contiguous = icmp eq i64 %b.column, 1
-  %c.contiguous = icmp eq i64 %c.column, 1
-  %both.contiguous = and i1 %b.contiguous, %c.contiguous
-  %is.row = and i1 %single, %both.contiguous
-  br i1 %is.row, label %one.row, label %matrix
-one.row:
-  call void @adc_product_row_KIND(i64 %k, i64 %n, ptr %a, i64 %a.column, ptr %b, i64 %b.row, ptr %c, i1 true)
-  ret void
+""" + single_row(strong=True) + """\
 matrix:
   %upright = icmp ne i64 %b.row, 1
   %rows = select i1 %upright, i64 %k, i64 %n

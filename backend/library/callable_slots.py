@@ -11,7 +11,7 @@ from adc.backend.library import python_abi
 # Byte offsets in an instance, and its size.
 VECTORCALL, TARGET, FUNCTION, STATE, SIZE = 16, 24, 32, 40, 48
 
-TEXT = r"""
+_TEXT = r"""
 @adc_rt_dispatch = internal constant [10 x i8] c"_dispatch\00"
 @adc_rt_bare_mark = internal constant [10 x i8] c"_adc_bare\00"
 @adc_rt_not_stub = internal constant [53 x i8] c"the target must be a built-in METH_FASTCALL function\00"
@@ -76,57 +76,7 @@ define internal ptr @adc_rt_call(ptr %self, ptr %args, i64 %count) alwaysinline 
   ret ptr %result
 }
 
-define ptr @adc_callable_vectorcall(ptr %self, ptr %args, i64 %countf, ptr %names) {
-  %target.p = getelementptr i8, ptr %self, i64 24
-  %target = load ptr, ptr %target.p
-  %ready = icmp ne ptr %target, null
-  %positional = icmp eq ptr %names, null
-  %direct = and i1 %ready, %positional
-  br i1 %direct, label %fast, label %slow
-fast:
-  %count = and i64 %countf, 9223372036854775807
-  %result = call ptr @adc_rt_call(ptr %self, ptr %args, i64 %count)
-  %left = call ptr @adc_rt_left(ptr %result)
-  ret ptr %left
-slow:
-  %method = call ptr @PyObject_GetAttrString(ptr %self, ptr @adc_rt_dispatch)
-  %missing = icmp eq ptr %method, null
-  br i1 %missing, label %fail, label %call
-fail:
-  ret ptr null
-call:
-  %answer = call ptr @PyObject_Vectorcall(ptr %method, ptr %args, i64 %countf, ptr %names)
-  call void @Py_DecRef(ptr %method)
-  %slowly = call ptr @adc_rt_left(ptr %answer)
-  ret ptr %slowly
-}
-
-define ptr @adc_callable_call(ptr %self, ptr %args, ptr %keywords) {
-  %target.p = getelementptr i8, ptr %self, i64 24
-  %target = load ptr, ptr %target.p
-  %ready = icmp ne ptr %target, null
-  %positional = icmp eq ptr %keywords, null
-  %direct = and i1 %ready, %positional
-  br i1 %direct, label %fast, label %slow
-fast:
-  %count = call i64 @PyTuple_Size(ptr %args)
-  %items = getelementptr i8, ptr %args, i64 TUPLE_OFFSET
-  %result = call ptr @adc_rt_call(ptr %self, ptr %items, i64 %count)
-  %left = call ptr @adc_rt_left(ptr %result)
-  ret ptr %left
-slow:
-  %method = call ptr @PyObject_GetAttrString(ptr %self, ptr @adc_rt_dispatch)
-  %missing = icmp eq ptr %method, null
-  br i1 %missing, label %fail, label %call
-fail:
-  ret ptr null
-call:
-  %answer = call ptr @PyObject_Call(ptr %method, ptr %args, ptr %keywords)
-  call void @Py_DecRef(ptr %method)
-  %slowly = call ptr @adc_rt_left(ptr %answer)
-  ret ptr %slowly
-}
-
+CALLS
 define ptr @adc_callable_new(ptr %type, ptr %args, ptr %keywords) {
   %self = call ptr @PyType_GenericNew(ptr %type, ptr null, ptr null)
   %failed = icmp eq ptr %self, null
@@ -213,6 +163,47 @@ done:
   call void @Py_IncRef(ptr @adc_py_None)
   ret ptr @adc_py_None
 }
-""".replace("TUPLE_OFFSET", str(python_abi.TUPLE_OFFSET))
+"""
+
+_CALL = r"""
+define ptr @adc_callable_KIND(ptr %self, ptr %args, PARAMETERS) {
+  %target.p = getelementptr i8, ptr %self, i64 24
+  %target = load ptr, ptr %target.p
+  %ready = icmp ne ptr %target, null
+  %positional = icmp eq ptr %names, null
+  %direct = and i1 %ready, %positional
+  br i1 %direct, label %fast, label %slow
+fast:
+  %count = COUNT
+  %items = getelementptr i8, ptr %args, i64 OFFSET
+  %result = call ptr @adc_rt_call(ptr %self, ptr %items, i64 %count)
+  %left = call ptr @adc_rt_left(ptr %result)
+  ret ptr %left
+slow:
+  %method = call ptr @PyObject_GetAttrString(ptr %self, ptr @adc_rt_dispatch)
+  %missing = icmp eq ptr %method, null
+  br i1 %missing, label %fail, label %call
+fail:
+  ret ptr null
+call:
+  %answer = call ptr @GENERIC(ptr %method, ptr %args, PARAMETERS)
+  call void @Py_DecRef(ptr %method)
+  %slowly = call ptr @adc_rt_left(ptr %answer)
+  ret ptr %slowly
+}
+"""
+
+
+def _call(kind: str, parameters: str, count: str, offset: int, generic: str) -> str:
+    """A slot by which an instance is called; ``%names`` is null if there are positional arguments only. These begin at
+    ``offset`` in ``%args``."""
+    text = _CALL.replace("KIND", kind).replace("PARAMETERS", parameters).replace("COUNT", count)
+    return text.replace("OFFSET", str(offset)).replace("GENERIC", generic)
+
+
+_CALLS = _call(
+    "vectorcall", "i64 %countf, ptr %names", "and i64 %countf, 9223372036854775807", 0, "PyObject_Vectorcall"
+) + _call("call", "ptr %names", "call i64 @PyTuple_Size(ptr %args)", python_abi.TUPLE_OFFSET, "PyObject_Call")
+TEXT = _TEXT.replace("CALLS", _CALLS)
 
 SLOTS = ("vectorcall", "call", "new", "traverse", "clear", "dealloc", "set_target")
