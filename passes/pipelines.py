@@ -47,6 +47,7 @@ from adc.passes.simplify.licm import LICM
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.simplify.swap_copied import SwapCopied
 from adc.passes.simplify.update_in_place import UpdateInPlace
+from adc.passes.simplify.uplift_whiles import UpliftWhiles
 from adc.passes.small_arrays.replace_small_arrays import ReplaceSmallArrays
 from adc.passes.small_arrays.small_extents import SmallExtents
 from adc.passes.sums.factor_sums import FactorSums
@@ -74,6 +75,7 @@ PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     *SIMPLIFY,
     IfChanged(Inline(), SIMPLIFY),
+    IfChanged(UpliftWhiles(), SIMPLIFY),
     IfChanged(SmallExtents(), SIMPLIFY),
     IfChanged(ReplaceSmallArrays(), SIMPLIFY),
     IfChanged(SwapCopied(), (Canonicalize(), CSE())),
