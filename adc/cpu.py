@@ -57,7 +57,7 @@ class Cpu:
         name: str,
         doc: str | None,
         miss: Callable[..., Any],
-    ) -> tuple[Loadable, list[Builtin]]:
+    ) -> tuple[Loadable | None, list[Builtin]]:
         made, code = _object_code(module, signatures, options, name)
         return made, made.load(code, miss=miss, name=name, doc=doc)
 

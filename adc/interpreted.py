@@ -27,31 +27,20 @@ from adc.backend.calls.abi import (
     TupleOut,
     Unchanged,
 )
-from adc.backend.optimize import Optimized
 from adc.cpu import Cpu
 from adc.frontend.abstract import numpy_dtype
 from adc.ir import interpreter
 from adc.ir.core import Module
 from adc.ir.types import FloatType, IntType, MemRefType, RecordType, Type, f32, i1
-from adc.loadable import Builtin
+from adc.loadable import Builtin, Loadable
 from adc.options import Options
-from adc.passes.analysis.machine import Machine
-from adc.passes.base import Pipeline
 
 
 @dataclass(frozen=True)
-class Interpreter:
-    """A target that runs the code which another one would be given."""
+class Interpreter(Cpu):
+    """A target that runs the code which the CPU would be given."""
 
-    of: Cpu
     resident: bool = False
-
-    @property
-    def machine(self) -> Machine:
-        return self.of.machine
-
-    def lowering(self, options: Options) -> Pipeline:
-        return self.of.lowering(options)
 
     def kernels(self, options: Options) -> None:
         """Programs have them inside."""
@@ -65,14 +54,8 @@ class Interpreter:
         name: str,
         doc: str | None,
         miss: Callable[..., Any],
-    ) -> tuple[None, list[Builtin]]:
+    ) -> tuple[Loadable | None, list[Builtin]]:
         return None, [interpreted(module, s) for s in signatures]
-
-    def shown(self, module: Module, exports: Sequence[str], options: Options, *, debug: bool = False) -> Optimized:
-        return self.of.shown(module, exports, options, debug=debug)
-
-    def simd_lines(self, module: Module, exports: Sequence[str], options: Options) -> list[int]:
-        return self.of.simd_lines(module, exports, options)
 
 
 def interpreted(module: Module, signature: Signature) -> Callable[..., Any]:

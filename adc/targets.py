@@ -68,7 +68,7 @@ class Target(Protocol):
         """The lines of the loops that run several iterations at once, without those of adc's own library."""
 
 
-INTERPRETER = Interpreter(CPU)
+INTERPRETER = Interpreter()
 
 
 def target_of(options: Options) -> Target:
