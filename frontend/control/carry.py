@@ -23,6 +23,7 @@ from adc.frontend.control.carried_objects import (
 from adc.frontend.control.guesses import Guesses, guess
 from adc.frontend.control.jumps import OUT, hint
 from adc.frontend.control.lengths import Appends, settled_list, way_out
+from adc.frontend.control.sums import settled_number
 from adc.frontend.data.compounds import Contents
 from adc.frontend.data.described import Maybe, describe, widen, without_dims
 from adc.frontend.data.dims import as_before
@@ -265,6 +266,10 @@ class Carry:
                 raise Clash("one of them belongs to an object that the loop makes: make it before the loop")
             return result
         except Clash as clash:
+            array = settled_number(self, name, start, end)
+            if array is not None:
+                self.before[name] = array
+                return widen(describe(array))
             narrow(self.frame, name, spec, found)
             before = "unset" if start is None else describe_type(start)
             raise refuse(

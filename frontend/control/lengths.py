@@ -125,7 +125,7 @@ def settled_list(carry: Carry, start: Contents, end: AbstractValue) -> Contents 
         return None
     if carry.appends.few and not is_growing(end):
         heap.unroll(carry.frame, [carry])
-    return converted(carry.frame, start, item, end)
+    return converted(carry.frame, start, item, end, carry.before)
 
 
 def way_out(a: AbstractValue | None, b: AbstractValue | None, otherwise: str) -> str:

@@ -8,6 +8,8 @@ from adc.ir import ops
 from adc.ir.arith import const_index, constant_of
 from adc.ir.builder import build, building_in
 from adc.ir.core import Func, Value
+from adc.ir.opdef import Trait
+from adc.ir.types import MemRefType
 
 Dim = int | Value
 
@@ -174,3 +176,17 @@ def same_value(a: Value, b: Value, depth: int = _DEPTH) -> bool:
     if a.index != b.index or a.type != b.type or x.attrs != y.attrs or len(x.operands) != len(y.operands):
         return False
     return all(same_value(p, q, depth - 1) for p, q in zip(x.operands, y.operands, strict=True))
+
+
+def brought_here(d: Any, depth: int = _DEPTH) -> Dim | None:
+    """An extent that is computed elsewhere as one that is there where the code now is: computed again, if it follows
+    from what is there. None if it does not."""
+    if is_usable(d):
+        return d  # type: ignore[no-any-return]
+    op = d.op if isinstance(d, Value) and not isinstance(d.type, MemRefType) else None
+    if op is None or depth == 0 or op.regions or not op.opdef.pure or Trait.DIVISION in op.opdef.traits:
+        return None
+    operands = [brought_here(v, depth - 1) for v in op.operands]
+    if not all(isinstance(v, Value) for v in operands):
+        return None
+    return build(op.opdef, operands, dict(op.attrs)).results[0]  # type: ignore[arg-type]

@@ -95,7 +95,9 @@ def _clear(frame: Frame, owner: Ref) -> AbstractValue:
 
 
 def _reverse(frame: Frame, owner: Ref) -> AbstractValue:
-    _refuse_growing(frame, owner, "reverse", "go through it with reversed(), or copy it with [::-1]")
+    if growing.grows(frame, owner):
+        list_changes.reverse(frame, owner)
+        return NONE
     heap.assign(frame, owner, _held(frame, owner)[::-1])
     return NONE
 

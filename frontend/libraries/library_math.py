@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from adc.frontend.data.values import AbstractValue, Scalar, Static
+from adc.frontend.data.values import AbstractValue, Scalar, Static, Tuple, is_static_number
 from adc.frontend.frame import Frame
 from adc.frontend.libraries.elementary import FUNCTIONS, Function
 from adc.frontend.libraries.rules import Rule, fold, need_numbers, on_python_floats, positional, predicate
 from adc.frontend.numeric import scalars
 from adc.frontend.numeric.convert import as_scalar, convert, kind
+from adc.frontend.prelude import python_math
 from adc.ir import ops
 from adc.ir.arith import const
 from adc.ir.core import Value
@@ -76,7 +77,22 @@ def _fma(x: Value, y: Value, z: Value) -> Value:
     return ops.fma(x, y, z)
 
 
+def _in_python(own: Callable[..., Any]) -> Rule:
+    """A function that is traced; of what is known it is what Python says."""
+    function = getattr(math, own.__name__)
+
+    def rule(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, AbstractValue]) -> AbstractValue:
+        known = None if kwargs or not all(map(is_static_number, args)) else fold(function, args)
+        if known is not None:
+            return known
+        given = [Tuple(a.items) if isinstance(a, Tuple) else a for a in args]  # also what was a list
+        return frame.tracer.call(frame, Static(own), given, kwargs)
+
+    return rule
+
+
 TABLE: dict[Any, Rule] = {
+    **{getattr(math, own.__name__): _in_python(own) for own in python_math.FUNCTIONS},
     **{getattr(math, kind.math): _of(kind) for kind in FUNCTIONS if kind.math and hasattr(math, kind.math)},
     math.log: positional("math.log", range(1, 3), _log),
     math.pow: positional("math.pow", 2, _pow),

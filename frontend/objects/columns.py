@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from adc.frontend import abstract
 from adc.frontend.data.compounds import Contents, compound
-from adc.frontend.data.dims import Dim, dim_value, is_usable, same_dim
+from adc.frontend.data.dims import Dim, brought_here, dim_value, same_dim
 from adc.frontend.data.roots import Roots
 from adc.frontend.data.values import AbstractValue, Array, Ref, Scalar, Static, Tuple
 from adc.frontend.elements import from_element, to_element
@@ -74,7 +74,12 @@ def shapes_of(columns: Sequence[Array]) -> list[Shape]:
 
 def usable(found: Sequence[Shape]) -> list[Shape]:
     """Shapes as far as they are known at the insertion point."""
-    return [shape if shape is not None and all(map(is_usable, shape)) else None for shape in found]
+    return [None if shape is None else _usable(shape) for shape in found]
+
+
+def _usable(shape: tuple[Dim, ...]) -> Shape:
+    dims = [dim for d in shape if (dim := brought_here(d)) is not None]
+    return tuple(dims) if len(dims) == len(shape) else None
 
 
 def are_known(columns: Sequence[Array]) -> bool:

@@ -10,7 +10,7 @@ the size, when there is no room; where a loop appends in every iteration, room f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -163,9 +163,16 @@ def shapes_in(held: Contents) -> list[columns.Shape]:
     return columns.shapes_of(buffers(held))
 
 
-def converted(frame: Frame, held: Contents, item: abstract.Abstract, like: Contents | None = None) -> Contents:
+def converted(
+    frame: Frame,
+    held: Contents,
+    item: abstract.Abstract,
+    like: Contents | None = None,
+    around: Mapping[str, AbstractValue] | None = None,
+) -> Contents:
     """What a list holds, as a list of run-time length with items of a type that ``join`` gave. If it is empty, arrays
-    in items have the shapes of those in ``like``, as far as these are known here."""
+    in items have the shapes of those in ``like``, as far as these are known here. ``around``: the variables, if not
+    those of the frame."""
     if is_growing(held):
         if row_of(held) == item:
             return held
@@ -177,7 +184,7 @@ def converted(frame: Frame, held: Contents, item: abstract.Abstract, like: Conte
         return result
     count = len(held.items)
     for value in held.items:
-        _check_unshared(frame, value, held)
+        _check_unshared(frame, value, held, around)
     items = [columns.parts(frame, value, item) for value in held.items]
     shapes = columns.shapes(items[0]) if items else _like(frame, like, item)
     result = allocated(frame, item, count, const_index(count), shapes)
@@ -286,10 +293,16 @@ def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
         appends.note(ref.key, place, heap.contents(frame, ref))
 
 
-def _check_unshared(frame: Frame, item: AbstractValue, owner: Contents | None = None) -> None:
+def _check_unshared(
+    frame: Frame,
+    item: AbstractValue,
+    owner: Contents | None = None,
+    around: Mapping[str, AbstractValue] | None = None,
+) -> None:
     """A list that becomes an item is copied: nothing but ``owner`` may refer to it."""
     inside = list(heap.refs_of(item))
-    others = [value for value in frame.env.values() if value is not owner] if inside else []
+    variables = frame.env if around is None else around
+    others = [value for value in variables.values() if value is not owner] if inside else []
     if any(ref in inside for value in others for ref in heap.refs_of(value)):
         raise refuse(
             current_loc(),

@@ -99,6 +99,15 @@ def clear(frame: Frame, ref: Ref) -> None:
     growing.assign(frame, ref, growing.held_of(growing.row_of(held), const_index(0), growing.buffers(held)))
 
 
+def reverse(frame: Frame, ref: Ref) -> None:
+    """``ref.reverse()``."""
+    held = heap.contents(frame, ref)
+    count = growing.length(held)
+    made = growing.allocated(frame, growing.row_of(held), count, count, growing.shapes_in(held))
+    nest([count], lambda i: growing.move(frame, held, i[0], made, count - 1 - i[0]))
+    growing.assign(frame, ref, made)
+
+
 def _refuse_arrays(held: Contents, what: str, help: str) -> None:
     """Items that are arrays are views of what the list has, which stays as it is."""
     if growing.is_growing(held) and growing.has_arrays(held):

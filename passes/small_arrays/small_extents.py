@@ -211,9 +211,9 @@ def _copy_of(memref: Value, extents: list[Value]) -> Value:
     t = memref.type
     assert isinstance(t, MemRefType)
     dynamic = [e for e, known in zip(extents, t.shape, strict=True) if known is None]
-    copy = ops.alloc(*dynamic, type=t)
+    copy = ops.alloc(*dynamic, type=MemRefType(t.shape, t.element))
     build(ops.copy, [memref, copy])
-    return copy
+    return copy if t.strides is None else ops.cast(copy, type=t)
 
 
 def _end_early(block: Block, dimension: Dimension, extent: int) -> None:

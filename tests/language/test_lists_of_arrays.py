@@ -104,6 +104,14 @@ def of_matrices(x: Array, n: int) -> Any:
     return np.array(out), np.concatenate(out, axis=1), np.stack(out, axis=2), np.dstack(out)
 
 
+def of_small_matrices(x: Array, n: int) -> Any:
+    power, out = np.eye(2), []
+    for _ in range(n):
+        power = power @ x
+        out.append(power.copy())
+    return np.array(out), out[-1]
+
+
 def gone_through(u: Array, n: int) -> Any:
     items = []
     for k in range(n):
@@ -127,6 +135,24 @@ def joined(u: Array, n: int) -> Any:
     first += [u * 3.0]
     both.extend(second)
     return np.array(both), np.array(first)
+
+
+def turned(u: Array, n: int) -> Any:
+    arrays, numbers = [], []
+    for k in range(n):
+        arrays.append(u * k)
+        numbers.append(k * u[0])
+    arrays.reverse()
+    numbers.reverse()
+    return np.array(arrays), numbers
+
+
+def of_rows_of_the_last(u: Array, n: int) -> Any:
+    rows = [[u[0], 1.0, u[1]]]
+    for _ in range(n):
+        last = rows[-1]
+        rows.append([last[k] + last[(k + 1) % 3] for k in range(3)])
+    return np.array(rows)
 
 
 def by_a_function(u0: Array, n: int) -> Any:
@@ -173,7 +199,8 @@ def handed_out(u: Array, n: int) -> Any:
 
 PROGRAMS = [
     copies, new_each_time, from_the_last, before_it_is_replaced, in_a_while, under_a_condition, in_a_dict, in_tuples,
-    of_lists, of_matrices, gone_through, joined, by_a_function, by_comprehensions, nested, complex_ones, handed_out,
+    of_lists, of_matrices, gone_through, joined, turned, of_rows_of_the_last, by_a_function,
+    by_comprehensions, nested, complex_ones, handed_out,
 ]  # fmt: skip
 
 
@@ -186,6 +213,10 @@ def test_a_program_is_numpys(program: Callable[..., Any]) -> None:
 
 def _flat(value: Any) -> list[Any]:
     return [x for item in value for x in _flat(item)] if isinstance(value, tuple | list) else [value]
+
+
+def test_an_item_that_is_handed_out() -> None:
+    check_function(of_small_matrices, (X.reshape(2, 2), 4), by=(0,), rtol=1e-12)
 
 
 def test_other_dtypes_and_no_items() -> None:

@@ -1,0 +1,126 @@
+"""Functions of Python's ``math`` module that go through loops, or are made of others."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adc.frontend.prelude import unsupported
+
+
+def _whole(n: Any, name: Any) -> Any:
+    """An integer, be it Python's or NumPy's, as Python's."""
+    if not isinstance(n, (int, np.integer)):
+        unsupported(f"math.{name}() takes integers", "convert it first: int(x)")
+    return int(n)
+
+
+def gcd(*integers: Any) -> Any:
+    found = 0
+    for number in integers:
+        a, b = abs(_whole(number, "gcd")), found
+        while b != 0:
+            a, b = b, a % b
+        found = a
+    return found
+
+
+def lcm(*integers: Any) -> Any:
+    found = 1
+    for number in integers:
+        n = abs(_whole(number, "lcm"))
+        common = gcd(found, n)
+        found = 0 if common == 0 else found // common * n
+    return found
+
+
+def factorial(n: Any) -> Any:
+    n = _whole(n, "factorial")
+    if n < 0:
+        raise ValueError("factorial() not defined for negative values")
+    found = 1
+    for k in range(2, n + 1):
+        found = found * k
+    return found
+
+
+def comb(n: Any, k: Any) -> Any:
+    n, k = _whole(n, "comb"), _whole(k, "comb")
+    if n < 0:
+        raise ValueError("n must be a non-negative integer")
+    if k < 0:
+        raise ValueError("k must be a non-negative integer")
+    if k > n:
+        return 0
+    k = min(k, n - k)
+    found = 1
+    for i in range(1, k + 1):
+        found = found * (n - k + i) // i
+    return found
+
+
+def perm(n: Any, k: Any = None) -> Any:
+    if k is None:
+        return factorial(n)
+    n, k = _whole(n, "perm"), _whole(k, "perm")
+    if n < 0:
+        raise ValueError("n must be a non-negative integer")
+    if k < 0:
+        raise ValueError("k must be a non-negative integer")
+    found = 1
+    for i in range(k):
+        found = found * (n - i)
+    return found
+
+
+def isqrt(n: Any) -> Any:
+    n = _whole(n, "isqrt")
+    if n < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    root = int(math.sqrt(n))
+    while root > 0 and root > n // root:
+        root = root - 1
+    while root + 1 <= n // (root + 1):
+        root = root + 1
+    return root
+
+
+def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+    if rel_tol < 0.0 or abs_tol < 0.0:
+        raise ValueError("tolerances must be non-negative")
+    a, b = float(a), float(b)
+    if a == b:
+        return True
+    if math.isinf(a) or math.isinf(b):
+        return False
+    apart = abs(b - a)
+    return apart <= abs(rel_tol * b) or apart <= abs(rel_tol * a) or apart <= abs_tol
+
+
+def prod(iterable: Any, /, *, start: Any = 1) -> Any:
+    for factor in iterable:
+        start = start * factor
+    return start
+
+
+def ldexp(x: Any, i: Any) -> Any:
+    return float(np.ldexp(float(x), _whole(i, "ldexp")))
+
+
+def frexp(x: Any) -> Any:
+    mantissa, exponent = np.frexp(float(x))
+    return float(mantissa), int(exponent)
+
+
+def modf(x: Any) -> Any:
+    part, whole = np.modf(float(x))
+    return float(part), float(whole)
+
+
+def nextafter(x: Any, y: Any) -> Any:
+    return float(np.nextafter(float(x), float(y)))
+
+
+FUNCTIONS = (gcd, lcm, factorial, comb, perm, isqrt, isclose, prod, ldexp, frexp, modf, nextafter)
