@@ -26,6 +26,7 @@ from adc.passes.simd.collect_checks import CollectChecks
 from adc.passes.simd.interleave import Interleave
 from adc.passes.simd.narrow_columns import NarrowColumns
 from adc.passes.simd.order_loops import OrderLoops
+from adc.passes.simd.signs_apart import SignsApart
 from adc.passes.simd.vectorise_outer import VectoriseOuter
 from adc.passes.simplify.alternate_buffers import AlternateBuffers
 from adc.passes.simplify.canonicalize import Canonicalize
@@ -108,6 +109,7 @@ WIDEN: Pipeline = (
     *(OrderLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
     *(NarrowColumns(), VectoriseOuter(), Interleave()),
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
+    SignsApart(),
 )
 """What makes loops faster when it is settled which are parallel."""
 

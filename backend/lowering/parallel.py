@@ -20,6 +20,7 @@ from adc.backend.lowering.lower_types import Descriptor, literal, quoted, regist
 from adc.backend.lowering.lower_work import block_iterations, strip_of, work
 from adc.ir import ops
 from adc.ir.core import Op, Value
+from adc.ir.loop_attrs import SIGNS_APART
 from adc.ir.types import FloatType, Type, index
 
 _WORD = 8  # bytes
@@ -52,7 +53,8 @@ def combine(e: FunctionEmitter, kind: str, t: Type, x: str, y: str, flags: str =
         return e.let(f"{text} {flags if t.is_float else ''}{register} {x}, {y}")
     name = f"{text}.f{t.width}" if isinstance(t, FloatType) else f"{text}.{register}"
     e.module.declare(name, f"declare {register} @{name}({register}, {register})")
-    return e.let(f"call {register} @{name}({register} {y}, {register} {x})")
+    free = "nsz " if t.is_float and "nsz" in flags else ""
+    return e.let(f"call {free}{register} @{name}({register} {y}, {register} {x})")
 
 
 def neutral(kind: str, t: Type) -> str:
@@ -109,8 +111,9 @@ def _iterations(
             e.poll()
         e.env[block.args[0]] = subscript(counter)
         terminator = e.lower_ops(block)
+        flags = "reassoc contract nsz " if op.attrs.get(SIGNS_APART) else "reassoc contract "
         return [
-            combine(e, kind, v.type, str(x), e.scalar(v), "reassoc contract ")
+            combine(e, kind, v.type, str(x), e.scalar(v), flags)
             for kind, v, x in zip(terminator.attrs["kinds"], terminator.operands, carried, strict=True)
         ]
 
