@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Func, Module, Op, Value
@@ -65,8 +67,13 @@ def executions(block: Block) -> float:
 
 
 def storage_cost(value: Value) -> float:
-    """Of keeping one instance of a value for the reverse sweep; for an allocation, of keeping its memory as well."""
-    size = float(scalar_bytes(value.type))
-    if isinstance(value.type, MemRefType) and value.op is not None and value.op.opdef is ops.alloc:
-        size += DEFAULT_TRIPS**value.type.rank * scalar_bytes(value.type.element)
-    return STORE_BYTE * max(size, LEAST_STORED)
+    """Of keeping one instance of a value for the reverse sweep; of a memref, without its memory."""
+    return STORE_BYTE * max(float(scalar_bytes(value.type)), LEAST_STORED)
+
+
+def memory_cost(array: Value) -> float:
+    """Of keeping the memory of one instance of an array that is allocated."""
+    t = array.type
+    assert isinstance(t, MemRefType)
+    elements = math.prod(DEFAULT_TRIPS if extent is None else extent for extent in t.shape)
+    return STORE_BYTE * elements * scalar_bytes(t.element)

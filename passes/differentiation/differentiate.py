@@ -38,7 +38,8 @@ from adc.passes.differentiation.rule_calls import split_functions
 from adc.passes.differentiation.shadows import forward_shadow
 from adc.passes.differentiation.shared_room import SharedRoom, may_share
 from adc.passes.differentiation.split_plans import SplitKey, SplitPlans
-from adc.passes.differentiation.storage import Recipes, StoragePlan, plan_storage
+from adc.passes.differentiation.storage import Recipes, plan_storage
+from adc.passes.differentiation.storage_plan import StoragePlan
 from adc.passes.differentiation.tape import Tape
 
 

@@ -21,7 +21,8 @@ from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType
 from adc.passes.differentiation.demand import Augmented
 from adc.passes.differentiation.shadows import view_of
-from adc.passes.differentiation.storage import Recipes, StoragePlan
+from adc.passes.differentiation.storage import Recipes
+from adc.passes.differentiation.storage_plan import StoragePlan
 from adc.passes.differentiation.tape import Slot
 from adc.passes.differentiation.unpermute import Undo
 
@@ -102,6 +103,9 @@ class Reader:
             grown = self.recipes.grown(value)
             if grown is not None:
                 return self.value(grown)
+        store = self.recipes.reloads.get(value)
+        if store is not None:
+            return build(ops.load, [self.value(v) for v in store.operands[1:]]).result
         if op is None:
             return self._argument(value)
         if op.opdef is ops.ruled:

@@ -4,6 +4,7 @@ It may if nothing that can run after it, up to the end of the forward sweep, wri
 stands later in the program runs later; one that stands earlier runs later only if a sequential loop around both comes
 round again. Iterations of a parallel loop do not write what another one reads, so they do not count as coming round.
 Memory that a loop body allocates for itself is a new object each time, so loops around the body do not count either.
+Nor do writes that can be seen to go elsewhere (``adc.passes.differentiation.elsewhere``).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from functools import cached_property
 from adc.ir import ops
 from adc.ir.alias import Aliasing
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.types import MemRefType, holds_records
+from adc.ir.types import MemRefType, RecordType, holds_records
+from adc.passes.differentiation.elsewhere import Elsewhere
 from adc.passes.differentiation.held import is_container
 
 SEQUENTIAL = (ops.for_, ops.while_)
@@ -30,6 +32,7 @@ class Legality:
         self.writes: dict[Value, list[Op]] = {}
         self.escaping: set[Value] = set()
         self.written = Written(module, func, aliasing)
+        self._elsewhere = Elsewhere(aliasing)
         unstable = {k for k, a in enumerate(func.args) if isinstance(a.type, MemRefType)} - stable
         self.unstable_roots = {r for k in unstable for r in aliasing.roots(func.args[k])}
         for op in func.walk():
@@ -42,15 +45,35 @@ class Legality:
         """Whether repeating a load in the reverse sweep gives the same value."""
         return self.intact_after(load, load.operands[0])
 
+    def stored(self, value: Value) -> Op | None:
+        """A store of ``value``, right where it is computed, that can be loaded again in the reverse sweep."""
+        if isinstance(value.type, MemRefType | RecordType):
+            return None
+        stores = (op for op, k in value.uses if op.opdef is ops.store and k == 0 and op.parent is value.block)
+        there = (op for op in stores if self._was_there(op.operands[1], value))
+        return next((op for op in there if self.intact_after(op, op.operands[1])), None)
+
+    def _was_there(self, memref: Value, value: Value) -> bool:
+        """Whether the memory was there before the value: until the reverse sweep has come there, it is."""
+        if memref.op is None or memref.block is not value.block:
+            return True
+        return value.op is not None and self.position[memref.op] < self.position[value.op]
+
     def intact_after(self, reader: Op, memref: Value) -> bool:
-        """Whether what ``reader`` read of ``memref`` is still there when the reverse sweep comes to ``reader``."""
+        """Whether what ``reader`` read of ``memref``, or put there, is still there when the reverse sweep comes to
+        ``reader``."""
         for root in self.aliasing.roots(memref):
             if root in self.unstable_roots:
                 return False
             scope = self._scope(root)
-            if any(self._may_follow(reader, write, scope) for write in self.writes.get(root, ())):
+            if any(self._may_change(reader, memref, write, scope) for write in self.writes.get(root, ())):
                 return False
         return True
+
+    def _may_change(self, reader: Op, memref: Value, write: Op, scope: Block) -> bool:
+        if not self._may_follow(reader, write, scope):
+            return False
+        return not self._elsewhere.misses(write, reader, memref, scope, lambda: self._follows(reader, write))
 
     def _scope(self, root: Value) -> Block:
         """The block whose every run has an object of its own."""
@@ -58,7 +81,7 @@ class Legality:
         return self.body if block is None or root.op is None or root in self.escaping else block
 
     def _may_follow(self, reader: Op, write: Op, scope: Block) -> bool:
-        if self.position[write] > self.position[reader] and not _exclusive(reader, write):
+        if self._follows(reader, write):
             return True
         blocks = set(_blocks_above(write))
         common = next(block for block in _blocks_above(reader) if block in blocks)
@@ -70,6 +93,10 @@ class Legality:
                 return True
             common = loop.parent
         return False
+
+    def _follows(self, reader: Op, write: Op) -> bool:
+        """Whether it does in one iteration of the loops around both."""
+        return self.position[write] > self.position[reader] and not _exclusive(reader, write)
 
 
 def _blocks_above(op: Op) -> Iterator[Block]:

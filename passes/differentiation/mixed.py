@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from adc.ir import ops
 from adc.ir.attached import attached
 from adc.ir.callgraph import callees, reachable
-from adc.ir.core import Func, Module, Op
-from adc.passes.analysis.costs import cost_of_func, executions, storage_cost
+from adc.ir.core import Func, Module, Op, Value
+from adc.passes.analysis.costs import cost_of_func, executions, memory_cost, storage_cost
 from adc.passes.base import Pipeline, run_pipeline
 from adc.passes.differentiation.checkpointed import is_checkpointed
 from adc.passes.differentiation.forward import jvp
 from adc.passes.differentiation.rematerialised import is_rematerialised
-from adc.passes.differentiation.storage import StoragePlan
+from adc.passes.differentiation.storage_plan import StoragePlan
 from adc.passes.simplify.canonicalize import Canonicalize
 from adc.passes.simplify.cse import CSE
 from adc.passes.simplify.dce import DCE
@@ -111,7 +111,12 @@ def _has_rules(func: Func) -> bool:
 
 def _tape(plan: StoragePlan) -> float:
     """What storing costs, copies of arrays included."""
-    return sum(storage_cost(v) * executions(v.block) for v in plan.stored if v.block is not None)
+
+    def cost(value: Value) -> float:
+        made = value.op is not None and value.op.opdef is ops.alloc
+        return storage_cost(value) + (memory_cost(value) if made else 0.0)
+
+    return sum(cost(v) * executions(v.block) for v in plan.stored if v.block is not None)
 
 
 def _with_tangents(module: Module, name: str, scalars: Sequence[int]) -> Func | None:

@@ -13,7 +13,6 @@ formulation is that of min-cut rematerialisation, weighed here by trip counts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from adc.ir import ops
@@ -23,85 +22,16 @@ from adc.ir.core import Block, Op, Value
 from adc.ir.opdef import Trait
 from adc.ir.permutations import Orbit, Permutations
 from adc.ir.rewrite import used_from_outside
-from adc.ir.types import MemRefType, RecordType, scalar_bytes
-from adc.passes.analysis.cold import is_cold
-from adc.passes.analysis.costs import cost_of, cost_of_block, cost_of_func, executions, storage_cost, trips
+from adc.ir.types import MemRefType, RecordType
+from adc.passes.analysis.costs import cost_of, cost_of_block, cost_of_func, executions, memory_cost, storage_cost
 from adc.passes.analysis.effects import Summaries
 from adc.passes.differentiation.demand import Augmented, Recipe
 from adc.passes.differentiation.legality import Legality
 from adc.passes.differentiation.mincut import INFINITE, FlowNetwork
 from adc.passes.differentiation.snapshots import Snapshot, make_snapshots, take_out
-from adc.passes.differentiation.tape import loops_above
+from adc.passes.differentiation.storage_plan import StoragePlan, in_loop
 
 RECORD_ENTRY = 40.0  # keeping a value in a call's record: an allocation shared by few values
-
-
-@dataclass
-class StoragePlan:
-    """What is stored, in program order, and what is wanted in the reverse sweep at all."""
-
-    stored: list[Value] = field(default_factory=list)
-    snapshots: list[Snapshot] = field(default_factory=list)  # whose memory is among what is stored
-    wanted: set[Value] = field(default_factory=set)
-    refused: dict[Op, str] = field(default_factory=dict)  # loads that may not be repeated, and why
-
-    def __str__(self) -> str:
-        slots = [v for v in self.stored if (v.block is not None and executions(v.block) > 1) or _in_loop(v)]
-        if not slots and not self.snapshots:
-            return "tape: nothing is stored (0 bytes)"
-        lines = ["tape:", *(f"  {snapshot}" for snapshot in self.snapshots)]
-        for value in slots:
-            lines.append(f"  {describe(value)}")
-        return "\n".join(lines)
-
-
-def describe(value: Value) -> str:
-    """One line on a stored value: what it is, where it is computed, how many bytes it takes."""
-    loops = _loops(value)
-    where = f"line {_line(value)}"
-    size = scalar_bytes(value.type)
-    extents = " x ".join(_extent(loop) for loop in loops)
-    name = value.hint or (value.op.opdef.name if value.op is not None else "loop-carried value")
-    note = " (and the memory it refers to)" if isinstance(value.type, MemRefType) else ""
-    if value.block is not None and is_cold(value.block):
-        note += " (where subscripts are checked one by one)"
-    return f"{where}: {name}: {value.type}, {size} bytes{' x ' + extents if extents else ''}{note}"
-
-
-def tape_bytes(plan: StoragePlan) -> int | None:
-    """Bytes of the tape if every trip count is known, else None; 0 if nothing is stored."""
-    total = 0
-    if plan.snapshots:
-        return None
-    for value in plan.stored:
-        count = 1
-        for loop in _loops(value):
-            if any(constant_of(v) is None for v in loop.operands[:3]) or loop.opdef is ops.while_:
-                return None
-            count *= int(trips(loop))
-        total += count * scalar_bytes(value.type) if _loops(value) else 0
-    return total
-
-
-def _line(value: Value) -> int:
-    owner = value.op if value.op is not None else (value.block.parent_op if value.block is not None else None)
-    return owner.loc.line if owner is not None else 0
-
-
-def _loops(value: Value) -> list[Op]:
-    """The loops around a value, outermost first."""
-    return loops_above(value.block) if value.block is not None else []
-
-
-def _in_loop(value: Value) -> bool:
-    return bool(_loops(value))
-
-
-def _extent(loop: Op) -> str:
-    count = constant_of(loop.operands[1]) if loop.opdef is not ops.while_ else None
-    if count is not None and constant_of(loop.operands[0]) is not None:
-        return str(int(trips(loop)))
-    return f"trips of the loop at line {loop.loc.line}"
 
 
 class Recipes:
@@ -114,6 +44,7 @@ class Recipes:
         self.refused: dict[Op, str] = {}
         self.snapshots: dict[Op, Snapshot] = {}  # by the loads that they serve
         self.copies: dict[Value, Snapshot] = {}  # by their memory
+        self.reloads: dict[Value, Op] = {}  # by what is loaded again from where these operations have stored it
         self._cache: dict[Value, Recipe | None] = {}
         self.permutations = Permutations()
         self._undone: dict[Value, tuple[Orbit, list[Value]] | None] = {}
@@ -153,7 +84,12 @@ class Recipes:
             # A float is stored: computed again, its derivative would be that of the code that computes it, not by the
             # rule, when the gradient is differentiated.
             return None if value.type.is_float else ([value.op.operands[value.index]], 0.0)
-        return self._argument(value) if value.op is None else self._result(value.op)
+        found = self._argument(value) if value.op is None else self._result(value.op)
+        store = self.legality.stored(value) if found is None or found[1] > cost_of(ops.load) else None
+        if store is None:
+            return found
+        self.reloads[value] = store
+        return list(store.operands[1:]), cost_of(ops.load)
 
     def add_snapshots(self) -> None:
         """Offer copies of arrays for the loads that were refused."""
@@ -180,6 +116,13 @@ class Recipes:
     def is_constant(self, value: Value) -> bool:
         """Whether ``value`` is an argument that a counted loop carries without changing it."""
         return value.op is None and self._argument(value) is not None
+
+    def kept_with(self, value: Value) -> list[Value]:
+        """The arrays, made again and again, one of which is kept if the memref ``value`` is."""
+        if not isinstance(value.type, MemRefType) or value in self.copies:
+            return []
+        roots = self.legality.aliasing.in_order(self.legality.aliasing.roots(value))
+        return [r for r in roots if r.op is not None and r.op.opdef is ops.alloc and r.block is not self.body]
 
     def _argument(self, value: Value) -> Recipe | None:
         block = value.block
@@ -365,6 +308,15 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
     halves: dict[Value, tuple[int, int]] = {}
     queue: list[Value] = []
     runs: dict[Block, float] = {}
+    arrays: dict[Value, int] = {}
+
+    def array(root: Value) -> int:
+        """The node on the sink's side of a cut where the memory that ``root`` allocates is kept."""
+        if root not in arrays:
+            arrays[root] = network.node()
+            assert root.block is not None
+            network.edge(source, arrays[root], memory_cost(root) * executions(root.block))
+        return arrays[root]
 
     def node(value: Value) -> tuple[int, int]:
         if value not in halves:
@@ -382,13 +334,15 @@ def _cut(demanded: list[Value], recipes: Recipes) -> set[Value]:
             runs[block] = executions(block)
         first, second = halves[value]
         cost = storage_cost(value) if block is not recipes.body else RECORD_ENTRY
-        if not recipes.augmented.direct and not _in_loop(value):  # in a branch: it goes to the record too
+        if not recipes.augmented.direct and not in_loop(value):  # in a branch: it goes to the record too
             cost = max(cost, RECORD_ENTRY)
         whole = recipes.copies[value].cost if value in recipes.copies else cost * runs[block]
         network.edge(first, second, max(whole, 1e-3))
         recipe = recipes.recipe(value)
         if recipe is None:
             network.edge(source, first, INFINITE)
+            for root in recipes.kept_with(value):
+                network.edge(array(root), second, INFINITE)
             continue
         network.edge(source, first, recipe[1] * runs[block])
         for operand in dict.fromkeys(recipe[0]):

@@ -160,7 +160,9 @@ class _Ownership(Flags):
                 continue
             for flags, values in zip(given, yields, strict=True):
                 base = uncast(values[k])
-                if flags[k] is self._true.result or (flags[k] is not None and self._has_no_lender(base)):
+                # What holds other memory is still known to hold it under its new name.
+                owned = flags[k] is self._true.result and not holds_memrefs(result)
+                if owned or (flags[k] is not None and self._has_no_lender(base)):
                     self._classes.hold(result, base)
                 else:
                     self._classes.union(result, values[k])
@@ -189,6 +191,7 @@ class _Ownership(Flags):
             op.add_operand(entry or self._false.result)
             self._flag(inner, body.args[1 + k], body.add_arg(i1))
         given = self._inside(inner, depth + 1)
+        self._unite_holders(op.results[:count], body.args[1 : 1 + count], body.terminator.operands[:count])
         self._tie([(body.args[1 + k], [op.operands[3 + k], body.terminator.operands[k]]) for k in range(count)])
         for k in slots:
             body.terminator.add_operand(given[k] or self._false.result)
@@ -214,6 +217,9 @@ class _Ownership(Flags):
             before.terminator.add_operand(given[1 + k] or self._false.result)
             self._flag(second, after.args[k], after.add_arg(i1))
         back = self._inside(second, depth + 1)
+        handed = before.terminator.operands[1 : 1 + counts[1]]
+        self._unite_holders(op.results[: counts[1]], after.args[: counts[1]], handed)
+        self._unite_holders(before.args[: counts[0]], after.terminator.operands[: counts[0]])
         self._tie(
             [(before.args[k], [op.operands[k], after.terminator.operands[k]]) for k in range(counts[0])]
             + [(after.args[k], [before.terminator.operands[1 + k]]) for k in range(counts[1])]
@@ -224,13 +230,17 @@ class _Ownership(Flags):
             self._flag(scope, op.results[k], op.add_result(i1))
         taken = {k for k, entry in zip(carried, entries, strict=True) if entry is self._true.result}
         borrowed = [op.operands[k] for k in range(counts[0]) if k not in taken]
-        borrowed += [
-            v for v, flag in zip(before.terminator.operands[1 : 1 + counts[1]], given[1:], strict=True) if flag is None
-        ]
+        borrowed += [v for v, flag in zip(handed, given[1:], strict=True) if flag is None]
         borrowed += [v for v, flag in zip(after.terminator.operands[: counts[0]], back, strict=True) if flag is None]
         self._lend(op.results[: counts[1]], borrowed)
         self._free(first)
         self._free(second)
+
+    def _unite_holders(self, *names: Sequence[Value]) -> None:
+        """What holds other memory is known by each of its ``names``, whoever owns it."""
+        for values in zip(*names, strict=True):
+            if holds_memrefs(values[0]):
+                self._unite(values)
 
     def _tie(self, ways: Sequence[tuple[Value, Sequence[Value]]]) -> None:
         """What a loop keeps for after it, under the name of an argument of its region, may be any of the values that

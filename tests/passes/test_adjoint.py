@@ -15,7 +15,7 @@ from adc.ir.interpreter import run
 from adc.ir.types import f64, index, memref
 from adc.ir.verifier import verify
 from adc.passes.differentiation.differentiate import split
-from adc.passes.differentiation.storage import tape_bytes
+from adc.passes.differentiation.storage_plan import tape_bytes
 from tests.passes.derivative_harness import (
     branch,
     call,

@@ -1,0 +1,134 @@
+"""Do later writes go to other elements than those that were read?
+
+    for t in range(steps):
+        u[t + 1, :] = step(u[t, :])
+
+writes to ``u`` again and again after it has read of it, but never where it has read. Two accesses to one array are
+compared loop by loop, from the outermost that both are in: if in one dimension the subscripts are ``a*t + r`` and
+``a*t + s``, with the loop's counter ``t`` and with ``r`` and ``s`` that are the same in all of its iterations, then the
+write in a later iteration, or in the same, comes to the element that was read only if ``(r - s)/a`` is a whole number
+of iterations, and not negative. If it is zero only the same iteration does, and the next loop inside decides.
+
+And an array that is made in each iteration is another one each time. Writes to it change nothing that was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from adc.ir import ops
+from adc.ir.alias import Aliasing
+from adc.ir.arith import constant_of
+from adc.ir.core import Block, Op, Value
+from adc.ir.moments import strip_views
+from adc.passes.analysis.affine import Form, Forms
+from adc.passes.differentiation.tape import visible_outside
+
+_WRITES = (ops.store, ops.accumulate, ops.fill, ops.copy)
+_SUBSCRIPTS = {ops.load: 1, ops.store: 2, ops.accumulate: 2}
+_FARTHEST = 1 << 10  # that an iteration goes: nothing wraps around in as many as can be run
+
+
+class Elsewhere:
+    """Answers for one function, as it was when ``aliasing`` was made."""
+
+    def __init__(self, aliasing: Aliasing) -> None:
+        self._aliasing = aliasing
+        self._forms = Forms()
+
+    def misses(self, write: Op, reader: Op, memref: Value, scope: Block, follows: Callable[[], bool]) -> bool:
+        """Whether no run of ``write`` that comes after one of ``reader`` changes what that read of ``memref``, in one
+        run of ``scope``. ``follows``: whether it may come after in one iteration of the loops that both are in."""
+        if write.opdef not in _WRITES:
+            return False
+        target = write.operands[1]
+        base = strip_views(target)
+        if base.op is not None and base.op.opdef is ops.alloc:
+            # It is made each time: what was there before is something else.
+            if not self._aliasing.may_overlap(memref, base):
+                return True
+            if strip_views(memref) is base:
+                assert base.block is not None
+                scope = base.block
+        comparable = target is memref and reader.opdef in _SUBSCRIPTS and write.opdef in _SUBSCRIPTS
+        pairs: list[tuple[Form, Form]] | None = None
+        for loop in _common_loops(reader, write, scope):
+            if loop.opdef is ops.parallel:  # its iterations do not write what others read
+                continue
+            if loop.opdef is not ops.for_ or not comparable or not visible_outside(memref, loop):
+                return False
+            pairs = pairs or self._pairs(reader, write)
+            distances = [self._distance(loop, read, written) for read, written in pairs]
+            if _NEVER in distances:
+                return True
+            if _SAME not in distances:
+                return False
+        return not follows() or (comparable and _apart(pairs or self._pairs(reader, write), reader, write))
+
+    def _pairs(self, reader: Op, write: Op) -> list[tuple[Form, Form]]:
+        """Their subscripts, dimension by dimension."""
+        found = ([self._forms.of(_plain(v)) for v in op.operands[_SUBSCRIPTS[op.opdef] :]] for op in (reader, write))
+        return list(zip(*found, strict=True))
+
+    def _distance(self, loop: Op, read: Form, written: Form) -> str:
+        """When a write comes to the element that was read, as far as one dimension tells."""
+        counter = self._forms.symbol(loop.regions[0].args[0])
+        (a, r), (b, s) = read.split(counter), written.split(counter)
+        fixed = all(visible_outside(symbol.value, loop) for form in (r, s) for symbol in form.symbols())
+        step, between = constant_of(loop.operands[2]), r - s
+        if not fixed or a != b or not a.is_constant or not between.is_constant or step is None or step <= 0:
+            return _PERHAPS
+        stride = a.constant * int(step)
+        if abs(stride) > _FARTHEST or abs(between.constant) > _FARTHEST**2:
+            return _PERHAPS
+        if stride == 0:
+            return _NEVER if between.constant else _PERHAPS
+        if between.constant == 0:
+            return _SAME
+        return _NEVER if between.constant % stride or between.constant // stride < 0 else _PERHAPS
+
+
+def _apart(pairs: Sequence[tuple[Form, Form]], a: Op, b: Op) -> bool:
+    """Whether two accesses are of different elements, in one iteration of the loops that both are in."""
+    blocks = set(_blocks(a)) & set(_blocks(b))
+    for one, other in pairs:
+        between = one - other
+        fixed = all(symbol.value.block in blocks for form in (one, other) for symbol in form.symbols())
+        if fixed and between.is_constant and 0 < abs(between.constant) < _FARTHEST**2:
+            return True
+    return False
+
+
+_NEVER, _SAME, _PERHAPS = "never", "in the same iteration only", "perhaps"
+
+
+def _common_loops(a: Op, b: Op, scope: Block) -> list[Op]:
+    """The loops inside ``scope`` that both are in, outermost first."""
+    around = set(_loops(a, scope))
+    return [loop for loop in _loops(b, scope) if loop in around][::-1]
+
+
+def _loops(op: Op, scope: Block) -> Iterator[Op]:
+    block = op.parent
+    while block is not None and block is not scope:
+        around = block.parent_op
+        if around is None:
+            return
+        if around.opdef is not ops.if_:
+            yield around
+        block = around.parent
+
+
+def _blocks(op: Op) -> Iterator[Block]:
+    """The blocks that an operation is in, innermost first."""
+    block = op.parent
+    while block is not None:
+        yield block
+        block = block.parent_op.parent if block.parent_op is not None else None
+
+
+def _plain(subscript: Value) -> Value:
+    """A subscript without the check that it is in range."""
+    while subscript.op is not None and subscript.op.opdef is ops.bound:
+        subscript = subscript.op.operands[0]
+    return subscript
