@@ -345,7 +345,8 @@ def _call_closure(
     defaults: dict[str, Any] = dict(zip(positional[len(positional) - len(c.defaults) :], c.defaults, strict=True))
     defaults |= c.keyword_defaults
     code = c.code
-    target = Callee((code.node, code.cell_ids), c.source, code.module_globals, code.cells, defaults, {SELF: c})
+    identity = (code.node, code.cell_ids, c.source.placed)
+    target = Callee(identity, c.source, code.module_globals, code.cells, defaults, {SELF: c})
     return _call_bound(frame, target, c.source.name, args, kwargs, call_function)
 
 

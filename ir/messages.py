@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from adc.ir import ops
-from adc.ir.core import Op
+from adc.ir.core import Loc, Op
 from adc.ir.externals import Named, Provided, provide_all
 from adc.ir.raising import kept
 from adc.ir.types import MemRefType, Type, f32, f64, i32, i64
@@ -36,7 +36,11 @@ DTYPES: dict[Type, Any] = {f64: np.float64, f32: np.float32, i64: np.int64, i32:
 
 
 class Communicator(Protocol):
-    """A group of ranks, as one of them sees it. Arrays are C-contiguous, with one axis, and of one dtype in a call."""
+    """A group of ranks, as one of them sees it. Arrays are C-contiguous, with one axis, and of one dtype in a call.
+
+    What all do at once they do for the same reason: ``role`` says what is sent (``role_text``), ``place`` where. If
+    these differ, all raise.
+    """
 
     @property
     def rank(self) -> int: ...
@@ -50,13 +54,13 @@ class Communicator(Protocol):
     def shift(self, sent: Any, received: Any, dest: int, source: int, tag: int) -> None:
         """The same, done by all ranks at once."""
 
-    def allreduce(self, given: Any, total: Any) -> None:
+    def allreduce(self, given: Any, total: Any, role: int = 0, place: int = 0) -> None:
         """The sum over the ranks, with the same bits on all of them."""
 
-    def allgather(self, given: Any, all: Any) -> None:
+    def allgather(self, given: Any, all: Any, role: int = 0, place: int = 0) -> None:
         """The arrays of all ranks, in their order."""
 
-    def bcast(self, given: Any, found: Any, root: int) -> None:
+    def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
         """The array of the rank ``root``."""
 
 
@@ -75,17 +79,41 @@ class Single:
 
     shift = exchange
 
-    def allreduce(self, given: Any, total: Any) -> None:
+    def allreduce(self, given: Any, total: Any, role: int = 0, place: int = 0) -> None:
         total[:] = given
 
-    def allgather(self, given: Any, all: Any) -> None:
+    def allgather(self, given: Any, all: Any, role: int = 0, place: int = 0) -> None:
         all[:] = given
 
-    def bcast(self, given: Any, found: Any, root: int) -> None:
+    def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
         check_ranks(1, root)
         if root == NOBODY:
             raise ValueError("bcast() needs a root")
         found[:] = given
+
+
+def role_text(role: int) -> str:
+    """What is sent: 0 for values; 2 r + 1 for cotangents and 2 r + 2 for tangents of what the role r is of."""
+    found = []
+    while role > 0:
+        found.append("cotangents" if role % 2 else "tangents")
+        role = (role - 1) // 2
+    return " of ".join(found)
+
+
+def place(loc: Loc) -> int:
+    """A line and a column as one number."""
+    return loc.line * _COLUMNS + min(loc.column, _COLUMNS - 1)
+
+
+_COLUMNS = 4096
+
+
+def described(what: str, given: Any, role: int, place: int) -> str:
+    """What a rank does, for all to compare."""
+    line, column = divmod(place, _COLUMNS)
+    sent, where = (f", {role_text(role)}," if role else ""), (f" in line {line}:{column + 1}" if line else "")
+    return f"{what} of {len(given)} {given.dtype}{sent}{where}"
 
 
 def check_ranks(size: int, *ranks: int) -> None:

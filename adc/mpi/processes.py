@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from adc.ir import kinds, messages
-from adc.ir.messages import NOBODY, Communicator, Single, check_lengths, check_ranks
+from adc.ir.messages import NOBODY, Communicator, Single, check_lengths, check_ranks, described
 
 SMALL = 4096  # bytes from all ranks that are gathered by each
+NOTHING = np.zeros(0, np.uint8)
 TURNS = 200  # attempts without a pause
 
 
@@ -89,47 +90,44 @@ class Processes:
 
     shift = exchange
 
-    def allreduce(self, given: Any, total: Any) -> None:
+    def allreduce(self, given: Any, total: Any, role: int = 0, place: int = 0) -> None:
+        what = described("allreduce", given, role, place)
         if given.nbytes * self.size <= SMALL:
-            parts = self._gathered("allreduce", given)
+            parts = self._gathered(what, given)
             total[:] = parts[0]
             for part in parts[1:]:
                 total += part
             return
-        self._agree("allreduce", given)
+        self._gathered(what, NOTHING)
         self._wait([self.world.Ireduce(given, total, op=self.mpi.SUM, root=0)], "others in allreduce")
         self._wait([self.world.Ibcast(total, root=0)], "others in allreduce")
 
-    def allgather(self, given: Any, all: Any) -> None:
+    def allgather(self, given: Any, all: Any, role: int = 0, place: int = 0) -> None:
+        what = described("allgather", given, role, place)
         if given.nbytes * self.size <= SMALL:
-            all[:] = np.concatenate(self._gathered("allgather", given))
+            all[:] = np.concatenate(self._gathered(what, given))
             return
-        self._agree("allgather", given)
+        self._gathered(what, NOTHING)
         self._wait([self.world.Iallgather(given, all)], "others in allgather")
 
-    def bcast(self, given: Any, found: Any, root: int) -> None:
+    def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
         check_ranks(self.size, root)
-        self._agree(f"bcast from rank {root}", given)
+        self._gathered(described(f"bcast from rank {root}", given, role, place), NOTHING)
         found[:] = given
         self._wait([self.world.Ibcast(found, root=root)], f"others in bcast from rank {root}")
 
-    def _agree(self, what: str, given: Any) -> None:
-        """Raise on all ranks if they do not do the same."""
-        self._gathered(f"{what} of {len(given)} {given.dtype}", np.zeros(0, np.uint8))
-
     def _gathered(self, what: str, given: Any) -> list[Any]:
         """The arrays of all ranks, which are short. Raises on all if they do not do the same."""
-        text = f"{what} of {len(given)} {given.dtype}".encode()
-        head = np.frombuffer(hashlib.blake2b(text, digest_size=16).digest(), np.uint8)
+        head = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=16).digest(), np.uint8)
         mine = np.concatenate([head, given.view(np.uint8)])
         all = np.empty((self.size, len(mine)), np.uint8)
         try:
             self._wait([self.world.Iallgather(mine, all)], f"others in {what}")
         except self.mpi.Exception as error:
-            raise kinds.RANK_FAILED(f"ranks do not do the same: {error} in {text.decode()}") from None
+            raise kinds.RANK_FAILED(f"ranks do not do the same: {error} in {what}") from None
         others = [k for k in range(self.size) if not np.array_equal(all[k, :16], head)]
         if others:
-            done = f"rank {self.rank} does {text.decode()}, rank {others[0]} does not"
+            done = f"rank {self.rank} does {what}, rank {others[0]} does not"
             raise kinds.RANK_FAILED(f"ranks do not do the same: {done}")
         return [row[16:].copy().view(given.dtype) for row in all]
 

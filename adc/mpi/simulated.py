@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adc.ir import kinds
-from adc.ir.messages import NOBODY, check_lengths, check_ranks, speak_to
+from adc.ir.messages import NOBODY, check_lengths, check_ranks, described, speak_to
 
 
 @dataclass
@@ -100,27 +100,27 @@ class _Rank:
 
     shift = exchange
 
-    def allreduce(self, given: Any, total: Any) -> None:
-        parts = self._meet("allreduce", given, equal=True)
+    def allreduce(self, given: Any, total: Any, role: int = 0, place: int = 0) -> None:
+        parts = self._meet(described("allreduce", given, role, place), given)
         total[:] = parts[0]
         for part in parts[1:]:
             total += part
 
-    def allgather(self, given: Any, all: Any) -> None:
-        for k, part in enumerate(self._meet("allgather", given, equal=True)):
+    def allgather(self, given: Any, all: Any, role: int = 0, place: int = 0) -> None:
+        for k, part in enumerate(self._meet(described("allgather", given, role, place), given)):
             all[k * len(given) : (k + 1) * len(given)] = part
 
-    def bcast(self, given: Any, found: Any, root: int) -> None:
+    def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
         check_ranks(self.size, root)
-        found[:] = self._meet(f"bcast from rank {root}", given, equal=True)[root]
+        found[:] = self._meet(described(f"bcast from rank {root}", given, role, place), given)[root]
 
-    def _meet(self, what: str, given: Any, *, equal: bool) -> list[Any]:
+    def _meet(self, what: str, given: Any) -> list[Any]:
         """What all ranks bring, in their order."""
         world, number = self.world, self.met
         self.met += 1
         with world.turn:
             here = world.meetings.setdefault(number, {})
-            here[self.rank] = f"{what} of {len(given)} {given.dtype}", given.copy()
+            here[self.rank] = what, given.copy()
             world.turn.notify_all()
             world.wait(self.rank, f"waits for others in {what}", lambda: len(here) == world.size)
             told = {text for text, _ in here.values()}

@@ -11,7 +11,8 @@ from adc.ir import messages
 @dataclass(frozen=True)
 class Routine:
     """One that compiled code calls (``adc.ir.messages``). ``parameters`` has a letter for each of its own: ``i`` for an
-    integer, ``a`` for an array with one axis, ``A`` if it is written to. ``number``: it returns one."""
+    integer, ``a`` for an array with one axis, ``A`` if it is written to, ``p`` for the place where it is called, which
+    callers do not pass. ``number``: it returns one."""
 
     name: str
     parameters: str = ""
@@ -20,6 +21,15 @@ class Routine:
     def __call__(self, *args: Any) -> Any:
         value = messages.answer(self.name, args)
         return value if self.number else None
+
+    @property
+    def has_place(self) -> bool:
+        return self.parameters.endswith("p")
+
+    @property
+    def passed(self) -> str:
+        """The letters of what callers pass."""
+        return self.parameters.removesuffix("p")
 
     @property
     def written(self) -> tuple[int, ...]:
@@ -31,8 +41,8 @@ rank = Routine("rank", number=True)
 size = Routine("size", number=True)
 exchange = Routine("exchange", "aAiii")  # sent received dest source tag
 shift = Routine("shift", "aAiii")  # the same, by all ranks at once
-allreduce = Routine("allreduce", "aA")  # given total
-allgather = Routine("allgather", "aA")  # given all
-bcast = Routine("bcast", "aAi")  # given found root
+allreduce = Routine("allreduce", "aAip")  # given total role place
+allgather = Routine("allgather", "aAip")  # given all role place
+bcast = Routine("bcast", "aAiip")  # given found root role place
 
 ROUTINES = (rank, size, exchange, shift, allreduce, allgather, bcast)

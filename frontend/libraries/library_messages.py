@@ -20,14 +20,15 @@ from adc.ir.arith import const
 from adc.ir.builder import build, current_loc
 from adc.ir.core import Value
 from adc.ir.externals import Named
-from adc.ir.messages import DTYPES, LIBRARY
+from adc.ir.messages import DTYPES, LIBRARY, place
 from adc.ir.raising import KEPT
 from adc.ir.types import MemRefType, i64
 
 
 def _rule(routine: Routine) -> Rule:
     def call(frame: Frame, *args: AbstractValue) -> AbstractValue:
-        given = [_operand(settled(frame, a), p) for a, p in zip(args, routine.parameters, strict=True)]
+        given = [_operand(settled(frame, a), p) for a, p in zip(args, routine.passed, strict=True)]
+        given += [const(place(current_loc()), i64)] if routine.has_place else []
         named = Named(LIBRARY, routine.name, tuple(v.type for v in given), i64)
         for k in routine.written:
             target = args[k]
@@ -41,7 +42,7 @@ def _rule(routine: Routine) -> Rule:
         build(ops.assert_, [none, found], {"error": "Exception", "message": KEPT})
         return NONE
 
-    return positional(routine.name, len(routine.parameters), call)
+    return positional(routine.name, len(routine.passed), call)
 
 
 def _operand(arg: AbstractValue, letter: str) -> Value:

@@ -16,6 +16,8 @@ from adc.frontend.kernels import COLLECTIVE, CROSSING, messages, with_rules
 from adc.frontend.prelude import constant, stands_for, unsupported
 from adc.ir.messages import NOBODY, TAGS
 
+AXES, ROLES = 64, 11  # tags for directions along axes, and for roles: MPI has 32767 at least
+
 
 def exchanged(x: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
     """Send ``x``, and receive ``count`` numbers; zeros if they come from nobody. ``x`` is an array that the caller has
@@ -43,92 +45,103 @@ def _exchanged_forward(tangents: Any, x: Any, count: Any, dest: Any, source: Any
     return y, exchanged(tangents[0], count, dest, source, tag)
 
 
-def shifted(x: Any, dest: Any, source: Any, tag: Any) -> Any:
+# The role says what is sent: values, cotangents or tangents of such (``adc.ir.messages.role_text``). It tells apart
+# what ranks do that take other derivatives.
+
+
+def shifted(x: Any, dest: Any, source: Any, tag: Any, role: Any) -> Any:
     """The array of ``source``, which is as long as ``x``: all ranks do this at once."""
-    return _shifted(x, dest, source, tag)
+    return _shifted(x, dest, source, tag, role)
 
 
-def _shifted(x: Any, dest: Any, source: Any, tag: Any) -> Any:
+def _shifted(x: Any, dest: Any, source: Any, tag: Any, role: Any) -> Any:
     y = np.zeros(len(x), x.dtype)
-    messages.shift(x, y, dest, source, tag)
+    messages.shift(x, y, dest, source, TAGS + tag + AXES * (role % ROLES))
     return y
 
 
-def _shifted_reverse(x: Any, dest: Any, source: Any, tag: Any) -> Any:
-    return shifted(x, dest, source, tag), lambda g: (shifted(g, source, dest, tag), None, None, None)
+def _shifted_reverse(x: Any, dest: Any, source: Any, tag: Any, role: Any) -> Any:
+    def pullback(g: Any) -> Any:
+        return shifted(g, source, dest, tag, 2 * role + 1), None, None, None, None
+
+    return shifted(x, dest, source, tag, role), pullback
 
 
-def _shifted_forward(tangents: Any, x: Any, dest: Any, source: Any, tag: Any) -> Any:
-    return shifted(x, dest, source, tag), shifted(tangents[0], dest, source, tag)
+def _shifted_forward(tangents: Any, x: Any, dest: Any, source: Any, tag: Any, role: Any) -> Any:
+    y = shifted(x, dest, source, tag, role)
+    return y, shifted(tangents[0], dest, source, tag, 2 * role + 2)
 
 
-def summed(x: Any) -> Any:
+def summed(x: Any, role: Any) -> Any:
     """The sum over all ranks."""
-    return _summed(x)
+    return _summed(x, role)
 
 
-def _summed(x: Any) -> Any:
+def _summed(x: Any, role: Any) -> Any:
     y = np.empty(len(x), x.dtype)
-    messages.allreduce(x, y)
+    messages.allreduce(x, y, role)
     return y
 
 
-def _summed_reverse(x: Any) -> Any:
-    return summed(x), lambda g: summed(g)
+def _summed_reverse(x: Any, role: Any) -> Any:
+    return summed(x, role), lambda g: (summed(g, 2 * role + 1), None)
 
 
-def _summed_forward(tangents: Any, x: Any) -> Any:
-    return summed(x), summed(tangents[0])
+def _summed_forward(tangents: Any, x: Any, role: Any) -> Any:
+    y = summed(x, role)
+    return y, summed(tangents[0], 2 * role + 2)
 
 
-def gathered(x: Any) -> Any:
+def gathered(x: Any, role: Any) -> Any:
     """The arrays of all ranks, one behind the other; they have one length."""
-    return _gathered(x)
+    return _gathered(x, role)
 
 
-def _gathered(x: Any) -> Any:
+def _gathered(x: Any, role: Any) -> Any:
     y = np.empty(messages.size() * len(x), x.dtype)
-    messages.allgather(x, y)
+    messages.allgather(x, y, role)
     return y
 
 
-def _gathered_reverse(x: Any) -> Any:
+def _gathered_reverse(x: Any, role: Any) -> Any:
     n = len(x)
 
     def pullback(g: Any) -> Any:
         first = messages.rank() * n
-        return summed(g)[first : first + n].copy()
+        return summed(g, 2 * role + 1)[first : first + n].copy(), None
 
-    return gathered(x), pullback
-
-
-def _gathered_forward(tangents: Any, x: Any) -> Any:
-    return gathered(x), gathered(tangents[0])
+    return gathered(x, role), pullback
 
 
-def handed_out(x: Any, root: Any) -> Any:
+def _gathered_forward(tangents: Any, x: Any, role: Any) -> Any:
+    y = gathered(x, role)
+    return y, gathered(tangents[0], 2 * role + 2)
+
+
+def handed_out(x: Any, root: Any, role: Any) -> Any:
     """The array that the rank ``root`` has; all have one of its length."""
-    return _handed_out(x, root)
+    return _handed_out(x, root, role)
 
 
-def _handed_out(x: Any, root: Any) -> Any:
+def _handed_out(x: Any, root: Any, role: Any) -> Any:
     y = np.empty(len(x), x.dtype)
-    messages.bcast(x, y, root)
+    messages.bcast(x, y, root, role)
     return y
 
 
-def _handed_out_reverse(x: Any, root: Any) -> Any:
+def _handed_out_reverse(x: Any, root: Any, role: Any) -> Any:
     def pullback(g: Any) -> Any:
-        total = summed(g)
+        total = summed(g, 2 * role + 1)
         if messages.rank() != root:
             total[:] = 0.0
-        return total, None
+        return total, None, None
 
-    return handed_out(x, root), pullback
+    return handed_out(x, root, role), pullback
 
 
-def _handed_out_forward(tangents: Any, x: Any, root: Any) -> Any:
-    return handed_out(x, root), handed_out(tangents[0], root)
+def _handed_out_forward(tangents: Any, x: Any, root: Any, role: Any) -> Any:
+    y = handed_out(x, root, role)
+    return y, handed_out(tangents[0], root, 2 * role + 2)
 
 
 def spread(x: Any) -> Any:
@@ -137,7 +150,7 @@ def spread(x: Any) -> Any:
 
 
 def _spread_reverse(x: Any) -> Any:
-    return x.copy(), lambda g: summed(g)
+    return x.copy(), lambda g: summed(g, 1)
 
 
 def _spread_forward(tangents: Any, x: Any) -> Any:
@@ -214,7 +227,7 @@ def allreduce(x: Any, op: Any = "sum") -> Any:
     op = constant(op)
     given = laid_out(x)
     if op == "sum":
-        return as_given(summed(given) if has_derivatives(given) else _summed(given), x)
+        return as_given(summed(given, 0) if has_derivatives(given) else _summed(given, 0), x)
     if op != "max" and op != "min":
         unsupported(f"mpi.allreduce() has no op={op!r}", "the operations are 'sum', 'max' and 'min'")
     all = in_rows(given)
@@ -225,7 +238,7 @@ def allreduce(x: Any, op: Any = "sum") -> Any:
 
 def in_rows(given: Any) -> Any:
     """The arrays of all ranks as the rows of one."""
-    all = gathered(given) if has_derivatives(given) else _gathered(given)
+    all = gathered(given, 0) if has_derivatives(given) else _gathered(given, 0)
     return all.reshape((messages.size(), len(given)))
 
 
@@ -237,7 +250,7 @@ def allgather(x: Any) -> Any:
 @stands_for("adc.mpi.bcast")
 def bcast(x: Any, root: Any = 0) -> Any:
     given = laid_out(x)
-    return as_given(handed_out(given, root) if has_derivatives(given) else _handed_out(given, root), x)
+    return as_given(handed_out(given, root, 0) if has_derivatives(given) else _handed_out(given, root, 0), x)
 
 
 @stands_for("adc.mpi.sendrecv")
@@ -268,8 +281,8 @@ def moved(given: Any, count: Any, dest: Any, source: Any, tag: Any) -> Any:
 def exchange(u: Any, grid: Any, width: Any = 1) -> None:
     for axis, (lower, upper) in enumerate(grid.sides):
         v = np.moveaxis(u, axis, 0)
-        from_lower = along(v[-2 * width : -width], upper, lower, TAGS + 2 * axis)
-        from_upper = along(v[width : 2 * width], lower, upper, TAGS + 2 * axis + 1)
+        from_lower = along(v[-2 * width : -width], upper, lower, 2 * axis)
+        from_upper = along(v[width : 2 * width], lower, upper, 2 * axis + 1)
         if lower != NOBODY:
             v[:width] = from_lower
         if upper != NOBODY:
@@ -279,5 +292,6 @@ def exchange(u: Any, grid: Any, width: Any = 1) -> None:
 def along(x: Any, dest: Any, source: Any, tag: Any) -> Any:
     """What all ranks hand on along an axis of their grid."""
     given = laid_out(x)
-    found = shifted(given, dest, source, tag) if has_derivatives(given) else _shifted(given, dest, source, tag)
-    return as_given(found, x)
+    if has_derivatives(given):
+        return as_given(shifted(given, dest, source, tag, 0), x)
+    return as_given(_shifted(given, dest, source, tag, 0), x)

@@ -166,7 +166,7 @@ def test_all_wait() -> None:
 def test_lengths_that_differ() -> None:
     with pytest.raises(ValueError, match=r"has 3 numbers, and 2 are received|has 2 numbers, and 3 are received"):
         on_ranks(unequal, [X, X[:2]])
-    with pytest.raises(errors.RankError, match="ranks do not do the same: rank 0 does allreduce of 3"):
+    with pytest.raises(errors.RankError, match="ranks do not do the same: rank 0 does allreduce of 3 float64 in line"):
         on_ranks(one_by_one, [X, X[:2]])
 
 
@@ -186,3 +186,37 @@ def test_single_rank_that_speaks_to_itself() -> None:
     np.testing.assert_array_equal(mpi.sendrecv(X, mpi.NOBODY, mpi.NOBODY), np.zeros(3))
     with pytest.raises(RuntimeError, match="single rank"):
         mpi.send(X, 0)
+
+
+@jit_grad(argnums=(0, 1))
+def two(x: Any, y: Any) -> Any:
+    return mpi.allreduce(np.sum(x)) * mpi.allreduce(np.sum(y))
+
+
+def test_derivatives_that_differ() -> None:
+    """Ranks that differentiate by other arguments do not take what others send for something else."""
+
+    def along(x: Any) -> Any:
+        tangents = (x, None) if mpi.rank() == 0 else (None, x)
+        return adc.jvp(two, (x, x), tangents)
+
+    text = r"rank 0 does allreduce of 1 float64, tangents, in line \d+:12; rank 1 does"
+    with pytest.raises(errors.RankError, match=text):
+        on_ranks(along, [X, X])
+
+    def by(x: Any) -> Any:
+        return adc.grad(two.__wrapped__, argnums=mpi.rank())(x, x)
+
+    with pytest.raises(errors.RankError, match="ranks do not do the same"):
+        on_ranks(by, [X, X])
+
+
+def test_other_lines_of_the_program() -> None:
+    @jit_grad
+    def f(x: Any, first: mpi.Same) -> Any:
+        if first:
+            return mpi.allreduce(x[0])
+        return mpi.allreduce(x[1])
+
+    with pytest.raises(errors.RankError, match="ranks do not do the same"):
+        on_ranks(lambda x: f(x, mpi.rank() == 0), [X, X])
