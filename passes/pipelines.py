@@ -49,7 +49,9 @@ from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.simplify.swap_copied import SwapCopied
 from adc.passes.simplify.update_in_place import UpdateInPlace
 from adc.passes.simplify.uplift_whiles import UpliftWhiles
+from adc.passes.small_arrays.pass_elements import PassElements
 from adc.passes.small_arrays.replace_small_arrays import ReplaceSmallArrays
+from adc.passes.small_arrays.return_elements import ReturnElements
 from adc.passes.small_arrays.small_extents import SmallExtents
 from adc.passes.sums.factor_sums import FactorSums
 from adc.passes.sums.match_products import MatchProducts
@@ -72,13 +74,20 @@ SIMPLIFY: Pipeline = (
 TIDY: Pipeline = (Canonicalize(), CSE(), LICM(), DCE())
 """After a pass that copies or restructures loops."""
 
+SMALL_ARRAYS: Pipeline = (
+    IfChanged(ReturnElements(), SIMPLIFY),
+    IfChanged(SmallExtents(), SIMPLIFY),
+    Repeat((IfChanged(PassElements(), SIMPLIFY), IfChanged(ReturnElements(), SIMPLIFY))),
+    IfChanged(ReplaceSmallArrays(), SIMPLIFY),
+)
+"""Arrays of few elements are values, also where functions take and return them."""
+
 PREPARE: Pipeline = (
     Repeat((OnPart(asked_next, SIMPLIFY), TakeGradients())),
     *SIMPLIFY,
     IfChanged(Inline(), SIMPLIFY),
     IfChanged(UpliftWhiles(), SIMPLIFY),
-    IfChanged(SmallExtents(), SIMPLIFY),
-    IfChanged(ReplaceSmallArrays(), SIMPLIFY),
+    *SMALL_ARRAYS,
     IfChanged(SwapCopied(), (Canonicalize(), CSE())),
     IfChanged(EarlyChecks(), (CSE(),)),
     IfChanged(ForwardElements(), SIMPLIFY),

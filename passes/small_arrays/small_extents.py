@@ -27,6 +27,7 @@ from adc.ir.types import MemRefType, i1
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.extents import Extents
 from adc.passes.rewrite import replace_op
+from adc.passes.small_arrays.pass_elements import is_passed
 from adc.passes.small_arrays.sharing import may_be_copies
 from adc.passes.small_arrays.unrolling import Numbers, are_short, loops_of_uses
 from adc.passes.small_arrays.views import Shape
@@ -49,7 +50,7 @@ class SmallExtents:
     def run(self, module: Module) -> Module:
         for func in module.funcs.values():
             if any(map(_is_readonly, func.args, func.arg_attrs)) and sum(1 for _ in func.walk()) <= self.code:
-                equations = _equations(func, self.most, self.written_out)
+                equations = _equations(module, func, self.most, self.written_out)
                 known = func.body
                 for dimension, extent in equations.items():
                     known = _version(func, known, dimension, extent)
@@ -65,7 +66,7 @@ def _is_readonly(arg: Value, attrs: dict[str, object]) -> bool:
 # What extents have to be -------------------------------------------------------------------------------------------
 
 
-def _equations(func: Func, most: int, code: int) -> dict[Dimension, int]:
+def _equations(module: Module, func: Func, most: int, code: int) -> dict[Dimension, int]:
     """Which extents of arguments have to be what, for arrays to be of few elements; without contradictions."""
     own = {arg for arg, attrs in zip(func.args, func.arg_attrs, strict=True) if _is_readonly(arg, attrs)}
     extents = Extents()
@@ -77,20 +78,20 @@ def _equations(func: Func, most: int, code: int) -> dict[Dimension, int]:
             agree = all(found.get(dimension, extent) == extent for dimension, extent in equations.items())
             if equations and agree and 0 < math.prod(shape) <= most:
                 together = {**found, **equations}
-                if _is_replaced(web, own, shape, together, code):
+                if _is_replaced(module, web, own, shape, together, code):
                     found = together
     return found
 
 
 def _is_replaced(
-    web: Web, own: set[Value], shape: Shape, equations: Mapping[Dimension, int], code: int
+    module: Module, web: Web, own: set[Value], shape: Shape, equations: Mapping[Dimension, int], code: int
 ) -> bool:
     """Whether its memrefs become values where the equations hold: also if the caller's array is among them."""
     returned = any(op.opdef is ops.return_ for op, _ in web.others)
     if returned and not own.isdisjoint(web.members):
         return False
     uses = [(op, position) for op, position in web.others if strip_views(op.operands[position]) not in own]
-    if not all(is_known_use(*use) for use in uses) or not may_be_copies(web):
+    if not all(is_known_use(*use) or is_passed(module, *use, shape, code) for use in uses) or not may_be_copies(web):
         return False
     numbers = Numbers(dict.fromkeys(web.members, shape), equations)
     loops = loops_of_uses(uses, numbers)

@@ -169,14 +169,23 @@ def are_short(loops: set[Op], chosen: set[Op], numbers: Numbers, code: int) -> b
     return True
 
 
+CALL = 32
+"""The code of an elementary function and its derivative, in operations. A loop calls it for several elements at once:
+for more than about twelve that is faster than one by one."""
+
+
 class TooLong(Exception):
     """A nest has more code, written out, than it is worth."""
 
 
 def length(op: Op, chosen: set[Op], numbers: Numbers, most: int) -> int:
-    """How many operations ``op`` has when the chosen loops in it are written out. ``TooLong``: more than ``most``."""
+    """How many operations ``op`` comes to when the chosen loops in it are written out; ``TooLong`` if that is more than
+    ``most``."""
     if op not in chosen:
-        return 1 + _length(op, chosen, numbers, most)
+        own = CALL if op.opdef.called else 1
+        if own > most:
+            raise TooLong
+        return own + _length(op, chosen, numbers, most - own)
     trips = numbers.trips(op)
     if trips is None or len(trips) > most:
         raise TooLong

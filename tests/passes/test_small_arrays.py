@@ -185,12 +185,43 @@ def shapes(a, steps):
     return total
 
 
+def cross(p, q):
+    return np.array([p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]])
+
+
+def unit(p):
+    return p / np.sqrt(np.sum(p * p))
+
+
+def called(a, b):
+    """Calls outside of loops stay calls."""
+    p, q = np.array([a, b, 1.0]), np.array([b * b, 0.3, a])
+    r = unit(cross(p, cross(unit(p), q)))
+    return r[0] + r[1] * q[2]
+
+
+def smallest_first(p):
+    if p[0] > p[1]:
+        return np.array([p[1], p[0]])
+    return 1.0 * p
+
+
+def called_in_branches(a, steps):
+    p = np.array([a, 0.2])
+    q = smallest_first(p)
+    for k in range(steps):
+        q = q + 0.1 * p[k % 1] * q
+    r = smallest_first(q[::-1] * a)
+    return r[0] * q[1]
+
+
 POINTS = np.random.default_rng(0).random((5, 3))
 VALUES: dict[Callable[..., Any], tuple[Any, ...]] = {
     **dict.fromkeys((runge_kutta, in_place, slices, backwards, shapes), (0.3, 7)),
     **dict.fromkeys((in_a_tuple, in_an_object, in_a_list), (0.3, 7)),
     **dict.fromkeys((chosen, swapped, two_names, three_rows, new_each_time), (0.3, 7)),
     **dict.fromkeys((rotations, quaternion), (0.4, POINTS)),
+    called: (0.3, 0.7),
     until: (0.3, 30.0),
     left_early: (0.4, 50),
 }
@@ -240,6 +271,32 @@ def summed_in_parallel(a, points):
     return total[0] * total[1] + total[2]
 
 
+def at_a_place(p, k):
+    return p[k] * p[k]
+
+
+def lengths(p):
+    return np.sum(p * p) * p
+
+
+def called_with_places(a, places):
+    p = np.array([a, 2.0, 0.5])
+    return at_a_place(p, places[0]) + at_a_place(p * a, places[1])
+
+
+def called_with_two_shapes(a, b):
+    p, q = lengths(np.array([a, b])), lengths(np.array([a, 1.0, b]))
+    return p[0] * q[2] + lengths(q)[1]
+
+
+def halved(p, n):
+    return p if n == 0 else halved(0.5 * p, n - 1)
+
+
+def called_by_itself(a, n):
+    return halved(np.array([a, a * a]), n)[1]
+
+
 def twice_in_a_tuple(a, steps):
     x = np.array([a, 1.0])
     pair = (x, x)
@@ -251,6 +308,10 @@ def twice_in_a_tuple(a, steps):
 
 MEMORY: dict[Callable[..., Any], tuple[Any, ...]] = {
     **dict.fromkeys((written_through, shared_at_first, looked_at_later, twice_in_a_tuple), (0.3, 5)),
+    called_with_places: (0.5, np.array([2, 0])),
+    called_with_two_shapes: (0.5, 0.3),
+    called_by_itself: (0.5, 3),
+    called_in_branches: (0.3, 5),
     subscripts_at_run_time: (0.5, np.array([0, 2, 1, 1, 0])),
     summed_in_parallel: (0.4, POINTS),
 }

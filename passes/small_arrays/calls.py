@@ -1,0 +1,48 @@
+"""Functions whose signature may change, since all that knows it are calls."""
+
+from __future__ import annotations
+
+from adc.ir import ops
+from adc.ir.attached import DERIVATIVE, attached, mentioned
+from adc.ir.callgraph import recursive
+from adc.ir.core import Func, Module, Op
+from adc.ir.externals import SYMBOL
+from adc.ir.schedules import REMATERIALISED
+from adc.passes.analysis.records import names_arguments
+
+_STAYS = frozenset({"adc.entry", "adc.noinline", REMATERIALISED, SYMBOL, DERIVATIVE})
+
+
+def own_calls(module: Module) -> dict[str, list[Op]]:
+    """The calls of each function whose signature may change: nobody else knows it."""
+    found: dict[str, list[Op]] = {}
+    for func in module.funcs.values():
+        for op in func.walk():
+            if op.opdef is ops.call:
+                found.setdefault(op.attrs["callee"], []).append(op)
+    if not found:
+        return {}
+    fixed = set(recursive(module))
+    for func in module.funcs.values():
+        called = {op.attrs["callee"] for op in func.walk() if op.opdef is ops.call}
+        fixed.update(name for name in mentioned(func) if name not in called)
+        fixed.update(op.attrs["callee"] for op in func.walk() if op.opdef is not ops.call and "callee" in op.attrs)
+        fixed.add(func.attrs.get(DERIVATIVE, ""))
+        rules = attached(func)
+        fixed.update([func.name, *rules.functions] if rules is not None else ())
+    own = {name for name, func in module.funcs.items() if name not in fixed and _is_own(func)}
+    return {name: calls for name, calls in found.items() if name in own}
+
+
+def function_of(op: Op) -> Func:
+    block = op.parent
+    while block is not None and isinstance(block.parent, Op):
+        block = block.parent.parent
+    assert block is not None and isinstance(block.parent, Func)
+    return block.parent
+
+
+def _is_own(func: Func) -> bool:
+    """Whether nothing but calls says what its arguments are."""
+    positions = any(name in attrs for attrs in func.arg_attrs for name in ("adc.shadow", "adc.tangent", "adc.alias"))
+    return _STAYS.isdisjoint(func.attrs) and not positions and not names_arguments(func)
