@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adc.ir import ops
+from adc.ir import kinds, ops
 from adc.ir.core import Loc, Op
 from adc.ir.externals import Named, Provided, provide_all
 from adc.ir.raising import kept
@@ -63,6 +63,28 @@ class Communicator(Protocol):
     def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
         """The array of the rank ``root``."""
 
+    def agree(self, given: Any, left: int, place: int = 0) -> None:
+        """Raise if an array, of the value that is ``left`` or of an argument, is not the same on all ranks."""
+
+
+def check_agreed(parts: Sequence[Any], what: str) -> None:
+    """Raise if numbers that are to be the same on all ranks are not, but for what machines of several kinds may differ
+    in."""
+    for rank, part in enumerate(parts):
+        if not np.allclose(part, parts[0], rtol=1e-9, atol=0.0, equal_nan=True):
+            k = int(np.argmin(np.isclose(part, parts[0], rtol=1e-9, atol=0.0, equal_nan=True)))
+            raise kinds.RANK_FAILED(
+                f"{what} is not the same on all ranks: {parts[0][k]} on rank 0, {part[k]} on rank {rank}"
+            )
+
+
+def sample(x: Any) -> Any:
+    """What of an array is compared: all of it, or two sums."""
+    numbers = x.astype(np.float64)
+    if len(x) <= 64:
+        return numbers
+    return np.array([np.sum(numbers), np.dot(numbers, np.cos(np.arange(len(x))))])
+
 
 class Single:
     """One rank by itself."""
@@ -90,6 +112,9 @@ class Single:
         if root == NOBODY:
             raise ValueError("bcast() needs a root")
         found[:] = given
+
+    def agree(self, given: Any, left: int, place: int = 0) -> None:
+        return
 
 
 def role_text(role: int) -> str:
@@ -179,6 +204,8 @@ class _Call:
                 values.append(next(rest))
         return values
 
+
+AGREED = ("what is annotated mpi.Same", "the value")
 
 NUMBERS = ("rank", "size")
 PAIRED = frozenset({"exchange"})

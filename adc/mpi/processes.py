@@ -20,7 +20,17 @@ from typing import Any
 import numpy as np
 
 from adc.ir import kinds, messages
-from adc.ir.messages import NOBODY, Communicator, Single, check_lengths, check_ranks, described
+from adc.ir.messages import (
+    AGREED,
+    NOBODY,
+    Communicator,
+    Single,
+    check_agreed,
+    check_lengths,
+    check_ranks,
+    described,
+    sample,
+)
 
 SMALL = 4096  # bytes from all ranks that are gathered by each
 NOTHING = np.zeros(0, np.uint8)
@@ -115,6 +125,10 @@ class Processes:
         self._gathered(described(f"bcast from rank {root}", given, role, place), NOTHING)
         found[:] = given
         self._wait([self.world.Ibcast(found, root=root)], f"others in bcast from rank {root}")
+
+    def agree(self, given: Any, left: int, place: int = 0) -> None:
+        part = sample(given)
+        check_agreed(self._gathered(described(AGREED[left], part, 0, place), part), AGREED[left])
 
     def _gathered(self, what: str, given: Any) -> list[Any]:
         """The arrays of all ranks, which are short. Raises on all if they do not do the same."""

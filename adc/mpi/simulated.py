@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adc.ir import kinds
-from adc.ir.messages import NOBODY, check_lengths, check_ranks, described, speak_to
+from adc.ir.messages import AGREED, NOBODY, check_agreed, check_lengths, check_ranks, described, sample, speak_to
 
 
 @dataclass
@@ -113,6 +113,10 @@ class _Rank:
     def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
         check_ranks(self.size, root)
         found[:] = self._meet(described(f"bcast from rank {root}", given, role, place), given)[root]
+
+    def agree(self, given: Any, left: int, place: int = 0) -> None:
+        part = sample(given)
+        check_agreed(self._meet(described(AGREED[left], part, 0, place), part), AGREED[left])
 
     def _meet(self, what: str, given: Any) -> list[Any]:
         """What all ranks bring, in their order."""

@@ -44,5 +44,6 @@ shift = Routine("shift", "aAiii")  # the same, by all ranks at once
 allreduce = Routine("allreduce", "aAip")  # given total role place
 allgather = Routine("allgather", "aAip")  # given all role place
 bcast = Routine("bcast", "aAiip")  # given found root role place
+agree = Routine("agree", "aip")  # given left place
 
-ROUTINES = (rank, size, exchange, shift, allreduce, allgather, bcast)
+ROUTINES = (rank, size, exchange, shift, allreduce, allgather, bcast, agree)

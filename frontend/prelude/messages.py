@@ -150,6 +150,7 @@ def spread(x: Any) -> Any:
 
 
 def _spread_reverse(x: Any) -> Any:
+    messages.agree(x, 0)
     return x.copy(), lambda g: summed(g, 1)
 
 
@@ -163,6 +164,9 @@ def picked(x: Any, same: Any) -> Any:
 
 
 def _picked_reverse(x: Any, same: Any) -> Any:
+    if same:
+        messages.agree(x, 1)
+
     def pullback(g: Any) -> Any:
         found = g.copy()
         if same and messages.rank() != 0:

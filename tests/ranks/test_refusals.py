@@ -220,3 +220,25 @@ def test_other_lines_of_the_program() -> None:
 
     with pytest.raises(errors.RankError, match="ranks do not do the same"):
         on_ranks(lambda x: f(x, mpi.rank() == 0), [X, X])
+
+
+def test_what_is_said_to_be_the_same_is_compared() -> None:
+    def f(x: Any, r: mpi.Same) -> Any:
+        return mpi.allreduce(np.sum(x)) * np.sum(r)
+
+    for r in (2.0, X, np.ones(1000)):
+        gradient = adc.grad(f, argnums=1)
+        assert np.sum(on_ranks(gradient, [X, X], same=(r,))[1]) == 6.0 * np.size(r)
+        with pytest.raises(errors.RankError, match=r"what is annotated mpi\.Same is not the same on all ranks: "):
+            on_ranks(lambda x, k, r=r: gradient(x, r + k), [X, X], [0.0, 1e-3])
+
+
+def test_values_that_differ_by_constants_of_the_ranks() -> None:
+    """What a program has as a constant counts as the same."""
+
+    def run() -> Any:
+        factor = 1.0 + mpi.rank()
+        return adc.grad(lambda x: mpi.allreduce(np.sum(x)) * factor)(X)
+
+    with pytest.raises((errors.RankError, errors.DifferentiationError), match=r"the same on all ranks|may differ"):
+        mpi.simulate(2, run)
