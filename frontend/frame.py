@@ -61,6 +61,16 @@ class Held:
     loc: Loc
 
 
+@dataclass(frozen=True)
+class Stand:
+    """``copy``, of what ``source`` held when ``op`` was done, stands for ``view`` of it."""
+
+    op: Op
+    source: Value
+    copy: Value
+    view: str
+
+
 class Undetermined(Exception):
     """The path that is being traced depends on a result of which nothing is known yet."""
 
@@ -131,6 +141,7 @@ class Frame(Scope):
     written: set[Root] = field(default_factory=set)
     snapshots: list[tuple[Value, Roots, str]] = field(default_factory=list)  # copies in the place of views; see there
     held: list[Held] = field(default_factory=list)  # arrays that were copied into lists; see ``objects.held``
+    stands: list[Stand] = field(default_factory=list)  # copies in the place of views that may be; see the same
     call_writes: dict[Op, list[Value]] = field(default_factory=dict)  # what of their operands calls write to
     argument_roots: dict[int, Root] = field(default_factory=dict)
     heap: Heap = field(default_factory=Heap)

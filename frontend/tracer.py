@@ -15,7 +15,7 @@ from adc.frontend.control.jumps import NEVER
 from adc.frontend.data.callables import Closure
 from adc.frontend.data.described import describe, without_dims
 from adc.frontend.data.dims import argument_dim
-from adc.frontend.data.roots import Phase, Root, Roots, grounded, in_order
+from adc.frontend.data.roots import NOWHERE, Phase, Root, Roots, grounded, in_order
 from adc.frontend.data.values import NONE, AbstractValue, Array, Compound, Method, Ref, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, NeedsConstant, Undetermined, discard
@@ -35,7 +35,7 @@ from adc.frontend.kernels import COMPILED_ONCE
 from adc.frontend.libraries.rules import static_of
 from adc.frontend.looks import Looks
 from adc.frontend.numeric import snapshots
-from adc.frontend.objects import heap
+from adc.frontend.objects import heap, held
 from adc.frontend.objects.merge import Clash, arrays, coerce, flatten, rebuild
 from adc.frontend.objects.merge import types as ir_types
 from adc.frontend.rules.registry import RULES
@@ -276,6 +276,7 @@ class Tracer:
             tuple(a.roots for a in arrays(left)),
             grounded(frozenset(frame.written)),  # callers know arguments and captures, not the phases of loops in here
             NEVER in frame.env,
+            held.handed_on(frame, [a.memref for a in arrays(left)]),
         )
         return before.widened(found.assumption())
 
@@ -321,7 +322,8 @@ class Tracer:
         attrs = {"callee": s.name, "types": s.result_types}
         op = build(ops.call, _conformed(operands, s.argument_types), attrs)
         passed: dict[Root, Roots] = {}
-        for root, a in zip(s.roots, (a for v in values for a in arrays_of(v)), strict=True):
+        given = [a for v in values for a in arrays_of(v)]
+        for root, a in zip(s.roots, given, strict=True):
             passed[root] = passed.get(root, frozenset()) | a.roots
         for root, c in s.captured_roots.items():
             value = frame.capture(c)
@@ -333,8 +335,7 @@ class Tracer:
         snapshots.check(frame, written)
         frame.written |= written
         self.called = op, written
-        arrays = (a for v in values for a in arrays_of(v))
-        frame.call_writes[op] = [a.memref for root, a in zip(s.roots, arrays, strict=True) if root in s.written]
+        frame.call_writes[op] = [a.memref for root, a in zip(s.roots, given, strict=True) if root in s.written]
         fresh: dict[Root | None, Root] = {}
 
         def roots(k: int) -> Roots:
@@ -345,11 +346,13 @@ class Tracer:
                     result |= known if known is not None else {_fresh(frame, fresh, ground)}
                 if isinstance(root, Phase):  # memory that an iteration made
                     result |= {_fresh(frame, fresh, None)}
-            return result
+            return result | ({held.copied_root(frame)} if k in dict(s.stands) else NOWHERE)
 
         passed_leaves = [leaf for v in (*values, *captured) for leaf in leaves_of(v)]
         result = without_dims(s.result, lambda dim: passed_dim(passed_leaves, dim))
-        return rebuild(result, iter(op.results), roots)
+        made = rebuild(result, iter(op.results), roots)
+        held.note_call(frame, op, s.stands, dict(zip(s.roots, given, strict=True)), arrays(made))
+        return made
 
 
 def _by_itself(callee: Callee) -> bool:

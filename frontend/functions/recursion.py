@@ -85,6 +85,7 @@ class Specialisation:
     result_roots: tuple[Roots, ...]
     written: frozenset[Root]
     never: bool  # it does not return: it raises
+    stands: tuple[tuple[int, Root], ...] = ()
 
     def assumption(self) -> Assumption:
         """What has been found, in terms that do not depend on this attempt to trace it."""

@@ -196,7 +196,7 @@ def _diagonal(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:
     given = (Static(0) if first is None else first, Static(1) if second is None else second)
     axes = normal_axes([_number("np.diagonal", v) for v in given], owner.rank)
     by = slices.integer(Static(0) if offset is None else offset, current_loc())
-    return views.diagonal(owner, by, *axes)
+    return views.diagonal(frame, owner, by, *axes)
 
 
 def turned(owner: Array | Lazy) -> Array | Lazy:

@@ -8,9 +8,10 @@ from adc.frontend.data.dims import is_usable
 from adc.frontend.data.roots import Root, Roots, overlap
 from adc.frontend.data.values import Array, Lazy
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame
+from adc.frontend.frame import Frame, Stand
 from adc.ir import kinds
 from adc.ir.builder import current_loc
+from adc.ir.moments import strip_views
 
 
 def keep(frame: Frame, copied: Array, value: Lazy) -> Array:
@@ -18,6 +19,16 @@ def keep(frame: Frame, copied: Array, value: Lazy) -> Array:
     roots: Roots = frozenset[Root]().union(*(r.array.roots for r in value.reads))
     frame.snapshots.append((copied.memref, roots, value.view))
     reason = f"what {value.view} gives is read-only"
+    return Array(copied.memref, copied.dims, copied.roots | {frame.new_root("view", reason)})
+
+
+def stand_in(frame: Frame, copied: Array, owner: Array, view: str) -> Array:
+    """The copy ``copied`` of a window, which must not be written to, in the place of ``view``, which may be a view of
+    it: stores to the window while the copy is in use are refused (see ``objects.held``)."""
+    made = strip_views(copied.memref).op
+    assert made is not None
+    frame.stands.append(Stand(made, owner.memref, copied.memref, view))
+    reason = f"{view} of an array that is no whole one may be a view or a copy"
     return Array(copied.memref, copied.dims, copied.roots | {frame.new_root("view", reason)})
 
 

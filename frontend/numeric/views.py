@@ -13,6 +13,8 @@ from adc.frontend.data.dims import Dim, dim_value, is_one, same_dim, static_dim
 from adc.frontend.data.values import Array
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
+from adc.frontend.numeric import snapshots
+from adc.frontend.numeric.convert import load_scalar, store_scalar
 from adc.frontend.numeric.layouts import (
     Layout,
     equal_products,
@@ -24,7 +26,7 @@ from adc.frontend.numeric.layouts import (
     quotient,
     times,
 )
-from adc.frontend.numeric.nests import allocate
+from adc.frontend.numeric.nests import allocate, nest
 from adc.frontend.traps import trap_unless
 from adc.ir import kinds, ops
 from adc.ir.arith import const_index
@@ -78,12 +80,7 @@ def reshape(frame: Frame, owner: Array, shape: Sequence[Dim], inferred: int | No
         return grouped_view(owner, dims, groups)
     layout = layout_of(owner.memref)
     if layout is None:
-        raise refuse(
-            current_loc(),
-            "a reshape that merges dimensions of a window on an array that was passed here may be a view or a copy",
-            "reshape a copy: x.copy().reshape(...)",
-            kind=kinds.UNSUPPORTED_INDEXING,
-        )
+        return snapshots.stand_in(frame, _copied(frame, owner, dims), owner, "x.reshape(...)")
     finer = _refined(owner.dims, dims, groups)
     ways = [(fits, found) for found in finer if (fits := _fits(owner, dims, layout, found)) is not False]
     if not ways:
@@ -235,26 +232,38 @@ def window(owner: Array, layout: Layout, offset: Dim, dims: Sequence[Dim], strid
     return Array(view, tuple(dims), owner.roots)
 
 
-def diagonal(owner: Array, offset: Value, first: int, second: int) -> Array:
+def diagonal(frame: Frame, owner: Array, offset: Value, first: int, second: int) -> Array:
     """The view of the elements whose subscripts along two axes differ by ``offset``; their axis is the last."""
     layout = layout_of(owner.memref)
-    if layout is None:
-        raise refuse(
-            current_loc(),
-            "the diagonal of a window on an array that was passed here is not supported",
-            "take that of a copy: np.diagonal(x.copy())",
-            kind=kinds.UNSUPPORTED_INDEXING,
-        )
     zero = const_index(0)
     row, column = ops.maxsi(ops.subi(zero, offset), zero), ops.maxsi(offset, zero)
     height, width = dim_value(owner.dims[first]), dim_value(owner.dims[second])
     count = ops.maxsi(ops.minsi(ops.subi(height, row), ops.subi(width, column)), zero)
-    down, across = layout.strides[first], layout.strides[second]
-    start = [dim_value(layout.offset), dim_value(times(row, down)), dim_value(times(column, across))]
     kept = [k for k in range(owner.rank) if k not in (first, second)]
     dims = (*(owner.dims[k] for k in kept), count)
+    if layout is None:
+        copied = _diagonal_of_window(frame, owner, dims, (first, second), (row, column))
+        return snapshots.stand_in(frame, copied, owner, "np.diagonal(x)")
+    down, across = layout.strides[first], layout.strides[second]
+    start = [dim_value(layout.offset), dim_value(times(row, down)), dim_value(times(column, across))]
     strides = (*(layout.strides[k] for k in kept), ops.addi(dim_value(down), dim_value(across)))
     return window(owner, layout, reduce(ops.addi, start), dims, strides)
+
+
+def _diagonal_of_window(
+    frame: Frame, owner: Array, dims: Sequence[Dim], axes: tuple[int, int], start: tuple[Value, Value]
+) -> Array:
+    """A copy of a diagonal that begins at ``start``."""
+    made = allocate(frame, dims, owner.dtype)
+
+    def assign(i: list[Value]) -> None:
+        places = dict(zip(axes, (ops.addi(i[-1], begin) for begin in start), strict=True))
+        rest = iter(i)
+        at = [places[k] if k in places else next(rest) for k in range(owner.rank)]
+        store_scalar(load_scalar(owner.memref, at, owner.dtype), made.memref, i, owner.dtype)
+
+    nest(dims, assign)
+    return made
 
 
 def _copied(frame: Frame, owner: Array, dims: Sequence[Dim]) -> Array:

@@ -1,16 +1,19 @@
-"""Arrays that were copied into a list where Python's list has the array itself.
+"""Arrays that were copied into a list where Python's list has the array itself; and copies of windows in the place of
+views of them.
 
-That is the same as long as nothing is stored to the array later. ``check`` looks at the code of a whole function, when
-it is there, and refuses it where something may be.
+That is the same as long as nothing is stored to the array later, while somebody still reads the copy. ``check`` looks
+at the code of a whole function, when it is there, and refuses it where something may be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from adc.frontend.data.roots import Root
+from adc.frontend.data.values import Array
 from adc.frontend.errors import refuse
-from adc.frontend.frame import Frame, Held
+from adc.frontend.frame import Frame, Held, Stand
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
 from adc.ir.builder import current_loc
@@ -33,8 +36,8 @@ class _Write:
 
 
 def check(frame: Frame) -> None:
-    """Refuse a function that may store to an array after it became an item of a list."""
-    if not frame.held:
+    """Refuse a function that may store to an array after it became an item of a list, or was copied for a view."""
+    if not frame.held and not frame.stands:
         return
     alive = set(frame.func.walk())
     own = {one.op for one in frame.held}
@@ -44,10 +47,87 @@ def check(frame: Frame) -> None:
     for one in kept:
         roots = aliasing.roots(one.op.operands[0])
         for write in writes:
-            if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(one.op, write):
+            if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(one.op, write, one.op.operands[0]):
                 raise _changed(one.loc, write.op.loc)
         if not frame.entry:
             _check_leaving(frame.func.body, aliasing, one)
+    for stand in frame.stands:
+        if stand.op in alive:
+            _check_stand(aliasing, writes, alive, stand)
+
+
+def _check_stand(aliasing: Aliasing, writes: Iterable[_Write], alive: Iterable[Op], stand: Stand) -> None:
+    roots, own = aliasing.roots(stand.source), aliasing.roots(stand.copy)
+    later = [
+        write
+        for write in writes
+        if not roots.isdisjoint(aliasing.roots(write.target)) and _may_follow(stand.op, write, stand.source)
+    ]
+    if not later:
+        return
+    readers = [
+        (op, v)
+        for op in alive
+        if Trait.VIEW not in op.opdef.traits
+        for v in op.operands
+        if isinstance(v.type, MemRefType) and not own.isdisjoint(aliasing.roots(v))
+    ]
+    for write in later:
+        if any(_may_read_after(write.op, op, v, stand.copy) for op, v in readers):
+            raise refuse(
+                write.op.loc,
+                f"this store may change what {stand.view} gave before",
+                f"keep a copy: {stand.view}.copy()",
+                kind=kinds.UNSUPPORTED_INDEXING,
+            )
+
+
+def _may_read_after(write: Op, reader: Op, operand: Value, copy: Value) -> bool:
+    """Whether the copy may be read when the write has been done, by an operation with this operand."""
+    first, second, block = _in_common(write, reader)
+    if block.ops.index(second) > block.ops.index(first):
+        return True
+    if first is second and first.opdef is not ops.if_:
+        return True
+    loop = _loop_around(block)
+    made = strip_views(copy).op
+    return loop is not None and not (made is not None and _is_within(made, loop) and strip_views(operand).op is made)
+
+
+def copied_root(frame: Frame) -> Root:
+    """Of what a call returned in the place of a view."""
+    return frame.new_root("view", "it may be a view, and was copied in the call that gave it")
+
+
+def note_call(
+    frame: Frame,
+    call: Op,
+    stands: Sequence[tuple[int, Root]],
+    passed: Mapping[Root, Array],
+    results: Sequence[Array],
+) -> None:
+    """Note what a call returned in the place of views of its arguments."""
+    name = f"{str(call.attrs['callee']).split('.')[0]}(...)"
+    for k, root in stands:
+        if root in passed:
+            frame.stands.append(Stand(call, passed[root].memref, results[k].memref, name))
+
+
+def handed_on(frame: Frame, returned: Sequence[Value]) -> tuple[tuple[int, Root], ...]:
+    """Which of the arrays that a function returns stand for views of which of its arguments."""
+    if not frame.stands:
+        return ()
+    alive = set(frame.func.walk())
+    aliasing = Aliasing(frame.func, frame.tracer.module)
+    return tuple(
+        (k, frame.argument_roots[arg.index])
+        for stand in frame.stands
+        if stand.op in alive
+        for k, memref in enumerate(returned)
+        if not aliasing.roots(stand.copy).isdisjoint(aliasing.roots(memref))
+        for arg in frame.func.args
+        if arg.index in frame.argument_roots and not aliasing.roots(arg).isdisjoint(aliasing.roots(stand.source))
+    )
 
 
 def _writes(frame: Frame, op: Op) -> Iterable[_Write]:
@@ -79,7 +159,7 @@ def _check_leaving(body: Block, aliasing: Aliasing, one: Held) -> None:
         raise _changed(one.loc, None)
 
 
-def _may_follow(copy: Op, write: _Write) -> bool:
+def _may_follow(copy: Op, write: _Write, copied: Value) -> bool:
     """Whether the write may come after the copy and to what was copied, given that it may be the same memory at some
     time."""
     first, second, block = _in_common(copy, write.op)
@@ -93,7 +173,7 @@ def _may_follow(copy: Op, write: _Write) -> bool:
     if made is None or made.opdef is not ops.alloc or not _is_within(made, loop):
         return True
     # Memory of this iteration, which no later one writes to.
-    source = strip_views(copy.operands[0])
+    source = strip_views(copied)
     if not later or (isinstance(source.owner, Block) and source.owner is block):
         return False
     around = _ancestor_in(made, block)
