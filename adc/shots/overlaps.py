@@ -1,4 +1,4 @@
-"""What cannot be sent apart: arguments that share memory, or an object, which the function writes to."""
+"""What cannot be sent apart: arguments that share memory which is written, or that have an object in common."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ def refuse_overlaps(function: Any, args: tuple[Any, ...]) -> None:
     derivative, first = getattr(function, "func", function), getattr(function, "args", ())
     keywords = getattr(function, "keywords", {})
     parameters = derivative._subject.parameters
+    if any(map(_stands_for_another, args)):
+        return
     lowered = lower(parameters.names, parameters.bind((*first, *args), keywords))
     arrays = dict(enumerate(_arrays(lowered.values)))
     if aliasing.groups(arrays) and sharing(derivative, (*first, *args), keywords):
@@ -26,12 +28,22 @@ def refuse_overlaps(function: Any, args: tuple[Any, ...]) -> None:
             "processes are sent apart from it",
             help="pass a copy of one of them",
         )
+    # An object that comes twice has one gradient, whether it is changed or not.
     apart = [(*first, *keywords.values()), *((value,) for value in args)]  # as they are sent
     if sum(len(lower(["argument"] * len(values), values).objects) for values in apart) > len(lowered.objects):
         raise kinds.OVERLAPPING_ARGUMENTS(
             f"two arguments of {derivative._subject.name} have an object in common, which would be sent twice",
             help="pass a copy of it",
         )
+
+
+def _stands_for_another(value: Any) -> bool:
+    """Whether it, or something in it, is a future of Dask, which the worker has a value for."""
+    if isinstance(value, tuple | list):
+        return any(map(_stands_for_another, value))
+    if isinstance(value, dict):
+        return any(map(_stands_for_another, value.values()))
+    return type(value).__module__.partition(".")[0] in ("dask", "distributed")
 
 
 def _arrays(value: Any) -> Iterator[np.ndarray[Any, Any]]:

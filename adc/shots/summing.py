@@ -34,7 +34,7 @@ def sum_shots(
     ``model``: the first arguments, which are the same for all shots, as a tuple; ``shots``: an iterable of tuples of
     the other arguments. What is no tuple is one argument. ``argnums`` and ``argnames`` say by which arguments of the
     model the gradient is, as in ``adc.grad``; without them it is by what ``jit_grad`` was told, or the first. It has
-    the container, shapes and dtypes of the argument.
+    the container, shapes and dtypes of the argument. With ``argnums=()`` it is an empty tuple, beside the value.
 
     ``executor`` runs the shots: anything with ``submit`` as ``concurrent.futures`` has it (pools of threads and of
     processes, loky's, those of ``mpi4py.futures``), a client of Dask, a pool of ``multiprocessing`` or Ray, anything

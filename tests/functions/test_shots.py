@@ -436,13 +436,17 @@ def test_arguments_that_overlap() -> None:
             adc.sum_shots(function, [1.0, 2.0], model, executor=Fake())
         assert caught.value.kind == "overlapping-arguments"
     ground, other = Ground(a, 1.0), Ground(a.copy(), 2.0)
-    product = lambda one, two, k: np.sum(one.speed * two.speed) * k
-    adc.sum_shots(product, [1.0], (ground, ground))
-    adc.sum_shots(product, [1.0], (ground, other), executor=Fake())
-    with pytest.raises(adc.AdcError, match="have an object in common"):
-        adc.sum_shots(product, [1.0], (ground, ground), executor=Fake())
-    with pytest.raises(adc.AdcError, match="have an object in common"):
-        adc.sum_shots(product, [(ground, 1.0)], ground, executor=Fake())
+
+    def product(one, two, k):
+        return np.sum(one.speed * two.speed) * one.loss * k
+
+    twice = adc.sum_shots(product, [1.0], (ground, ground))[1]
+    apart = adc.sum_shots(product, [1.0], (ground, other))[1]
+    assert np.array_equal(twice.speed, 2.0 * apart.speed)  # so they cannot be sent as two
+    assert bits(adc.sum_shots(product, [1.0], (ground, other), executor=Fake())) == bits((14.0, apart))
+    for model, one in ((ground, ground), 1.0), (ground, (ground, 1.0)):
+        with pytest.raises(adc.AdcError, match="have an object in common"):
+            adc.sum_shots(product, [one], model, executor=Fake())
 
 
 # What is summed -------------------------------------------------------------------------------------------------------
@@ -626,6 +630,10 @@ def test_dask(tmp_path: Path) -> None:
                 os.kill(process, signal.SIGKILL)
     with Client(n_workers=2, threads_per_worker=1, dashboard_address=None) as client:
         assert bits(adc.sum_shots(misfit, shots, model, executor=client)) == expected
+        far = [(source, client.scatter(heard)) for source, heard in shots]
+        assert bits(adc.sum_shots(misfit, far, model, executor=client)) == expected
+        far = [(source, client.submit(np.array, heard)) for source, heard in shots]
+        assert bits(adc.sum_shots(misfit, far, model, executor=client)) == expected
         assert bits(adc.sum_shots(misfit, shots, model, executor=client, progress=kill)) == expected
     """
     run_script(_dedented(body), tmp_path, sys.executable)
