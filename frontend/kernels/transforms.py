@@ -225,10 +225,8 @@ def _taken(x: Any, i: Any, rows: Any, start: Any, yr: Any, yi: Any, w: Any) -> N
     if rows > 1 and w == 1:
         row = x.reshape(2, before, n)
         turned_r, turned_i = yr[: n * rows].reshape(n, rows), yi[: n * rows].reshape(n, rows)
-        for k in range(n):
-            for r in range(rows):
-                turned_r[k, r] = row[0, i + r, k]
-                turned_i[k, r] = row[1, i + r, k]
+        _turned_over(row[0, i : i + rows], turned_r)
+        _turned_over(row[1, i : i + rows], turned_i)
     elif rows > 1:
         to_r, to_i = yr[: n * rows * w].reshape(n, rows, w), yi[: n * rows * w].reshape(n, rows, w)
         for k in range(n):
@@ -248,15 +246,30 @@ def _taken(x: Any, i: Any, rows: Any, start: Any, yr: Any, yi: Any, w: Any) -> N
                 yi[k * w + j] = x[1, i, k, start + j]
 
 
+def _turned_over(x: Any, y: Any) -> None:
+    """The transpose, some rows at a time, whose number is known: their elements come from as many places that move on
+    together, and all are loaded before any is stored."""
+    rows, columns = x.shape
+    whole = rows // TILE * TILE
+    for r in range(0, whole, TILE):
+        some, across = x[r : r + TILE], y[:, r : r + TILE]
+        for k in range(columns):
+            p0, p1, p2, p3 = some[0, k], some[1, k], some[2, k], some[3, k]
+            p4, p5, p6, p7 = some[4, k], some[5, k], some[6, k], some[7, k]
+            across[k, 0], across[k, 1], across[k, 2], across[k, 3] = p0, p1, p2, p3
+            across[k, 4], across[k, 5], across[k, 6], across[k, 7] = p4, p5, p6, p7
+    for k in range(columns):
+        for r in range(whole, rows):
+            y[k, r] = x[r, k]
+
+
 def _kept(xr: Any, xi: Any, out: Any, i: Any, rows: Any, start: Any, w: Any) -> None:
     _, before, n, after = out.shape
     if rows > 1 and w == 1:
         row = out.reshape(2, before, n)
         turned_r, turned_i = xr[: n * rows].reshape(n, rows), xi[: n * rows].reshape(n, rows)
-        for r in range(rows):
-            for k in range(n):
-                row[0, i + r, k] = turned_r[k, r]
-                row[1, i + r, k] = turned_i[k, r]
+        _turned_over(turned_r, row[0, i : i + rows])
+        _turned_over(turned_i, row[1, i : i + rows])
     elif rows > 1:
         of_r, of_i = xr[: n * rows * w].reshape(n, rows, w), xi[: n * rows * w].reshape(n, rows, w)
         for r in range(rows):
