@@ -54,7 +54,7 @@ from adc.passes.small_arrays.replace_small_arrays import ReplaceSmallArrays
 from adc.passes.small_arrays.return_elements import ReturnElements
 from adc.passes.small_arrays.small_extents import SmallExtents
 from adc.passes.sums.factor_sums import FactorSums
-from adc.passes.sums.match_products import MatchProducts
+from adc.passes.sums.match_products import MatchProducts, is_product
 from adc.passes.threads.keep_promises import KeepPromises
 from adc.passes.threads.parallelise import Parallelise
 
@@ -98,7 +98,7 @@ PREPARE: Pipeline = (
     Parallelise(),
     IfChanged(JoinVersions(), TIDY),
     IfChanged(UnswitchLoops(), TIDY),
-    IfChanged(FuseLoops(), (*TIDY, DeadStores(), DCE())),
+    IfChanged(FuseLoops(alone=is_product), (*TIDY, DeadStores(), DCE())),
     IfChanged(UpdateInPlace(), TIDY),
     IfChanged(FirstWrites(), TIDY),
     IfChanged(AlternateBuffers(), TIDY),

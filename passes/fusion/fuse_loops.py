@@ -38,13 +38,19 @@ become one throughout: else what is alike in many of them, as the layers of a ne
 
 @dataclass(frozen=True)
 class FuseLoops:
-    """Join neighbouring parallel loops, and branches around such."""
+    """Join neighbouring parallel loops, and branches around such. Nests that are ``alone`` are joined with nothing:
+    what they are together would be seen no more."""
 
     name: ClassVar[str] = "fuse-loops"
+    alone: Callable[[Op], bool] | None = None
 
     def run(self, module: Module) -> Module:
-        fuse(module, fusible)
+        fuse(module, fusible if self.alone is None else self._wanted)
         return module
+
+    def _wanted(self, bodies: Bodies, first: Op, second: Op) -> bool:
+        assert self.alone is not None
+        return fusible(bodies, first, second) and not (self.alone(first) or self.alone(second))
 
 
 Fusible = Callable[[Bodies, Op, Op], bool]

@@ -51,6 +51,11 @@ class MatchProducts:
         return module
 
 
+def is_product(nest: Op) -> bool:
+    """Whether a parallel loop is the outermost of such a nest."""
+    return not nest.results and _match(nest) is not None
+
+
 @dataclass(frozen=True, eq=False)
 class _Place:
     """A matrix: those elements of an array that two counters move. ``rows`` and ``columns`` are the counters."""

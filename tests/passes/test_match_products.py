@@ -188,3 +188,14 @@ def test_cotangents_through_reshaped_results() -> None:
     np.testing.assert_allclose(by_w, np.einsum("btd,bth->dh", x, g), rtol=1e-12, atol=1e-13)
     text = adc.jit_grad(argnums=(0, 1))(f).dump_ir("lowered", "f64[:, :, ::1], f64[:, ::1]")
     assert text.count("linalg.matmul") == 4
+
+
+def test_products_stay_whole_beside_loops_over_their_rows() -> None:
+    def layer(x, w):
+        return np.sum(np.tanh(x @ w))
+
+    f = adc.jit_grad(layer)
+    f(RNG.random((7, 3)), RNG.random((3, 5)))
+    text = f.dump_ir("lowered")
+    primal = text[: text.index("func.func", 10)] if "func.func" in text[10:] else text
+    assert primal.count("linalg.matmul") == 1 and "adc.reshape" not in primal
