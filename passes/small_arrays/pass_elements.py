@@ -15,8 +15,9 @@ from adc.ir.types import MemRefType
 from adc.passes.rewrite import put_instead
 from adc.passes.small_arrays.calls import function_of, own_calls
 from adc.passes.small_arrays.carrying import allocate, read
+from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.sharing import may_be_copies
-from adc.passes.small_arrays.unrolling import Numbers, are_short, loops_of_uses
+from adc.passes.small_arrays.unrolling import are_short, loops_of_uses
 from adc.passes.small_arrays.views import Shape
 from adc.passes.small_arrays.webs import find_shapes, find_webs, is_known, is_known_use, is_of_numbers
 

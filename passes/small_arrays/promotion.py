@@ -16,23 +16,24 @@ from adc.ir.types import MemRefType, Type
 from adc.passes.analysis.kinds import VIEWS
 from adc.passes.rewrite import replace_op
 from adc.passes.small_arrays.carrying import allocate, read, subscripts_of
+from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.sharing import writes
-from adc.passes.small_arrays.unrolling import Numbers
 from adc.passes.small_arrays.views import Shape, with_views
 
 Elements = dict[Value, tuple[Value, ...]]
 """The elements of each array, as they are at a place."""
 
 
-def promote(func: Func, shapes: Mapping[Value, Shape]) -> None:
-    """Replace the arrays ``shapes``, allocations of ``func``, by scalars. Other uses than of elements are returns."""
-    _Promotion(shapes).block(func.body, {})
+def promote(func: Func, shapes: Mapping[Value, Shape], known: Mapping[Value, Shape]) -> None:
+    """Replace the arrays ``shapes``, allocations of ``func``, by scalars. Other uses than of elements are returns.
+    ``known`` are shapes of other memrefs, from which subscripts may follow."""
+    _Promotion(shapes, known).block(func.body, {})
 
 
 class _Promotion:
-    def __init__(self, shapes: Mapping[Value, Shape]) -> None:
+    def __init__(self, shapes: Mapping[Value, Shape], known: Mapping[Value, Shape]) -> None:
         self._shapes = shapes
-        self._numbers = Numbers(shapes)
+        self._numbers = Numbers({**known, **shapes})
         self._written: dict[Op, dict[Value, None]] = {}
         for memref in shapes:
             for op, position in with_views(list(memref.uses)):

@@ -18,9 +18,10 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.core import Func, Module, Op
 from adc.passes.small_arrays.carrying import carry_scalars
+from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.promotion import promote
 from adc.passes.small_arrays.sharing import may_be_copies
-from adc.passes.small_arrays.unrolling import Numbers, are_short, loops_of_uses, write_out
+from adc.passes.small_arrays.unrolling import are_short, loops_of_uses, write_out
 from adc.passes.small_arrays.webs import Web, find_shapes, find_webs, is_known, is_known_use
 
 
@@ -48,7 +49,7 @@ class ReplaceSmallArrays:
         if shapes:
             made = carry_scalars(func, shapes)
             arrays = [memref for memref in shapes if memref.op is not None and memref.op.opdef is ops.alloc]
-            promote(func, {**{memref: shapes[memref] for memref in arrays}, **made})
+            promote(func, {**{memref: shapes[memref] for memref in arrays}, **made}, found.shapes)
 
 
 class _Found:
@@ -56,7 +57,8 @@ class _Found:
 
     def __init__(self, func: Func, most: int, code: int) -> None:
         webs = [web for web in find_webs(func) if all(map(is_known, web.members))]
-        self.numbers = Numbers(find_shapes(webs, most))
+        self.shapes = find_shapes(webs, most)
+        self.numbers = Numbers(self.shapes)
         self.loops: set[Op] = set()
         self.webs: list[Web] = []
         for web in webs:

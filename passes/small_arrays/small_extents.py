@@ -27,9 +27,10 @@ from adc.ir.types import MemRefType, i1
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.extents import Extents
 from adc.passes.rewrite import replace_op
+from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.pass_elements import is_passed
 from adc.passes.small_arrays.sharing import may_be_copies
-from adc.passes.small_arrays.unrolling import Numbers, are_short, loops_of_uses
+from adc.passes.small_arrays.unrolling import are_short, loops_of_uses
 from adc.passes.small_arrays.views import Shape
 from adc.passes.small_arrays.webs import Web, find_webs, hands_on, is_known, is_known_use, is_of_numbers
 

@@ -2,111 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from adc.ir import ops
 from adc.ir.arith import const_index
 from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Op, Value
-from adc.ir.evaluate import Undefined
 from adc.ir.nesting import enclosing
 from adc.ir.rewrite import Mapping as Copies
 from adc.ir.rewrite import clone_op
-from adc.passes.analysis.kinds import COUNTED, ELEMENT, VIEWS
+from adc.passes.analysis.kinds import ELEMENT, VIEWS
 from adc.passes.rewrite import replace_op
+from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.sharing import writes
-from adc.passes.small_arrays.views import Shape, Use, element, numbers_of, shape_of_view
-
-DEPTH = 24
-"""Subscripts are made of few operations."""
-
-
-class Numbers:
-    """What integers are, where some loop counters have a value and some memrefs a shape."""
-
-    def __init__(self, shapes: Mapping[Value, Shape], extents: Mapping[tuple[Value, int], int] | None = None) -> None:
-        """``extents``: some of other memrefs."""
-        self._shapes = shapes
-        self._extents = extents or {}
-        self.counters: dict[Value, int] = {}
-
-    def of(self, value: Value, depth: int = DEPTH) -> int | None:
-        op = value.op
-        if op is None:
-            return self.counters.get(value)
-        kind = op.opdef
-        if kind is ops.constant:
-            number = op.attrs["value"]
-            return int(number) if value.type.is_integer else None
-        if kind is ops.dim:
-            memref, d = op.operands[0], op.attrs["dim"]
-            shape = self.shape(memref)
-            return self._extents.get((memref, d)) if shape is None else shape[d]
-        if depth == 0 or not value.type.is_integer:
-            return None
-        if kind is ops.bound:
-            subscript, extent = (self.of(v, depth - 1) for v in op.operands)
-            if subscript is None or extent is None or not -extent <= subscript < extent:
-                return None
-            return subscript % extent
-        if kind.evaluate is None or not kind.pure:
-            return None
-        numbers = [self.of(v, depth - 1) for v in op.operands]
-        if None in numbers:
-            return None
-        try:
-            return int(kind.evaluate(op.attrs, value.type, *numbers))
-        except Undefined:
-            return None
-
-    def shape(self, memref: Value) -> Shape | None:
-        """That of a memref, or of a view of one."""
-        view = memref.op
-        if view is None or view.opdef not in VIEWS:
-            return self._shapes.get(memref)
-        return shape_of_view(view, self.of, self.shape)
-
-    def elements(self, op: Op, position: int) -> list[int | None]:
-        """Which elements an operation reads or writes of the array that is an operand, or that is what that is a view
-        of; None for one that is not known, or does not exist."""
-        memref = op.operands[position]
-        if op.opdef in ELEMENT:
-            numbers = [self.of(v) for v in op.operands[position + 1 :]]
-            places = [tuple(n for n in numbers if n is not None)] if None not in numbers else [()]
-        else:
-            places = list(itertools.product(*map(range, self.shape(memref) or ())))
-        if self.shape(memref) is None or any(len(at) != len(self.shape(memref) or ()) for at in places):
-            return [None]
-        found = [element(memref, at, self.of, self.shape) for at in places]
-        return [None if place is None else place[1] for place in found]
-
-    def trips(self, loop: Op) -> range | None:
-        lower, upper, step = (self.of(v) for v in loop.operands[:3])
-        return None if lower is None or upper is None or step is None or step < 1 else range(lower, upper, step)
-
-    def loops_of(self, value: Value, depth: int = DEPTH) -> list[Op] | None:
-        """The loops with whose counters alone ``value`` changes; None if it changes otherwise."""
-        op = value.op
-        if op is None:
-            loop = value.owner.parent_op if isinstance(value.owner, Block) else None
-            return [loop] if loop is not None and value.index == 0 and _may_be_written_out(loop) else None
-        if self.of(value, depth) is not None:
-            return []
-        if depth == 0 or not (op.opdef is ops.bound or (op.opdef.evaluate is not None and op.opdef.pure)):
-            return None
-        found: list[Op] = []
-        for operand in op.operands:
-            inner = self.loops_of(operand, depth - 1)
-            if inner is None:
-                return None
-            found += inner
-        return found or None  # else it is made of numbers, and has no value: a subscript out of range
-
-
-def _may_be_written_out(loop: Op) -> bool:
-    """What other attributes say of a loop, of how it is to run, would be lost."""
-    return loop.opdef in COUNTED and loop.attrs.keys() <= {"threads"}
+from adc.passes.small_arrays.views import Use, numbers_of
 
 
 def loops_of_uses(uses: Iterable[Use], numbers: Numbers) -> set[Op] | None:
@@ -166,6 +75,8 @@ def are_short(loops: set[Op], chosen: set[Op], numbers: Numbers, code: int) -> b
                 length(loop, chosen, numbers, code)
     except TooLong:
         return False
+    finally:
+        numbers.counters.clear()
     return True
 
 

@@ -7,14 +7,16 @@ told apart: *flows*, by which one memref of the web becomes another; and all oth
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Op, Value
 from adc.ir.types import FloatType, IntType, MemRefType
-from adc.passes.analysis.extents import Extent, Extents
+from adc.passes.analysis.extents import Extents
 from adc.passes.analysis.kinds import ELEMENT, VIEWS
+from adc.passes.small_arrays.numbers import Numbers
 from adc.passes.small_arrays.views import Shape, Use, with_views
 
 
@@ -142,26 +144,29 @@ def find_shapes(webs: list[Web], most: int) -> dict[Value, Shape]:
 
 
 def _common(web: Web, extents: Extents, shapes: dict[Value, Shape]) -> Shape | None:
-    """The shape of all members, () if they have none in common or it is not known; None if that depends on others."""
-    own = set(web.members)
-    found: list[Extent | None] = [None] * len(extents.shape(web.members[0]))
-    waits = False
-    for v in web.members:
-        if v.op is None or v.op.opdef is not ops.alloc:
-            if v.op is None and v.owner.parent_op is None:  # type: ignore[union-attr]
-                return ()
-            continue
-        for d, extent in enumerate(extents.shape(v)):
-            if isinstance(extent, tuple):
-                memref, at = extent
-                if memref in own and at == d:
-                    continue
-                extent = shapes[memref][at] if memref in shapes else extent
-            if not isinstance(extent, int):
-                waits = True
-            elif found[d] is None:
+    """The shape of all members, () if they have none in common; None if that depends on what is not known yet.
+
+    It is that of the arrays whose extents are numbers, if all others have it as long as those before them do.
+    """
+    found: list[int | None] = [None] * len(extents.shape(web.members[0]))
+    for alloc in web.allocations:
+        for d, extent in enumerate(extents.shape(alloc.result)):
+            if isinstance(extent, int):
+                if found[d] not in (None, extent):
+                    return ()
                 found[d] = extent
-            elif found[d] != extent:
+    shape = tuple(e for e in found if e is not None)
+    if len(shape) != len(found):
+        return None
+    numbers = Numbers(ChainMap(dict.fromkeys(web.members, shape), shapes))
+    for alloc in web.allocations:
+        t = alloc.result.type
+        assert isinstance(t, MemRefType)
+        dynamic = [e for e, known in zip(shape, t.shape, strict=True) if known is None]
+        for operand, extent in zip(alloc.operands, dynamic, strict=True):
+            number = numbers.of(operand)
+            if number is None and not isinstance(extents.extent(operand), int):
+                return None
+            if number not in (None, extent):
                 return ()
-    known = tuple(e for e in found if isinstance(e, int))
-    return None if waits else known if len(known) == len(found) else ()
+    return shape

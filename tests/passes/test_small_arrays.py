@@ -185,6 +185,14 @@ def shapes(a, steps):
     return total
 
 
+def joined(a, steps):
+    y = np.array([a, 0.1, 0.2, 1.0])
+    for _ in range(steps):
+        y = y + 0.1 * np.concatenate((y[2:], -y[:2] / (0.5 + np.sum(y[:2] ** 2))))
+        y = np.append(y[1:], 0.3 * np.cumsum(y)[2])
+    return y[0] * y[1] + np.sum(y[:3])
+
+
 def cross(p, q):
     return np.array([p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]])
 
@@ -217,7 +225,7 @@ def called_in_branches(a, steps):
 
 POINTS = np.random.default_rng(0).random((5, 3))
 VALUES: dict[Callable[..., Any], tuple[Any, ...]] = {
-    **dict.fromkeys((runge_kutta, in_place, slices, backwards, shapes), (0.3, 7)),
+    **dict.fromkeys((runge_kutta, in_place, slices, backwards, shapes, joined), (0.3, 7)),
     **dict.fromkeys((in_a_tuple, in_an_object, in_a_list), (0.3, 7)),
     **dict.fromkeys((chosen, swapped, two_names, three_rows, new_each_time), (0.3, 7)),
     **dict.fromkeys((rotations, quaternion), (0.4, POINTS)),
@@ -297,6 +305,14 @@ def called_by_itself(a, n):
     return halved(np.array([a, a * a]), n)[1]
 
 
+def too_long(a, steps):
+    """Written out, the loop calls too many functions; what else is read in it stays in memory, too."""
+    x, y = np.zeros(3), np.array([a, 1.0, 0.5])
+    for k in range(14):
+        x[k % 3] += math.exp(a / (k + 1.0)) * y[k % 3]
+    return x[0] * x[1] / x[2] + steps * y[2]
+
+
 def twice_in_a_tuple(a, steps):
     x = np.array([a, 1.0])
     pair = (x, x)
@@ -307,7 +323,7 @@ def twice_in_a_tuple(a, steps):
 
 
 MEMORY: dict[Callable[..., Any], tuple[Any, ...]] = {
-    **dict.fromkeys((written_through, shared_at_first, looked_at_later, twice_in_a_tuple), (0.3, 5)),
+    **dict.fromkeys((written_through, shared_at_first, looked_at_later, twice_in_a_tuple, too_long), (0.3, 5)),
     called_with_places: (0.5, np.array([2, 0])),
     called_with_two_shapes: (0.5, 0.3),
     called_by_itself: (0.5, 3),
