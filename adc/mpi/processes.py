@@ -32,8 +32,8 @@ from adc.ir.messages import (
     sample,
 )
 
-SMALL = 4096  # bytes from all ranks that are gathered by each
-NOTHING = np.zeros(0, np.uint8)
+HEAD, ROOM = 16, 240  # bytes that say what a rank does, and those of short arrays, which go along
+SMALL = 65536  # bytes from all ranks that are gathered by each, to be summed in their order
 TURNS = 200  # attempts without a pause
 
 
@@ -73,6 +73,7 @@ class Processes:
     world: Any
     rank: int = field(init=False)
     size: int = field(init=False)
+    abandoned: list[Any] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         self.rank, self.size = self.world.Get_rank(), self.world.Get_size()
@@ -89,7 +90,7 @@ class Processes:
         if source != NOBODY:
             begun.append(self.world.Irecv([room, self.mpi.BYTE], source=source, tag=tag))
         if dest != NOBODY:
-            begun.append(self.world.Issend([sent.view(np.uint8), self.mpi.BYTE], dest=dest, tag=tag))
+            begun.append(self.world.Issend([sent.view(np.uint8).copy(), self.mpi.BYTE], dest=dest, tag=tag))
         places = [] if source == NOBODY else [f"a message from rank {source} with tag {tag}"]
         places += [] if dest == NOBODY else [f"rank {dest} to receive a message with tag {tag}"]
         found = self._wait(begun, " and ".join(places))
@@ -102,57 +103,75 @@ class Processes:
 
     def allreduce(self, given: Any, total: Any, role: int = 0, place: int = 0) -> None:
         what = described("allreduce", given, role, place)
-        if given.nbytes * self.size <= SMALL:
-            parts = self._gathered(what, given)
+        parts = self._gathered(what, given)
+        if parts is None and given.nbytes * self.size <= SMALL:
+            parts = self._all(given, what)
+        if parts is not None:
             total[:] = parts[0]
             for part in parts[1:]:
                 total += part
             return
-        self._gathered(what, NOTHING)
-        self._wait([self.world.Ireduce(given, total, op=self.mpi.SUM, root=0)], "others in allreduce")
-        self._wait([self.world.Ibcast(total, root=0)], "others in allreduce")
+        found = np.empty_like(total)
+        self._wait([self.world.Ireduce(given, found, op=self.mpi.SUM, root=0)], f"others in {what}")
+        self._wait([self.world.Ibcast(found, root=0)], f"others in {what}")
+        total[:] = found
 
     def allgather(self, given: Any, all: Any, role: int = 0, place: int = 0) -> None:
         what = described("allgather", given, role, place)
-        if given.nbytes * self.size <= SMALL:
-            all[:] = np.concatenate(self._gathered(what, given))
-            return
-        self._gathered(what, NOTHING)
-        self._wait([self.world.Iallgather(given, all)], "others in allgather")
+        parts = self._gathered(what, given)
+        all[:] = np.concatenate(self._all(given, what) if parts is None else parts)
 
     def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
         check_ranks(self.size, root)
-        self._gathered(described(f"bcast from rank {root}", given, role, place), NOTHING)
-        found[:] = given
-        self._wait([self.world.Ibcast(found, root=root)], f"others in bcast from rank {root}")
+        what = described(f"bcast from rank {root}", given, role, place)
+        parts = self._gathered(what, given)
+        if parts is not None:
+            found[:] = parts[root]
+            return
+        sent = given.copy()
+        self._wait([self.world.Ibcast(sent, root=root)], f"others in {what}")
+        found[:] = sent
 
     def agree(self, given: Any, left: int, place: int = 0) -> None:
         part = sample(given)
-        check_agreed(self._gathered(described(AGREED[left], part, 0, place), part), AGREED[left])
+        what = described(AGREED[left], part, 0, place)
+        check_agreed(self._gathered(what, part) or self._all(part, what), AGREED[left])
 
-    def _gathered(self, what: str, given: Any) -> list[Any]:
-        """The arrays of all ranks, which are short. Raises on all if they do not do the same."""
-        head = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=16).digest(), np.uint8)
-        mine = np.concatenate([head, given.view(np.uint8)])
-        all = np.empty((self.size, len(mine)), np.uint8)
-        try:
-            self._wait([self.world.Iallgather(mine, all)], f"others in {what}")
-        except self.mpi.Exception as error:
-            raise kinds.RANK_FAILED(f"ranks do not do the same: {error} in {what}") from None
-        others = [k for k in range(self.size) if not np.array_equal(all[k, :16], head)]
+    def _gathered(self, what: str, given: Any) -> list[Any] | None:
+        """The arrays of all ranks if they are short, else None; with it goes what they do, and if that is not the same,
+        all raise. Messages are of one size, whatever the arrays are."""
+        head = np.frombuffer(hashlib.blake2b(what.encode(), digest_size=HEAD).digest(), np.uint8)
+        mine = np.zeros(HEAD + ROOM, np.uint8)
+        mine[:HEAD] = head
+        if given.nbytes <= ROOM:
+            mine[HEAD : HEAD + given.nbytes] = given.view(np.uint8)
+        rows = self._all(mine, what)
+        others = [k for k, row in enumerate(rows) if not np.array_equal(row[:HEAD], head)]
         if others:
             done = f"rank {self.rank} does {what}, rank {others[0]} does not"
             raise kinds.RANK_FAILED(f"ranks do not do the same: {done}")
-        return [row[16:].copy().view(given.dtype) for row in all]
+        if given.nbytes > ROOM:
+            return None
+        return [row[HEAD : HEAD + given.nbytes].copy().view(given.dtype) for row in rows]
+
+    def _all(self, given: Any, what: str) -> list[Any]:
+        """The arrays of all ranks, which have one length."""
+        found = np.empty((self.size, len(given)), given.dtype)
+        self._wait([self.world.Iallgather(given, found)], f"others in {what}")
+        return list(found)
 
     def _wait(self, begun: Sequence[Any], what: str) -> list[Any]:
-        """Wait for requests; the status of each."""
+        """Wait for requests; the status of each. What is interrupted keeps its memory, to which something may come."""
         found = [self.mpi.Status() for _ in begun]
         turns, start = 0, time.monotonic()
-        while not self.mpi.Request.Testall(begun, found):
-            turns += 1
-            if turns > TURNS:
-                time.sleep(0.0 if turns < 20 * TURNS else 1e-4)
-                if time.monotonic() - start > self.seconds:
-                    raise kinds.RANK_FAILED(f"rank {self.rank} has waited {self.seconds:g} seconds for {what}")
+        try:
+            while not self.mpi.Request.Testall(begun, found):
+                turns += 1
+                if turns > TURNS:
+                    time.sleep(0.0 if turns < 20 * TURNS else 1e-4)
+                    if time.monotonic() - start > self.seconds:
+                        raise kinds.RANK_FAILED(f"rank {self.rank} has waited {self.seconds:g} seconds for {what}")
+        except BaseException:
+            self.abandoned += begun
+            raise
         return found

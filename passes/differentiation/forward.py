@@ -63,6 +63,7 @@ class _Differentiator:
     def __init__(self, module: Module, algebra: Derivatives) -> None:
         self.module = module
         self.algebra = algebra
+        self.crossing = Messages.asked(module).crossing
         nowhere: Places = ((), ())
         self.places = Fixpoint[Key, Places](self._analyse, lambda key: nowhere)
         self.found: dict[Key, tuple[Func, Tangible]] = {}
@@ -101,7 +102,7 @@ class _Differentiator:
         """Whether it is a call of what takes or makes tangents."""
         if op.opdef is not ops.call:
             return False
-        if op.attrs["callee"] in Messages.asked(self.module).crossing:
+        if op.attrs["callee"] in self.crossing:
             return True
         if not tangible.concerns(op) or tangible.is_passive(op):
             return False
