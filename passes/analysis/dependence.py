@@ -21,7 +21,7 @@ from adc.ir.types import MemRefType
 from adc.passes.analysis.affine import INT64, Form, Forms, Symbol, never_zero
 from adc.passes.analysis.conditions import MEANING, comparisons
 from adc.passes.analysis.effects import Summaries
-from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.kinds import COUNTED, TERMINATORS
 from adc.passes.analysis.questions import Questions
 from adc.passes.analysis.spans import Span, through_reshape, through_subview
 
@@ -354,7 +354,7 @@ class Analysis:
         return bool(bounds) and not any(inside(s.value, loop) for v in bounds for s in self.forms.of(v).symbols())
 
 
-_HARMLESS = frozenset({ops.alloc, ops.yield_, ops.reduce, ops.condition})
+_HARMLESS = TERMINATORS | {ops.alloc}
 
 
 def distinct(accesses: Sequence[Access]) -> list[Access]:

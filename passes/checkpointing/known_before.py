@@ -17,10 +17,8 @@ from adc.ir.core import Func, Module, Op, Value
 from adc.ir.rewrite import clone_op, used_from_outside
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.extents import Extents
-from adc.passes.analysis.kinds import DIVISIONS, REGIONS
+from adc.passes.analysis.kinds import DIVISIONS, REGIONS, TERMINATORS
 from adc.passes.checkpointing.conventions import BOUNDS, SPANS
-
-_ENDS = frozenset({ops.yield_, ops.condition, ops.reduce})
 
 Path = tuple[int, ...]
 Key = tuple[object, ...]
@@ -235,5 +233,5 @@ class KnownBefore:
 
 def _is_pure(op: Op) -> bool:
     if op.opdef in REGIONS:
-        return all(_is_pure(inner) or inner.opdef in _ENDS for region in op.regions for inner in region.ops)
+        return all(_is_pure(inner) or inner.opdef in TERMINATORS for region in op.regions for inner in region.ops)
     return op.opdef.pure and op.opdef not in (ops.unpack, ops.ipowi) and not op.regions

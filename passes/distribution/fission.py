@@ -18,7 +18,7 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, RecordType
 from adc.passes.analysis.affine import never_zero
 from adc.passes.analysis.dependence import Access, Analysis
-from adc.passes.analysis.kinds import COUNTED
+from adc.passes.analysis.kinds import COUNTED, TERMINATORS
 from adc.passes.analysis.ranges import TRUE, Ranges
 
 Accumulations = Sequence[Op]
@@ -225,7 +225,7 @@ def _repeatable(op: Op) -> bool:
     return bool(op.regions) or op.opdef.pure or op.opdef in _REPEATABLE
 
 
-_REPEATABLE = frozenset({ops.load, ops.bound, ops.yield_, ops.reduce, ops.condition})
+_REPEATABLE = TERMINATORS | {ops.load, ops.bound}
 
 
 def effects_left(loop: Op, gone: set[Op]) -> bool:
@@ -235,4 +235,4 @@ def effects_left(loop: Op, gone: set[Op]) -> bool:
     return any(not (o.opdef.pure or o in gone or o.opdef in _INERT or o.regions) for o in loop.regions[0].walk())
 
 
-_INERT = frozenset({ops.load, ops.alloc, ops.dealloc, ops.yield_, ops.reduce, ops.condition})
+_INERT = TERMINATORS | {ops.load, ops.alloc, ops.dealloc}

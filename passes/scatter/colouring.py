@@ -27,7 +27,7 @@ from adc.ir.rewrite import Mapping, clone_op
 from adc.ir.types import MemRefType, i1, i64, index
 from adc.passes.analysis.affine import Form
 from adc.passes.analysis.effects import Memory
-from adc.passes.analysis.kinds import STRUCTURED
+from adc.passes.analysis.kinds import STRUCTURED, TERMINATORS
 from adc.passes.analysis.ranges import Emitter
 from adc.passes.building import strip
 from adc.passes.distribution.distribute_terms import terms_are_apart, terms_first
@@ -85,7 +85,7 @@ def find_colouring(fission: Fission, groups: Sequence[Sequence[Op]], memory: Mem
     return found if found.around else None
 
 
-_READ = frozenset({ops.load, ops.bound, ops.yield_, ops.reduce})
+_READ = TERMINATORS | {ops.load, ops.bound}
 
 
 def _stays(colouring: Colouring, outer: Op, memory: Memory) -> bool:
