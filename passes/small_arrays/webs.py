@@ -149,24 +149,27 @@ def _common(web: Web, extents: Extents, shapes: dict[Value, Shape]) -> Shape | N
     It is that of the arrays whose extents are numbers, if all others have it as long as those before them do.
     """
     found: list[int | None] = [None] * len(extents.shape(web.members[0]))
+    known = Numbers(shapes)
     for alloc in web.allocations:
         for d, extent in enumerate(extents.shape(alloc.result)):
-            if isinstance(extent, int):
-                if found[d] not in (None, extent):
+            number = extent if isinstance(extent, int) else known.of(_extent_operand(alloc, d))
+            if number is not None:
+                if found[d] not in (None, number):
                     return ()
-                found[d] = extent
+                found[d] = number
     shape = tuple(e for e in found if e is not None)
     if len(shape) != len(found):
         return None
     numbers = Numbers(ChainMap(dict.fromkeys(web.members, shape), shapes))
     for alloc in web.allocations:
-        t = alloc.result.type
-        assert isinstance(t, MemRefType)
-        dynamic = [e for e, known in zip(shape, t.shape, strict=True) if known is None]
-        for operand, extent in zip(alloc.operands, dynamic, strict=True):
-            number = numbers.of(operand)
-            if number is None and not isinstance(extents.extent(operand), int):
-                return None
-            if number not in (None, extent):
-                return ()
+        for d, extent in enumerate(extents.shape(alloc.result)):
+            number = extent if isinstance(extent, int) else numbers.of(_extent_operand(alloc, d))
+            if number != shape[d]:
+                return None if number is None else ()
     return shape
+
+
+def _extent_operand(alloc: Op, d: int) -> Value:
+    """What says how long dimension ``d`` is, which is not static."""
+    assert isinstance(alloc.result.type, MemRefType)
+    return alloc.operands[sum(e is None for e in alloc.result.type.shape[:d])]
