@@ -13,27 +13,12 @@ from typing import Any
 import numpy as np
 
 from adc.frontend import prelude
+from adc.frontend.in_place_of_numpy import GROUPS
 from adc.frontend.libraries.methods import METHODS
 from adc.frontend.libraries.table import is_library
 from adc.frontend.suggestions import for_function
 
 PAGE = Path(__file__).with_name("numpy.md")
-
-# What has no meaning for arrays of numbers inside compiled code, by reason.
-WITHOUT_MEANING = {
-    "files and buffers": """load loadtxt save savetxt savez savez_compressed fromfile fromregex genfromtxt fromstring
-        frombuffer from_dlpack memmap""",
-    "texts": """array2string array_repr array_str base_repr binary_repr format_float_positional format_float_scientific
-        typename mintypecode set_printoptions get_printoptions printoptions""",
-    "dates": "busday_count busday_offset is_busday busdaycalendar datetime_as_string datetime_data isnat",
-    "state of NumPy": """geterr seterr geterrcall seterrcall setbufsize getbufsize errstate get_include show_config
-        show_runtime info test""",
-    "objects and iterators": """frompyfunc nditer nested_iters asmatrix bmat matrix recarray record poly1d broadcast
-        flatiter asarray_chkfinite require einsum_path may_share_memory shares_memory isfortran asfortranarray""",
-    "classes of dtypes": """generic number integer signedinteger unsignedinteger inexact floating complexfloating
-        flexible character void object_ str_ bytes_ datetime64 timedelta64 longdouble clongdouble float128 complex256
-        ufunc dtype""",
-}
 
 # Results that are whole numbers or bools have no derivative; those of other functions have one where NumPy's have.
 _WHOLE = """
@@ -45,14 +30,14 @@ _WHOLE = """
     logical_and logical_not logical_or logical_xor mask_indices nanargmax nanargmin ndim nonzero not_equal
     packbits promote_types ravel_multi_index result_type right_shift searchsorted shape signbit size
     tril_indices tril_indices_from triu_indices triu_indices_from unpackbits unravel_index matrix_rank fftfreq
-    rfftfreq ndindex min_scalar_type
+    rfftfreq ndindex min_scalar_type common_type
 """
 WHOLE = frozenset(_WHOLE.split())
 
 
 def public() -> dict[str, list[str]]:
     """The names of callables, by module."""
-    outside = {n for names in WITHOUT_MEANING.values() for n in names.split()} | {"ndarray", "__array_namespace_info__"}
+    outside = {n for names, _, _ in GROUPS.values() for n in names.split()} | {"ndarray", "__array_namespace_info__"}
     found = {}
     for module, owner in (("numpy", np), ("numpy.linalg", np.linalg), ("numpy.fft", np.fft)):
         names = [n for n in owner.__all__ if callable(getattr(owner, n)) and n not in outside]
@@ -121,7 +106,12 @@ def page() -> str:
     lines += ["## What is not there", "", "| function | in its place |", "|---|---|"]
     lines += [f"| `{full}` | {help} |" for full, help in absent]
     lines += ["", "Without a meaning in compiled code, which works on arrays of numbers:", ""]
-    lines += [f"- {reason}: {', '.join(f'`{n}`' for n in names.split())}" for reason, names in WITHOUT_MEANING.items()]
+    lines += ["| function | in its place |", "|---|---|"]
+    for names, text, some in GROUPS.values():
+        alike: dict[str, list[str]] = {}
+        for n in names.split():
+            alike.setdefault(some.get(n, text), []).append(f"`{n}`")
+        lines += [f"| {', '.join(group)} | {help} |" for help, group in alike.items()]
     return "\n".join(lines) + "\n"
 
 

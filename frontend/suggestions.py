@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from adc.frontend.in_place_of_numpy import INSTEAD
+
 _LOOP = "write it as a loop over the elements: loops are compiled and differentiated"
 _RANDOM = "draw the numbers outside, and pass them in as an array"
 _LINALG = "write it as loops, which are compiled and differentiated"
@@ -21,14 +23,10 @@ _BITS = "take the number apart outside the compiled function, or with np.floor(n
 _RULE = "sum f at the points of a rule: np.sum(w * f(x)) with x, w = np.polynomial.legendre.leggauss(n)"
 
 # By module and name: what does the same. A name that ends with a dot stands for all of a module.
-FUNCTIONS = {
+FUNCTIONS = INSTEAD | {
     "input": _INPUT,
     "open": _INPUT,
     "io.open": _INPUT,
-    "numpy.load": _INPUT,
-    "numpy.loadtxt": _INPUT,
-    "numpy.fromfile": _INPUT,
-    "numpy.save": "store outside the compiled function what it returns",
     "str": _TEXT,
     "repr": _TEXT,
     "format": _TEXT,
@@ -72,13 +70,9 @@ FUNCTIONS = {
     "numpy.linalg.eigvals": "of a symmetric matrix use np.linalg.eigvalsh(a)",
     "numpy.linalg.": _LINALG,
     "numpy.roots": "find the root by Newton's method in a loop: x -= np.polyval(p, x) / np.polyval(dp, x)",
-    "numpy.errstate": "leave it out: floats follow IEEE and give no warnings",
-    "numpy.seterr": "leave it out: floats follow IEEE and give no warnings",
     "numpy.float16": "use np.float32",
     "numpy.half": "use np.float32",
-    "numpy.common_type": "use np.result_type(a, b, np.float32)",
     "numpy.real_if_close": "use a.real: which dtype there would be depends on the numbers",
-    "numpy.sort_complex": "use a[np.lexsort((a.imag, a.real))]",
     "numpy.histogramdd": "use np.histogram2d, or count in a loop",
     "scipy.linalg.": _LINALG,
     "scipy.optimize.": "call it outside, and give it adc's gradient",

@@ -48,7 +48,12 @@ def _known(function: Callable[..., Any], keep: bool = False) -> Rule:
     return rule
 
 
+def _common_type(*dtypes: Any) -> Any:
+    return np.common_type(*(np.zeros(0, dtype) for dtype in dtypes))
+
+
 TABLE: dict[Any, Rule] = {
+    np.common_type: _known(_common_type),
     np.dtype: _known(np.dtype, keep=True),
     np.result_type: _known(np.result_type),
     np.promote_types: _known(np.promote_types, keep=True),

@@ -70,6 +70,17 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
     return _order(np.asarray(a), axis)
 
 
+@stands_for("numpy.sort_complex")
+def sort_complex(a: Any) -> Any:
+    z = np.asarray(a)
+    if not np.iscomplexobj(z):
+        z = z.astype(np.complex64 if z.dtype.char in "bhBH" else np.complex128)
+    if z.ndim == 0:
+        unsupported("np.sort_complex() takes arrays", "a number is in order")
+    z = np.take_along_axis(z, np.argsort(z.imag, -1, "stable"), -1)
+    return np.take_along_axis(z, np.argsort(z.real, -1, "stable"), -1)
+
+
 @stands_for("numpy.partition")
 def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> Any:
     return _ordered(np.asarray(a), axis)
