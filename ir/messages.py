@@ -205,7 +205,7 @@ class _Call:
         return values
 
 
-AGREED = ("what is annotated mpi.Same", "the value")
+AGREED = ("what is annotated mpi.Same", "the value, or its cotangent,")
 
 NUMBERS = ("rank", "size")
 PAIRED = frozenset({"exchange"})

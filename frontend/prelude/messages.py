@@ -164,13 +164,16 @@ def picked(x: Any, same: Any) -> Any:
 
 
 def _picked_reverse(x: Any, same: Any) -> Any:
-    if same:
-        messages.agree(x, 1)
-
     def pullback(g: Any) -> Any:
         found = g.copy()
-        if same and messages.rank() != 0:
-            found[:] = 0.0
+        if same:
+            n = len(x)
+            both = np.empty(2 * n, x.dtype)
+            both[:n] = x
+            both[n:] = g
+            messages.agree(both, 1)
+            if messages.rank() != 0:
+                found[:] = 0.0
         return found, None
 
     return x.copy(), pullback

@@ -18,15 +18,18 @@ def on_ranks(f: Callable[..., Any], *per_rank: Sequence[Any], same: tuple[Any, .
     return mpi.simulate(len(per_rank[0]), lambda: f(*(x[mpi.rank()] for x in per_rank), *same))
 
 
-def check_transposed(f: Any, n: int, seed: int = 0, length: int = 3, *, second: bool = True) -> None:
+def check_transposed(
+    f: Any, n: int, seed: int = 0, length: int = 3, *, second: bool = True, same: bool = False
+) -> None:
     """Compare a function of one array on each rank, which returns a number, with plain Python, and its derivatives with
-    each other: reverse mode, forward mode and differences, along random directions and with random cotangents."""
+    each other: reverse mode, forward mode and differences, along random directions and with random cotangents.
+    ``same``: the value is the same on all ranks, and so is its cotangent."""
     rng = np.random.default_rng(seed)
     xs, dots = ([rng.normal(size=length) for _ in range(n)] for _ in "ab")
-    ws = list(rng.normal(size=n))
+    ws = [0.7] * n if same else list(rng.normal(size=n))
 
     def total(values: Sequence[float]) -> float:
-        return float(np.dot(ws, np.array(values, float)))
+        return 0.7 * float(values[0]) if same else float(np.dot(ws, np.array(values, float)))
 
     def moved(h: float) -> list[Any]:
         return [x + h * dot for x, dot in zip(xs, dots, strict=True)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -203,6 +204,55 @@ PROGRAMS = (
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_derivatives_are_transposes(f: Any, n: int) -> None:
     check_transposed(f, n)
+
+
+@jit_grad
+def empty_parts(x: Any) -> Any:
+    y = x[: mpi.rank()]  # the first rank has none
+    return mpi.allreduce(np.sum(y * y)) * mpi.allreduce(np.max(x), "min")
+
+
+@dataclass
+class Model:
+    a: float
+    w: Any
+
+    def loss(self, x: Any) -> Any:
+        self.w += mpi.sendrecv(x * self.a, (mpi.rank() + 1) % mpi.size(), (mpi.rank() - 1) % mpi.size())
+        return mpi.allreduce(np.sum(self.w**2))
+
+
+@jit_grad
+def of_an_object(x: Any) -> Any:
+    model = Model(2.0, x.copy())
+    return model.loss(x) + model.loss(x * x)
+
+
+def squared(x: Any) -> Any:
+    return mpi.sendrecv(x * x, (mpi.rank() + 1) % mpi.size(), (mpi.rank() - 1) % mpi.size())
+
+
+@adc.rrule(squared)
+def squared_reverse(x: Any) -> Any:
+    left, right = (mpi.rank() - 1) % mpi.size(), (mpi.rank() + 1) % mpi.size()
+    return squared(x), lambda g: 2.0 * x * mpi.sendrecv(g, left, right)
+
+
+@adc.frule(squared)
+def squared_forward(tangents: Any, x: Any) -> Any:
+    left, right = (mpi.rank() - 1) % mpi.size(), (mpi.rank() + 1) % mpi.size()
+    return squared(x), mpi.sendrecv(2.0 * x * tangents[0], right, left)
+
+
+@jit_grad
+def by_a_rule(x: Any) -> Any:
+    return mpi.allreduce(np.sum(squared(np.sin(x)) * x))
+
+
+@pytest.mark.parametrize("n", [1, 3])
+@pytest.mark.parametrize("f", [empty_parts, of_an_object, by_a_rule], ids=lambda f: f.__name__)
+def test_values_that_are_the_same(f: Any, n: int) -> None:
+    check_transposed(f, n, same=True)
 
 
 def test_single_precision_is_kept() -> None:

@@ -242,3 +242,17 @@ def test_values_that_differ_by_constants_of_the_ranks() -> None:
 
     with pytest.raises((errors.RankError, errors.DifferentiationError), match=r"the same on all ranks|may differ"):
         mpi.simulate(2, run)
+
+
+def test_cotangents_of_one_value_that_differ() -> None:
+    def pulled(x: Any) -> Any:
+        _, back = scalars.pullback(x)
+        return back(1.0 + mpi.rank())
+
+    with pytest.raises(errors.RankError, match=r"its cotangent, is not the same on all ranks: 1\.0 on rank 0, 2\.0 on"):
+        on_ranks(pulled, [X, X])
+
+
+@jit_grad
+def scalars(x: Any) -> Any:
+    return mpi.allreduce(np.sum(x))
