@@ -9,9 +9,9 @@ from adc.backend.lowering import lower_files as files
 from adc.backend.lowering import lower_memory as memory
 from adc.backend.lowering import lower_products as products
 from adc.backend.lowering import parallel
+from adc.backend.lowering.integer_lowerings import Lowering as ScalarLowering
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.scalar_lowerings import SCALARS
-from adc.backend.lowering.scalar_lowerings import Lowering as ScalarLowering
 from adc.ir import ops
 from adc.ir.core import Op
 from adc.ir.opdef import OpDef

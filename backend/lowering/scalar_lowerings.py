@@ -5,10 +5,20 @@ A lowering is given the function's emitter, the operation and its operands as LL
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 
 from adc.backend.lowering import sincos, vectormath
+from adc.backend.lowering.integer_lowerings import (
+    Lowering,
+    divsi,
+    known_number,
+    remsi,
+    rounded_division,
+    shift_right,
+    shl,
+    unsigned_division,
+    width_of,
+)
 from adc.backend.lowering.lower_emitter import FunctionEmitter
 from adc.backend.lowering.lower_helpers import integer_power, polygamma_function, power_fits
 from adc.backend.lowering.lower_types import literal, register_type
@@ -16,9 +26,7 @@ from adc.backend.lowering.multiply_add import is_fused, multiply_add
 from adc.ir import ops
 from adc.ir.core import Op
 from adc.ir.opdef import OpDef
-from adc.ir.types import FloatType, IntType, Type, f64
-
-Lowering = Callable[..., str]
+from adc.ir.types import FloatType, IntType, f64
 
 
 def _kind(op: Op) -> str:
@@ -138,90 +146,6 @@ def _strong(compute: Lowering) -> Lowering:
     return lower
 
 
-# Integer division. LLVM leaves division by zero and of the least number by -1 undefined, also where it was moved out of
-# a branch that guards it. So -1 and 0 never reach the divider.
-
-
-def _known(y: str) -> int | None:
-    return int(y) if y.lstrip("-").isdigit() else None
-
-
-def _divide(e: FunctionEmitter, op: Op, x: str, y: str) -> tuple[str, str]:
-    """Quotient towards zero and remainder."""
-    kind, divisor = _kind(op), _known(y)
-    if divisor is not None and divisor not in (0, -1):
-        return e.let(f"sdiv {kind} {x}, {y}"), e.let(f"srem {kind} {x}, {y}")
-    shifted = e.let(f"add {kind} {y}, 1")
-    special = e.let(f"icmp ult {kind} {shifted}, 2")
-    safe = e.let(f"select i1 {special}, {kind} 1, {kind} {y}")
-    negated = e.let(f"sub {kind} 0, {x}")
-    quotient, remainder = e.let(f"sdiv {kind} {x}, {safe}"), e.let(f"srem {kind} {x}, {safe}")
-    return e.let(f"select i1 {special}, {kind} {negated}, {kind} {quotient}"), remainder
-
-
-def _divsi(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-    return _divide(e, op, x, y)[0]
-
-
-def _remsi(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-    return _divide(e, op, x, y)[1]
-
-
-def _unsigned_division(instruction: str) -> Lowering:
-    def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-        kind, divisor = _kind(op), _known(y)
-        if not divisor:
-            zero = e.let(f"icmp eq {kind} {y}, 0")
-            y = e.let(f"select i1 {zero}, {kind} 1, {kind} {y}")
-        return e.let(f"{instruction} {kind} {x}, {y}")
-
-    return lower
-
-
-def _rounded_division(step: str, sign: str) -> Lowering:
-    """Division rounded down or up: the quotient towards zero, corrected where there is a remainder of that sign."""
-
-    def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-        kind, divisor = _kind(op), _known(y)
-        if step == "-1" and divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
-            return e.let(f"ashr {kind} {x}, {divisor.bit_length() - 1}")
-        quotient, remainder = _divide(e, op, x, y)
-        inexact = e.let(f"icmp ne {kind} {remainder}, 0")
-        signs = e.let(f"xor {kind} {remainder}, {y}")
-        wrong = e.let(f"icmp {sign} {kind} {signs}, {'0' if sign == 'slt' else '-1'}")
-        correct = e.let(f"and i1 {inexact}, {wrong}")
-        corrected = e.let(f"add {kind} {quotient}, {step}")
-        return e.let(f"select i1 {correct}, {kind} {corrected}, {kind} {quotient}")
-
-    return lower
-
-
-def _shl(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-    t = op.operands[0].type
-    kind, width = register_type(t), _width(t)
-    amount = _known(y)
-    if amount is not None:
-        return e.let(f"shl {kind} {x}, {y}") if 0 <= amount < width else "0"
-    inside = e.let(f"icmp ult {kind} {y}, {width}")
-    safe = e.let(f"select i1 {inside}, {kind} {y}, {kind} 0")
-    shifted = e.let(f"shl {kind} {x}, {safe}")
-    return e.let(f"select i1 {inside}, {kind} {shifted}, {kind} 0")
-
-
-def _shift_right(instruction: str) -> Lowering:
-    def lower(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
-        kind, width = _kind(op), _width(op.result.type)
-        inside = e.let(f"icmp ult {kind} {y}, {width}")
-        safe = e.let(f"select i1 {inside}, {kind} {y}, {kind} {width - 1}")
-        return e.let(f"{instruction} {kind} {x}, {safe}")
-
-    return lower
-
-
-def _width(t: Type) -> int:
-    return t.width if isinstance(t, IntType) else 64
-
-
 _LEAST_INT64, _BEYOND_INT64 = "0xC3E0000000000000", "0x43E0000000000000"
 
 
@@ -243,7 +167,7 @@ def _fptosi(e: FunctionEmitter, op: Op, x: str) -> str:
 
 def _index_cast(sign: str) -> Lowering:
     def lower(e: FunctionEmitter, op: Op, x: str) -> str:
-        before, after = _width(op.operands[0].type), _width(op.result.type)
+        before, after = width_of(op.operands[0].type), width_of(op.result.type)
         if before == after:
             return x
         source = op.operands[0].type
@@ -261,7 +185,7 @@ def _rsqrt(e: FunctionEmitter, op: Op, x: str) -> str:
 
 def _fpowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
     """A power with an integer exponent: by multiplication if the exponent is known and small, else pow."""
-    kind, t, exponent = _kind(op), op.result.type, _known(n)
+    kind, t, exponent = _kind(op), op.result.type, known_number(n)
     if exponent is None or not -3 <= exponent <= 3:
         # The float nearest to a large odd exponent is even, so the sign is found apart.
         integer = register_type(op.operands[1].type)
@@ -279,7 +203,7 @@ def _fpowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
 
 
 def _ipowi(e: FunctionEmitter, op: Op, x: str, n: str) -> str:
-    kind, exponent = _kind(op), _known(n)
+    kind, exponent = _kind(op), known_number(n)
     if exponent is not None and 1 <= exponent <= 4:
         power = x
         for _ in range(exponent - 1):
@@ -294,7 +218,7 @@ _OVERFLOW = {"add": "sadd", "sub": "ssub", "mul": "smul"}
 def _fits(e: FunctionEmitter, op: Op, x: str, y: str) -> str:
     kind = op.attrs["kind"]
     if kind == "shl":
-        back = e.let(f"ashr i64 {_shl(e, op, x, y)}, {y}")
+        back = e.let(f"ashr i64 {shl(e, op, x, y)}, {y}")
         inside, same = e.let(f"icmp ult i64 {y}, 64"), e.let(f"icmp eq i64 {back}, {x}")
         zero = e.let(f"icmp eq i64 {x}, 0")
         return e.let(f"select i1 {zero}, i1 true, i1 {e.let(f'select i1 {inside}, i1 {same}, i1 false')}")
@@ -362,18 +286,18 @@ SCALARS: dict[OpDef, Lowering] = {
     ops.addi: _integer("add"),
     ops.subi: _integer("sub"),
     ops.muli: _integer("mul"),
-    ops.divsi: _divsi,
-    ops.divui: _unsigned_division("udiv"),
-    ops.remui: _unsigned_division("urem"),
-    ops.remsi: _remsi,
-    ops.floordivsi: _rounded_division("-1", "slt"),
-    ops.ceildivsi: _rounded_division("1", "sgt"),
+    ops.divsi: divsi,
+    ops.divui: unsigned_division("udiv"),
+    ops.remui: unsigned_division("urem"),
+    ops.remsi: remsi,
+    ops.floordivsi: rounded_division("-1", "slt"),
+    ops.ceildivsi: rounded_division("1", "sgt"),
     ops.andi: _integer("and"),
     ops.ori: _integer("or"),
     ops.xori: _integer("xor"),
-    ops.shli: _shl,
-    ops.shrsi: _shift_right("ashr"),
-    ops.shrui: _shift_right("lshr"),
+    ops.shli: shl,
+    ops.shrsi: shift_right("ashr"),
+    ops.shrui: shift_right("lshr"),
     ops.maxsi: _intrinsic("llvm.smax"),
     ops.minsi: _intrinsic("llvm.smin"),
     ops.cmpi: _compare("icmp"),
