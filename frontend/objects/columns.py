@@ -128,7 +128,7 @@ def write(frame: Frame, columns: Sequence[Array], k: Value, found: Sequence[Part
 
 
 def load(frame: Frame, columns: Sequence[Array], item: abstract.Abstract, k: Value) -> AbstractValue:
-    """Item ``k``, which is there; of the arrays in it there are views."""
+    """Item ``k``, which is there; the arrays in it are copies, which the list can change without."""
     given = iter(columns)
 
     def protected(roots: Roots) -> Roots:
@@ -139,7 +139,9 @@ def load(frame: Frame, columns: Sequence[Array], item: abstract.Abstract, k: Val
             return Scalar(from_element(ops.load(next(given).memref, k)), a.type, a.weak)
         if isinstance(a, abstract.Array):
             found = row(next(given), k)
-            return Array(found.memref, found.dims, protected(found.roots))
+            made = allocate(frame, found.dims, found.dtype, "item")
+            build(ops.copy, [found.memref, made.memref])
+            return Array(made.memref, made.dims, protected(made.roots))
         if isinstance(a, abstract.Tuple):
             items = tuple(map(make, a.items))
             if a.form != LIST:

@@ -184,7 +184,7 @@ def converted(
         return result
     count = len(held.items)
     for value in held.items:
-        _check_unshared(frame, value, held, around)
+        check_unshared(frame, value, held, around)
     items = [columns.parts(frame, value, item) for value in held.items]
     shapes = columns.shapes(items[0]) if items else _like(frame, like, item)
     result = allocated(frame, item, count, const_index(count), shapes)
@@ -276,7 +276,7 @@ def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
     appends = _around(frame)
     place = appends.place(ref.key, held) if appends is not None else None
     if is_growing(held):
-        _check_unshared(frame, item)
+        check_unshared(frame, item)
         now = widened(frame, held, item)
         found = columns.parts(frame, item, row_of(now))
         shapes = columns.shapes(found)
@@ -293,7 +293,7 @@ def append(frame: Frame, ref: Ref, item: AbstractValue) -> None:
         appends.note(ref.key, place, heap.contents(frame, ref))
 
 
-def _check_unshared(
+def check_unshared(
     frame: Frame,
     item: AbstractValue,
     owner: Contents | None = None,

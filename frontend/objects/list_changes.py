@@ -38,7 +38,8 @@ def extend(frame: Frame, ref: Ref, count: Value, item: Callable[[Value], Abstrac
     if columns.has_arrays(wanted):
         known = columns.usable(shapes)
         if None in known:
-            _refuse_arrays(held, "extend", "append the arrays in a loop")
+            message = "cannot extend a list of arrays whose length is known at run time only by these"
+            raise refuse(current_loc(), message, "append the arrays in a loop", kind=kinds.UNSUPPORTED_CALL)
         held = growing.with_room(frame, held, count, 1, known)
     else:
         held = growing.with_room(frame, held, count)
@@ -55,19 +56,20 @@ def position(held: Contents, index: Value) -> Value:
 def store(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
     """``ref[index] = item``."""
     held = heap.contents(frame, ref)
-    _refuse_arrays(held, "change an item of", "make an array of the list, np.array(xs), and store into its rows")
+    growing.check_unshared(frame, item)
     now = growing.widened(frame, held, item)
     k = position(now, index)
+    found = columns.parts(frame, item, growing.row_of(now))
+    columns.check_shapes(growing.buffers(now), columns.shapes(found))
     if now is not held:
         held = growing.held_of(growing.row_of(now), growing.length(now), growing.buffers(now))
     growing.assign(frame, ref, held)
-    growing.write(frame, now, k, item)
+    columns.write(frame, growing.buffers(now), k, found)
 
 
 def pop(frame: Frame, ref: Ref, index: Value | None) -> AbstractValue:
     """``ref.pop(index)``: the items behind it move up."""
     held = heap.contents(frame, ref)
-    _refuse_arrays(held, "take an item from", "keep a count of the items that are in use")
     count = growing.length(held)
     some = ops.cmpi(count, const_index(0), predicate="sgt")
     trap_unless(some, "IndexError", "pop from empty list")
@@ -82,20 +84,20 @@ def pop(frame: Frame, ref: Ref, index: Value | None) -> AbstractValue:
 
 def insert(frame: Frame, ref: Ref, index: Value, item: AbstractValue) -> None:
     """``ref.insert(index, item)``: the items from there on move down."""
-    _refuse_arrays(heap.contents(frame, ref), "insert into", "append, and make an array in another order of the list")
+    growing.check_unshared(frame, item)
     now = growing.widened(frame, heap.contents(frame, ref), item)
-    held = growing.with_room(frame, now, const_index(1), growing.FIRST_ROOM)
+    found = columns.parts(frame, item, growing.row_of(now))
+    held = growing.with_room(frame, now, const_index(1), growing.FIRST_ROOM, columns.shapes(found))
     count, zero = growing.length(held), const_index(0)
     negative = ops.cmpi(index, zero, predicate="slt")
     at = ops.select(negative, ops.maxsi(index + count, zero), ops.minsi(index, count))
     serial([count - at], lambda i: growing.move(frame, held, count - i[0] - 1, held, count - i[0]))
-    growing.write(frame, held, at, item)
+    columns.write(frame, growing.buffers(held), at, found)
     growing.assign(frame, ref, growing.held_of(growing.row_of(held), count + 1, growing.buffers(held)))
 
 
 def clear(frame: Frame, ref: Ref) -> None:
     held = heap.contents(frame, ref)
-    _refuse_arrays(held, "clear", "begin a new list: xs = []")
     growing.assign(frame, ref, growing.held_of(growing.row_of(held), const_index(0), growing.buffers(held)))
 
 
@@ -106,13 +108,6 @@ def reverse(frame: Frame, ref: Ref) -> None:
     made = growing.allocated(frame, growing.row_of(held), count, count, growing.shapes_in(held))
     nest([count], lambda i: growing.move(frame, held, i[0], made, count - 1 - i[0]))
     growing.assign(frame, ref, made)
-
-
-def _refuse_arrays(held: Contents, what: str, help: str) -> None:
-    """Items that are arrays are views of what the list has, which stays as it is."""
-    if growing.is_growing(held) and growing.has_arrays(held):
-        message = f"cannot {what} a list of arrays whose length is known at run time only"
-        raise refuse(current_loc(), message, help, kind=kinds.UNSUPPORTED_CALL)
 
 
 def joined(frame: Frame, a: Ref, b: Ref) -> Ref:

@@ -155,6 +155,39 @@ def of_rows_of_the_last(u: Array, n: int) -> Any:
     return np.array(rows)
 
 
+def taken_out(u: Array, n: int) -> Any:
+    stack, total = [u], 0.0
+    for k in range(1, n + 3):
+        kept = stack[-1]
+        stack.append(kept * k)
+        if k % 2 == 0:
+            last = stack.pop()
+            stack.append(u + k)  # in the place of it
+            total += last @ kept + stack[0][1]
+        first = stack[0]
+        stack[0] = stack[-1] * 0.5
+        stack.insert(1, first + 1.0)
+        total += first[0]
+    second = stack.pop(1)
+    left = np.array(stack)
+    stack.clear()
+    stack.append(second)
+    return left, second, total, stack[-1], len(stack)
+
+
+def lower_hull(u: Array, n: int) -> Any:
+    points = np.stack([np.cos(3.0 * u), np.sin(7.0 * u)], axis=1)[np.argsort(np.cos(3.0 * u))]
+    hull: list[Array] = []
+    for p in points:
+        while len(hull) >= 2:
+            a, b = hull[-1] - hull[-2], p - hull[-2]
+            if a[0] * b[1] - a[1] * b[0] > 0:
+                break
+            hull.pop()
+        hull.append(p)
+    return np.array(hull)
+
+
 def by_a_function(u0: Array, n: int) -> Any:
     def step(u: Array, out: list[Array]) -> None:
         out.append(u.copy())
@@ -199,7 +232,7 @@ def handed_out(u: Array, n: int) -> Any:
 
 PROGRAMS = [
     copies, new_each_time, from_the_last, before_it_is_replaced, in_a_while, under_a_condition, in_a_dict, in_tuples,
-    of_lists, of_matrices, gone_through, joined, turned, of_rows_of_the_last, by_a_function,
+    of_lists, of_matrices, gone_through, joined, turned, of_rows_of_the_last, taken_out, lower_hull, by_a_function,
     by_comprehensions, nested, complex_ones, handed_out,
 ]  # fmt: skip
 
@@ -354,13 +387,6 @@ def several_shapes(u: Array, n: int) -> Any:
     return np.concatenate(out)
 
 
-def taken_out(u: Array, n: int) -> Any:
-    out = [u]
-    for k in range(n):
-        out.append(u * k)
-    return out.pop()
-
-
 def the_callers(xs: list[Array], n: int) -> Any:
     for k in range(n):
         xs.append(xs[0] * k)
@@ -372,7 +398,6 @@ def the_callers(xs: list[Array], n: int) -> Any:
     [
         (item_stored_to, "cannot store into this array: it is an item of a list"),
         (several_shapes, "must all have one shape; for rows of several lengths extend a list of numbers"),
-        (taken_out, "cannot take an item from a list of arrays"),
         (the_callers, "a list of arrays that was passed to the function cannot change its length"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
