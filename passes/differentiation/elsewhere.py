@@ -8,6 +8,8 @@ compared loop by loop, from the outermost that both are in: if in one dimension 
 ``a*t + s``, with the loop's counter ``t`` and with ``r`` and ``s`` that are the same in all of its iterations, then the
 write in a later iteration, or in the same, comes to the element that was read only if ``(r - s)/a`` is a whole number
 of iterations, and not negative. If it is zero only the same iteration does, and the next loop inside decides.
+Subscripts that other loops move are taken at the ends of those: what was read of ``x[k]`` for ``k`` below ``t`` is not
+what ``x[t]`` overwrites, in this iteration or later.
 
 And an array that is made in each iteration is another one each time. Writes to it change nothing that was there before.
 """
@@ -21,11 +23,13 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
+from adc.ir.nesting import inside
 from adc.passes.analysis.affine import Form, Forms
 from adc.passes.differentiation.tape import visible_outside
 
 _WRITES = (ops.store, ops.accumulate, ops.fill, ops.copy)
 _SUBSCRIPTS = {ops.load: 1, ops.store: 2, ops.accumulate: 2}
+_DEEPEST = 4  # of loops in a loop
 _FARTHEST = 1 << 10  # that an iteration goes: nothing wraps around in as many as can be run
 
 
@@ -72,20 +76,54 @@ class Elsewhere:
 
     def _distance(self, loop: Op, read: Form, written: Form) -> str:
         """When a write comes to the element that was read, as far as one dimension tells."""
+        step = constant_of(loop.operands[2])
+        if step is None or not 0 < step <= _FARTHEST:
+            return _PERHAPS
+        exact = self._between(loop, read, written)
+        if exact is not None:
+            stride, between = exact[0] * int(step), exact[1]
+            if stride == 0:
+                return _NEVER if between else _PERHAPS
+            if between == 0:
+                return _SAME
+            return _PERHAPS if between % stride == 0 and between // stride < 0 else _NEVER
+        above = self._between(loop, self._extreme(loop, read, 1), self._extreme(loop, written, -1))
+        if above is not None and above[0] >= 0 and above[1] >= 0 and any(above):
+            return _NEVER if above[1] else _SAME
+        below = self._between(loop, self._extreme(loop, read, -1), self._extreme(loop, written, 1))
+        if below is not None and below[0] <= 0 and below[1] <= 0 and any(below):
+            return _NEVER if below[1] else _SAME
+        return _PERHAPS
+
+    def _between(self, loop: Op, read: Form | None, written: Form | None) -> tuple[int, int] | None:
+        """``(a, s - r)`` if the two are ``a*t + r`` and ``a*t + s``, by the counter ``t`` of the loop."""
+        if read is None or written is None:
+            return None
         counter = self._forms.symbol(loop.regions[0].args[0])
         (a, r), (b, s) = read.split(counter), written.split(counter)
         fixed = all(visible_outside(symbol.value, loop) for form in (r, s) for symbol in form.symbols())
-        step, between = constant_of(loop.operands[2]), r - s
-        if not fixed or a != b or not a.is_constant or not between.is_constant or step is None or step <= 0:
-            return _PERHAPS
-        stride = a.constant * int(step)
-        if abs(stride) > _FARTHEST or abs(between.constant) > _FARTHEST**2:
-            return _PERHAPS
-        if stride == 0:
-            return _NEVER if between.constant else _PERHAPS
-        if between.constant == 0:
-            return _SAME
-        return _NEVER if between.constant % stride or between.constant // stride < 0 else _PERHAPS
+        between = s - r
+        if not fixed or a != b or not a.is_constant or not between.is_constant:
+            return None
+        if abs(a.constant) > _FARTHEST or abs(between.constant) > _FARTHEST**2:
+            return None
+        return a.constant, between.constant
+
+    def _extreme(self, loop: Op, form: Form, side: int) -> Form | None:
+        """The most (``side`` 1) or the least (-1) that a form is in one iteration of the loop: the counters of loops
+        inside it go from their lower limit to one less than their upper one."""
+        for _ in range(_DEEPEST):
+            inner = next((s for s in form.symbols() if s.loop not in (None, loop) and inside(s.value, loop)), None)
+            if inner is None:
+                return form
+            factor, rest = form.split(inner)
+            assert inner.loop is not None
+            step = constant_of(inner.loop.operands[2])
+            if not factor.is_constant or abs(factor.constant) > _FARTHEST or step is None or step <= 0:
+                return None
+            lower, upper = (self._forms.of(v) for v in inner.loop.operands[:2])
+            form = rest + (upper - 1 if factor.constant * side > 0 else lower) * factor
+        return None
 
 
 def _apart(pairs: Sequence[tuple[Form, Form]], a: Op, b: Op) -> bool:
