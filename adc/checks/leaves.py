@@ -95,12 +95,13 @@ def copied(leaves: Sequence[Any]) -> list[Any]:
 
 
 def groups(leaves: Sequence[Any]) -> list[list[int]]:
-    """The positions of arrays that share memory."""
+    """The positions of arrays that share memory: elements, and not only the range that they lie in."""
     numbers: Mapping[int, int] = aliasing.groups({k: a for k, a in enumerate(leaves) if isinstance(a, np.ndarray)})
-    found: dict[int, list[int]] = {}
-    for k, number in numbers.items():
-        found.setdefault(number, []).append(k)
-    return list(found.values())
+    found: list[list[int]] = []
+    for number in dict.fromkeys(numbers.values()):
+        near = {k: leaves[k] for k, n in numbers.items() if n == number}
+        found += [members for members in aliasing.joined(near, near) if len(members) > 1]
+    return sorted(found)
 
 
 def freed(leaves: Sequence[Any], sharing: Sequence[Sequence[int]]) -> list[Any]:

@@ -319,6 +319,11 @@ def test_fields_that_share_memory_are_refused() -> None:
         adc.jit_grad(lambda a: a["a"][0])(np.zeros(2, union))
 
 
+def test_derivatives_are_checked() -> None:
+    adc.check_grads(lambda a: np.sum(a["x"] ** 3 * a["p"]["m"]) + a[1]["v"][0], (particles(),))
+    adc.check_grads(in_place, (particles(ALIGNED),))
+
+
 OUTSIDE = np.zeros(3, DTYPE)
 OUTSIDE["x"] = [1.0, 2.0, 3.0]
 
