@@ -28,7 +28,7 @@ class PassElements:
     function that is called, written out, are at most ``code`` operations each."""
 
     most: int = 16
-    code: int = 400
+    code: int = 512
     name: ClassVar[str] = "pass-elements"
 
     def run(self, module: Module) -> Module:

@@ -31,7 +31,7 @@ class ReplaceSmallArrays:
     are at most ``code`` operations each."""
 
     most: int = 16
-    code: int = 400
+    code: int = 512
     name: ClassVar[str] = "replace-small-arrays"
 
     def run(self, module: Module) -> Module:

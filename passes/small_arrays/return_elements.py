@@ -31,7 +31,7 @@ class ReturnElements:
     made of are passed by elements, too; see ``pass_elements`` for ``code``."""
 
     most: int = 16
-    code: int = 400
+    code: int = 512
     name: ClassVar[str] = "return-elements"
 
     def run(self, module: Module) -> Module:

@@ -45,7 +45,7 @@ class SmallExtents:
 
     most: int = 16
     code: int = 600
-    written_out: int = 400
+    written_out: int = 512
     name: ClassVar[str] = "small-extents"
 
     def run(self, module: Module) -> Module:

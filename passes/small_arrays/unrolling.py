@@ -80,7 +80,7 @@ def are_short(loops: set[Op], chosen: set[Op], numbers: Numbers, code: int) -> b
     return True
 
 
-CALL = 32
+CALL = 28
 """The code of an elementary function and its derivative, in operations. A loop calls it for several elements at once:
 for more than about twelve that is faster than one by one."""
 
@@ -113,7 +113,8 @@ def length(op: Op, chosen: set[Op], numbers: Numbers, most: int) -> int:
 
 def _length(op: Op, chosen: set[Op], numbers: Numbers, most: int) -> int:
     total = 0
-    for region in op.regions:
+    taken = numbers.of(op.operands[0]) if op.opdef is ops.if_ else None
+    for region in op.regions if taken is None else [op.regions[0 if taken else 1]]:
         for inner in region.ops:
             total += length(inner, chosen, numbers, most - total)
             if total > most:

@@ -308,7 +308,7 @@ def called_by_itself(a, n):
 def too_long(a, steps):
     """Written out, the loop calls too many functions; what else is read in it stays in memory, too."""
     x, y = np.zeros(3), np.array([a, 1.0, 0.5])
-    for k in range(14):
+    for k in range(30):
         x[k % 3] += math.exp(a / (k + 1.0)) * y[k % 3]
     return x[0] * x[1] / x[2] + steps * y[2]
 
