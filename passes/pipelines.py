@@ -25,6 +25,7 @@ from adc.passes.simd.align_loops import AlignLoops
 from adc.passes.simd.collect_checks import CollectChecks
 from adc.passes.simd.interleave import Interleave
 from adc.passes.simd.narrow_columns import NarrowColumns
+from adc.passes.simd.narrow_rows import NarrowRows
 from adc.passes.simd.order_loops import OrderLoops
 from adc.passes.simd.signs_apart import SignsApart
 from adc.passes.simd.vectorise_outer import VectoriseOuter
@@ -116,7 +117,7 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 
 WIDEN: Pipeline = (
     *(OrderLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
-    *(NarrowColumns(), VectoriseOuter(), Interleave()),
+    *(NarrowColumns(), NarrowRows(), VectoriseOuter(), Interleave()),
     *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
     SignsApart(),
 )
