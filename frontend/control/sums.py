@@ -23,6 +23,7 @@ from adc.ir.builder import build
 if TYPE_CHECKING:
     from adc.frontend.control.carry import Carry
 
+_JUMPS = (ast.Continue, ast.Break, ast.Return)
 _OF_ELEMENTS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 
 
@@ -30,7 +31,7 @@ def settled_number(carry: Carry, name: str, start: AbstractValue | None, end: Ab
     """What the variable is before the loop: an array. None if it cannot be one."""
     if start is None or not (isinstance(start, Scalar) or is_static_number(start)) or carry.appends.trips is None:
         return None
-    if not isinstance(end, Array) or not _becomes_array(carry.stmt, name):
+    if not isinstance(end, Array) or not _becomes_array(carry.stmt, name) or name in carry.frame.captured:
         return None
     dims = [dim for d in end.dims if (dim := brought_here(d)) is not None]
     if len(dims) < end.rank:
@@ -52,6 +53,9 @@ def _becomes_array(loop: ast.stmt, name: str) -> bool:
     if not isinstance(loop, ast.For) or _mentions(loop.iter, name) or _mentions(loop.target, name):
         return False
     first = next((stmt for stmt in loop.body if _mentions(stmt, name)), None)
+    before = loop.body[: loop.body.index(first)] if first is not None else []
+    if any(isinstance(node, _JUMPS) for stmt in before for node in ast.walk(stmt)):
+        return False  # an iteration may leave the number
     if isinstance(first, ast.For):
         return not first.orelse and _becomes_array(first, name)
     if isinstance(first, ast.AugAssign):

@@ -81,12 +81,44 @@ def under_a_condition(x: Any) -> Any:
     return total
 
 
+def left_out(x: Any) -> Any:
+    total = 0
+    for row in x:
+        if row[0] < 0.5:
+            continue
+        total = total + row
+    return total
+
+
+def ended_before(x: Any) -> Any:
+    total = 0
+    for row in x:
+        for value in row:
+            if value > 0.5:
+                break
+            total = total + row
+    return total
+
+
 def read_before(x: Any) -> Any:
     total = 0
     for row in x:
         factor = np.sum(total)
         total = total + row * factor
     return total
+
+
+def read_by_a_function(x: Any) -> Any:
+    total = 0
+
+    def size() -> Any:
+        return np.size(total)
+
+    sizes = 0
+    for row in x:
+        sizes += size()
+        total = total + row
+    return total, sizes
 
 
 def by_another_function(x: Any) -> Any:
@@ -96,7 +128,10 @@ def by_another_function(x: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("program", [under_a_condition, read_before, by_another_function], ids=lambda f: f.__name__)
+REFUSED = [under_a_condition, left_out, ended_before, read_before, read_by_a_function, by_another_function]
+
+
+@pytest.mark.parametrize("program", REFUSED, ids=lambda f: f.__name__)
 def test_what_can_tell_is_refused(program: Callable[..., Any]) -> None:
     with pytest.raises(adc.AdcError):
         adc.jit_grad(program)(X)
