@@ -46,6 +46,7 @@ from adc.passes.simplify.if_convert import IfConvert
 from adc.passes.simplify.inline import Inline
 from adc.passes.simplify.insert_deallocs import InsertDeallocs
 from adc.passes.simplify.licm import LICM
+from adc.passes.simplify.renew_overwritten import RenewOverwritten
 from adc.passes.simplify.skip_zero_terms import SkipZeroTerms
 from adc.passes.simplify.swap_copied import SwapCopied
 from adc.passes.simplify.update_in_place import UpdateInPlace
@@ -100,6 +101,8 @@ PREPARE: Pipeline = (
     IfChanged(JoinVersions(), TIDY),
     IfChanged(UnswitchLoops(), TIDY),
     IfChanged(FuseLoops(alone=is_product), (*TIDY, DeadStores(), DCE())),
+    IfChanged(ForwardElements(), TIDY),
+    IfChanged(RenewOverwritten(), TIDY),
     IfChanged(UpdateInPlace(), TIDY),
     IfChanged(FirstWrites(), TIDY),
     IfChanged(AlternateBuffers(), TIDY),

@@ -199,6 +199,10 @@ class Extents:
         """Whether two shapes are equal wherever ``op`` is reached, by assertions before it and branches around."""
         return a == b or self._follows(a, b, _equal_before(op))
 
+    def all_equal_at(self, value: Value, op: Op) -> set[Extent]:
+        """All that is known to equal an integer wherever ``op`` is reached."""
+        return _closure(self.extent(value), [{self.extent(x), self.extent(y)} for x, y in _equal_before(op)])
+
     def _follows(self, a: Shape, b: Shape, equal: Iterable[Values]) -> bool:
         """Whether two shapes are equal if the integers in each of ``equal`` are."""
         pairs = [{self.extent(x), self.extent(y)} for x, y in equal]

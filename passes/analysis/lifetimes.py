@@ -35,6 +35,17 @@ def users_of(memref: Value, passing: Container[Op] = ()) -> list[Op] | None:
     return found
 
 
+def writers_of(memref: Value) -> list[Op]:
+    """What may write to ``memref``, by its name or by views of it; whatever else hands it on counts as well."""
+    found: list[Op] = []
+    for user, position in memref.uses:
+        if user.opdef in VIEWS:
+            found += writers_of(user.result)
+        elif user.opdef not in (ops.load, ops.dim) and (user.opdef is not ops.copy or position != 0):
+            found.append(user)
+    return found
+
+
 def only_read(memref: Value) -> bool:
     """Whether the memory of ``memref`` is read by this name, by views of it and behind branches, and nothing else is
     done to it."""

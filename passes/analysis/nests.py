@@ -68,6 +68,10 @@ def match_counters(loops: Sequence[Op], subscripts: Sequence[Value], integers: I
     return None if None in positions else [d for d in positions if d is not None]
 
 
+RIM = "adc.rim"
+"""Of a copy: it is of what the one store that follows it, in a loop, leaves as it was."""
+
+
 class Bounds(NamedTuple):
     """From one subscript to before another one: ``offset`` and the numbers that a loop goes from and to."""
 
@@ -134,7 +138,7 @@ def fill_outside(value: Value, memref: Value, box: Box) -> None:
 def copy_outside(source: Value, memref: Value, box: Box) -> None:
     """Append what copies an array outside of a box from another one of the same shape."""
     for slab in _slabs(memref, box):
-        build(ops.copy, [slab(source), slab(memref)])
+        build(ops.copy, [slab(source), slab(memref)], {RIM: True})
 
 
 def _slabs(memref: Value, box: Box) -> list[Callable[[Value], Value]]:

@@ -3,7 +3,8 @@
 The search goes forward from the store: to the end of its block, then on behind the operation around it, and at the
 end of a sequential loop both to the beginning of the next iteration and behind the loop, where a carried memref has
 another name. A store in loops is of a box of elements, one range of a counter for each of the loops that the subscripts
-come from. It is loaded again by a nest over the same ranges, or over all of the array, whose body loads the element.
+come from, and that far from it. It is loaded again by a nest over the same ranges, or over all of the array, whose body
+loads the element.
 
 What is found is a list of sets of loads: of each set one has to be read by somebody.
 """
@@ -27,14 +28,23 @@ from adc.passes.analysis.kinds import COUNTED, TARGET
 
 
 @dataclass(frozen=True)
+class _At:
+    """A subscript: a number and a constant."""
+
+    value: Value
+    offset: int
+
+
+@dataclass(frozen=True)
 class _Range:
-    """The values of a counter."""
+    """The values of a counter, and a constant."""
 
     bounds: tuple[Value, ...]
+    offset: int
 
 
 Loads = list[set[Value]]
-_Place = tuple[Value | _Range, ...]  # of an element, or of a box of them
+_Place = tuple[_At | _Range, ...]  # of an element, or of a box of them
 
 
 class _Places:
@@ -79,8 +89,8 @@ class Rereading:
         if around.opdef is ops.if_ and _is_outside(block, None, place):
             behind = memref if _is_outside(block, memref, ()) else _handed_on(block, memref, around.results)
             return [set()] if behind is None else self._after(store, around, behind, place)
-        if around.opdef in COUNTED and block.args[0] in place:
-            widened = tuple(_Range(around.operands[:3]) if v is block.args[0] else v for v in place)
+        if around.opdef in COUNTED and any(isinstance(v, _At) and v.value is block.args[0] for v in place):
+            widened = tuple(_widened(v, block.args[0], around) for v in place)
             others = (inner for inner in block.walk() if inner is not store and not inner.regions)
             if _is_outside(block, memref, widened) and not any(self._writes(inner, memref) for inner in others):
                 return self._after(store, around, memref, widened)
@@ -135,25 +145,28 @@ class Rereading:
         """Whether the load, in just these loops, is of all of the place."""
         left = {loop.regions[0].args[0]: loop for loop in loops}
         for axis, (subscript, wanted) in enumerate(zip(map(_plain, load.operands[1:]), place, strict=True)):
-            loop = left.pop(subscript, None)
+            loop = left.pop(subscript.value, None)
             if not isinstance(wanted, _Range):
-                if loop is not None or not _same(subscript, wanted):
+                if loop is not None or subscript.offset != wanted.offset or not _same(subscript.value, wanted.value):
                     return False
-            elif loop is None:
+                continue
+            if loop is None:
                 return False
-            elif not all(map(_same, loop.operands[:3], wanted.bounds)):
+            further = wanted.offset - subscript.offset
+            if further or not all(map(_same, loop.operands[:3], wanted.bounds)):
                 lower, upper, step = loop.operands[:3]
-                if constant_of(step) != 1 or not _at_most(lower, wanted.bounds[0]):
+                if constant_of(step) != 1 or not _at_most(lower, wanted.bounds[0], -further):
                     return False
-                if not (_at_most(wanted.bounds[1], upper) or self._is_extent(upper, load, axis)):
+                whole = subscript.offset == 0 and self._is_extent(upper, load, axis)
+                if not (whole or _at_most(wanted.bounds[1], upper, further)):
                     return False
         return not left
 
     def _is_extent(self, value: Value, load: Op, axis: int) -> bool:
         memref = load.operands[0]
-        if value.op is not None and value.op.opdef is ops.dim and value.op.operands[0] is memref:
-            return bool(value.op.attrs["dim"] == axis)
-        return all(_extent(root, axis) is value for root in self._aliasing.roots(memref))
+        asked = value.op if value.op is not None and value.op.opdef is ops.dim else None
+        of = asked.operands[0] if asked is not None and asked.attrs["dim"] == axis else None
+        return of is memref or all(of is root or _extent(root, axis) is value for root in self._aliasing.roots(memref))
 
     def _writes(self, op: Op, memref: Value) -> bool:
         """Whether an operation may change what is in ``memref``."""
@@ -174,11 +187,23 @@ def _since(start: int, numbers: Sequence[int]) -> Iterator[int]:
     return itertools.islice(numbers, bisect.bisect_left(numbers, start), None)
 
 
-def _plain(subscript: Value) -> Value:
+def _plain(subscript: Value) -> _At:
     """A subscript without the check that it is in range."""
-    while subscript.op is not None and subscript.op.opdef is ops.bound:
-        subscript = subscript.op.operands[0]
-    return subscript
+    offset = 0
+    while subscript.op is not None:
+        op = subscript.op
+        step = constant_of(op.operands[1]) if op.opdef is ops.addi else 0 if op.opdef is ops.bound else None
+        if step is None:
+            break
+        offset += int(step)
+        subscript = op.operands[0]
+    return _At(subscript, offset)
+
+
+def _widened(place: _At | _Range, counter: Value, loop: Op) -> _At | _Range:
+    """All that a place is while ``loop`` runs."""
+    within = isinstance(place, _At) and place.value is counter
+    return _Range(loop.operands[:3], place.offset) if within else place
 
 
 def _same(a: Value, b: Value) -> bool:
@@ -186,18 +211,18 @@ def _same(a: Value, b: Value) -> bool:
     return a is b or (known is not None and known == constant_of(b))
 
 
-def _at_most(a: Value, b: Value) -> bool:
-    """Whether it is known that ``a <= b``: two constants, or one and the other less a constant."""
+def _at_most(a: Value, b: Value, further: int) -> bool:
+    """Whether it is known that ``a + further <= b``: two constants, or one and the other less a constant."""
     x, y = constant_of(a), constant_of(b)
     if x is not None and y is not None:
-        return x <= y
+        return bool(x + further <= y)
     if a is b:
-        return True
+        return further <= 0
     op = a.op
     if op is None or op.opdef not in (ops.addi, ops.subi) or op.operands[0] is not b:
         return False
     step = constant_of(op.operands[1])
-    return step is not None and (step <= 0 if op.opdef is ops.addi else step >= 0)
+    return step is not None and (step if op.opdef is ops.addi else -step) + further <= 0
 
 
 def _handed_on(block: Block, memref: Value, names: Sequence[Value]) -> Value | None:
@@ -216,7 +241,7 @@ def _extent(root: Value, axis: int) -> Value | None:
 
 def _is_outside(block: Block, memref: Value | None, place: _Place) -> bool:
     """Whether all that is named was there before the block."""
-    values = [v for v in place if not isinstance(v, _Range)]
+    values = [v.value for v in place if isinstance(v, _At)]
     values += [v for part in place if isinstance(part, _Range) for v in part.bounds]
     inside: set[Block] = {block}
     for op in block.walk():

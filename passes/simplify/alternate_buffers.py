@@ -5,17 +5,25 @@ then carries that one too, as the loop of somebody who swaps two buffers does, a
 a schedule as such: there is no array for each step, nor a shadow. Of several arrays that follow each other, as
 ``old, now = now, new`` has it, the last one is what the new one is made in.
 
+What a step leaves as it was, by a copy of the rim, both buffers have from the start if no step changes it otherwise:
+it is copied once, in front of the loop.
+
 That may be if every array that the loop hands on so has one shape, and nobody else sees it: what the loop begins with
 is an array of the function that is not used any more, or else a copy of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from adc.ir import ops
 from adc.ir.builder import insert_at
-from adc.ir.core import Block, Module, Op
+from adc.ir.core import Block, Module, Op, Value
+from adc.ir.rewrite import Mapping, clone_op
+from adc.passes.analysis.lifetimes import writers_of
+from adc.passes.analysis.nests import RIM, is_visible
 from adc.passes.rewrite import put_before, put_instead
 from adc.passes.simplify.handed_on import like, made_in_steps, own_starts
 
@@ -36,13 +44,43 @@ class AlternateBuffers:
 def _take_turns(loop: Op, alloc: Op, chain: list[int]) -> None:
     own_starts(loop, chain)
     body, before = loop.regions[0], Block()
+    start, old, new = loop.operands[3 + chain[0]], body.args[1 + chain[0]], alloc.result
+    rim = _rim(loop, old, new) if len(chain) == 1 else []
     with insert_at(before, alloc.loc):
-        spare = like(loop.operands[3 + chain[0]])
+        spare = like(start)
+        mapping: Mapping = {old: start, new: spare}
+        for op in rim:
+            for view in op.operands:
+                if view.op is not None and view not in mapping:
+                    clone_op(view.op, mapping)
+            clone_op(op, mapping).drop_attr(RIM)
     put_before(loop, list(before.ops))
     loop.add_operand(spare)
     loop.add_result(spare.type)
-    room = body.add_arg(spare.type, alloc.result.hint)
-    alloc.result.replace_uses(room)
+    room = body.add_arg(spare.type, new.hint)
+    new.replace_uses(room)
     body.terminator.add_operand(body.args[1 + chain[-1]])
-    put_instead(alloc, [])
-    alloc.drop()
+    for op in (alloc, *rim):
+        put_instead(op, [])
+        op.drop()
+
+
+def _rim(loop: Op, old: Value, new: Value) -> list[Op]:
+    """The copies of what each step leaves of the old array in the new one, if no step changes that."""
+    end = loop.regions[0].terminator
+    writers = [op for op in writers_of(new) if op is not end]
+    copies = [op for op in writers if op.attrs.get(RIM) and op.parent is end.parent]
+    stores = [op for op in writers if op not in copies]
+    if len(stores) != 1 or stores[0].opdef is not ops.store or any(op is not end for op in writers_of(old)):
+        return []
+    return copies if all(_is_of(loop, op.operands, (old, new)) for op in copies) else []
+
+
+def _is_of(loop: Op, views: Sequence[Value], arrays: tuple[Value, Value]) -> bool:
+    """Whether ``views``, two in the body of ``loop``, are of one part of two arrays, the same in all steps."""
+    makers = [view.op for view in views]
+    if loop.parent is None or any(op is None or op.opdef is not ops.subview for op in makers):
+        return False
+    parts = [(op.operands[1:], tuple(op.attrs.items())) for op in makers if op is not None]
+    bases = tuple(op.operands[0] for op in makers if op is not None)
+    return bases == arrays and parts[0] == parts[1] and all(is_visible(v, loop.parent) for v in parts[0][0])

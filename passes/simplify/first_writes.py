@@ -9,6 +9,7 @@ go altogether. Where a loop leaves out the rim, that alone is filled or copied. 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from adc.ir import ops
@@ -16,6 +17,7 @@ from adc.ir.builder import build, insert_at
 from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.nesting import place_in
 from adc.ir.rewrite import clone_op
+from adc.ir.types import MemRefType
 from adc.passes.analysis.cold import COLD
 from adc.passes.analysis.effects import Memory, Summaries
 from adc.passes.analysis.extents import Extents
@@ -60,6 +62,16 @@ class _FirstWrites:
         }
         self._extents = Extents(like=self._shadows)
         self._before: dict[Op, list[Op]] = {}  # what is to stand in front of a loop
+
+    @cached_property
+    def _handed_out(self) -> set[Value]:
+        """Memory that others may reach before the function returns."""
+        found: set[Value] = set()
+        for op in self._memory.alias.carriers:
+            if op.opdef in (ops.pack, ops.call, ops.store, ops.fill):
+                handed = op.operands if op.opdef in (ops.pack, ops.call) else op.operands[:1]
+                found = found.union(*(self._memory.reach(v) for v in handed if isinstance(v.type, MemRefType)))
+        return found
 
     def block(self, block: Block) -> None:
         waiting: dict[Value, Op] = {}  # memory that has its initial value and was not touched since
@@ -113,11 +125,13 @@ class _FirstWrites:
         return any(self._memory.may_overlap(array, memref) for array in arrays)
 
     def _is_whole(self, memref: Value) -> bool:
-        """Whether ``memref`` is an allocation itself, of which all uses can be seen; or a shadow, which is seen by
-        others when the function ends without an error."""
+        """Whether ``memref`` is an allocation itself, of which all uses can be seen; or a shadow, or an array that is
+        returned, which are seen by others when the function ends without an error."""
         if memref in self._shadows:
             return True
-        return memref.op is not None and memref.op.opdef is ops.alloc and self._memory.is_local(memref)
+        if memref.op is None or memref.op.opdef is not ops.alloc:
+            return False
+        return self._memory.is_local(memref) or memref not in self._handed_out
 
     def _start_in(self, loop: Op, memref: Value, initial: Op) -> bool:
         """Have ``loop`` begin with the initial value of each element; False if it cannot be seen to go through all."""

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from adc.ir import ops
-from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.nesting import place_in
+from adc.ir.core import Func, Module, Op, Value
 from adc.passes.analysis.extents import Extents
-from adc.passes.analysis.kinds import VIEWS
 from adc.passes.analysis.lifetimes import users_of
+from adc.passes.simplify.carried_states import carry, place_of, users_of_state
 
 
 @dataclass(frozen=True)
@@ -44,32 +43,18 @@ def _may_swap(loop: Op, copy: Op) -> bool:
     """Whether ``copy``, in the body of ``loop``, is of a whole array to a new one, and the array is written to then."""
     state, new = copy.operands
     body = loop.regions[0]
-    allocs = [v.op for v in (state, new)]
-    if any(op is None or op.opdef is not ops.alloc for op in allocs) or state.type != new.type:
+    if new.op is None or new.op.opdef is not ops.alloc or new.block is not body or state.type != new.type:
         return False
-    if [v.block for v in (state, new)] != [loop.parent, body]:
-        return False
-    users, others = users_of(state, _returns(state)), users_of(new)
-    if users is None or others is None or any(op.opdef in VIEWS for op in users):
+    users, others = users_of_state(loop, state), users_of(new)
+    if users is None or others is None:
         return False
     extents = Extents()
     if extents.shape(state) != extents.shape(new):
         return False
     at = body.ops.index(copy)
-    if any(op is not copy and _place(body, op) <= at for op in others):
+    if any(op is not copy and place_of(body, op) <= at for op in others):
         return False
-    return any(_changes(op, state) and _place(body, op) > at for op in users)
-
-
-def _returns(state: Value) -> set[Op]:
-    """Where it is returned, behind the loop: what takes its place there is returned as well."""
-    return {user for user, _ in state.uses if user.opdef is ops.return_}
-
-
-def _place(block: Block, op: Op) -> int:
-    """Where in ``block`` it is, or what it is inside of; -1 if it is elsewhere."""
-    place = place_in(block, op)
-    return -1 if place is None else block.ops.index(place)
+    return any(_changes(op, state) and place_of(body, op) > at for op in users)
 
 
 def _changes(op: Op, array: Value) -> bool:
@@ -78,20 +63,7 @@ def _changes(op: Op, array: Value) -> bool:
 
 def _swap(loop: Op, copy: Op) -> None:
     state, new = copy.operands
-    body = loop.regions[0]
-    at = body.ops.index(copy)
-    outside = loop.parent
-    assert outside is not None
-    before = body.add_arg(state.type, state.hint)
-    result = loop.add_result(state.type, state.hint)
-    for user, position in list(new.uses):
-        if user is not copy:
-            user.set_operand(position, before)
-    for user, position in list(state.uses):
-        place = _place(body, user)
-        if place >= 0:
-            user.set_operand(position, before if place <= at else new)
-        elif _place(outside, user) > outside.ops.index(loop):
-            user.set_operand(position, result)
-    loop.add_operand(state)
-    body.terminator.add_operand(new)
+    uses = [use for use in new.uses if use[0] is not copy]
+    before = carry(loop, state, new, loop.regions[0].ops.index(copy))
+    for user, position in uses:
+        user.set_operand(position, before)

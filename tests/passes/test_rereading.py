@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 
 import pytest
@@ -72,3 +73,53 @@ def test_it_takes_time_in_proportion_to_the_function(monkeypatch: pytest.MonkeyP
                 rereading.loads(op)
         counts.append(len(asked))
     assert counts[1] <= 2.2 * counts[0]
+
+
+TEXT = """func.func @f(%x: f64, %n: index) -> f64 {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %m1 = arith.constant -1 : index
+  %m2 = arith.constant -2 : index
+  %zero = arith.constant 0.0 : f64
+  %n0 = arith.addi %n, %c0 : index
+  %n1 = arith.addi %n, %m1 : index
+  %n2 = arith.addi %n, %m2 : index
+  %a = memref.alloc(%n) : memref<?xf64>
+  scf.parallel (%i) = (%c{low}) to ({up}) step (%c1) {{
+    %k = arith.addi %i, {offset} : index
+    memref.store %x, %a[%k] : memref<?xf64>
+    scf.reduce()
+  }}
+  %s = scf.parallel (%j) = (%c{low2}) to ({up2}) step (%c1) init (%zero) -> f64 {{
+    %l = arith.addi %j, {offset2} : index
+    %v = memref.load %a[%l] : memref<?xf64>
+    scf.reduce(%v : f64) {{kinds = ["add"]}}
+  }}
+  func.return %s : f64
+}}"""
+UPPER = {"%n": 0, "%n1": 1, "%n2": 2}
+OFFSET = {"%m2": -2, "%m1": -1, "%c0": 0, "%c1": 1, "%c2": 2}
+IN_RANGE = [
+    (low, up, offset)
+    for low, up, offset in itertools.product((0, 1, 2), UPPER, OFFSET)
+    if low + OFFSET[offset] >= 0 and OFFSET[offset] <= UPPER[up]
+]
+
+
+def test_ranges_that_are_loaded_hold_those_that_are_stored() -> None:
+    """Whatever the counters and the constants that are added to them."""
+    found = 0
+    for (low, up, offset), (low2, up2, offset2) in itertools.product(IN_RANGE, repeat=2):
+        given = {"low": low, "up": up, "offset": offset, "low2": low2, "up2": up2, "offset2": offset2}
+        func = parse_module(TEXT.format(**given)).funcs["f"]
+        (store,) = (op for op in func.walk() if op.opdef is ops.store)
+        (loads,) = Rereading(Aliasing(func)).loads(store)
+        starts = low + OFFSET[offset], low2 + OFFSET[offset2]
+        ends = OFFSET[offset] - UPPER[up], OFFSET[offset2] - UPPER[up2]
+        holds = starts[1] <= starts[0] and ends[1] >= ends[0]
+        assert holds or not loads, given
+        found += bool(loads)
+        if up == up2:
+            assert bool(loads) == holds, given
+    assert found > 100

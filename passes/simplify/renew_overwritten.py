@@ -1,0 +1,195 @@
+"""A time loop that overwrites an array by way of a temporary one makes the next state of the array instead.
+
+``u[1:-1] += f(u[2:] - u[:-2])`` computes all of the right-hand side before it stores any of it, in an array that is
+copied then. Here the values are stored where they would be copied to, in a new array that begins as a copy of the old
+one: ``new = u.copy(); new[1:-1] = u[1:-1] + f(u[2:] - u[:-2]); u = new``. Of the copy there remains what the loop
+leaves out (``first-writes``), and the new array and the old one take turns (``alternate-buffers``).
+
+That is worth it where all but a rim of the array is overwritten. It is one that the function made in front of the time
+loop, which nobody reaches in another way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from adc.ir import ops
+from adc.ir.arith import constant_of
+from adc.ir.builder import build, insert_at
+from adc.ir.core import Block, Func, Module, Op, Value
+from adc.ir.nesting import inside, place_in
+from adc.ir.rewrite import Mapping, clone_op
+from adc.passes.analysis.cold import is_cold
+from adc.passes.analysis.extents import Extent, Extents
+from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import COUNTED, PURE, TERMINATORS
+from adc.passes.analysis.nests import loop_body_of, loops_between, match_counters
+from adc.passes.rewrite import put_before, put_instead
+from adc.passes.simplify.carried_states import carry, place_of, users_of_state
+from adc.passes.simplify.handed_on import like
+
+RIM = 8
+"""How many elements along an axis may be left as they were."""
+
+
+@dataclass(frozen=True)
+class RenewOverwritten:
+    """Store what a sequential loop puts into a temporary array, and then into its state, in the next state."""
+
+    name: ClassVar[str] = "renew-overwritten"
+
+    def run(self, module: Module) -> Module:
+        for func in module.funcs.values():
+            _in_function(func)
+        return module
+
+
+def _in_function(func: Func) -> None:
+    for loop in [op for op in func.walk() if op.opdef is ops.for_]:
+        if loop.parent is not None and not is_cold(loop.parent):
+            for alloc in [op for op in loop.regions[0].ops if op.opdef is ops.alloc]:
+                found = _found(loop, alloc)
+                if found is not None:
+                    _renew(loop, found)
+
+
+@dataclass(frozen=True)
+class _Passed:
+    """What goes through a temporary array: ``first`` stores it there, ``then`` stores it in the state. ``counters`` are
+    those of the loops around the second, by dimension of the temporary; ``nests`` stand in the body."""
+
+    temporary: Op
+    first: Op
+    then: Op
+    counters: list[Value]
+    nests: tuple[Op, Op]
+
+
+def _found(loop: Op, alloc: Op) -> _Passed | None:
+    """What goes through the array that ``alloc`` makes; None if that is more than stored, and copied to a state."""
+    body = loop.regions[0]
+    users = [user for user, _ in alloc.result.uses]
+    stores = [op for op in users if op.opdef is ops.store and op.operands[1] is alloc.result]
+    loads = [op for op in users if op.opdef is ops.load]
+    if len(users) != 2 or len(stores) != 1 or len(loads) != 1:
+        return None
+    (first,), (load,) = stores, loads
+    then = _only_user(load)
+    nests = place_in(body, first), place_in(body, load)
+    if then is None or nests[0] is None or nests[1] is None or first.parent is None:
+        return None
+    if not all(op in (load, then) or op.opdef in PURE | TERMINATORS for op in _inner(nests[1])):
+        return None
+    if not _goes_through(load, then, nests[1], alloc):
+        return None
+    found = _Passed(alloc, first, then, list(load.operands[1:]), (nests[0], nests[1]))
+    return found if _may_be_earlier(body, found) and _may_renew(loop, found) else None
+
+
+def _only_user(load: Op) -> Op | None:
+    """The store of what is loaded, in the same block, which is all that is done with it."""
+    uses = list(load.result.uses)
+    if len(uses) != 1 or uses[0][0].opdef is not ops.store or uses[0][1] != 0:
+        return None
+    store = uses[0][0]
+    return store if store.parent is load.parent else None
+
+
+def _inner(nest: Op) -> list[Op]:
+    """The operations in a nest, but for the loops."""
+    return [op for region in nest.regions for op in region.walk() if op.opdef not in COUNTED]
+
+
+def _goes_through(load: Op, then: Op, nest: Op, alloc: Op) -> bool:
+    """Whether the loops of a nest have their counters for subscripts of ``load``, go through all of the array, and
+    store no two of its elements in one place."""
+    block = loop_body_of(load)
+    loops = loops_between(block, nest) if block is load.parent and block is not None else None
+    subscripts = list(load.operands[1:])
+    if loops is None or len(loops) != len(subscripts) or len(set(subscripts)) != len(subscripts):
+        return False
+    extents = Extents()
+    shape = extents.shape(alloc.result)
+    for loop in loops:
+        if loop.regions[0].args[0] not in subscripts or len(loop.operands) != 3:
+            return False
+        lower, upper, step = loop.operands
+        dim = subscripts.index(loop.regions[0].args[0])
+        if constant_of(lower) != 0 or constant_of(step) != 1 or extents.extent(upper) != shape[dim]:
+            return False
+    return match_counters(loops, then.operands[2:], Integers()) is not None
+
+
+def _may_be_earlier(body: Block, found: _Passed) -> bool:
+    """Whether what the second nest computes subscripts of is there before the first one."""
+    start, end = found.nests
+    before = body.ops[: body.ops.index(start)]
+    outside = (v for op in (*_inner(end), end) for v in op.operands if not inside(v, end) and v.block is body)
+    return all(v.op is None or v.op in before or v is found.temporary.result for v in outside)
+
+
+def _may_renew(loop: Op, found: _Passed) -> bool:
+    """Whether the state may be carried, is as it was until it is overwritten, and nearly all of it is."""
+    state = found.then.operands[1]
+    users = users_of_state(loop, state)
+    if users is None or not _is_nearly_all(found.temporary, state):
+        return False
+    body = loop.regions[0]
+    start, end = (body.ops.index(nest) for nest in found.nests)
+    if start >= end:
+        return False
+    for op in users:
+        place = place_of(body, op)
+        if start <= place < end and op.opdef is not ops.load and op.opdef is not ops.dim:
+            return False  # written to before it is overwritten, which the copy would not have
+        if place == end and op is not found.then and op.opdef is not ops.dim:
+            return False
+    return True
+
+
+def _is_nearly_all(temporary: Op, state: Value) -> bool:
+    """Whether a temporary array is as large as the state, but for a rim."""
+    alloc = state.op
+    if alloc is None or len(alloc.operands) != len(temporary.operands) or state.type != temporary.result.type:
+        return False
+    integers, extents = Integers(), Extents()
+    return all(
+        any(_is_little_less(part, whole, integers) for part in extents.all_equal_at(size, temporary))
+        for whole, size in zip(alloc.operands, temporary.operands, strict=True)
+    )
+
+
+def _is_little_less(part: Extent, whole: Value, integers: Integers) -> bool:
+    if not isinstance(part, Value):
+        return False
+    if part.op is not None and part.op.opdef is ops.maxsi and constant_of(part.op.operands[1]) == 0:
+        part = part.op.operands[0]
+    rest = integers.linear(whole).plus(integers.linear(part), -1)
+    return not rest.terms and 0 <= rest.constant <= RIM
+
+
+def _renew(loop: Op, found: _Passed) -> None:
+    body = loop.regions[0]
+    state = found.then.operands[1]
+    start, end = found.nests
+    made = Block()
+    with insert_at(made, found.then.loc):
+        new = like(state)
+        build(ops.copy, [state, new])
+    # Where what the second nest does with its counters is done with the subscripts of the first store.
+    mapping: Mapping = dict(zip(found.counters, found.first.operands[2:], strict=True))
+    stored = Block()
+    with insert_at(stored, found.then.loc):
+        for op in _inner(end):
+            if op.opdef in PURE and any(inside(r, end) for r in op.results):
+                clone_op(op, mapping)
+        build(ops.store, [found.first.operands[0], new, *(mapping.get(s, s) for s in found.then.operands[2:])])
+    put_instead(found.first, list(stored.ops))
+    found.first.drop()
+    put_instead(end, [])
+    end.drop()
+    put_before(start, list(made.ops))
+    carry(loop, state, new, body.ops.index(start))
+    put_instead(found.temporary, [])
+    found.temporary.drop()
