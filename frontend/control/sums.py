@@ -31,7 +31,9 @@ def settled_number(carry: Carry, name: str, start: AbstractValue | None, end: Ab
     """What the variable is before the loop: an array. None if it cannot be one."""
     if start is None or not (isinstance(start, Scalar) or is_static_number(start)) or carry.appends.trips is None:
         return None
-    if not isinstance(end, Array) or not _becomes_array(carry.stmt, name) or name in carry.frame.captured:
+    if not isinstance(end, Array) or not _becomes_array(carry.stmt, name):
+        return None
+    if _is_read_by_functions(carry.frame.source.node, name):
         return None
     dims = [dim for d in end.dims if (dim := brought_here(d)) is not None]
     if len(dims) < end.rank:
@@ -64,6 +66,12 @@ def _becomes_array(loop: ast.stmt, name: str) -> bool:
     if isinstance(first, ast.Assign) and len(first.targets) == 1 and isinstance(first.targets[0], ast.Name):
         return first.targets[0].id == name and _is_of_elements(first.value, name)
     return False
+
+
+def _is_read_by_functions(function: ast.AST, name: str) -> bool:
+    """Whether functions within this one mention the variable."""
+    inner = (n for n in ast.walk(function) if n is not function and isinstance(n, ast.FunctionDef | ast.Lambda))
+    return any(_mentions(n, name) for n in inner)
 
 
 def _is_of_elements(node: ast.expr, name: str) -> bool:
