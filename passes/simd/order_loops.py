@@ -1,10 +1,10 @@
 """Parallel loops go through memory in order: of two, one in the other, the inner one is that along which elements are
-neighbours.
+neighbours, or nearer to each other.
 
 ``for j: for i: a[i, j] = x[i] * c[j]`` goes down the columns of ``a``, with a cache line for each element; the other
 way round it is SIMD. Adjoints have such nests (that of ``v @ a`` by ``a``), and users write them. Iterations of
 parallel loops may run in any order, so the two may change places: what the outer loop loads for the inner one is then
-loaded for each element.
+loaded for each element. Nests of more loops are sorted in this way.
 
 A loop that finds the extreme of a column, or its product, and is in one over columns, takes its steps in order: then
 ``vectorise-outer`` finds those of many columns side by side. (An extreme has no order; products are NumPy's so.)
@@ -21,7 +21,7 @@ from typing import ClassVar
 from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.builder import build, insert_at
-from adc.ir.core import Block, Module, Op, Value
+from adc.ir.core import Block, Func, Module, Op, Value
 from adc.ir.loop_attrs import REVERSE
 from adc.ir.nesting import enclosing, inside
 from adc.ir.rewrite import Mapping, clone_op
@@ -48,15 +48,27 @@ class OrderLoops:
     def run(self, module: Module) -> Module:
         summaries = Summaries.asked(module)
         for func in module.funcs.values():
-            pairs = [pair for op in walk_warm(func.body) if (pair := _pair(op)) is not None]
-            if pairs:
-                memory, forms = Memory.asked(func, summaries), Forms()
-                for outer, inner in [pair for pair in pairs if _pays(*pair, forms) and _may_change(*pair, memory)]:
-                    _exchange(outer, inner)
+            while _exchange_some(func, summaries):
+                pass
             forms = Forms()
             for inner in [op for op in walk_warm(func.body) if _is_along_column(op, forms)]:
                 put_instead(inner, [to_sequential(inner)])
         return module
+
+
+def _exchange_some(func: Func, summaries: Summaries) -> bool:
+    """Exchange pairs of loops that have none in common; whether there were any."""
+    forms = Forms()
+    pairs = [pair for op in walk_warm(func.body) if (pair := _pair(op)) is not None and _pays(*pair, forms)]
+    if not pairs:
+        return False
+    memory = Memory.asked(func, summaries)
+    done: set[Op] = set()
+    for outer, inner in pairs:
+        if done.isdisjoint((outer, inner)) and _may_change(outer, inner, memory):
+            done |= {outer, inner, *(op for op in inner.regions[0].ops if op.regions)}
+            _exchange(outer, inner)
+    return bool(done)
 
 
 def _is_along_column(inner: Op, forms: Forms) -> bool:
@@ -78,39 +90,71 @@ _IN_ORDER = frozenset({"min", "max", "mul"})
 
 
 def _pair(outer: Op) -> tuple[Op, Op] | None:
-    """A loop in which there is only one other, an innermost one, and what is loaded and computed for that."""
-    if outer.opdef is not ops.parallel or outer.results or not set(outer.attrs) <= _KNOWN:
+    """A loop in which there is only one other, and what is loaded and computed for that."""
+    inner = _only_loop(outer)
+    if inner is None or not all(loop.opdef is ops.parallel and set(loop.attrs) <= _KNOWN for loop in (outer, inner)):
         return None
-    loops = [op for op in outer.regions[0].ops if op.regions]
-    if len(loops) != 1 or loops[0] is not outer.regions[0].ops[-2]:
+    innermost = inner
+    while any(op.regions for op in innermost.regions[0].ops):
+        following = _only_loop(innermost)
+        if following is None or following.opdef is not ops.parallel:
+            return None
+        innermost = following
+    return outer, inner
+
+
+def _only_loop(outer: Op) -> Op | None:
+    """The operation with regions that is all there is in a loop but for what is in front of it; None if there is none,
+    or if one of the two has results."""
+    found = [op for op in outer.regions[0].ops if op.regions] if outer.opdef is ops.parallel else []
+    if outer.results or len(found) != 1 or found[0].results or found[0] is not outer.regions[0].ops[-2]:
         return None
-    inner = loops[0]
-    if inner.opdef is not ops.parallel or inner.results or not set(inner.attrs) <= _KNOWN:
-        return None
-    return None if any(op.regions for op in inner.regions[0].ops) else (outer, inner)
+    return found[0]
 
 
 _KNOWN = frozenset({"threads", REVERSE})
 
 
 def _may_change(outer: Op, inner: Op, memory: Memory) -> bool:
-    if int(constant_of(inner.operands[1]) or FEW) < FEW:
+    if _only_loop(inner) is None and int(constant_of(inner.operands[1]) or FEW) < FEW:
         return False
     if any(inside(v, outer) for v in inner.operands):
         return False
-    for op in (*outer.regions[0].ops[:-2], *inner.regions[0].ops[:-1]):
+    for op in outer.regions[0].walk():
         if op.opdef is ops.load:
             if op.parent is outer.regions[0] and memory.may_write(outer, op.operands[0]):
                 return False
-        elif op.opdef not in PURE and not (op.opdef is ops.store and op.parent is inner.regions[0]):
+        elif op.opdef is ops.store:
+            if op.parent is outer.regions[0]:
+                return False
+        elif op.opdef not in PURE and op.opdef not in (ops.parallel, ops.reduce):
             return False
     return True
 
 
 def _pays(outer: Op, inner: Op, forms: Forms) -> bool:
-    ahead, body = outer.regions[0].ops[:-2], inner.regions[0].ops[:-1]
+    """Whether elements along the outer loop are nearer to each other than along the inner one."""
+    ahead, body = outer.regions[0].ops[:-2], list(inner.regions[0].walk())
     now, then = inner.regions[0].args[0], outer.regions[0].args[0]
-    return _cost([*ahead, *body], then, forms) < _cost(body, now, forms)
+    near, far = _cost([*ahead, *body], then, forms), _cost(body, now, forms)
+    if near != far or _only_loop(inner) is None:
+        return near < far
+    return _leading(body, then, forms) > _leading(body, now, forms)
+
+
+def _leading(body: Sequence[Op], counter: Value, forms: Forms) -> int:
+    """The positions of the subscripts that a counter moves, first of all of each access, added up: the higher, the
+    nearer to each other are the elements."""
+    total = 0
+    for op in body:
+        if op.opdef in ELEMENT:
+            steps = [forms.of(v).split(forms.symbol(counter))[0] for v in _subscripts(op)]
+            total += next((k for k, step in enumerate(steps) if not step.is_constant or step.constant != 0), 0)
+    return total
+
+
+def _subscripts(op: Op) -> Sequence[Value]:
+    return op.operands[1:] if op.opdef is ops.load else op.operands[2:]
 
 
 def _cost(body: Sequence[Op], counter: Value, forms: Forms) -> int:
@@ -119,7 +163,7 @@ def _cost(body: Sequence[Op], counter: Value, forms: Forms) -> int:
     for op in body:
         if op.opdef not in ELEMENT:
             continue
-        memref, *subscripts = op.operands if op.opdef is ops.load else op.operands[1:]
+        memref, subscripts = op.operands[0 if op.opdef is ops.load else 1], _subscripts(op)
         t = memref.type
         assert isinstance(t, MemRefType)
         steps = [forms.of(v).split(forms.symbol(counter))[0] for v in subscripts]
