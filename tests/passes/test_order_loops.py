@@ -78,3 +78,39 @@ def test_values_and_gradients(shape: tuple[int, int]) -> None:
     g = adc.grad(lambda a, v, c: np.sum((v @ a) * c), argnums=(0, 1))(a, x, y)
     np.testing.assert_array_equal(g[0], np.outer(x, y))
     np.testing.assert_allclose(g[1], a @ y, rtol=1e-12, atol=1e-13)
+
+
+def middle_first(u: Any, v: Any, c: Any) -> float:
+    n, m, k = u.shape
+    for b in range(m):
+        for d in range(k):
+            w = c[d]
+            for a in range(1, n):
+                v[a, b, d] = w * (u[a, b, d] - u[a - 1, b, d]) + v[a, b, d] * c[d]
+    return np.sum(v * v)
+
+
+def last_first(u: Any, v: Any, c: Any) -> float:
+    n, m, k = u.shape
+    for d in range(k):
+        for b in range(m):
+            for a in range(1, n):
+                v[a, b, d] = c[d] * (u[a, b, d] - u[a - 1, b, d]) + v[a, b, d] * c[d]
+    return np.sum(v * v)
+
+
+@pytest.mark.parametrize("function", [middle_first, last_first], ids=lambda f: f.__name__)
+def test_nests_of_three_are_sorted(function: Any) -> None:
+    made = jit_grad(argnums=(0, 2))(function)
+    for shape in ((3, 20, 30), (1, 1, 1), (2, 0, 5), (17, 18, 1)):
+        u, v, c = RNG.normal(size=shape), RNG.normal(size=shape), RNG.normal(size=shape[2])
+        plain, compiled = v.copy(), v.copy()
+        assert made(u, compiled, c) == pytest.approx(function(u, plain, c), rel=1e-13)
+        np.testing.assert_array_equal(compiled, plain)
+        du, dc = RNG.normal(size=shape), RNG.normal(size=shape[2])
+        by_u, by_c = made.value_and_grad(u, v.copy(), c)[1]
+        tangent = made.jvp((u, v.copy(), c), (du, None, dc))[1]
+        assert np.sum(by_u * du) + np.dot(by_c, dc) == pytest.approx(tangent, rel=1e-11)
+    text = made.dump_ir("lowered", "f64[:, :, ::1], f64[:, :, ::1], f64[::1]")
+    nest = text[: text.index("memref.store")]
+    assert nest.rindex("(%a") < nest.rindex("(%b") < nest.rindex("(%d")

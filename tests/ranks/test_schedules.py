@@ -72,7 +72,9 @@ def check_equal(found: Any, wanted: Any) -> None:
 
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize(
-    "f, schedule", [(steps, adc.revolve(2)), (steps, adc.every(3)), (until, adc.every(1))], ids=str
+    "f, schedule",
+    [(steps, adc.revolve(2)), (steps, adc.every(3)), (until, adc.every(1))],
+    ids=["two snapshots", "each third step", "until"],
 )
 def test_schedules(f: Any, schedule: Any, n: int) -> None:
     plain, scheduled = (jit_grad(argnums=(0, 1), checkpoint=c)(f) for c in (None, schedule))
