@@ -17,7 +17,7 @@ from adc.frontend.frame import Frame, Held, Stand
 from adc.ir import kinds, ops
 from adc.ir.alias import Aliasing
 from adc.ir.builder import current_loc
-from adc.ir.core import Block, Loc, Op, Value
+from adc.ir.core import Block, Func, Loc, Op, Value
 from adc.ir.diagnostics import AdcError, Note
 from adc.ir.moments import strip_views
 from adc.ir.opdef import Trait
@@ -41,6 +41,7 @@ def check(frame: Frame) -> None:
         return
     alive = set(frame.func.walk())
     own = {one.op for one in frame.held}
+    _refuse_recursion(frame, alive)
     kept = [one for one in frame.held if one.op in alive and not one.moved]
     aliasing = Aliasing(frame.func, frame.tracer.module)
     writes = [w for op in alive if op not in own for w in _writes(frame, op)]
@@ -54,6 +55,25 @@ def check(frame: Frame) -> None:
     for stand in frame.stands:
         if stand.op in alive:
             _check_stand(aliasing, writes, alive, stand)
+
+
+def _refuse_recursion(frame: Frame, alive: Iterable[Op]) -> None:
+    """Of a call of what is still being traced it is not known which memory it returns."""
+    funcs = frame.tracer.module.funcs
+    for op in alive:
+        callee = funcs.get(op.attrs["callee"]) if op.opdef is ops.call else None
+        if callee is not None and (callee is frame.func or not _is_finished(callee)):
+            what = "arrays in lists that grow" if frame.held else "reshapes and diagonals of what may be a window"
+            raise refuse(
+                frame.held[0].loc if frame.held else frame.stands[0].op.loc,
+                f"{what} are not supported in a function that calls itself",
+                "work on an array made with np.zeros()" if frame.held else "take those of a copy: x.copy()",
+                kind=kinds.UNSUPPORTED_CALL,
+            )
+
+
+def _is_finished(func: Func) -> bool:
+    return bool(func.body.ops) and func.body.ops[-1].opdef is ops.return_
 
 
 def _check_stand(aliasing: Aliasing, writes: Iterable[_Write], alive: Iterable[Op], stand: Stand) -> None:
@@ -128,7 +148,6 @@ def handed_on(frame: Frame, returned: Sequence[Value]) -> tuple[tuple[int, Root]
         for arg in frame.func.args
         if arg.index in frame.argument_roots and not aliasing.roots(arg).isdisjoint(aliasing.roots(stand.source))
     )
-
 
 def _writes(frame: Frame, op: Op) -> Iterable[_Write]:
     if op.opdef is ops.call:

@@ -393,11 +393,22 @@ def the_callers(xs: list[Array], n: int) -> Any:
     return np.array(xs)
 
 
+def in_recursion(u: Array, n: int) -> Any:
+    def f(u: Array, n: int) -> Any:
+        out = [u]
+        for k in range(n):
+            out.append(u * k)
+        return out[-1] * 2.0 if n < 2 else f(out[-1], n - 1)
+
+    return f(u, n)
+
+
 @pytest.mark.parametrize(
     ("program", "says"),
     [
         (item_stored_to, "cannot store into this array: it is an item of a list"),
         (several_shapes, "must all have one shape; for rows of several lengths extend a list of numbers"),
+        (in_recursion, "not supported in a function that calls itself"),
         (the_callers, "a list of arrays that was passed to the function cannot change its length"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),

@@ -137,6 +137,13 @@ def stored_to_what_may_be_a_copy(a: Any) -> Any:
     return a.sum() + r.sum()
 
 
+def returned_by_recursion(a: Any) -> Any:
+    def f(b: Any, n: int) -> Any:
+        return b.ravel() if n == 0 else f(b[:, 1:], n - 1)
+
+    return f(a[1:, 1:], 2).sum()
+
+
 @pytest.mark.parametrize(
     ("program", "says"),
     [
@@ -144,6 +151,7 @@ def stored_to_what_may_be_a_copy(a: Any) -> Any:
         (stored_in_the_function, "this store may change what x.reshape(...) gave before"),
         (read_in_the_next_iteration, "this store may change what x.reshape(...) gave before"),
         (made_before_the_loop, "this store may change what np.diagonal(x) gave before"),
+        (returned_by_recursion, "not supported in a function that calls itself"),
         (stored_to_what_may_be_a_copy, "it may be a view, and was copied in the call that gave it"),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
