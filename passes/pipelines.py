@@ -23,6 +23,7 @@ from adc.passes.scatter.lower_accumulate import LowerAccumulate
 from adc.passes.scatter.settle_accumulates import SettleAccumulates
 from adc.passes.simd.align_loops import AlignLoops
 from adc.passes.simd.collect_checks import CollectChecks
+from adc.passes.simd.flatten_nests import FlattenNests
 from adc.passes.simd.interleave import Interleave
 from adc.passes.simd.narrow_columns import NarrowColumns
 from adc.passes.simd.narrow_rows import NarrowRows
@@ -121,8 +122,8 @@ OUTLINE: Pipeline = (OutlineCold(), OutlineNests())
 WIDEN: Pipeline = (
     *(OrderLoops(), HoistCommon(), IfConvert(), SkipZeroTerms(), CollectChecks()),
     *(NarrowColumns(), NarrowRows(), VectoriseOuter(), Interleave()),
-    *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops(), AlignLoops()),
-    SignsApart(),
+    *(DistributeTerms(), DistributeFunctions(), SettleAccumulates(), BlockTime(), TileLoops()),
+    *(FlattenNests(), AlignLoops(), SignsApart()),
 )
 """What makes loops faster when it is settled which are parallel."""
 
