@@ -17,10 +17,10 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     if places.dtype.kind == "f":
         raise TypeError("Cannot cast array data from dtype('float64') to dtype('int64') according to the rule 'safe'")
     length = 0
-    for k in range(len(places)):
-        if places[k] < 0:
+    if len(places) > 0:
+        if np.min(places) < 0:
             raise ValueError("'list' argument must have no negative elements")
-        length = max(length, int(places[k]) + 1)
+        length = int(np.max(places)) + 1
     length = max(length, minlength)
     if weights is None:
         counts = np.zeros(length, np.int64)
