@@ -101,7 +101,8 @@ PREPARE: Pipeline = (
     Parallelise(),
     IfChanged(JoinVersions(), TIDY),
     IfChanged(UnswitchLoops(), TIDY),
-    IfChanged(FuseLoops(alone=is_product), (*TIDY, DeadStores(), DCE())),
+    # In steps, where it decides what is stored. What is joined elsewhere is joined when it is known who adds to what.
+    IfChanged(FuseLoops(alone=is_product, in_steps=True), (*TIDY, DeadStores(), DCE())),
     IfChanged(ForwardElements(), TIDY),
     IfChanged(RenewOverwritten(), TIDY),
     IfChanged(UpdateInPlace(), TIDY),

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 from adc.ir import ops
 from adc.ir.core import Block, Func, Module, Op, Value
-from adc.ir.nesting import inside, with_enclosing
+from adc.ir.nesting import enclosing, inside, with_enclosing
 from adc.passes.analysis.cold import COLD, walk_likely, warm_regions
 from adc.passes.analysis.dependence import Analysis
 from adc.passes.analysis.effects import Effects, Memory, Summaries
@@ -39,18 +39,21 @@ become one throughout: else what is alike in many of them, as the layers of a ne
 @dataclass(frozen=True)
 class FuseLoops:
     """Join neighbouring parallel loops, and branches around such. Nests that are ``alone`` are joined with nothing:
-    what they are together would be seen no more."""
+    what they are together would be seen no more. ``in_steps``: only those in sequential loops are joined."""
 
     name: ClassVar[str] = "fuse-loops"
     alone: Callable[[Op], bool] | None = None
+    in_steps: bool = False
 
     def run(self, module: Module) -> Module:
-        fuse(module, fusible if self.alone is None else self._wanted)
+        fuse(module, self._wanted if self.in_steps or self.alone is not None else fusible)
         return module
 
     def _wanted(self, bodies: Bodies, first: Op, second: Op) -> bool:
-        assert self.alone is not None
-        return fusible(bodies, first, second) and not (self.alone(first) or self.alone(second))
+        if self.in_steps and not any(op.opdef in (ops.for_, ops.while_) for op in enclosing(first.parent)):
+            return False
+        alone = self.alone is not None and (self.alone(first) or self.alone(second))
+        return not alone and fusible(bodies, first, second)
 
 
 Fusible = Callable[[Bodies, Op, Op], bool]
