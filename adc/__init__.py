@@ -126,10 +126,21 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         return _version()
     if name not in _HOMES:
-        raise AttributeError(f"module 'adc' has no attribute {name!r}")
+        raise AttributeError(f"module 'adc' has no attribute {name!r}{_instead(name)}", name=name)
     value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def _instead(name: str) -> str:
+    """What a name that adc has not probably stands for; other tools have the first ones."""
+    import difflib
+
+    if name in ("jit", "njit", "compile", "function"):
+        return ": adc.jit_grad compiles every function, also one of which you need no gradient"
+    known = {"jacfwd": "jacobian", "jacrev": "jacobian", "custom_vjp": "rrule", "custom_jvp": "frule"}
+    close = [known[name]] if name in known else difflib.get_close_matches(name, __all__, 1, 0.7)
+    return f": did you mean 'adc.{close[0]}'?" if close else ""
 
 
 def _version() -> str:

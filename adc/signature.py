@@ -17,6 +17,7 @@ import numpy as np
 from adc import aliasing, containers
 from adc.alignment import Borrowed, is_addressable
 from adc.frontend.abstract import DTYPES, Abstract, Static, Tuple, abstract_of
+from adc.frontend.suggestions import nearest
 from adc.ir import kinds
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -84,7 +85,7 @@ class Parameters:
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise kinds.WRONG_ARGUMENTS(f"{self.function}() {error}") from None
+            raise _unbound(self, kwargs, error) from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self.names)
 
@@ -104,6 +105,20 @@ class Parameters:
             else:
                 positional.append(abstract)
         return tuple(positional), keywords
+
+
+def _unbound(parameters: Parameters, kwargs: Mapping[str, Any], error: TypeError) -> Exception:
+    """What refuses a call that does not fit the parameters. A name that none has comes first, as in Python."""
+    known = [name for name in parameters.names if name not in (parameters.variadic, parameters.keywords)]
+    unknown = [] if parameters.keywords else [name for name in kwargs if name not in known]
+    if unknown:
+        message, close = f"got an unexpected keyword argument {unknown[0]!r}", nearest(unknown[0], known)
+        if close is not None:
+            return kinds.WRONG_ARGUMENTS(f"{parameters.function}() {message}", help=f"did you mean '{close}'?")
+    else:
+        message = str(error) if str(error) != "too many positional arguments" else f"got {error}"
+    help = f"the parameters are {parameters.signature}"
+    return kinds.WRONG_ARGUMENTS(f"{parameters.function}() {message}", help=help)
 
 
 def _parts_of(fn: types.FunctionType) -> tuple[Any, ...]:

@@ -269,7 +269,7 @@ def instead(value: np.ndarray[Any, Any] | np.generic) -> str:
     """What to pass in place of an array, or a number of NumPy's, of a dtype that adc has not."""
     dtype, number = value.dtype, isinstance(value, np.generic)
     if dtype.kind not in "biufc":
-        return "pass arrays of numbers"
+        return "convert it: x.astype(np.float64)" if dtype.kind == "O" and not number else "pass arrays of numbers"
     wanted = {"f": "float64", "c": "complex128"}.get(dtype.kind, "int64")
     return f"convert it: np.{wanted}(x)" if number else f"convert it: x.astype(np.{wanted})"
 

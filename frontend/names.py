@@ -252,10 +252,10 @@ def attribute_of(frame: Frame, owner: Any, name: str) -> AbstractValue:
         value = getattr(owner, name)
     except AttributeError:
         kind = "module" if isinstance(owner, types.ModuleType) else type(owner).__name__
-        shown = getattr(owner, "__name__", kind)
+        shown = "None" if owner is None else f"{kind} '{getattr(owner, '__name__', kind)}'"
         raise refuse(
             current_loc(),
-            f"{kind} '{shown}' has no attribute '{name}'",
+            f"{shown} has no attribute '{name}'",
             for_attribute(owner, name),
             kind=kinds.UNKNOWN_ATTRIBUTE,
         ) from None

@@ -224,7 +224,13 @@ def for_attribute(owner: Any, name: str) -> str:
     there = [n for n in dir(owner) if not n.startswith("_")]
     module = str(getattr(owner, "__name__", ""))
     close = nearest(name, [n for n in there if f"{module}.{n}" in SUPPORTED]) or nearest(name, there)
-    return f"did you mean '{close}'?" if close is not None else FUNCTIONS.get(f"{module}.{name}", "")
+    if close is not None:
+        return f"did you mean '{close}'?"
+    if owner is None:
+        return "pass an object that has it, or test for None first"
+    of_numpy = module.split(".")[0] == "numpy"
+    otherwise = "docs/numpy.md lists the functions of NumPy that adc compiles" if of_numpy else ""
+    return FUNCTIONS.get(f"{module}.{name}", otherwise)
 
 
 def for_array_attribute(name: str, supported: Iterable[str]) -> str:

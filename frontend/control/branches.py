@@ -10,7 +10,7 @@ from adc.frontend.control.jumps import JUMPS, NEVER, RETURN, gone, hint
 from adc.frontend.control.lengths import meet, way_out
 from adc.frontend.data.described import Maybe, describe
 from adc.frontend.data.roots import NOWHERE, Phase, Phases, Roots, overlap
-from adc.frontend.data.values import GONE, AbstractValue, Poison
+from adc.frontend.data.values import GONE, AbstractValue, Poison, Static
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame, Undetermined
 from adc.frontend.numeric.bits import logical_not
@@ -26,6 +26,7 @@ from adc.ir.diagnostics import Note
 Path = Callable[[], AbstractValue | None]
 Pairs = dict[str, tuple[AbstractValue | None, AbstractValue | None]]
 RESULT = "<result>"
+_SHOWN = {RESULT: "the value", RETURN: "the result"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,14 +212,23 @@ def _spec(frame: Frame, name: str, a: AbstractValue | None, b: AbstractValue | N
     except Clash as clash:
         narrow(frame, name, describe(a), describe(b))
         narrow_values(frame, a, b)
-        shown = "the value" if name in (RESULT, RETURN) else heap.shown(frame, name)
+        shown = _SHOWN.get(name) or heap.shown(frame, name)
         notes = [Note("assigned here", frame.assigned_at[name])] if name in frame.assigned_at else []
         return Poison(
             clash_message(shown, a, b, clash),
             tuple(notes),
-            way_out(a, b, "use two names, or convert one of the two"),
+            way_out(a, b, _instead(name, a, b)),
             kind=kinds.TYPE_DIFFERS,
         )
+
+
+def _instead(name: str, a: AbstractValue, b: AbstractValue) -> str:
+    """What to write in place of values of two types."""
+    if not any(isinstance(v, Static) and v.value is None for v in (a, b)):
+        return "return one type on every path" if name == RETURN else "use two names, or convert one of the two"
+    if name == RETURN:
+        return "end every path with a return of a value of one type"
+    return "give it a value of its final type in place of None; a bool can say whether it is set"
 
 
 def _close(

@@ -21,12 +21,14 @@ from adc.frontend.data.values import (
 )
 
 
-def for_array(*values: AbstractValue) -> str:
-    """The way out where a list or tuple is given and an array is meant."""
+def for_array(*values: AbstractValue | None) -> str:
+    """The way out where a list, a tuple or a method that is not called is given and an array is meant."""
     for v in values:
+        if isinstance(v, Method):
+            return f"call the method: .{v.name}()"
         if isinstance(v, Tuple) or (isinstance(v, Ref) and v.kind == "list"):
             name = v.form.cls.__name__ if isinstance(v, Tuple) else "list"
-            return f"a {name} is no array: make one of it first, np.asarray(x)"
+            return f"a {name} is not an array: make one of it first, np.asarray(x)"
     return ""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from adc.frontend import abstract
 from adc.frontend.arrays.arrays import elementwise
 from adc.frontend.data.dims import Dim
-from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Scalar, Static, Tuple, is_numeric
 from adc.frontend.errors import refuse
 from adc.frontend.libraries.rules import static_of
@@ -94,5 +94,5 @@ def need_array(name: str, v: AbstractValue | None) -> Array | Lazy:
     """An argument that has to be an array."""
     if not isinstance(v, Array | Lazy):
         shown = "nothing" if v is None else describe_type(v)
-        raise refuse(current_loc(), f"{name}() takes an array, not {shown}", kind=kinds.WRONG_TYPE)
+        raise refuse(current_loc(), f"{name}() takes an array, not {shown}", for_array(v), kind=kinds.WRONG_TYPE)
     return v

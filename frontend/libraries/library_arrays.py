@@ -11,7 +11,7 @@ from adc.frontend.arrays import arrays
 from adc.frontend.arrays.nested import array_of, new_array
 from adc.frontend.control.loops import counted, make_range
 from adc.frontend.data.dims import dim_value
-from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -122,7 +122,7 @@ def _allocate_like(
 ) -> Array:
     if not isinstance(model, Array | Lazy):
         shown = "nothing" if model is None else describe_type(model)
-        raise refuse(current_loc(), f"np.{name}() takes an array, not {shown}", kind=kinds.WRONG_TYPE)
+        raise refuse(current_loc(), f"np.{name}() takes an array, not {shown}", for_array(model), kind=kinds.WRONG_TYPE)
     dims = model.dims if shape is None else shape_argument(shape)
     return new_array(frame, dims, dtype_argument(dtype, model.dtype))
 

@@ -10,7 +10,7 @@ import numpy as np
 from adc.frontend.arrays import subscripts
 from adc.frontend.arrays.reductions import axes_of, normal_axes
 from adc.frontend.data.dims import Dim, is_one
-from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import AbstractValue, Array, Lazy, Static, Tuple, is_numeric, needed_int
 from adc.frontend.errors import refuse
 from adc.frontend.frame import Frame
@@ -34,7 +34,7 @@ def in_memory(frame: Frame, name: str, v: AbstractValue | None) -> Array:
     if v is not None and is_numeric(v):
         return nests.materialise(frame, nests.constant_array(v))
     shown = "nothing" if v is None else describe_type(v)
-    raise refuse(current_loc(), f"{name}() takes an array, not {shown}", kind=kinds.WRONG_TYPE)
+    raise refuse(current_loc(), f"{name}() takes an array, not {shown}", for_array(v), kind=kinds.WRONG_TYPE)
 
 
 def _shape(frame: Frame, name: str, owner: Array, shape: AbstractValue) -> tuple[list[Dim], int | None]:
@@ -133,7 +133,7 @@ def _need(name: str, v: AbstractValue | None) -> Array | Lazy:
     if isinstance(v, Array | Lazy):
         return v
     shown = "nothing" if v is None else describe_type(v)
-    raise refuse(current_loc(), f"{name}() takes an array, not {shown}", kind=kinds.WRONG_TYPE)
+    raise refuse(current_loc(), f"{name}() takes an array, not {shown}", for_array(v), kind=kinds.WRONG_TYPE)
 
 
 def _transpose(frame: Frame, args: Args, kwargs: Keywords) -> AbstractValue:

@@ -12,7 +12,7 @@ from adc.frontend.arrays import arrays, reductions
 from adc.frontend.arrays.contractions import squared
 from adc.frontend.arrays.nested import array_of
 from adc.frontend.arrays.reductions import Over, Reduction, axes_of
-from adc.frontend.data.type_names import describe_type
+from adc.frontend.data.type_names import describe_type, for_array
 from adc.frontend.data.values import (
     AbstractValue,
     Array,
@@ -136,7 +136,8 @@ def as_array(frame: Frame, name: str, value: AbstractValue) -> Array | Lazy:
     if is_numeric(value):
         return nests.constant_array(value)
     if not isinstance(value, Array | Lazy):
-        raise refuse(current_loc(), f"{name}() takes an array, not {describe_type(value)}", kind=kinds.WRONG_TYPE)
+        message = f"{name}() takes an array, not {describe_type(value)}"
+        raise refuse(current_loc(), message, for_array(value), kind=kinds.WRONG_TYPE)
     return value
 
 

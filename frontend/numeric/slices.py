@@ -195,7 +195,7 @@ def integer(v: AbstractValue, loc: Loc) -> Value:
             raise refuse(
                 loc,
                 "a subscript must be an integer, not a float",
-                "convert it with int(...)",
+                "use // to divide integers, or convert it with int(...)",
                 kind=kinds.INVALID_SUBSCRIPT,
             )
         if kind(s.dtype) == 0:

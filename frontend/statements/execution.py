@@ -196,7 +196,8 @@ def _import(frame: Frame, statement: ast.Import | ast.ImportFrom) -> None:
             found: Any = importlib.import_module(full)
         except ImportError as error:
             message = f"{type(error).__name__}: {error}"
-            raise refuse(frame.loc(statement), message, kind=kinds.INVALID_VALUE) from None
+            help = "install the package, or correct the name"
+            raise refuse(frame.loc(statement), message, help, kind=kinds.INVALID_VALUE) from None
         if package is not None:
             value = attribute_of(frame, found, alias.name)
         else:

@@ -99,9 +99,10 @@ def _message(op: Op, own: dict[Loc, list[Op]]) -> str:
     value = op.results[0]
     if FORWARD in op.attrs or (op.opdef is ops.parallel and not _sums_alone(value).endswith("_bar")):
         name = _variable(value)
-        if name.endswith(("_bar", "_dot")):  # what needs it is a derivative; or a variable of the user's is called that
+        # What needs the value is a derivative or the tape; or a variable of the user's is called that.
+        if name.endswith(("_bar", "_dot")) or name.startswith("tape"):
             name = ""
-        return f"{name or _assigned(op.loc) or 'a value'} is {{}}, made here by {what}"
+        return f"{_assigned(op.loc) or name or 'a value'} is {{}}, made here by {what}"
     name = _sums_alone(value)
     base = name.removesuffix("_bar").removesuffix("_dot") or _only_operand(own.get(op.loc, []))
     return f"{f'the derivative of {base}' if base else 'a derivative'} is {{}}, made here by {what}"

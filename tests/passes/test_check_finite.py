@@ -119,6 +119,19 @@ def test_what_nobody_sees_and_what_was_given_is_not_made() -> None:
     assert least(np.array([3.0, math.nan, 1.0])) == 2.0 and least.grad(np.array([3.0, math.nan, 1.0]))[2] == 2.0
 
 
+def test_the_tape_is_not_named() -> None:
+    @jit_grad(debug="nan")
+    def roots(x, n):
+        total = 0.0
+        for _ in range(n):
+            x = x - 0.5
+            total += np.sum(np.sqrt(x))
+        return total
+
+    with pytest.raises(FloatingPointError, match=r"^(total|a value) is nan, made here by sqrt"):
+        roots.grad(np.array([1.0, 2.0]), 4)
+
+
 def test_the_environment_asks_for_it() -> None:
     code = "import adc; f = adc.grad(lambda x: x ** 0.5)\ntry: f(0.0)\nexcept FloatingPointError as e: print(e.kind)"
     run = [sys.executable, "-c", code]

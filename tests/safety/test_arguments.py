@@ -47,7 +47,7 @@ def calls(f: Any) -> list[Any]:
         ((), {}, "missing a required argument: 'a'"),
         ((B, B), {}, "too many positional arguments"),
         ((B,), {"z": 1}, "unexpected keyword argument 'z'"),
-        ((), {"b": B}, "'a'"),
+        ((), {"b": B}, "unexpected keyword argument 'b'"),
         ((B,), {"a": B}, "multiple values for argument 'a'"),
     ],
 )
@@ -61,7 +61,7 @@ def test_wrong_count_and_unknown_keywords(args: Any, kwargs: Any, said: str) -> 
 DTYPES = ["f2", "g", "G", "M8[s]", "m8[s]", "U3", "S3", "O", "V4", ">f8"]
 
 
-@pytest.mark.parametrize("dtype", [*DTYPES, [("x", "f8"), ("y", "i4")]], ids=str)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_dtypes_that_adc_has_not(dtype: Any) -> None:
     given = np.zeros(4, dtype)
     for call in calls(TOTAL):
@@ -93,11 +93,14 @@ def test_what_is_no_array_where_one_is_wanted(value: Any) -> None:
         assert "test_arguments.py" in str(caught.value) or "argument a" in str(caught.value)
 
 
-@pytest.mark.parametrize("shape", [(), (2, 2), (1, 1, 1)], ids=str)
-def test_wrong_rank(shape: tuple[int, ...]) -> None:
+def test_wrong_rank() -> None:
     for call in calls(TOTAL):
-        with pytest.raises(adc.errors.AdcError, match=r"rank 1|rank 2|out of range|array"):
-            call(np.ones(shape))
+        with pytest.raises(adc.errors.AdcError, match=r"out of range"):
+            call(np.ones(()))
+    for shape in ((2, 2), (1, 1, 1)):  # sums of rows, as in Python, and so no number that has a gradient
+        np.testing.assert_array_equal(TOTAL(np.full(shape, 3.0)), total(np.full(shape, 3.0)))
+        with pytest.raises(adc.errors.DifferentiationError, match="returns an array"):
+            TOTAL.grad(np.ones(shape))
 
 
 @pytest.mark.parametrize(
