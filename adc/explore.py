@@ -50,6 +50,7 @@ def page(function: JitFunction[..., Any], signature: str | None = None) -> str:
     data = {
         "panes": [{"id": name, "title": title, "lines": lines} for name, title, lines in panes],
         "badges": _badges(report, range(first, first + len(source))),
+        "tape": _tape(report),
     }
     title = f"{subject.name} of {file.rsplit('/', 1)[-1]}"
     embedded = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
@@ -145,6 +146,16 @@ def _assembly(text: str, file: str) -> list[Line]:
 def _squeezed(lines: Sequence[Line]) -> list[Line]:
     """Without repeated empty lines."""
     return [line for k, line in enumerate(lines) if line[0] or (k and lines[k - 1][0])]
+
+
+def _tape(report: Report) -> dict[str, Any]:
+    """What the forward sweep keeps: bytes, and what they are multiplied by. The page asks how often loops run."""
+    values = [
+        {"line": v.line, "name": v.name if v.what == v.name else v.what, "bytes": v.bytes, "factors": v.factors}
+        | ({"refers": True} if v.refers else {})
+        for v in report.stored()
+    ]
+    return {"values": values, "schedule": bool(report.steps)}
 
 
 def _badges(report: Report, own: range) -> dict[int, list[str]]:

@@ -34,6 +34,16 @@ section[hidden] { display: none; }
 .b { margin-left: 1ch; padding: 0 4px; border: 1px solid var(--badge); border-radius: 3px; color: var(--badge);
   font: 11px system-ui, sans-serif; }
 .keys { color: var(--dim); }
+#tape { max-height: 40vh; overflow: auto; }
+#tape p { margin: 4px 0; }
+#tape label { margin-right: 12px; white-space: nowrap; }
+#tape input { width: 12ch; }
+#tape ol { margin: 4px 0; padding: 0; list-style: none; }
+#tape li { display: flex; align-items: center; gap: 8px; margin: 2px 0; }
+#tape button { font: inherit; color: inherit; background: none; border: 1px solid var(--dim); cursor: pointer;
+  width: 32ch; text-align: left; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+#tape svg { flex: none; }
+#tape rect { fill: var(--badge); }
 </style>
 </head>
 <body>
@@ -41,9 +51,11 @@ section[hidden] { display: none; }
 <h1>{{title}}</h1>
 <label>Search <input id="search" type="search" autocomplete="off"></label> <span id="count" role="status"></span>
 <details><summary>Summary</summary><pre>{{summary}}</pre></details>
+<details><summary>Tape</summary><div id="tape"></div></details>
 <details><summary>Keys</summary><pre>up, down or k, j: previous or next line of Python
 Enter or click: keep it marked; Escape: unmark
-/: search; n, N: next or previous match; 1 to 5: show or hide a pane; Tab: next pane</pre></details>
+/: search; n, N: next or previous match; 1 to 5: show or hide a pane; Tab: next pane
+Tape: Tab goes through the numbers and the bars; Enter on a bar marks its line</pre></details>
 </header>
 <main id="panes"></main>
 <script id="data" type="application/json">{{data}}</script>
@@ -155,6 +167,66 @@ function next(by) {
   if (matches[match].dataset.n) pin(Number(matches[match].dataset.n), matches[match].closest(".code"));
   count.textContent = (match + 1) + " of " + matches.length + " lines";
 }
+function shownBytes(bytes) {
+  const units = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+  let k = 0;
+  while (bytes >= 999.5 && k < units.length - 1) { bytes /= 1000; k++; }
+  return Number(bytes.toPrecision(3)) + " " + units[k];
+}
+function drawTape() {
+  const box = document.getElementById("tape"), { values, schedule } = data.tape, sizes = new Map();
+  const say = text => { const p = document.createElement("p"); p.textContent = text; box.append(p); };
+  if (!values.length) return say("Nothing is stored: the reverse sweep computes again what it needs.");
+  if (schedule) say("There is a schedule: these are the values of the iterations between two snapshots.");
+  for (const name of values.flatMap(value => value.factors)) {
+    if (typeof name === "number" || sizes.has(name)) continue;
+    const label = document.createElement("label"), input = document.createElement("input");
+    input.type = "number";
+    input.min = 0;
+    input.value = 1000;
+    input.addEventListener("input", bars);
+    sizes.set(name, input);
+    label.append(name + " ", input);
+    box.append(label);
+  }
+  const list = document.createElement("ol");
+  list.setAttribute("aria-label", "bytes of the tape by source line, most first");
+  box.append(list);
+  if (values.some(value => value.refers)) say("+: of references to arrays; the arrays come on top of these bytes.");
+  const rows = new Map();
+  for (const value of values) {
+    if (!rows.has(value.line)) {
+      const item = document.createElement("li"), button = document.createElement("button");
+      button.addEventListener("click", () => pin(value.line));
+      item.innerHTML = '<svg width="240" height="14" role="img"><rect height="14"/></svg>';
+      item.prepend(button);
+      item.append(document.createElement("span"));
+      rows.set(value.line, { item, values: [] });
+    }
+    rows.get(value.line).values.push(value);
+  }
+  function bars() {
+    const size = factor => typeof factor === "number" ? factor : Math.max(0, Number(sizes.get(factor).value));
+    const bytes = value => value.factors.reduce((product, factor) => product * size(factor), value.bytes);
+    const sum = numbers => numbers.reduce((a, b) => a + b, 0);
+    const ranked = [...rows].map(([line, row]) => ({ line, ...row, bytes: sum(row.values.map(bytes)) }));
+    ranked.sort((a, b) => b.bytes - a.bytes || a.line - b.line);
+    const total = sum(ranked.map(row => row.bytes)), most = ranked[0].bytes;
+    for (const { line, item, values, bytes } of ranked) {
+      const names = [...new Set(values.map(value => value.name + (value.refers ? " +" : "")))].join(", ");
+      const text = shownBytes(bytes) + (total ? " (" + Math.round(100 * bytes / total) + " %)" : "");
+      item.querySelector("button").textContent = item.querySelector("button").title = "line " + line + ": " + names;
+      item.querySelector("svg").setAttribute("aria-label", "bar of line " + line + ": " + text);
+      item.querySelector("rect").setAttribute("width", most ? 240 * bytes / most : 0);
+      item.querySelector("span").textContent = text;
+    }
+    const focused = document.activeElement, kept = ranked.map(row => row.item);
+    if (kept.some((item, k) => list.children[k] !== item)) list.append(...kept);
+    if (focused !== document.activeElement) focused.focus();
+  }
+  bars();
+}
+drawTape();
 search.addEventListener("input", find);
 document.addEventListener("keydown", event => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -163,6 +235,8 @@ document.addEventListener("keydown", event => {
     else if (event.key === "Escape") { search.value = ""; find(); document.getElementById("python").focus(); }
     else return;
   }
+  else if (document.activeElement.type === "number") return;
+  else if (event.key === "Enter" && document.activeElement.matches("button, summary")) return;
   else if (event.key === "/") search.focus();
   else if (event.key === "n") next(1);
   else if (event.key === "N") next(-1);

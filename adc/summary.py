@@ -14,7 +14,8 @@ from adc.passes.plans import LoopPlan
 if TYPE_CHECKING:
     from adc.report import Report
 
-_STORED = re.compile(r"^  line (\d+): (.+?): ([^,]+), (\d+) bytes(.*)$", re.MULTILINE)
+_STORED = re.compile(r"^  line (\d+): (.+?): (.+), (\d+) bytes(.*)$", re.MULTILINE)
+_REFERS = "(and the memory it refers to)"
 _SHOWN = 4  # lines of the source that are listed
 
 
@@ -43,7 +44,19 @@ class Stored:
         """What it is, where it is said to somebody who knows no operations."""
         if "." not in self.name:
             return self.name
-        return "an array" if self.type.startswith("memref") else "an intermediate value"
+        return "an array" if "memref" in self.type else "an intermediate value"
+
+    @property
+    def factors(self) -> list[int | str]:
+        """What ``bytes`` are multiplied by: numbers, and names of what is known when it runs."""
+        rest = self.times.removesuffix(_REFERS).strip()
+        found = [f"elements of {self.name.split(' ')[0]}" if f == "its elements" else f for f in rest.split(" x ") if f]
+        return [int(f) if f.isdigit() else f for f in found]
+
+    @property
+    def refers(self) -> bool:
+        """Whether it is an array elsewhere: ``bytes`` are those of its address alone."""
+        return self.times.endswith(_REFERS)
 
     @property
     def each(self) -> str:
@@ -55,9 +68,10 @@ class Stored:
 
 def stored(text: str) -> list[Stored]:
     """What is stored, each once, from the text of the plan; what takes most memory is likely to be the first."""
-    found = {}
+    found: dict[tuple[str, str], Stored] = {}
     for line, name, type, size, rest in _STORED.findall(text):
-        if "checked one by one" not in rest:
+        known = found.get((line, name))
+        if "checked one by one" not in rest and (known is None or known.bytes < int(size)):
             found[line, name] = Stored(int(line), name, type, int(size), rest.removeprefix(" x ").strip())
     return sorted(found.values(), key=lambda s: ("its elements" in s.times, s.times.count("trips")), reverse=True)
 

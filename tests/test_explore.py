@@ -13,6 +13,7 @@ import pytest
 
 from adc import plate
 from adc.cli import main
+from adc.summary import stored
 
 PROGRAM = """\
 import math
@@ -28,6 +29,16 @@ def decay(x: float, k: float, n: int):
 
 def pair(x: float):
     return x, x * x
+"""
+SMALL = """\
+import numpy as np
+
+
+def turn(w: float, steps: int):
+    q = np.array([1.0, 0.2 * w, 0.5])
+    for _ in range(steps):
+        q = q + w * np.array([q[1] * q[2], q[0] * q[2], q[0] * q[1]])
+    return q[0]
 """
 
 
@@ -57,6 +68,36 @@ def test_each_stage_is_linked_to_its_line(written: Path) -> None:
     assert "stored" in data["badges"]["6"]
     assert not re.search(r'(src|href)="', written.read_text())  # it loads nothing
     assert "gradient of decay by x" in written.read_text()
+
+
+def test_what_the_tape_is_made_of(tmp_path: Path, written: Path) -> None:
+    tape = data_of(written)["tape"]
+    trips = "trips of the loop at line 6"
+    assert {"line": 6, "name": "x", "bytes": 8, "factors": [trips]} in tape["values"]
+    assert all(value["factors"] == [trips] for value in tape["values"]) and not tape["schedule"]
+    page = tmp_path / "pair.html"
+    assert main(["explore", f"{written.parent / 'program.py'}:pair", "-o", str(page)]) == 0
+    assert data_of(page)["tape"] == {"values": [], "schedule": False}
+
+
+def test_factors_of_what_is_stored() -> None:
+    trips, view = "trips of the loop at line 3", "memref<?xf64, strided<[?], offset: ?>>"
+    text = f"""tape:
+  line 5: u before the loop: f64, 8 bytes x its elements x {trips}
+  line 6: v: {view}, 24 bytes x 12 x {trips} (and the memory it refers to)
+  line 7: w: f32, 4 bytes"""
+    found = {value.line: value for value in stored(text)}
+    assert found[5].factors == ["elements of u", trips]
+    assert found[6].factors == [12, trips] and found[6].type == view and found[6].refers
+    assert found[7].factors == [] and not found[5].refers and not found[7].refers
+
+
+def test_values_alike_count_together(tmp_path: Path) -> None:
+    """Four elements of a small array are four values; what is computed where subscripts are checked is no more."""
+    (tmp_path / "program.py").write_text(SMALL)
+    assert main(["explore", f"{tmp_path / 'program.py'}:turn", "-o", str(tmp_path / "page.html")]) == 0
+    values = data_of(tmp_path / "page.html")["tape"]["values"]
+    assert [(value["line"], value["name"], value["bytes"]) for value in values] == [(6, "q", 24)]
 
 
 def test_a_pullback_and_the_size_of_the_heat_example(tmp_path: Path) -> None:
@@ -91,6 +132,17 @@ press("5");
 seen.hidden = document.getElementById("asm").parentElement.hidden;
 press("Escape");
 seen.unpinned = document.querySelectorAll(".pin").length;
+const tape = document.getElementById("tape"), trips = tape.querySelector("input");
+tape.parentElement.open = true;
+seen.bars = [...tape.querySelectorAll("li")].map(item => item.textContent);
+trips.focus();
+trips.value = 1000000;
+trips.dispatchEvent(new Event("input"));
+press("1");
+seen.typed = tape.querySelector("svg").getAttribute("aria-label");
+seen.kept = !document.getElementById("python").parentElement.hidden;
+tape.querySelector("button").click();
+seen.line = document.getElementById("python").getAttribute("aria-activedescendant");
 document.title = JSON.stringify(seen);
 </script>
 </body>
@@ -116,4 +168,8 @@ def test_in_a_browser(written: Path, tmp_path: Path) -> None:
         "found": "1 of 1 lines",
         "hidden": True,
         "unpinned": 0,
+        "bars": ["line 6: x8 kB (100 %)"],
+        "typed": "bar of line 6: 8 MB (100 %)",
+        "kept": True,
+        "line": "py-6",
     }

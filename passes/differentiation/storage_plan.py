@@ -28,22 +28,25 @@ class StoragePlan:
         if not slots and not self.snapshots:
             return "tape: nothing is stored (0 bytes)"
         lines = ["tape:", *(f"  {snapshot}" for snapshot in self.snapshots)]
+        alike: dict[tuple[object, ...], list[Value]] = {}
         for value in slots:
-            lines.append(f"  {describe(value)}")
+            loops = tuple(id(loop) for loop in _loops(value))  # loops of one line may be parts of one loop
+            alike.setdefault((describe(value), loops), []).append(value)
+        lines += [f"  {describe(values[0], len(values))}" for values in alike.values()]
         return "\n".join(lines)
 
 
-def describe(value: Value) -> str:
-    """One line on a stored value: what it is, where it is computed, how many bytes it takes."""
+def describe(value: Value, count: int = 1) -> str:
+    """One line on a stored value, or several alike: what it is, where it is computed, how many bytes it takes."""
     loops = _loops(value)
     where = f"line {_line(value)}"
-    size = scalar_bytes(value.type)
+    type, size = f"{count} x {value.type}" if count > 1 else str(value.type), count * scalar_bytes(value.type)
     extents = " x ".join(_extent(loop) for loop in loops)
     name = value.hint or (value.op.opdef.name if value.op is not None else "loop-carried value")
     note = " (and the memory it refers to)" if isinstance(value.type, MemRefType) else ""
     if value.block is not None and is_cold(value.block):
         note += " (where subscripts are checked one by one)"
-    return f"{where}: {name}: {value.type}, {size} bytes{' x ' + extents if extents else ''}{note}"
+    return f"{where}: {name}: {type}, {size} bytes{' x ' + extents if extents else ''}{note}"
 
 
 def tape_bytes(plan: StoragePlan) -> int | None:

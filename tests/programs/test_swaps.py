@@ -249,4 +249,4 @@ def test_nested_time_loops_are_parallel_inside_and_keep_no_arrays_on_the_tape(pr
     line = next(text for text in report.splitlines() if " for i: " in text)
     assert "parallel" in line or "threads" in line
     tape = report[report.index("tape:") : report.index("loops of")]
-    assert ": memref<" not in tape, tape
+    assert "memref<" not in tape, tape
