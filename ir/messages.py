@@ -63,6 +63,15 @@ class Communicator(Protocol):
     def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
         """The array of the rank ``root``."""
 
+    def reduce(self, given: Any, total: Any, root: int, role: int = 0, place: int = 0) -> None:
+        """The sum over the ranks on the rank ``root``; zeros on others."""
+
+    def gather(self, given: Any, all: Any, root: int, role: int = 0, place: int = 0) -> None:
+        """The arrays of all ranks, in their order, on the rank ``root``; others need no room for them."""
+
+    def scatter(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
+        """A part for each rank, in their order, of the array of the rank ``root``; those of others do not matter."""
+
     def agree(self, given: Any, left: int, place: int = 0) -> None:
         """Raise if an array, of the value that is ``left`` or of an argument, is not the same on all ranks."""
 
@@ -108,9 +117,20 @@ class Single:
         all[:] = given
 
     def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
-        check_ranks(1, root)
-        if root == NOBODY:
-            raise ValueError("bcast() needs a root")
+        check_root(1, root)
+        found[:] = given
+
+    def reduce(self, given: Any, total: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(1, root)
+        total[:] = given
+
+    def gather(self, given: Any, all: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(1, root)
+        all[:] = given
+
+    def scatter(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(1, root)
+        check_parts(1, given, found)
         found[:] = given
 
     def agree(self, given: Any, left: int, place: int = 0) -> None:
@@ -146,6 +166,20 @@ def check_ranks(size: int, *ranks: int) -> None:
     for rank in ranks:
         if not NOBODY <= rank < size:
             raise ValueError(f"there is no rank {rank}: there are {size}")
+
+
+def check_root(size: int, root: int) -> None:
+    """Raise for what is no rank; nobody cannot be the root."""
+    check_ranks(size, root)
+    if root == NOBODY:
+        raise ValueError("the root is a rank: 0 or more")
+
+
+def check_parts(size: int, given: Any, found: Any) -> None:
+    """Raise, on the root, if an array does not have a part for each rank."""
+    if len(given) != size * len(found):
+        rows = len(given) // max(1, len(found))
+        raise ValueError(f"scatter() has one row for each rank: there are {size} ranks, and {rows} rows")
 
 
 def check_lengths(source: int, sent: int, received: int, tag: int) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from adc.errors import RankError
 from adc.frontend.prelude import messages as _messages
+from adc.frontend.prelude import rooted_messages as _rooted
 from adc.ir.messages import NOBODY
 from adc.mpi import processes as _processes
 from adc.mpi.grids import Grid, grid
@@ -35,9 +36,12 @@ __all__ = [
     "allreduce",
     "bcast",
     "exchange",
+    "gather",
     "grid",
     "rank",
     "recv",
+    "reduce",
+    "scatter",
     "send",
     "sendrecv",
     "simulate",
@@ -79,6 +83,31 @@ def bcast(x: Any, root: int = 0) -> Any:
     ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
     """
     return _messages.bcast(x, root)
+
+
+def reduce(x: Any, op: str = "sum", root: int = 0) -> Any:
+    """The sum of ``x`` over all ranks, or ``op="max"``, ``op="min"``, on the rank ``root``; zero on others.
+
+    ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
+    """
+    return _rooted.reduce(x, op, root)
+
+
+def gather(x: Any, root: int = 0) -> Any:
+    """The ``x`` of all ranks on the rank ``root``, in an array with one more axis in front; on others it has no rows.
+
+    ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
+    """
+    return _rooted.gather(x, root)
+
+
+def scatter(x: Any, root: int = 0) -> Any:
+    """This rank's row of the array that the rank ``root`` has, with one row for each rank: ``x[rank()]``.
+
+    On other ranks ``x`` has rows of the same shape and dtype, of which there may be none, as ``gather`` gives them:
+    ``np.empty((0, 5))``. All ranks have to call it at once.
+    """
+    return _rooted.scatter(x, root)
 
 
 def sendrecv(x: Any, dest: int, source: int, tag: int = 0) -> Any:

@@ -27,7 +27,9 @@ from adc.ir.messages import (
     Single,
     check_agreed,
     check_lengths,
+    check_parts,
     check_ranks,
+    check_root,
     described,
     sample,
 )
@@ -122,7 +124,7 @@ class Processes:
         all[:] = np.concatenate(self._all(given, what) if parts is None else parts)
 
     def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
-        check_ranks(self.size, root)
+        check_root(self.size, root)
         what = described(f"bcast from rank {root}", given, role, place)
         parts = self._gathered(what, given)
         if parts is not None:
@@ -131,6 +133,38 @@ class Processes:
         sent = given.copy()
         self._wait([self.world.Ibcast(sent, root=root)], f"others in {what}")
         found[:] = sent
+
+    def reduce(self, given: Any, total: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(self.size, root)
+        what = described(f"reduce to rank {root}", given, role, place)
+        parts, here = self._gathered(what, given), self.rank == root
+        if parts is None:
+            found = np.empty_like(total) if here else None
+            self._wait([self.world.Ireduce(given.copy(), found, op=self.mpi.SUM, root=root)], f"others in {what}")
+            total[:] = found if here else 0
+        else:
+            total[:] = sum(parts[1:], parts[0]) if here else 0
+
+    def gather(self, given: Any, all: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(self.size, root)
+        what = described(f"gather to rank {root}", given, role, place)
+        parts, here = self._gathered(what, given), self.rank == root
+        if parts is None:
+            found = np.empty((self.size, len(given)), given.dtype) if here else None
+            self._wait([self.world.Igather(given.copy(), found, root=root)], f"others in {what}")
+            parts = list(found) if found is not None else []
+        if here:
+            all[:] = np.concatenate(parts)
+
+    def scatter(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(self.size, root)
+        if self.rank == root:
+            check_parts(self.size, given, found)
+        what = described(f"scatter from rank {root}", found, role, place)
+        self._gathered(what, found[:0])
+        part, sent = np.empty_like(found), given.copy() if self.rank == root else None
+        self._wait([self.world.Iscatter(sent, part, root=root)], f"others in {what}")
+        found[:] = part
 
     def agree(self, given: Any, left: int, place: int = 0) -> None:
         part = sample(given)

@@ -11,8 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from adc.ir import kinds
-from adc.ir.messages import AGREED, NOBODY, check_agreed, check_lengths, check_ranks, described, sample, speak_to
+from adc.ir.messages import (
+    AGREED,
+    NOBODY,
+    check_agreed,
+    check_lengths,
+    check_parts,
+    check_ranks,
+    check_root,
+    described,
+    sample,
+    speak_to,
+)
 
 
 @dataclass
@@ -111,8 +124,26 @@ class _Rank:
             all[k * len(given) : (k + 1) * len(given)] = part
 
     def bcast(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
-        check_ranks(self.size, root)
+        check_root(self.size, root)
         found[:] = self._meet(described(f"bcast from rank {root}", given, role, place), given)[root]
+
+    def reduce(self, given: Any, total: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(self.size, root)
+        parts = self._meet(described(f"reduce to rank {root}", given, role, place), given)
+        total[:] = sum(parts[1:], parts[0]) if self.rank == root else 0
+
+    def gather(self, given: Any, all: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(self.size, root)
+        parts = self._meet(described(f"gather to rank {root}", given, role, place), given)
+        if self.rank == root:
+            all[:] = np.concatenate(parts)
+
+    def scatter(self, given: Any, found: Any, root: int, role: int = 0, place: int = 0) -> None:
+        check_root(self.size, root)
+        if self.rank == root:
+            check_parts(self.size, given, found)
+        parts = self._meet(described(f"scatter from rank {root}", found, role, place), given)
+        found[:] = parts[root][self.rank * len(found) : (self.rank + 1) * len(found)]
 
     def agree(self, given: Any, left: int, place: int = 0) -> None:
         part = sample(given)

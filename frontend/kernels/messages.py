@@ -44,6 +44,9 @@ shift = Routine("shift", "aAiii")  # the same, by all ranks at once
 allreduce = Routine("allreduce", "aAip")  # given total role place
 allgather = Routine("allgather", "aAip")  # given all role place
 bcast = Routine("bcast", "aAiip")  # given found root role place
+reduce = Routine("reduce", "aAiip")  # given total root role place
+gather = Routine("gather", "aAiip")  # given all root role place
+scatter = Routine("scatter", "aAiip")  # given found root role place
 agree = Routine("agree", "aip")  # given left place
 
-ROUTINES = (rank, size, exchange, shift, allreduce, allgather, bcast, agree)
+ROUTINES = (rank, size, exchange, shift, allreduce, allgather, bcast, reduce, gather, scatter, agree)

@@ -36,6 +36,13 @@ big = np.arange(3000.0) + mpi.rank()
 np.testing.assert_array_equal(mpi.allreduce(big), 2.0 * np.arange(3000.0) + 1.0)
 np.testing.assert_array_equal(mpi.allgather(big)[1], np.arange(3000.0) + 1.0)
 np.testing.assert_array_equal(mpi.bcast(big, 1), np.arange(3000.0) + 1.0)
+k = mpi.rank()
+for n in (3, 3000, 20000):  # short ones go along with what ranks do, long ones by themselves
+    big = np.arange(float(n)) + k
+    both = np.array([big - k, big - k + 1.0])
+    np.testing.assert_array_equal(mpi.reduce(big, root=1), k * (both[0] + both[1]))
+    np.testing.assert_array_equal(mpi.gather(big), both if k == 0 else both[:0])
+    np.testing.assert_array_equal(mpi.scatter(mpi.gather(big, 1), 1), big)
 print("right", mpi.rank(), mpi.size())
 if "wait" in sys.argv:
     mpi.recv(1.0, 1 - mpi.rank(), 5)
