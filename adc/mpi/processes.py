@@ -113,8 +113,7 @@ class Processes:
             for part in parts[1:]:
                 total += part
             return
-        found = np.empty_like(total)
-        self._wait([self.world.Ireduce(given, found, op=self.mpi.SUM, root=0)], f"others in {what}")
+        found = self._summed_to(0, given, what)
         self._wait([self.world.Ibcast(found, root=0)], f"others in {what}")
         total[:] = found
 
@@ -138,12 +137,8 @@ class Processes:
         check_root(self.size, root)
         what = described(f"reduce to rank {root}", given, role, place)
         parts, here = self._gathered(what, given), self.rank == root
-        if parts is None:
-            found = np.empty_like(total) if here else None
-            self._wait([self.world.Ireduce(given.copy(), found, op=self.mpi.SUM, root=root)], f"others in {what}")
-            total[:] = found if here else 0
-        else:
-            total[:] = sum(parts[1:], parts[0]) if here else 0
+        found = self._summed_to(root, given, what) if parts is None else sum(parts[1:], parts[0])
+        total[:] = found if here else 0
 
     def gather(self, given: Any, all: Any, root: int, role: int = 0, place: int = 0) -> None:
         check_root(self.size, root)
@@ -171,6 +166,12 @@ class Processes:
         what = described(AGREED[left], part, 0, place)
         check_agreed(self._gathered(what, part) or self._all(part, what), AGREED[left])
 
+    def _summed_to(self, root: int, given: Any, what: str) -> Any:
+        """Room for the sum, which comes to the root. Requests for sums do not keep what they send."""
+        sent, found = given.copy(), np.empty_like(given)
+        self._wait([self.world.Ireduce(sent, found, op=self.mpi.SUM, root=root)], f"others in {what}", sent)
+        return found
+
     def _gathered(self, what: str, given: Any) -> list[Any] | None:
         """The arrays of all ranks if they are short, else None; with it goes what they do, and if that is not the same,
         all raise. Messages are of one size, whatever the arrays are."""
@@ -194,8 +195,11 @@ class Processes:
         self._wait([self.world.Iallgather(given, found)], f"others in {what}")
         return list(found)
 
-    def _wait(self, begun: Sequence[Any], what: str) -> list[Any]:
-        """Wait for requests; the status of each. What is interrupted keeps its memory, to which something may come."""
+    def _wait(self, begun: Sequence[Any], what: str, *sent: Any) -> list[Any]:
+        """Wait for requests; the status of each. What is interrupted keeps its memory, to which something may come.
+
+        ``sent``: memory that the requests do not keep themselves.
+        """
         found = [self.mpi.Status() for _ in begun]
         turns, start = 0, time.monotonic()
         try:
@@ -206,6 +210,6 @@ class Processes:
                     if time.monotonic() - start > self.seconds:
                         raise kinds.RANK_FAILED(f"rank {self.rank} has waited {self.seconds:g} seconds for {what}")
         except BaseException:
-            self.abandoned += begun
+            self.abandoned += (*begun, *sent)
             raise
         return found

@@ -43,7 +43,7 @@ for n in (3, 3000, 20000):  # short ones go along with what ranks do, long ones 
     np.testing.assert_array_equal(mpi.reduce(big, root=1), k * (both[0] + both[1]))
     np.testing.assert_array_equal(mpi.gather(big), both if k == 0 else both[:0])
     np.testing.assert_array_equal(mpi.scatter(mpi.gather(big, 1), 1), big)
-print("right", mpi.rank(), mpi.size())
+sys.stdout.write(f"right {k} {mpi.size()}\\n")  # at once: what two processes print may mix
 if "wait" in sys.argv:
     mpi.recv(1.0, 1 - mpi.rank(), 5)
 if "differ" in sys.argv:
