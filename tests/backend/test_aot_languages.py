@@ -17,6 +17,7 @@ from adc.backend.target import host
 from adc.cli import main
 from adc.loading import load_all
 
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "oscillator"
 PROGRAM = """\
 import numpy as np
 from adc import jit_grad
@@ -239,20 +240,51 @@ def test_signatures_must_say_of_which_function(built: Path, capsys: pytest.Captu
     assert "no interface" in capsys.readouterr().err
 
 
-def test_the_cmake_project_builds(tmp_path: Path) -> None:
-    if shutil.which("cmake") is None or shutil.which("c++") is None or shutil.which("make") is None:
-        pytest.skip("no CMake, no C++ compiler, or no make")
-    root = Path(__file__).resolve().parents[2]
-    adc = tmp_path / "adc"
-    adc.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m adc "$@"\n')
+def command_adc(folder: Path) -> dict[str, str]:
+    """Put a command ``adc`` into a folder; the environment that finds it."""
+    adc = folder / "adc"
+    adc.write_text(f'#!/bin/sh\nPYTHONPATH="{EXAMPLE.parents[1]}" exec "{sys.executable}" -m adc "$@"\n')
     adc.chmod(0o755)
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    build = tmp_path / "build"
-    command = ["cmake", "-S", root / "examples" / "cmake", "-B", build, f"-DADC={adc}"]
-    subprocess.run(command, env=environment, capture_output=True, check=True)
-    subprocess.run(["cmake", "--build", build], env=environment, capture_output=True, check=True)
-    run = subprocess.run([build / "oscillator"], capture_output=True, text=True, check=True)
+    return {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+BUILDS = {
+    "cmake": (["cmake", "-S", str(EXAMPLE), "-B", "build"], ["cmake", "--build", "build"], "make"),
+    "meson": (["meson", "setup", "build", str(EXAMPLE)], ["meson", "compile", "-C", "build"], "ninja"),
+}
+
+
+@pytest.mark.parametrize("tool", BUILDS)
+def test_the_example_builds(tool: str, tmp_path: Path) -> None:
+    *commands, runner = BUILDS[tool]
+    for needed in (tool, runner, "c++"):
+        if shutil.which(needed) is None:
+            pytest.skip(f"{needed} is not installed")
+    environment = command_adc(tmp_path)
+    for command in commands:
+        subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    run = subprocess.run([tmp_path / "build" / "oscillator"], capture_output=True, text=True, check=True)
     assert run.stdout == "stiffness 2.0000 damping 0.3000\n"
+
+
+def test_the_header_serves_cffi(built: Path, expected: dict[str, list[float]], tmp_path: Path) -> None:
+    cffi = pytest.importorskip("cffi")
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    given = [x for text in SIGNATURES for x in ("--signature", text)]
+    target = f"{built / 'program.py'}:heat,smooth"
+    assert main(["compile", target, *given, "--emit", "shared", "-o", str(tmp_path / "both.so"), "--no-threads"]) == 0
+    ffi = cffi.FFI()
+    with open(tmp_path / "both.h") as header:
+        ffi.cdef("".join(line for line in header if not line.startswith(("#", "extern", "}\n"))))
+    lib = ffi.dlopen(str(tmp_path / "both.so"))
+    k = np.arange(20.0)
+    u, gradient = 0.3 * k - 0.01 * k * k, np.zeros(20)
+    pointer, value, by_r = ffi.from_buffer("double[]", u), ffi.new("double *"), ffi.new("double *")
+    assert lib.heat_grad(pointer, 4, 5, 0.2, 3, ffi.from_buffer("double[]", gradient), value, by_r) == lib.ADC_OK
+    assert gradient.tolist() == expected["grad"] and [value[0], by_r[0]] == expected["by_r"]
+    assert lib.heat(pointer, -4, 5, 0.2, 3, value) == lib.ADC_BAD_ARGUMENT
+    assert "negative" in ffi.string(lib.both_message()).decode()
 
 
 def test_one_object_with_code_for_three_levels_of_processors(built: Path, tmp_path: Path) -> None:
