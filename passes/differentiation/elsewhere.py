@@ -23,8 +23,10 @@ from adc.ir.alias import Aliasing
 from adc.ir.arith import constant_of
 from adc.ir.core import Block, Op, Value
 from adc.ir.moments import strip_views
-from adc.ir.nesting import inside
+from adc.ir.nesting import enclosing, inside
 from adc.passes.analysis.affine import Form, Forms
+from adc.passes.analysis.integers import Integers
+from adc.passes.analysis.kinds import COUNTED
 from adc.passes.differentiation.tape import visible_outside
 
 _WRITES = (ops.store, ops.accumulate, ops.fill, ops.copy)
@@ -39,6 +41,7 @@ class Elsewhere:
     def __init__(self, aliasing: Aliasing) -> None:
         self._aliasing = aliasing
         self._forms = Forms()
+        self._integers = Integers()
 
     def misses(self, write: Op, reader: Op, memref: Value, scope: Block, follows: Callable[[], bool]) -> bool:
         """Whether no run of ``write`` that comes after one of ``reader`` changes what that read of ``memref``, in one
@@ -71,8 +74,20 @@ class Elsewhere:
 
     def _pairs(self, reader: Op, write: Op) -> list[tuple[Form, Form]]:
         """Their subscripts, dimension by dimension."""
-        found = ([self._forms.of(_plain(v)) for v in op.operands[_SUBSCRIPTS[op.opdef] :]] for op in (reader, write))
+        found = (
+            [self._forms.of(self._plain(v, op)) for v in op.operands[_SUBSCRIPTS[op.opdef] :]] for op in (reader, write)
+        )
         return list(zip(*found, strict=True))
+
+    def _plain(self, subscript: Value, access: Op) -> Value:
+        """A subscript without the check that it is in range, if it cannot be one that counts from the end."""
+        while subscript.op is not None and subscript.op.opdef is ops.bound:
+            given = subscript.op.operands[0]
+            loops = (op for op in enclosing(access.parent) if op.opdef in COUNTED)
+            if not self._integers.holds(self._integers.linear(given, exact=True), loops):
+                break
+            subscript = given
+        return subscript
 
     def _distance(self, loop: Op, read: Form, written: Form) -> str:
         """When a write comes to the element that was read, as far as one dimension tells."""
@@ -163,10 +178,3 @@ def _blocks(op: Op) -> Iterator[Block]:
     while block is not None:
         yield block
         block = block.parent_op.parent if block.parent_op is not None else None
-
-
-def _plain(subscript: Value) -> Value:
-    """A subscript without the check that it is in range."""
-    while subscript.op is not None and subscript.op.opdef is ops.bound:
-        subscript = subscript.op.operands[0]
-    return subscript

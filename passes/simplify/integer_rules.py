@@ -11,7 +11,7 @@ from adc.ir import ops
 from adc.ir.arith import constant_of
 from adc.ir.core import Op, Value
 from adc.ir.opdef import OpDef
-from adc.ir.types import IntType, Type, i1
+from adc.ir.types import IntType, Type, i1, index
 from adc.passes.analysis.attributes import MIRRORED, OPPOSITE_FLOAT, OPPOSITE_INTEGER
 from adc.passes.analysis.division import remainder
 from adc.passes.analysis.integers import Linear, width
@@ -117,6 +117,9 @@ def _divide(rw: Rewriter, op: Op) -> Result:
     if is_number(b, 1):
         return (a,)
     divisor = constant_of(b)
+    if isinstance(divisor, int) and divisor < 0 and rw.integers.interval(a)[0] > -(1 << 63) and a.type == index:
+        opposite = _build(rw, rw.integers.linear(a, exact=True).times(-1), op)  # as trips of loops that count down
+        return (opposite,) if divisor == -1 else (rw.emit(op.opdef, opposite, rw.constant(-divisor, b.type)),)
     if isinstance(divisor, int) and divisor > 1 and a.type == op.result.type:
         form = rw.integers.linear(a, exact=True)
         numbers = (*form.terms.values(), form.constant)

@@ -398,3 +398,28 @@ def program(u0, n):
     _, along = f.jvp((u0, 8), (v, None))
     assert value == pytest.approx(names["program"](u0, 8), rel=1e-12)
     assert np.dot(gradient, v) == pytest.approx(along, rel=1e-9, abs=1e-12)
+
+
+def test_subscripts_that_count_from_the_end() -> None:
+    """``a[-4]`` is the first of four elements; in time loops ``u[t - 3]`` comes round to what is read elsewhere."""
+
+    def constant(a, x):  # type: ignore[no-untyped-def]
+        x = math.sin(x + a[0])
+        y = math.sin(x + 0.1 * np.min(a)) ** 3
+        a[-4] = x
+        return x + 0.2 * y - 0.3 * a[2]
+
+    def steps(a, x):  # type: ignore[no-untyped-def]
+        for t in range(3):
+            x = math.sin(x * a[t + 1]) + a[0] * x
+            a[t - 3] = x * a[t + 1]
+        return x * a[1] + a[3]
+
+    for function in (constant, steps):
+        made = adc.jit_grad(argnums=(0, 1))(function)
+        a, da, dx = np.array([0.9, -0.4, 0.1, -0.7]), np.array([1.0, -2.0, 0.5, 3.0]), 0.7
+        ends = [function(a + s * da, 0.3 + s * dx) for s in (1e-6, -1e-6)]
+        tangent = made.jvp((a.copy(), 0.3), (da, dx))[1]
+        assert tangent == pytest.approx((ends[0] - ends[1]) / 2e-6, rel=1e-7)
+        for by_a, by_x in (made.value_and_grad(a.copy(), 0.3)[1], made.pullback(a.copy(), 0.3)[1](1.0)):
+            assert np.dot(by_a, da) + by_x * dx == pytest.approx(tangent, rel=1e-12)
