@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from adc.errors import RankError
+from adc.frontend.prelude import exact_sums as _exact_sums
 from adc.frontend.prelude import messages as _messages
 from adc.frontend.prelude import rooted_messages as _rooted
 from adc.ir.messages import NOBODY
@@ -34,6 +35,7 @@ __all__ = [
     "Same",
     "allgather",
     "allreduce",
+    "allsum",
     "bcast",
     "exchange",
     "gather",
@@ -67,6 +69,16 @@ def allreduce(x: Any, op: str = "sum") -> Any:
     ``x`` is a number or an array, which has the same shape on all ranks. All ranks have to call it at once.
     """
     return _messages.allreduce(x, op)
+
+
+def allsum(x: Any) -> Any:
+    """The sum of all elements of ``x`` on all ranks, one number, with the same bits however they are shared out.
+
+    ``x`` is a number or an array, which may have another shape on each rank. The result is the exact sum, within one
+    unit in its last place, and 2**-95 of the largest element for each; infinities and NaN are summed as usual. There
+    may be 2**38 elements. All ranks have to call it at once.
+    """
+    return _exact_sums.allsum(x)
 
 
 def allgather(x: Any) -> Any:

@@ -37,6 +37,7 @@ np.testing.assert_array_equal(mpi.allreduce(big), 2.0 * np.arange(3000.0) + 1.0)
 np.testing.assert_array_equal(mpi.allgather(big)[1], np.arange(3000.0) + 1.0)
 np.testing.assert_array_equal(mpi.bcast(big, 1), np.arange(3000.0) + 1.0)
 k = mpi.rank()
+assert mpi.allsum(np.split(np.sin(np.arange(6.0)), 2)[k]) == mpi.simulate(1, mpi.allsum, np.sin(np.arange(6.0)))[0]
 for n in (3, 3000, 20000):  # short ones go along with what ranks do, long ones by themselves
     big = np.arange(float(n)) + k
     both = np.array([big - k, big - k + 1.0])
