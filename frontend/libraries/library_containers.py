@@ -72,7 +72,8 @@ def _dict(frame: Frame, args: Sequence[AbstractValue], kwargs: Mapping[str, Abst
 
 
 def _slice(frame: Frame, *bounds: AbstractValue) -> AbstractValue:
-    return Static(slice(*(static_of(b, "the slice") for b in bounds)))
+    what, help = "the bounds of slice(...)", "write the bounds in the subscript: x[start:stop]"
+    return Static(slice(*(static_of(b, what, help) for b in bounds)))
 
 
 def _hasattr(frame: Frame, x: AbstractValue, name: AbstractValue) -> AbstractValue:

@@ -319,7 +319,7 @@ def predicate(name: str, function: Callable[..., Any], emit: Callable[..., Value
     return ufunc(name, scalar)
 
 
-def static_of(v: AbstractValue | None, what: str) -> Any:
+def static_of(v: AbstractValue | None, what: str, help: str = "write it as a constant") -> Any:
     """The Python value of an argument that must be known at trace time."""
     if v is None:
         return None
@@ -330,6 +330,6 @@ def static_of(v: AbstractValue | None, what: str) -> Any:
     raise refuse(
         current_loc(),
         f"{what} must be known when the function is compiled",
-        "write it as a constant",
+        help,
         kind=kinds.NOT_CONSTANT,
     )

@@ -52,6 +52,11 @@ def not_there(x, bound):  # type: ignore[no-untyped-def]
     return np.qqqqqqq(x)
 
 
+def slice_as_a_value(x, bound):  # type: ignore[no-untyped-def]
+    part = slice(int(bound), int(bound) + 2)
+    return np.sum(x[part])
+
+
 def not_installed(x, bound):  # type: ignore[no-untyped-def]
     import no_such_package  # noqa: F401  # type: ignore[import-not-found]
 
@@ -64,6 +69,7 @@ MISTAKES: dict[str, tuple[Callable[..., Any], Any, str, str]] = {
     "an index that is a float": (middle, 1.5, "must be an integer, not a float", "use // to divide integers"),
     "a method that is not called": (uncalled, 1.5, "takes an array, not method copy", "call the method: .copy()"),
     "None for an array": (of_none, None, "None has no attribute 'sum'", "test for None first"),
+    "a slice as a value": (slice_as_a_value, 1.5, "the bounds of slice(...)", "write the bounds in the subscript"),
     "no such function": (not_there, 1.5, "has no attribute 'qqqqqqq'", "docs/numpy.md"),
     "a package that is not there": (not_installed, 1.5, "No module named", "install the package"),
 }
@@ -82,6 +88,7 @@ def test_what_they_advise() -> None:
     assert jit_grad(last_above_or_zero)(X, 1.5) == 4.0
     assert jit_grad(last_above_or_zero)(X, 9.0) == -1.0
     assert jit_grad(last_above_or_zero).grad(X, 1.5).tolist() == [0.0, 0.0, 1.0]
+    assert jit_grad(lambda x, bound: np.sum(x[int(bound) : int(bound) + 2]))(X, 1.5) == 6.0
     assert jit_grad(lambda x: x[len(x) // 2])(X) == jit_grad(lambda x: x[int(len(x) / 2)])(X) == 2.0
 
 
