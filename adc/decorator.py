@@ -220,7 +220,7 @@ def jit_grad(
     _level: int | None = None,
     _bounds: bool = True,
 ) -> Any:
-    """Compile a Python function and its gradient: as a decorator, with or without arguments.
+    """Compile a Python function, and its derivatives when they are called: as a decorator, with or without arguments.
 
     ``argnums`` (default 0) are the positions of the parameters to differentiate by: one gradient for an int, a tuple of
     gradients for a tuple. ``argnames`` are names of parameters or of captured variables, whose gradients come in a

@@ -32,7 +32,7 @@ class Grid(NamedTuple):
 
 
 def grid(shape: Sequence[int], periodic: bool | Sequence[bool] = False) -> Grid:
-    """All ranks as a grid: so many along each axis, where 0 leaves the number to adc.
+    """All ranks as a grid, with the given numbers along its axes; where one is 0, adc chooses it.
 
     ``periodic``: the first and the last rank along an axis, or along each, are neighbours. Raises
     ``ArgumentValueError`` if the ranks do not fill the grid.

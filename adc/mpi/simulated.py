@@ -166,10 +166,10 @@ class _Rank:
 
 
 def simulate(n: int, f: Callable[..., Any], *args: Any) -> list[Any]:
-    """Run ``f(*args)`` as ``n`` ranks, which are threads of this process; what each returns.
+    """Run ``f(*args)`` on ``n`` ranks, which are threads of this process. Returns a list of what each returned.
 
-    ``adc.mpi.rank()`` is another one in each. If ranks raise, the first exception is raised here, and the others, as
-    soon as they would wait, are ended.
+    In each thread ``adc.mpi.rank()`` has another value. If a rank raises an exception, the others end as soon as they
+    would wait, and the first exception is raised here.
     """
     world = _World(n, running=set(range(n)))
     results: list[Any] = [None] * n

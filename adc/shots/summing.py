@@ -32,25 +32,26 @@ def sum_shots(
     """``(value, gradient)`` of the sum of ``fn(*model, *shot)`` over all shots.
 
     ``model``: the first arguments, which are the same for all shots, as a tuple; ``shots``: an iterable of tuples of
-    the other arguments. What is no tuple is one argument. ``argnums`` and ``argnames`` say by which arguments of the
-    model the gradient is, as in ``adc.grad``; without them it is by what ``jit_grad`` was told, or the first. It has
-    the container, shapes and dtypes of the argument. With ``argnums=()`` it is an empty tuple, beside the value.
+    the other arguments. What is not a tuple is one argument. ``argnums`` and ``argnames`` choose the arguments of the
+    model to differentiate by, as in ``adc.grad``; the default is what ``jit_grad`` was told, or else the first. The
+    gradient has the structure, shapes and dtypes of the argument. With ``argnums=()`` it is an empty tuple.
 
     ``executor`` runs the shots: anything with ``submit`` as ``concurrent.futures`` has it (pools of threads and of
     processes, loky's, those of ``mpi4py.futures``), a client of Dask, a pool of ``multiprocessing`` or Ray, anything
     else with ``map``, joblib's ``Parallel``; or a function without parameters that makes one of these. None is this
-    thread. The sum is in the order of the shots, so it has the same bits whatever runs them and whoever is first.
+    thread. Shots are added in their order, so the sum has the same bits whatever runs them, whichever is finished
+    first.
 
-    The model is sent once for each worker, as far as its parts are not there yet. At most ``in_flight`` shots are
-    sent and not summed, by default two for each worker: so many gradients are held at most.
+    The parts of the model that a worker does not have yet are sent to it once. At most ``in_flight`` shots, by default
+    two for each worker, are sent and not yet summed, so no more gradients than that are held.
 
     An exception of a shot is raised here, with a note which says in which shot. If a worker process ends before its
     shot, the shot is run again: by Dask itself, and in a new pool if ``executor`` is a function that makes one. A pool
     of ``concurrent.futures`` that lost a worker runs nothing any more, and then there is an error of kind
     ``lost-worker``.
 
-    ``progress``: True shows a bar, or lines where there is no terminal; a function is called with the numbers of shots
-    that are summed and that there are (None, if ``shots`` does not say).
+    ``progress``: True shows a bar, or lines where there is no terminal; a function is called with the number of shots
+    summed so far and the number of all shots (None if ``shots`` has no length).
     """
     if in_flight is not None and (not isinstance(in_flight, int) or in_flight < 1):
         raise kinds.INVALID_OPTION(f"in_flight must be a positive integer, not {in_flight!r}")
