@@ -35,6 +35,7 @@ from adc.persistent.constants import Constants
 from adc.pickling import by_name
 from adc.signature import abstracts_of, leaf_type, normalise, pinned
 from adc.specialise import Misfit, Specialisation
+from adc.watch.compiling import told
 
 if TYPE_CHECKING:
     from adc.report import Report
@@ -207,7 +208,8 @@ class Dispatcher(NativeCallable):
                 if spec.fits():
                     return spec
             try:
-                spec = self._found_or_compiled(Staged(subject, key))
+                with told(subject.name if self._kind == "primal" else f"{subject.name} ({self._kind})"):
+                    spec = self._found_or_compiled(Staged(subject, key))
             except (AdcError, AdcWarning, MemoryError):
                 raise
             except Exception as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress
 
 Tell = Callable[[int, int | None], object]
 _LINE = 30.0  # seconds between two lines
@@ -36,9 +37,25 @@ def _bar(count: int | None) -> Iterator[Tell]:
         yield _Lines(console).tell
         return
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    if console.is_jupyter:
+        yield _in_cell(Progress(*columns, console=console, auto_refresh=False), count)
+        return
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("shots", total=count)
         yield lambda done, count: bar.update(task, completed=done)
+
+
+def _in_cell(bar: Progress, count: int | None) -> Tell:
+    """In the output of a notebook's cell."""
+    from adc.watch.cells import Cell
+
+    cell, task = Cell(), bar.add_task("shots", total=count)
+
+    def tell(done: int, count: int | None) -> None:
+        bar.update(task, completed=done)
+        cell.show(bar.get_renderable())
+
+    return tell
 
 
 class _Lines:

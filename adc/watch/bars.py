@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 from adc.ir import kinds
+from adc.watch.cells import Cell
 from adc.watch.sweeps import Call, Sweep
 
 LINE = 30.0  # seconds between two lines
@@ -21,7 +22,9 @@ LINE = 30.0  # seconds between two lines
 def display(console: Console | None) -> Lines:
     """Bars on a terminal and in a notebook, else lines. Raises ``AdcError`` if the console shows other bars already."""
     console = console or Console(stderr=True)
-    return Bars(console) if console.is_terminal or console.is_jupyter else Lines(console)
+    if console.is_jupyter:
+        return Cells(console)
+    return Bars(console) if console.is_terminal else Lines(console)
 
 
 class Lines:
@@ -100,6 +103,22 @@ class Bars(Lines):
 
     def close(self) -> None:
         self.progress.stop()
+
+
+class Cells(Lines):
+    """Bars in the output of a notebook's cell, which stay as they are in the end."""
+
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
+        self._cell = Cell()
+
+    def update(self, calls: Iterable[Call], now: float) -> None:
+        super().update(calls, now)
+        if self.tasks:
+            self._cell.show(self.progress.get_renderable())
+
+    def changed(self, call: Call, last: object, now: float) -> None:
+        """``update`` shows it."""
 
 
 def _on_terminal(stream: TextIO | None) -> bool:
