@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from adc.boundary import public
-from adc.checks.verdict import Check, Disagreement
+from adc.checks.over_ranks import check_of
+from adc.checks.verdict import Disagreement
 from adc.ir import kinds
 
 MODES = ("forward", "reverse")
@@ -25,7 +26,7 @@ def test_rule(fn: Callable[..., Any], /, *args: Any, rtol: float = 1e-6, seed: i
     ``rtol`` is relative to the largest derivative; ``seed`` is for the random directions. Raises
     ``DifferentiationError`` with what is wrong.
     """
-    check = Check(fn, args, rtol, seed)
+    check = check_of(fn, args, rtol, seed)
     with _raising():
         check.value()
         forward, _ = check.forward()
@@ -49,13 +50,16 @@ def check_grads(
 
     Second derivatives, for functions that return one float, are formed forward over reverse. A point that looks like a
     kink is an error too, also if the derivative is the mean of the slopes on both sides. See ``test_rule``.
+
+    A function that several ranks run together (``adc.mpi``) is checked by all ranks at once, if its value is one number
+    that is the same on all: along a direction in what all hold.
     """
     chosen = (modes,) if isinstance(modes, str) else tuple(modes)
     if not chosen or not set(chosen) <= set(MODES):
         raise kinds.INVALID_OPTION(f"modes are some of {', '.join(map(repr, MODES))}, not {modes!r}")
     if order not in (1, 2):
         raise kinds.INVALID_OPTION(f"order is 1 or 2, not {order!r}")
-    check = Check(fn, args, rtol, seed)
+    check = check_of(fn, args, rtol, seed)
     with _raising():
         if "forward" in chosen:
             check.forward()

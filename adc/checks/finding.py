@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adc.alignment import Borrowed
-from adc.bound import taken_apart
 from adc.boundary import public
 from adc.checks import culprit
 from adc.checks.culprit import Culprit
-from adc.compiler import Staged
-from adc.containers import lower
-from adc.decorator import function_of
-from adc.overlap import with_overlap
-from adc.signature import abstracts_of, normalise
+from adc.checks.tracing import of_several_ranks, traced_call
+from adc.passes.differentiation.ranks import refuse_ranks
 from adc.specialise import Specialisation
 
 
@@ -29,13 +24,8 @@ def find_culprit(
     runs in the interpreter, so use small inputs. The result prints with the source line, that of the rule, and the
     calls that lead there.
     """
-    if (part := taken_apart(fn)) is not None:
-        fn, args, kwargs = part.func, (*part.args, *args), {**part.keywords, **kwargs}
-    subject = function_of(fn)._subject
-    lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
-    borrowed = Borrowed()
-    values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
-    types = abstracts_of(subject.parameters.names, values, lowered.shapes)
-    staged = Staged(subject, with_overlap(subject, types, values, borrowed))
-    traced = staged.traced()
+    staged, traced, values = traced_call(fn, args, kwargs)
+    if of_several_ranks(traced):
+        help = "look for it on one rank; adc.check_grads compares derivatives on several"
+        refuse_ranks(traced.module, traced.entry, "the search for what is wrong in derivatives", help)
     return culprit.find(traced, Specialisation(staged, traced).leaf_values(values), tolerance, rules_only=_rules_only)

@@ -67,6 +67,8 @@ class Check:
     These raise ``Disagreement``; an error of adc's, where it cannot differentiate, passes through.
     """
 
+    has_finals = True  # what arrays hold after the call has derivatives too
+
     def __init__(self, fn: Callable[..., Any], args: Sequence[Any], rtol: float, seed: int) -> None:
         self.compiled = compiled(fn)
         part: functools.partial[Any] = taken_apart(self.compiled) or functools.partial(self.compiled)
@@ -75,16 +77,15 @@ class Check:
         self.name = subject.name
         self.python = functools.partial(subject.fn, *part.args, **part.keywords)
         self.rtol = rtol
-        self.rng = np.random.default_rng(seed)
         self.args = _with_defaults(self.compiled, args)
         self.leaves, self.rebuild = flat(self.args)
-        names = subject.parameters.names[len(part.args) :]
-        # Parameters that are arrays of floats: what they hold after the call has derivatives too.
-        self.finals = {name: k for k, (name, a) in enumerate(zip(names, self.args, strict=False)) if is_array(a)}
+        self.names = subject.parameters.names[len(part.args) :]
+        named = enumerate(zip(self.names, self.args, strict=False))
+        self.finals = {name: k for k, (name, a) in named if self.has_finals and is_array(a)}
         shared = sharing(function, (*part.args, *self.args), part.keywords)
         groups = [[k for k, a in enumerate(self.leaves) if any(a is b for b in group)] for group in shared]
         self.free = freed(self.leaves, groups)  # without overlap that derivatives do not see
-        self.direction = direction_of(self.free, self._random)
+        self.direction = self._directions(seed)
         self.expected, self.after = self._plain(self.leaves)
         self.single = is_single([*self.leaves, *flat(self.expected)[0]])
         self.weight = mapped(self.expected, self._random)
@@ -133,7 +134,8 @@ class Check:
                     f"{wanted.dtype}"
                 )
             size = max(size, float(np.max(np.abs(found), initial=0.0)))
-        mine = along(self.free, cotangents, self.direction)
+        mine = self._over_all(along(self.free, cotangents, self._counted()))
+        size = self._over_all(size)
         if truth:
             self._right(mine, "reverse mode", size)
         if forward is not None:
@@ -164,15 +166,17 @@ class Check:
         given = self._given()
         found = first.jvp(given, self._tangents())[1]
         self._same(given, self.args, "what the arguments hold after second derivatives", 0.0)
-        weights = mapped(found, self._random)
+        weights = self._counted_weights(found)
 
         def weighted(h: float) -> float:
-            return inner(weights, first(*self.rebuild(moved(self.free, self.direction, h))))
+            return self._over_all(inner(weights, first(*self.rebuild(moved(self.free, self.direction, h)))))
 
         def beside(h: float) -> float:
-            return inner(weights, first.jvp(self.rebuild(moved(self.leaves, self.direction, h)), self._tangents())[1])
+            args = self.rebuild(moved(self.leaves, self.direction, h))
+            return self._over_all(inner(weights, first.jvp(args, self._tangents())[1]))
 
-        truth, mine = differences.derivative(weighted, single=self.single), inner(weights, found)
+        truth = differences.derivative(weighted, single=self.single)
+        mine = self._over_all(inner(weights, found))
         try:
             self._close(mine, truth.value, "second derivatives", 1.0)
         except Disagreement as wrong:
@@ -181,6 +185,23 @@ class Check:
             raise
 
     # Directions and differences --------------------------------------------------------------------------------------
+
+    def _directions(self, seed: int) -> list[Any]:
+        """A random direction, leaf by leaf. What is random afterwards follows from the seed too."""
+        self.rng = np.random.default_rng(seed)
+        return direction_of(self.free, self._random)
+
+    def _counted(self) -> list[Any]:
+        """The direction as far as it counts here: each part once in the sum over all that run the function."""
+        return self.direction
+
+    def _over_all(self, x: float) -> float:
+        """The sum over all that run the function."""
+        return x
+
+    def _counted_weights(self, found: Sequence[Any]) -> Any:
+        """Random weights of a gradient, as far as it counts here."""
+        return mapped(found, self._random)
 
     @property
     def _numbers(self) -> tuple[int, ...]:

@@ -1,0 +1,37 @@
+"""A call as it is traced, to find out what the function is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from adc.alignment import Borrowed
+from adc.bound import taken_apart
+from adc.compiler import Staged
+from adc.containers import lower
+from adc.decorator import function_of
+from adc.frontend.traced import Traced
+from adc.ir.messages import communicator
+from adc.overlap import with_overlap
+from adc.passes.differentiation import ranks
+from adc.signature import abstracts_of, normalise
+
+
+def traced_call(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[Staged, Traced, tuple[Any, ...]]:
+    """What a call compiles, and the arguments as compiled code takes them."""
+    if (part := taken_apart(fn)) is not None:
+        fn, args, kwargs = part.func, (*part.args, *args), {**part.keywords, **kwargs}
+    subject = function_of(fn)._subject
+    lowered = lower(subject.parameters.names, subject.parameters.bind(args, kwargs))
+    borrowed = Borrowed()
+    values = normalise(subject.parameters.names, lowered.values, borrowed, lowered.shapes)
+    types = abstracts_of(subject.parameters.names, values, lowered.shapes)
+    staged = Staged(subject, with_overlap(subject, types, values, borrowed))
+    return staged, staged.traced(), values
+
+
+def of_several_ranks(traced: Traced) -> bool:
+    """Whether this is a function that several ranks run together, and there are several."""
+    return communicator().size > 1 and ranks.speaks(traced.module, traced.entry)
