@@ -11,4 +11,5 @@ from adc.ir.kinds import Kind
 
 def refuse(loc: Loc, message: str, help: str = "", notes: Sequence[str | Note] = (), *, kind: Kind) -> AdcError:
     """The error to raise for the source range ``loc``; ``help`` says what to write in its place."""
-    return kind(message, loc, help=help, notes=notes)
+    told = [note for note in notes if not (isinstance(note, Note) and note.loc == loc)]  # the place itself is shown
+    return kind(message, loc, help=help, notes=told)

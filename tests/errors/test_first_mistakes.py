@@ -134,3 +134,10 @@ def test_names_that_are_like_nothing() -> None:
     with pytest.raises(AttributeError, match=r"has no attribute 'qqqqqqq'$"):
         adc.qqqqqqq  # noqa: B018
     assert not hasattr(adc, "__path_of_nothing__")
+
+
+def test_the_place_of_an_error_is_shown_once() -> None:
+    with pytest.raises(AdcError) as caught:
+        jit_grad(last_above)(X, 1.5)
+    assert "assigned here" not in str(caught.value)
+    assert str(caught.value).count("found = x[i]") == 1
