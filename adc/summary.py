@@ -59,6 +59,11 @@ class Stored:
         return self.times.endswith(_REFERS)
 
     @property
+    def size(self) -> str:
+        """What it takes each time, in words."""
+        return "the array itself" if self.refers else f"{self.bytes} bytes"
+
+    @property
     def each(self) -> str:
         """How often, in short."""
         loops = re.findall(r"trips of the loop at line (\d+)", self.times)
@@ -73,7 +78,9 @@ def stored(text: str) -> list[Stored]:
         known = found.get((line, name))
         if "checked one by one" not in rest and (known is None or known.bytes < int(size)):
             found[line, name] = Stored(int(line), name, type, int(size), rest.removeprefix(" x ").strip())
-    return sorted(found.values(), key=lambda s: ("its elements" in s.times, s.times.count("trips")), reverse=True)
+    return sorted(
+        found.values(), key=lambda s: ("its elements" in s.times or s.refers, s.times.count("trips")), reverse=True
+    )
 
 
 def measure(value: Callable[..., Any], gradient: Callable[..., Any], peak: int | None, args: Sequence[Any]) -> Measured:
@@ -118,7 +125,7 @@ def _tape(report: Report) -> str:
     found = report.stored()
     if not found:
         return "tape: nothing is stored; the reverse sweep computes again what it needs"
-    each = "; ".join(f"{s.what} of line {s.line} ({f'{s.bytes} bytes {s.each}'.strip()})" for s in found[:2])
+    each = "; ".join(f"{s.what} of line {s.line} ({f'{s.size} {s.each}'.strip()})" for s in found[:2])
     more = f" and {len(found) - 2} more" if len(found) > 2 else ""
     return f"tape: {len(found)} value{'s' * (len(found) > 1)} stored: {each}{more}"
 

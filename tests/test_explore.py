@@ -85,8 +85,10 @@ def test_factors_of_what_is_stored() -> None:
     text = f"""tape:
   line 5: u before the loop: f64, 8 bytes x its elements x {trips}
   line 6: v: {view}, 24 bytes x 12 x {trips} (and the memory it refers to)
-  line 7: w: f32, 4 bytes"""
+  line 7: w: f32, 4 bytes
+  line 8: x: f64, 8 bytes x {trips} x trips of the loop at line 4"""
     found = {value.line: value for value in stored(text)}
+    assert list(found) == [5, 6, 8, 7]  # what is likely to take most comes first
     assert found[5].factors == ["elements of u", trips]
     assert found[6].factors == [12, trips] and found[6].type == view and found[6].refers
     assert found[7].factors == [] and not found[5].refers and not found[7].refers
