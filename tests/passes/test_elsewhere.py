@@ -296,11 +296,43 @@ OTHERS = [
 ]
 
 
+def circular(u0, c, steps):
+    """The first read is of the last element, which is written at the end."""
+    u = u0.copy()
+    s = c
+    for t in range(u.shape[0]):
+        s += math.sin(u[t - 1] * u[t - 2])
+        u[t] = 0.3 * s
+    return s * steps + np.sum(u)
+
+
+def circular_rows(u0, c, steps):
+    u = np.outer(u0, u0)
+    for t in range(u.shape[0]):
+        u[t] = np.sin(c * u[t - 1])
+    return np.sum(u * u) * steps
+
+
+def from_either_end(u0, c, steps):
+    n = u0.shape[0]
+    s = math.sin(u0[1]) * math.sin(c * u0[n - 2])
+    t = u0[1] * u0[n - 2]
+    u = u0 * c
+    for i in range(steps):
+        s += math.sin(u[1] * u[n - 2])
+    u[1 - n] = t
+    u[-2] = 2.0
+    return s * t + np.sum(u)
+
+
+COUNTING_FROM_THE_END = [circular, circular_rows, from_either_end]
+
+
 def data(n: int, steps: int = 3) -> tuple[Any, ...]:
     return np.random.default_rng(n).random(n) + 0.3, 0.4, steps
 
 
-@pytest.mark.parametrize("function", [*ONCE, *OTHERS], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [*ONCE, *OTHERS, *COUNTING_FROM_THE_END], ids=lambda f: f.__name__)
 def test_gradients(function: Callable[..., Any]) -> None:
     check(function, data(5), data(3, 1))
 
@@ -362,14 +394,15 @@ def test_results_may_be_changed_before_the_pullback() -> None:
 
 
 SHIFTS = st.tuples(*[st.integers(-2, 2)] * 4)
-LOOPS = st.sampled_from(["range(2, n - 2)", "range(n - 3, 1, -1)", "range(2, n - 2, 2)", "range(3, n - 2, 3)"])
-
-
+ABOVE_ZERO = ["range(2, n - 2)", "range(2, n - 2, 2)", "range(3, n - 2, 3)", "range(n - 3, 1, -1)"]
+# With subscripts that count from the end.
+FROM_BELOW = ["range(-3, n - 3)", "range(n - 4, -4, -1)", "range(k, n - 2)"]
+LOOPS = st.sampled_from(ABOVE_ZERO + FROM_BELOW)
 RANGES = ["range(i - 1, i + 2)", "range(2, i + 1)", "range(i, n - 2)", "range(i - 1, 1, -1)"]
 
 
 @given(SHIFTS, SHIFTS, LOOPS, st.sampled_from(RANGES) | LOOPS, st.booleans(), st.booleans())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=14, deadline=None)
 def test_any_distances(
     read: tuple[int, ...], other: tuple[int, ...], outer: str, inner: str, crossed: bool, late: bool
 ) -> None:
@@ -379,7 +412,7 @@ def test_any_distances(
     at = f"j + {r}, i + {s}" if crossed else f"i + {r}, j + {s}"
     after = f"u[i + {p}, 2] = 0.5 * u[i, 3] * u[i + {q}, j]" if late else "pass"
     text = f"""
-def program(u0, n):
+def program(u0, n, k):
     u = np.outer(u0, u0)
     for i in {outer}:
         for j in {inner}:
@@ -393,10 +426,10 @@ def program(u0, n):
     names: dict[str, Any] = {"np": np, "math": math}
     exec(compile(text, name, "exec"), names)
     f = jit_grad(names["program"])
-    u0, v = np.random.default_rng(1).random((2, 12))
-    value, gradient = f.value_and_grad(u0, 8)
-    _, along = f.jvp((u0, 8), (v, None))
-    assert value == pytest.approx(names["program"](u0, 8), rel=1e-12)
+    u0, v = np.random.default_rng(1).random((2, 10))
+    value, gradient = f.value_and_grad(u0, 8, -2)
+    _, along = f.jvp((u0, 8, -2), (v, None, None))
+    assert value == pytest.approx(names["program"](u0, 8, -2), rel=1e-12)
     assert np.dot(gradient, v) == pytest.approx(along, rel=1e-9, abs=1e-12)
 
 
